@@ -1,0 +1,7 @@
+"""kb: the knowledge-base compiler for loops in which an agent optimizes code."""
+
+__version__ = "0.1.0"
+
+
+class KbError(Exception):
+    """A user's mistake or a broken input. The message says where, what, and what to do; doors print it and nothing else."""

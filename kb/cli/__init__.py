@@ -1,0 +1,65 @@
+"""The command line: parses, calls one room, prints. Refuses logic: what a command computes, its room computes.
+
+Each verb is a module `kb.cli.<name>` with `arguments(parser)` and `run(args) -> int`; only the verb that was asked for is imported.
+Exit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+
+from kb import KbError, __version__
+
+FINE, FINDINGS, MISUSE, CLOSED = 0, 1, 2, 3
+
+VERBS = {
+    "init": ("init", "start a knowledge base here, or adopt the wiki that is here"),
+    "build": ("build", "compile wiki/ into indexes/ and the search tables"),
+    "lint": ("lint", "list what is wrong with the pages, and fix what is mechanical"),
+    "search": ("search", "find sections by words"),
+    "open": ("open", "print a page or one of its sections"),
+    "mv": ("mv", "move a page and mend every link to it"),
+    "load": ("load", "print the slice that one step of a loop needs"),
+    "status": ("status", "say where the knowledge base and its trails stand"),
+}
+
+
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    module_name, summary = VERBS[verb]
+    parser = argparse.ArgumentParser(prog=f"kb {verb}", description=summary[0].upper() + summary[1:] + ".")
+    importlib.import_module(f"kb.cli.{module_name}").arguments(parser)
+    return parser
+
+
+def usage() -> str:
+    lines = [f"kb {__version__}: the knowledge-base compiler for loops in which an agent optimizes code", "", "usage: kb VERB [options]   (kb VERB --help)", ""]
+    return "\n".join(lines + [f"  {verb:<12} {summary}" for verb, (_, summary) in VERBS.items()])
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(usage())
+        return FINE if words else MISUSE
+    if words[0] in ("-V", "--version"):
+        print(f"kb {__version__}")
+        return FINE
+    if words[0] not in VERBS:
+        print(f"kb: no such verb '{words[0]}'; `kb --help` lists them", file=sys.stderr)
+        return MISUSE
+    args = parser_of(words[0]).parse_args(words[1:])
+    module = importlib.import_module(f"kb.cli.{VERBS[words[0]][0]}")
+    try:
+        code = module.run(args)
+        sys.stdout.flush()
+        return code
+    except KbError as error:
+        print(f"kb {words[0]}: {error}", file=sys.stderr)
+        return MISUSE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except KeyboardInterrupt:
+        print(f"kb {words[0]}: interrupted; what was filed before stays filed", file=sys.stderr)
+        return 130
