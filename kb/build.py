@@ -1,0 +1,189 @@
+"""The compiler: pages -> graph -> trail -> refuted cards -> search tables and indexes. Calls no model, touches no network.
+
+Local, dear work (parsing, cutting into chunks, reading facts) is found again by digest; global, cheap work is done anew.
+Building after any history of edits gives what building from nothing gives; building twice changes nothing.
+"""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import kb
+from kb import KbError, graph, indexes, page, refuted, search, store, trail
+from kb.page import Page
+from kb.schema import Finding
+
+# Fewer changed pages than this are compiled in this process: starting a pool costs more.
+_POOL_FROM = 200
+
+_TABLES = (
+    "create table meta (key text primary key, value text not null)",
+    "create table page (path text primary key, digest text not null, row text not null, facts text, statements text)",
+    "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
+    "create table edge (source text not null, target text not null, anchor text not null, line integer not null)",
+    "create index edge_source on edge (source)",
+    "create index edge_target on edge (target)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a build did."""
+
+    pages: int
+    added: int
+    changed: int
+    removed: int
+    experiments: int
+    cards: int
+    indexes: int
+    unread: tuple[Finding, ...]
+    fresh: bool
+
+
+def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: None) -> Report:
+    """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built."""
+    with store.lock(layout, "build"):
+        seen = store.scan(layout)
+        db = _opened(layout, note)
+        try:
+            have = dict(db.execute("select path, digest from page"))
+            change = store.diff(seen.digests, have)
+            inputs = store.digest_of(json.dumps([list(seen.digests.items()), repr(layout.config)]))
+            if not change and _meta(db, "inputs") == inputs and _meta(db, "indexes") == _indexes_digest(layout):
+                return replace(Report(**json.loads(_meta(db, "report")), unread=(), fresh=True), unread=seen.findings, added=0, changed=0, removed=0)
+            db.execute("begin immediate")
+            _sync_pages(db, layout, change, note)
+            pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
+            whole = graph.graph_of(pages)
+            tried = trail.trail_of(_rows(db, "facts"), whole)
+            cards = refuted.cards_of(tried, _rows(db, "statements"), whole)
+            wanted = indexes.files_of(whole, tried, cards, config=layout.config)
+            _save(db, whole)
+            trail.save(db, tried)
+            refuted.save(db, cards)
+            counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(cards), "indexes": len(wanted)}
+            report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
+            _put(db, inputs=inputs, report=json.dumps(report), indexes=_digest_of_tree(wanted))
+            db.execute("commit")
+        except sqlite3.Error as error:
+            raise KbError(f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again") from error
+        finally:
+            db.close()
+        store.write_tree(layout.indexes, wanted, suffixes=_INDEX_SUFFIXES)
+        return Report(**report, unread=seen.findings, fresh=False)
+
+
+_INDEX_SUFFIXES = (".md", ".json")
+
+
+def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connection:
+    made_by = _made_by()
+    file = layout.state / "kb.db"
+    for attempt in (1, 2):
+        db = store.state(layout, writable=True)
+        try:
+            known = db.execute("select name from sqlite_master where name = 'meta'").fetchone()
+            if known and _meta(db, "made_by") == made_by:
+                return db
+            db.execute("begin immediate")
+            for (name,) in db.execute("select name from sqlite_master where type = 'table' and sql like 'create virtual%'").fetchall():
+                db.execute(f"drop table {name}")
+            for (name,) in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
+                db.execute(f"drop table {name}")
+            for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES):
+                db.execute(statement)
+            _put(db, made_by=made_by)
+            db.execute("commit")
+            return db
+        except sqlite3.DatabaseError as error:
+            db.close()
+            if attempt == 2 or isinstance(error, sqlite3.OperationalError):
+                raise KbError(f"{file}: {error}; delete .kb/ and build again") from error
+            note(f"{file.name} is damaged ({error}); building it anew")
+            for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
+                store.remove(layout.state / name)
+    raise AssertionError("unreachable")
+
+
+def _made_by() -> str:
+    """Digest of kb's own code: tables made by another version are made anew."""
+    sha = hashlib.sha256()
+    home = Path(kb.__file__).parent
+    for file in sorted(home.rglob("*.py")):
+        sha.update(file.read_bytes())
+    return sha.hexdigest()[:16]
+
+
+def _meta(db: sqlite3.Connection, key: str) -> str:
+    found = db.execute("select value from meta where key = ?", (key,)).fetchone()
+    return found[0] if found else ""
+
+
+def _put(db: sqlite3.Connection, **values: str) -> None:
+    db.executemany("insert or replace into meta values (?, ?)", values.items())
+
+
+def _rows(db: sqlite3.Connection, column: str) -> Iterator[tuple[str, str]]:
+    return iter(db.execute(f"select path, {column} from page where {column} is not null order by path").fetchall())
+
+
+def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff, note: Callable[[str], None]) -> None:
+    gone = [(p,) for p in (*change.removed, *change.changed)]
+    db.executemany("delete from page where path = ?", gone)
+    todo = (*change.added, *change.changed)
+    if len(todo) >= _POOL_FROM:
+        note(f"reading {len(todo)} pages")
+
+    def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
+        for made, facts, statements, chunks in _compile(layout, todo):
+            db.execute("insert into page values (?, ?, ?, ?, ?)", (made.path, made.digest, page.to_row(made), facts, statements))
+            yield made, chunks
+
+    search.sync(db, removed=[p for (p,) in gone], added=compiled())
+
+
+def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Page, str | None, str | None, tuple[search.Chunk, ...]]]:
+    jobs = [(os.fspath(layout.root), path) for path in paths]
+    if len(jobs) < _POOL_FROM:
+        yield from filter(None, map(_compile_one, jobs))
+        return
+    with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")) as pool:
+        yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
+
+
+def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, tuple[search.Chunk, ...]] | None:
+    """Everything about one page that follows from its own bytes."""
+    root, path = job
+    try:
+        with open(os.path.join(root, path), "rb") as file:
+            data = file.read()
+    except OSError:
+        return None  # It went away since the scan; the next build sees that.
+    made = page.read(path, data)
+    text = page.text_of(data[: page.LARGEST]) if made.lines else ""
+    return made, trail.facts_of(made, text), refuted.statements_of(made, text), search.chunks_of(made, text)
+
+
+def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
+    for table in ("standing", "edge"):
+        db.execute(f"delete from {table}")
+    db.executemany("insert into standing values (?, ?, ?, ?, ?, ?)",
+                   ((p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path]) for p in whole.pages.values()))
+    db.executemany("insert into edge values (?, ?, ?, ?)", ((e.source, e.target, e.anchor, e.line) for e in whole.edges))
+
+
+def _digest_of_tree(files: dict[str, bytes]) -> str:
+    return store.digest_of(json.dumps(sorted((name, store.digest_of(data)) for name, data in files.items())))
+
+
+def _indexes_digest(layout: store.Layout) -> str:
+    folder = layout.indexes
+    files = sorted(folder.rglob("*")) if folder.is_dir() else []
+    return _digest_of_tree({f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name.endswith(_INDEX_SUFFIXES) and f.is_file()})

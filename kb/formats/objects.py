@@ -1,0 +1,76 @@
+"""Lines of JSON objects as loops leave them: damaged lines are mended where the meaning is certain, else reported, never fatal."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.formats.reading import Line, Remark, lines_of
+
+type Json = dict[str, object]
+
+_DECODER = json.JSONDecoder()
+# `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over.
+_PLUS = re.compile(r"([:\[,]\s*)\+(?=[\d.])")
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One JSON object and the line it stands on."""
+
+    line: Line
+    said: Json
+
+
+def rows_of(path: Path) -> Iterator[Row | Remark]:
+    """JSON objects of a log, one or several a line."""
+    for line in lines_of(path):
+        if isinstance(line, Remark):
+            yield line
+            continue
+        text = line.text.strip().rstrip(",")
+        if not text or text in "[]" or text.startswith(("#", "//")):
+            continue
+        yield from _rows_of_line(line, text)
+
+
+def _rows_of_line(line: Line, text: str) -> Iterator[Row | Remark]:
+    found = objects_of(text)
+    if found is None:
+        found = objects_of(_TRAILING_COMMA.sub(r"\1", _PLUS.sub(r"\1", text)))
+        if found is None:
+            yield Remark("not valid JSON; the line was skipped", line.number)
+            return
+        yield Remark("not valid JSON, but certain in meaning; mended and read", line.number)
+    for said in found:
+        if isinstance(said, dict):
+            yield Row(line, said)
+        else:
+            yield Remark("JSON, but no object; the line was skipped", line.number)
+
+
+def objects_of(text: str) -> list[object] | None:
+    """The JSON values that a line holds one after the other, or None where it is no JSON."""
+    found: list[object] = []
+    at = 0
+    while at < len(text):
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return None
+        found.append(value)
+        while at < len(text) and text[at] in " \t,":
+            at += 1
+    return found
+
+
+def text_of(value: object) -> str:
+    """A JSON value as text: strings as they are, everything else as JSON."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def first_of(said: Json, names: tuple[str, ...]) -> object:
+    """The first value among several keys that is there and not null."""
+    return next((said[name] for name in names if said.get(name) is not None), None)

@@ -1,0 +1,269 @@
+"""Pages and the links between them: resolution, backlinks, reachability, rank. Computed anew at every build; keeps no state of its own.
+
+Refuses to touch the disk while resolving pages to pages; only `link_findings`, which lint calls, asks whether other files exist.
+"""
+
+import configparser
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from urllib.parse import unquote
+
+from kb.page import Link, Page, read
+from kb.schema import Finding
+from kb.store import Layout, read_bytes
+
+_SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.\-]*:")
+_LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
+
+
+class LinkStatus(StrEnum):
+    OK = "ok"
+    BROKEN = "broken"
+    BROKEN_ANCHOR = "broken-anchor"
+    UNRESOLVED = "unresolved-reference"
+    WIKILINK = "wikilink"
+    EXTERNAL = "external"
+    UNVERIFIABLE = "unverifiable"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One link from page to page; `line` on the citing page, `anchor` on the cited one."""
+
+    source: str
+    target: str
+    anchor: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Pages by path, the links between them, and what follows from both."""
+
+    pages: Mapping[str, Page]
+    edges: tuple[Edge, ...]
+
+    @cached_property
+    def backlinks(self) -> Mapping[str, tuple[str, ...]]:
+        """Pages that link to a page, sorted, itself left out."""
+        citing: dict[str, set[str]] = {}
+        for edge in self.edges:
+            if edge.source != edge.target:
+                citing.setdefault(edge.target, set()).add(edge.source)
+        return {path: tuple(sorted(sources)) for path, sources in citing.items()}
+
+    @cached_property
+    def outlinks(self) -> Mapping[str, tuple[str, ...]]:
+        """Pages that a page links to, in the order of first mention, itself left out."""
+        cited: dict[str, dict[str, None]] = {}
+        for edge in self.edges:
+            if edge.source != edge.target:
+                cited.setdefault(edge.source, {})[edge.target] = None
+        return {path: tuple(targets) for path, targets in cited.items()}
+
+    def reachable(self, starts: Iterable[str]) -> frozenset[str]:
+        """Pages that a reader comes to by links from `starts`, those included."""
+        seen: set[str] = set()
+        queue = [s for s in starts if s in self.pages]
+        while queue:
+            path = queue.pop()
+            if path not in seen:
+                seen.add(path)
+                queue.extend(t for t in self.outlinks.get(path, ()) if t not in seen)
+        return frozenset(seen)
+
+    @cached_property
+    def rank(self) -> Mapping[str, float]:
+        """PageRank of every page, summing to 1 (damping 0.85; Brin and Page 1998); machine-made catalogs give no votes."""
+        nodes = sorted(self.pages)
+        out = {p: [t for t in self.outlinks.get(p, ())] if self.pages[p].type not in ("catalog", "index", "log") else [] for p in nodes}
+        size = len(nodes) or 1
+        rank = dict.fromkeys(nodes, 1 / size)
+        for _ in range(20):
+            fresh = dict.fromkeys(nodes, 0.0)
+            loose = 0.0
+            for path in nodes:
+                targets = out[path]
+                if not targets:
+                    loose += rank[path]
+                    continue
+                share = rank[path] / len(targets)
+                for target in targets:
+                    fresh[target] += share
+            base = 0.15 / size + 0.85 * loose / size
+            rank = {path: base + 0.85 * value for path, value in fresh.items()}
+        return rank
+
+
+def target_of(href: str, *, folder: str) -> tuple[str, str] | None:
+    """(path relative to the root, anchor) of a link as written in a page of `folder`; None for what leads out of the files.
+
+    The path of a link that climbs out of the root starts with `..`. `?query` is dropped and %-escapes are decoded.
+    """
+    if href.startswith("//") or _SCHEME.match(href):
+        return None
+    rest, _, anchor = href.partition("#")
+    rest = unquote(rest.partition("?")[0])
+    if not rest:
+        return "", unquote(anchor)
+    path = rest.lstrip("/") if rest.startswith("/") else posixpath.join(folder, rest)
+    return posixpath.normpath(path), unquote(anchor)
+
+
+def graph_of(pages: Mapping[str, Page]) -> Graph:
+    """Graph of all pages. A link to a folder counts as one to its index or README page."""
+    edges: list[Edge] = []
+    add = edges.append
+    for path in sorted(pages):
+        page = pages[path]
+        folder = page.folder
+        known: dict[str, tuple[str, str] | None] = {}
+        for link in page.links:
+            href = link.href
+            if href in known:
+                where = known[href]
+            else:
+                where = known[href] = _page_target(href, folder, path, pages) if link.kind not in ("wikilink", "unresolved") else None
+            if where is not None:
+                add(Edge(path, where[0], where[1], link.line))
+    return Graph(pages, tuple(edges))
+
+
+def _page_target(href: str, folder: str, path: str, pages: Mapping[str, Page]) -> tuple[str, str] | None:
+    where = target_of(href, folder=folder)
+    if where is None:
+        return None
+    target, anchor = where
+    if not target:
+        return path, anchor
+    if target in pages:
+        return target, anchor
+    for name in ("index.md", "README.md"):
+        if f"{target}/{name}" in pages:
+            return f"{target}/{name}", anchor
+    return None
+
+
+class Files:
+    """What is on the disk around the pages, asked once per path; open for the length of one lint."""
+
+    def __init__(self, layout: Layout, pages: Mapping[str, Page]):
+        self.layout, self.pages = layout, pages
+        self.unseen = tuple(p.rstrip("/") + "/" for p in (*submodules(layout), *layout.config.local))
+        self.exists: dict[str, bool] = {}
+        self.read: dict[str, Page | None] = {}
+
+    def has(self, path: str) -> bool:
+        if path not in self.exists:
+            self.exists[path] = path in self.pages or os.path.exists(os.path.join(self.layout.root, path))
+        return self.exists[path]
+
+    def page(self, path: str) -> Page | None:
+        """The page at a path, a markdown file outside wiki/ included; None for any other file."""
+        if path in self.pages:
+            return self.pages[path]
+        if path not in self.read:
+            file = os.path.join(self.layout.root, path)
+            self.read[path] = read(path, read_bytes(self.layout, path)) if path.endswith(".md") and os.path.isfile(file) else None
+        return self.read[path]
+
+
+def submodules(layout: Layout) -> tuple[str, ...]:
+    """Folders that `.gitmodules` says belong to other repositories."""
+    file = layout.root / ".gitmodules"
+    if not file.is_file():
+        return ()
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    try:
+        # git indents keys; configparser would read an indented line as a continuation.
+        parser.read_string("\n".join(line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()))
+    except configparser.Error:
+        return ()
+    return tuple(sorted(parser[s]["path"] for s in parser.sections() if "path" in parser[s]))
+
+
+def status_of(link: Link, page: Page, files: Files) -> tuple[LinkStatus, str]:
+    """Status of one link and the path it leads to (empty where it leads to none)."""
+    if link.kind == "wikilink":
+        return LinkStatus.WIKILINK, ""
+    if link.kind == "unresolved":
+        return LinkStatus.UNRESOLVED, ""
+    if link.href.lower().startswith("file:"):
+        return LinkStatus.BROKEN, ""
+    where = target_of(link.href, folder=page.folder)
+    if where is None:
+        return LinkStatus.EXTERNAL, ""
+    target, anchor = where
+    if not target:
+        return (LinkStatus.OK if _has_anchor(page, anchor) else LinkStatus.BROKEN_ANCHOR), page.path
+    if target == ".." or target.startswith("../"):
+        return LinkStatus.BROKEN, target
+    if (target + "/").startswith(files.unseen):
+        return LinkStatus.UNVERIFIABLE, target
+    if not files.has(target):
+        return LinkStatus.BROKEN, target
+    cited = files.page(target) if anchor else None
+    if cited is not None and not _has_anchor(cited, anchor):
+        return LinkStatus.BROKEN_ANCHOR, target
+    return LinkStatus.OK, target
+
+
+def _has_anchor(page: Page, anchor: str) -> bool:
+    return not anchor or anchor == "top" or anchor in page.anchors or bool(_LINE_ANCHOR.fullmatch(anchor))
+
+
+def link_findings(graph: Graph, files: Files) -> list[Finding]:
+    """A finding for every link that leads nowhere, with the one page it may have meant as a hint where there is just one."""
+    by_name: dict[str, list[str]] = {}
+    for path in sorted(graph.pages):
+        by_name.setdefault(path.rsplit("/", 1)[-1], []).append(path)
+    found: list[Finding] = []
+    for path in sorted(graph.pages):
+        page = graph.pages[path]
+        known: dict[tuple[str, str], Finding | None] = {}
+        for link in page.links:
+            key = (link.href, link.kind)
+            if key not in known:
+                known[key] = _finding(link, page, files, by_name)
+            sample = known[key]
+            if sample is not None:
+                found.append(Finding(path, link.line, sample.code, sample.message, target=link.href, hint=sample.hint, fixable=sample.fixable))
+    return found
+
+
+def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[str]]) -> Finding | None:
+    status, target = status_of(link, page, files)
+    if status in (LinkStatus.OK, LinkStatus.EXTERNAL, LinkStatus.UNVERIFIABLE):
+        return None
+    if status is LinkStatus.WIKILINK:
+        same = by_name.get(link.href.partition("|")[0].partition("#")[0].strip() + ".md", [])
+        hint = f"write [{link.href}]({relative(same[0], page.folder)})" if len(same) == 1 else "write [text](path.md)"
+        return Finding(page.path, 0, "wikilink", "a wikilink, which markdown does not follow", hint=hint)
+    if status is LinkStatus.UNRESOLVED:
+        return Finding(page.path, 0, "unresolved-reference", f"no definition for the reference '{link.href}'", hint=f"add a line [{link.href}]: path.md")
+    if status is LinkStatus.BROKEN_ANCHOR:
+        cited = files.page(target)
+        near = nearest_anchor(target_of(link.href, folder=page.folder)[1], cited) if cited else ""
+        return Finding(page.path, 0, "broken-anchor", f"'{target}' has no such heading or anchor", hint=f"did you mean #{near}?" if near else "link to a heading that is there")
+    candidates = [c for c in by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
+    if len(candidates) == 1:
+        return Finding(page.path, 0, "broken-link", f"no file '{target}'", hint=f"did you mean {relative(candidates[0], page.folder)}?", fixable=True)
+    reason = "file: links work on one machine only" if not target else "it climbs out of the knowledge base" if target.startswith("..") else f"no file '{target}'"
+    return Finding(page.path, 0, "broken-link", reason, hint=f"{len(candidates)} pages have that name" if candidates else "write the page, or remove the link")
+
+
+def nearest_anchor(anchor: str, page: Page) -> str:
+    """The one anchor of a page that reads the same but for case and punctuation; empty if there is none or more."""
+    squeeze = lambda text: re.sub(r"[\W_]", "", text.lower())  # noqa: E731
+    same = [h.slug for h in page.headings if squeeze(h.slug) == squeeze(anchor)]
+    return same[0] if len(same) == 1 else ""
+
+
+def relative(path: str, folder: str) -> str:
+    """A path of the knowledge base as a link from a page in `folder`."""
+    return posixpath.relpath(path, folder or ".")

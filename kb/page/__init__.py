@@ -1,0 +1,222 @@
+"""Markdown in, Page out: front matter, headings, links, sections, managed blocks. Bad content becomes findings, never an exception.
+
+Refuses to follow a link or to know another page: what a link leads to is the graph's matter.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from kb.page.front import front_of
+from kb.page.markdown import Heading, Link, outline_of, plain_text, slug_of
+from kb.schema import Finding, type_of, type_of_file, type_of_folder
+from kb.store import digest_of
+
+__all__ = ["Heading", "Link", "Page", "Section", "from_row", "newlines_of", "plain_text", "read", "slug_of", "text_of", "to_row"]
+
+# Beyond this a file is no page that a person or an agent reads; its head is compiled and a finding says so.
+LARGEST = 2 * 1024 * 1024
+
+_DATE_NAME = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?=[-_. ]|$)")
+_ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
+_AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Lines `start` to `end` (1-based, end excluded) of a page under one top heading; `anchor` is empty for what stands before the first."""
+
+    anchor: str
+    title: str
+    level: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page as read. `path` is its id; lines are 1-based in the file; `front` holds raw values, dates as ISO text.
+
+    `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
+    `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`.
+    """
+
+    path: str
+    digest: str
+    front: dict[str, object]
+    front_lines: dict[str, int]
+    body_line: int
+    lines: int
+    headings: tuple[Heading, ...]
+    links: tuple[Link, ...]
+    ids: tuple[str, ...]
+    symbols: tuple[str, ...]
+    fences: tuple[tuple[int, int], ...]
+    blocks: tuple[tuple[str, int, int], ...]
+    allowed: tuple[tuple[int, str], ...]
+    problems: tuple[tuple[int, str, str, str, str], ...]
+
+    @cached_property
+    def stem(self) -> str:
+        return self.path.rsplit("/", 1)[-1].removesuffix(".md")
+
+    @cached_property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @cached_property
+    def type(self) -> str:
+        """Canonical page type: what the front matter says, else the file name, else the folder; an unknown spelling is kept as it is."""
+        raw = self.field("type")
+        by_file = type_of_file(self.stem)
+        by_folder = type_of_folder(self.path.split("/")[1]) if self.path.count("/") > 1 else None
+        if by_file:
+            return type_of(raw) or by_file
+        if by_folder == "experiment":
+            return "experiment" if re.match(r"\d", self.stem) or type_of(raw) == "experiment" else type_of(raw) or raw or "page"
+        return type_of(raw) or raw or by_folder or "page"
+
+    @cached_property
+    def title(self) -> str:
+        """Front-matter title, else the first level-1 heading, else the file name."""
+        return self.field("title") or next((h.text for h in self.headings if h.level == 1 and h.text), "") or self.stem
+
+    @cached_property
+    def date(self) -> str:
+        """ISO date of the page: the one in its file name for experiments and analyses, else `created:`; empty if neither says."""
+        if self.type in ("experiment", "analysis"):
+            named = _DATE_NAME.search(self.stem)
+            if named:
+                return named[1]
+        created = re.match(r"\d{4}-\d{2}-\d{2}", self.field("created"))
+        return created[0] if created else ""
+
+    @cached_property
+    def number(self) -> int:
+        """The number in an experiment's file name (`2026-06-04-v165-...` is 165), 0 without one: a label for ordering, never a key."""
+        rest = re.sub(r"^\d{4}-\d{2}-\d{2}[-_]?", "", self.stem)
+        labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=\D|$)", rest, re.I)
+        plain = re.match(r"(\d{1,4})(?=[-_.]|$)", rest)
+        return int((labelled or plain)[1]) if labelled or plain else 0
+
+    @property
+    def order(self) -> tuple[str, int, str]:
+        """Trail order: date, number, path."""
+        return self.date, self.number, self.path
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """Every anchor a link may name here: GitHub slugs, explicit ids, symbols (lines `L12` are checked apart)."""
+        return frozenset([h.slug for h in self.headings]) | frozenset(self.ids) | frozenset(self.symbols)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The page cut at its top headings, in order, what stands before the first included if the body has it."""
+        tops = [h for h in self.headings if h.top]
+        starts = [(self.body_line, "", "", 0)] + [(h.line, h.slug, h.text, h.level) for h in tops]
+        ends = [s[0] for s in starts[1:]] + [self.lines + 1]
+        return tuple(Section(a, t, lv, s, e) for (s, a, t, lv), e in zip(starts, ends, strict=True) if e > s)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What reading this page found wrong with it."""
+        return tuple(Finding(self.path, line, code, message, target=target, hint=hint) for line, code, message, target, hint in self.problems)
+
+    def field(self, name: str) -> str:
+        """A front-matter value as text; empty where it is missing, empty or no single value."""
+        value = self.front.get(name)
+        return "" if value is None or isinstance(value, (dict, list)) else str(value).strip()
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A front-matter value as a list of texts: a list's items, or one value alone, or nothing."""
+        value = self.front.get(name)
+        items = value if isinstance(value, list) else [] if value is None or isinstance(value, dict) else [value]
+        return tuple(str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list)))
+
+
+def text_of(data: bytes) -> str:
+    """Text of a page's bytes as every room reads it: UTF-8 with broken bytes replaced, no byte-order mark, newlines `\\n`."""
+    text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def newlines_of(data: bytes) -> str:
+    """The newline that a file's bytes use, for edits that must keep it."""
+    return "\r\n" if data.count(b"\r\n") * 2 > data.count(b"\n") else "\n"
+
+
+def read(path: str, data: bytes) -> Page:
+    """Page of a file's bytes. Never raises for content: what is wrong is in `findings`."""
+    problems: list[tuple[int, str, str, str, str]] = []
+    digest = digest_of(data)
+    if b"\0" in data[:65536]:
+        problems.append((1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/"))
+        return Page(path, digest, {}, {}, 1, 0, (), (), (), (), (), (), (), tuple(problems))
+    if len(data) > LARGEST:
+        problems.append((1, "too-large", f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled", "", "split the page"))
+        data = data[: data.rfind(b"\n", 0, LARGEST) + 1 or LARGEST]
+    text = text_of(data)
+    if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
+        line = text.count("\n", 0, text.index("\ufffd")) + 1
+        problems.append((line, "encoding", "bytes that are not UTF-8 were replaced", "", "save the page as UTF-8"))
+    if not text.strip():
+        problems.append((1, "empty", "the page is empty", "", "write it or remove it"))
+    front = front_of(text, path)
+    problems.extend((f.line, f.code, f.message, f.target, f.hint) for f in front.findings)
+    body = text[front.body_offset :]
+    outline = outline_of(body, line=front.body_line)
+    if outline.open_fence:
+        problems.append((outline.open_fence, "open-fence", "a code fence is never closed; all that follows reads as code", "", "close it with the same marker"))
+    blocks = _blocks(body, front.body_line, outline.fences, problems)
+    symbols = front.fields.pop("symbols", None)
+    if not isinstance(symbols, dict):
+        if symbols is not None:
+            front.fields["symbols"] = symbols
+        symbols = {}
+    allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
+    lines = text.count("\n") + (not text.endswith("\n") and text != "")
+    return Page(path, digest, front.fields, front.lines, front.body_line, lines, tuple(outline.headings), tuple(outline.links), tuple(outline.ids),
+                tuple(symbols), tuple(outline.fences), blocks, allowed, tuple(problems))
+
+
+def _allowed(text: str):
+    for m in _ALLOW.finditer(text):
+        line = text.count("\n", 0, m.start()) + 1
+        whole = text[text.rfind("\n", 0, m.start()) + 1 : (text.find("\n", m.end()) + 1 or len(text) + 1) - 1]
+        for code in re.split(r"[,\s]+", m[1]):
+            # A comment alone on its line speaks of the next one.
+            yield line + (whole.strip() == m[0]), code
+
+
+def _blocks(body: str, first: int, fences, problems: list) -> tuple[tuple[str, int, int], ...]:
+    if "kb:auto" not in body:
+        return ()
+    found, name, start = [], "", 0
+    for m in _AUTO.finditer(body):
+        line = first + body.count("\n", 0, m.start())
+        if any(a <= line < b for a, b in fences):
+            continue
+        if not m[1] and not name and m[2]:
+            name, start = m[2], line
+        elif m[1] and name:
+            found.append((name, start, line))
+            name = ""
+        else:
+            problems.append((line, "managed-block", "a kb:auto marker without its partner", m[2] or "", "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"))
+    if name:
+        problems.append((start, "managed-block", f"the managed block '{name}' is never closed", name, "add <!-- /kb:auto -->"))
+    return tuple(found)
+
+
+def to_row(page: Page) -> str:
+    """A page as the compiled tables keep it (JSON text, without path and digest)."""
+    return json.dumps([page.front, page.front_lines, page.body_line, page.lines, page.headings, page.links, page.ids, page.symbols, page.fences,
+                       page.blocks, page.allowed, page.problems], ensure_ascii=False, separators=(",", ":"))
+
+
+def from_row(path: str, digest: str, row: str) -> Page:
+    """The page that `to_row` wrote down."""
+    front, front_lines, body_line, lines, headings, links, ids, symbols, fences, blocks, allowed, problems = json.loads(row)
+    return Page(path, digest, front, front_lines, body_line, lines, tuple(map(Heading._make, headings)), tuple(map(Link._make, links)), tuple(ids),
+                tuple(symbols), tuple(map(tuple, fences)), tuple(map(tuple, blocks)), tuple(map(tuple, allowed)), tuple(map(tuple, problems)))

@@ -1,0 +1,105 @@
+"""Front matter: the YAML block at the head of a page. Bad YAML becomes findings, never an exception; nothing is executed or expanded."""
+
+import datetime
+import math
+import re
+from dataclasses import dataclass
+
+import yaml
+
+from kb.schema import Finding
+
+# A front matter that unfolds to more nodes than this is a YAML bomb, not a page's description.
+_MOST_NODES = 200_000
+_FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
+_CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Fields (JSON-safe values, dates as ISO text), the line of each field, and the line on which the body starts (1-based)."""
+
+    fields: dict[str, object]
+    lines: dict[str, int]
+    body_line: int
+    body_offset: int
+    findings: tuple[Finding, ...]
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, which also remembers keys that stand twice."""
+
+    def __init__(self, stream: str):
+        super().__init__(stream)
+        self.twice: list[tuple[str, int]] = []
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value.__hash__ is not None:
+                if key.value in seen:
+                    self.twice.append((str(key.value), key.start_mark.line))
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, True))
+
+
+def front_of(text: str, path: str) -> Front:
+    """Front matter of a page text (newlines already `\\n`, no byte-order mark)."""
+    opening = _FENCE.match(text)
+    if not opening:
+        return Front({}, {}, 1, 0, ())
+    closing = _CLOSE.search(text, opening.end())
+    if not closing:
+        return Front({}, {}, 1, 0, (Finding(path, 1, "front-matter", "the front matter opens with --- and never closes", hint="add a line ---"),))
+    raw = text[opening.end() : closing.start()]
+    end = min(closing.end() + 1, len(text))
+    body_line = text.count("\n", 0, end) + 1
+    values, findings = _values(raw, path)
+    lines = {m[1]: 2 + raw.count("\n", 0, m.start()) for m in re.finditer(r"^([A-Za-z_][\w .-]*?)[ \t]*:", raw, re.M)}
+    return Front(values, lines, body_line, end, findings)
+
+
+def _values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
+    def refused(line: int, message: str, hint: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
+        return {}, (Finding(path, line, "front-matter", message, hint=hint),)
+
+    try:
+        loader = _Loader(raw)
+        try:
+            value = loader.get_single_data()
+        finally:
+            loader.dispose()
+        if value is None:
+            return {}, ()
+        if not isinstance(value, dict):
+            return refused(2, f"the front matter is a {type(value).__name__}, not fields", "write `key: value` lines")
+        budget = [_MOST_NODES]
+        fields = {str(k): _plain(v, budget) for k, v in value.items()}
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        return refused(2 + (mark.line if mark else 0), f"the front matter is not valid YAML: {problem}", "quote values that hold ': ' or start with a special character")
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        return refused(2, f"the front matter cannot be read: {error}", "keep it to plain values, lists and short tables")
+    twice = tuple(Finding(path, 2 + line, "duplicate-key", f"the key '{key}' stands twice; the last one counts", target=key, hint="remove one") for key, line in loader.twice)
+    return fields, twice
+
+
+def _plain(value: object, budget: list[int]) -> object:
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise ValueError(f"it unfolds to more than {_MOST_NODES} values (a YAML bomb?)")
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(k): _plain(v, budget) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(v, budget) for v in value]
+    return str(value)

@@ -1,0 +1,233 @@
+"""Headings and links of a markdown body, exactly as markdown-it-py reads them, without building its inline tokens where none are needed.
+
+Blocks always come from markdown-it-py. An inline run is handed to its inline parser only if it holds something that the patterns here
+do not cover; `reference_links` is the slow, plain reading that a differential test holds this one to.
+"""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.common.html_re import HTML_TAG_RE
+from markdown_it.token import Token
+
+
+class Heading(NamedTuple):
+    """One heading; a NamedTuple because a wiki holds a hundred thousand and they are rebuilt on every start. `top` is false inside a quote or list."""
+
+    level: int
+    text: str
+    slug: str
+    line: int
+    top: bool
+
+
+class Link(NamedTuple):
+    """One link as written. kind: inline, image, auto, wikilink, unresolved (a reference without a definition)."""
+
+    href: str
+    text: str
+    line: int
+    kind: str
+
+
+class Outline(NamedTuple):
+    headings: list[Heading]
+    links: list[Link]
+    ids: list[str]
+    fences: list[tuple[int, int]]
+    open_fence: int
+
+
+# Longer inline runs are read by the patterns alone: markdown-it-py's inline parser is quadratic on hostile ones.
+_LONGEST_INLINE = 100_000
+
+# Alternatives in the order of markdown-it's inline rules; leftmost wins, as there. A run of backticks is taken whole, as code or loose.
+_CODE = r"(?P<code>(?P<ticks>`+)(?!`)(?s:.+?)(?<!`)(?P=ticks)(?!`))|`+"
+_LABEL = r"(?P<label>(?:[^\[\]\\`<]|(?<!`)`(?!`)[^`]+`(?!`))*)"
+_DEST = r"(?P<dest>(?:[^\s()<>\\&`\x00-\x1f\x7f]|&(?![#\w]+;))*)"
+_TITLE = r"""(?:[ \t]*\n?[ \t]+"[^"\\`&]*")?"""
+_INLINE = re.compile(
+    r"\\[!-/:-@\[-`{-~]"
+    + rf"|{_CODE}"
+    + r"|<(?P<uri>[a-zA-Z][a-zA-Z0-9+.\-]{1,31}:[^<>\x00-\x20]*)>"
+    + r"|<(?P<mail>[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~\-]+@[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?)>"
+    + f"|{HTML_TAG_RE.pattern}"
+    + rf"|(?P<link>!?\[{_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\))"
+)
+_WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
+_UNRESOLVED = re.compile(r"(?<![\w\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
+_ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.S | re.I)
+_ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
+_MARKUP = re.compile(r"[`*_\[\]<&\\!~]")
+
+
+def _parser() -> MarkdownIt:
+    md = MarkdownIt("commonmark").enable("table")
+    # `file:` and the like must be seen, and links reported as they are written.
+    md.validateLink = lambda url: True
+    md.normalizeLink = lambda url: url
+    return md
+
+
+_FULL = _parser()
+_BLOCKS = _parser().disable(["inline", "text_join"])
+
+
+def slug_of(text: str) -> str:
+    """GitHub's anchor of a heading text, before numbering of repeats."""
+    kept = []
+    for char in text.strip().lower():
+        if char.isalnum() or char in "-_":
+            kept.append(char)
+        elif char == " ":
+            kept.append("-")
+        elif not char.isascii() and unicodedata.category(char) in ("Mn", "Mc", "Me", "Pc", "Nl", "No"):
+            kept.append(char)
+    return "".join(kept)
+
+
+def outline_of(body: str, *, line: int = 1) -> Outline:
+    """Headings, links, explicit ids and fences of a markdown body whose first line is line `line` of its page."""
+    env: dict = {}
+    tokens = _BLOCKS.parse(body, env)
+    references = env.get("references", {})
+    headings: list[Heading] = []
+    links: list[Link] = []
+    ids: list[str] = []
+    fences: list[tuple[int, int]] = []
+    open_fence = 0
+    slugs: dict[str, int] = {}
+    body_lines = 0
+    for position, token in enumerate(tokens):
+        kind = token.type
+        if kind == "inline":
+            at = line + (token.map[0] if token.map else 0)
+            before = tokens[position - 1]
+            if before.type == "heading_open":
+                headings.append(_heading(token, before, at, slugs, ids))
+            if "[" in token.content or "<" in token.content:
+                links.extend(_links(token.content, at, env, references))
+                if "<" in token.content:
+                    ids.extend(_ID.findall(token.content))
+        elif kind == "html_block":
+            ids.extend(_ID.findall(token.content))
+            ids.extend(slug_of(re.sub(r"<[^>]*>", "", m[2])) for m in _HTML_HEADING.finditer(token.content))
+        elif kind == "fence":
+            fences.append((line + token.map[0], line + token.map[1]))
+            body_lines = body_lines or body.count("\n") + (not body.endswith("\n"))
+            if token.map[1] >= body_lines and not _closes(body, token):
+                open_fence = line + token.map[0]
+    return Outline(headings, links, ids, fences, open_fence)
+
+
+def _closes(body: str, token: Token) -> bool:
+    """Whether a fence that reaches the end of the page was closed: its last line is a bare run of its own marker."""
+    last = body.rstrip("\n").rsplit("\n", 1)[-1].strip(" >\t")
+    inner = token.map[1] - token.map[0] - 1
+    return inner >= 1 and len(last) >= len(token.markup) and set(last) == {token.markup[0]} and token.content.count("\n") < inner
+
+
+def _heading(token: Token, opening: Token, at: int, slugs: dict[str, int], ids: list[str]) -> Heading:
+    raw = token.content
+    named = _ATTR_ID.search(raw)
+    if named:
+        ids.append(named[1])
+        raw = raw[: named.start()]
+    text = plain_text(raw)
+    slug = base = slug_of(text)
+    while slug in slugs:
+        slugs[base] += 1
+        slug = f"{base}-{slugs[base]}"
+    slugs.setdefault(slug, 0)
+    return Heading(int(opening.tag[1]), text, slug, at, opening.level == 0)
+
+
+def plain_text(inline: str) -> str:
+    """What a reader sees of an inline run: markup gone, code and link text kept, pictures left out."""
+    if not _MARKUP.search(inline):
+        return inline
+    children: list[Token] = []
+    _FULL.inline.parse(inline, _FULL, {}, children)
+    return "".join(t.content if t.type in ("text", "code_inline", "text_special") else " " if t.type in ("softbreak", "hardbreak") else "" for t in children)
+
+
+def _links(content: str, at: int, env: dict, references: dict) -> list[Link]:
+    found, rest = _pattern_links(content, at)
+    if len(content) <= _LONGEST_INLINE and ("](" in rest or references and "[" in rest):
+        found, rest = _parsed_links(content, at, env)
+    if "][" in rest:
+        for m in _UNRESOLVED.finditer(rest):
+            found.append(Link(m[2] or m[1], m[1], at + rest.count("\n", 0, m.start()), "unresolved"))
+    if "[[" in rest:
+        found.extend(Link(m[1], m[1], at + rest.count("\n", 0, m.start()), "wikilink") for m in _WIKILINK.finditer(rest))
+    return found
+
+
+def _pattern_links(content: str, at: int) -> tuple[list[Link], str]:
+    """Links that the patterns can tell for certain, and the run with everything recognised blanked out (newlines kept)."""
+    found: list[Link] = []
+    rest: list[str] = []
+    position = 0
+    for m in _INLINE.finditer(content):
+        start, end = m.span()
+        rest.append(content[position:start])
+        rest.append("\x00" + "\n" * content.count("\n", start, end))
+        position = end
+        kind = m.lastgroup
+        if m["link"] is not None:
+            found.append(Link(m["dest"], m["label"], at + content.count("\n", 0, start), "image" if content[start] == "!" else "inline"))
+        elif kind in ("uri", "mail"):
+            found.append(Link(("mailto:" if kind == "mail" else "") + m[kind], m[kind], at + content.count("\n", 0, start), "auto"))
+    rest.append(content[position:])
+    return found, "".join(rest)
+
+
+def _parsed_links(content: str, at: int, env: dict) -> tuple[list[Link], str]:
+    """The same by markdown-it-py's own inline parser."""
+    children: list[Token] = []
+    _FULL.inline.parse(content, _FULL, env, children)
+    found: list[Link] = []
+    rest: list[str] = []
+    line, href, text, depth, searched = at, "", [], 0, 0
+    for token in children:
+        if token.type in ("softbreak", "hardbreak"):
+            rest.append("\n")
+            line += 1
+        elif token.type == "link_open":
+            href, text, depth = str(token.attrs["href"]), [], depth + 1
+            where = content.find(href, searched) if href else -1
+            searched = where + len(href) if where >= 0 else searched
+            found.append(Link(href, "", at + content.count("\n", 0, where) if where >= 0 else line, "auto" if token.markup == "autolink" else "inline"))
+            rest.append("\x00")
+        elif token.type == "link_close":
+            depth -= 1
+            last = max(i for i, link in enumerate(found) if link.kind != "image" and link.href == href)
+            found[last] = found[last]._replace(text="".join(text))
+        elif token.type == "image":
+            found.append(Link(str(token.attrs["src"]), token.content, line, "image"))
+            rest.append("\x00")
+        elif depth:
+            text.append(token.content)
+        else:
+            rest.append(token.content if token.type == "text" else "\x00")
+    return found, "".join(rest)
+
+
+def reference_links(body: str) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
+    """(level, text) of headings and (kind, href) of links by a whole markdown-it-py parse: the yardstick of the differential test."""
+    tokens = _FULL.parse(body)
+    headings, links = [], []
+    for position, token in enumerate(tokens):
+        if token.type != "inline":
+            continue
+        if tokens[position - 1].type == "heading_open":
+            headings.append((int(tokens[position - 1].tag[1]), token.content))
+        for child in token.children or []:
+            if child.type == "link_open":
+                links.append(("auto" if child.markup == "autolink" else "inline", str(child.attrs["href"])))
+            elif child.type == "image":
+                links.append(("image", str(child.attrs["src"])))
+    return headings, links

@@ -1,0 +1,186 @@
+"""The one bucket table: what every reader's costs become. Knows no format; refuses a profile without any time in it.
+
+A reader hands over a `Reading`: costs of operations, and idle time if its format has a timeline. `wall` is an operation's part of the
+window, where instants shared by k concurrent operations count 1/k each; so shares add to one, however many streams ran.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kb import KbError
+from kb.profiles.buckets import bucket_of
+
+# Buckets that a file, a library or a tool's category names, beyond these many, are summed up as "other": a table is read by eye.
+NAMED_AT_MOST = 12
+TOP_OPS, OPS_KEPT = 3, 25
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something the profile says beside times: a device, a utilisation. Both as text, with unit."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One operation as a reader saw it, times in the reading's unit. `exposed`: no operation of another bucket ran then; None: unknown."""
+
+    name: str
+    self_time: float
+    wall: float
+    count: int
+    category: str = ""
+    detail: str = ""
+    exposed: float | None = None
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one file gave. scope: does the time belong to a device or to the host; idle None: the format cannot tell."""
+
+    kind: str
+    scope: str
+    unit: str
+    costs: tuple[Cost, ...]
+    idle: float | None = None
+    tracks: int = 1
+    steps: int | None = None
+    step_time: float | None = None
+    facts: tuple[Fact, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    name: str
+    bucket: str
+    category: str
+    self_time: float
+    share: float
+    count: int
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """share: part of the profile's total; self_time may add to more where streams overlap; exposed None: no timeline to tell from."""
+
+    name: str
+    share: float
+    self_time: float
+    exposed: float | None
+    count: int
+    top_ops: tuple[str, ...]
+    categories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """total and times in `unit` (ms, or what the tool counted); shares of buckets add to one, idle included where it is known."""
+
+    kind: str
+    scope: str
+    source: str
+    unit: str
+    total: float
+    idle_share: float | None
+    buckets: tuple[Bucket, ...]
+    ops: tuple[Op, ...]
+    steps: int | None
+    step_time: float | None
+    tracks: int
+    facts: tuple[Fact, ...]
+    warnings: tuple[str, ...]
+
+
+def clean(text: str, *, limit: int = 400) -> str:
+    """Text of a profile as it may be printed: one line, no control characters, no lone surrogates, not longer than `limit`."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: limit * 4]).split())
+    line = line.encode("utf-8", "replace").decode("utf-8")
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def fold(costs: Iterable[Cost]) -> list[Cost]:
+    """Costs of the same operation summed; facts of the first. Order: longest first, then name."""
+    groups: dict[tuple[str, str], list[Cost]] = defaultdict(list)
+    for cost in costs:
+        groups[clean(cost.name) or "(no name)", clean(cost.category, limit=80)].append(cost)
+    folded = []
+    for (name, category), members in groups.items():
+        exposed = [m.exposed for m in members]
+        folded.append(Cost(
+            name, math.fsum(m.self_time for m in members), math.fsum(m.wall for m in members), sum(m.count for m in members), category,
+            members[0].detail, None if None in exposed else math.fsum(e for e in exposed if e is not None), members[0].facts))
+    return sorted(folded, key=lambda c: (-c.wall, c.name, c.category))
+
+
+def merge(readings: Sequence[Reading], *, source: str) -> Reading:
+    """Several files of one profile (ranks, or tables of one report) as one; where some are of a device, the host's are left out."""
+    kinds = sorted({r.kind for r in readings})
+    if len(kinds) > 1:
+        raise KbError(f"{source}: holds profiles of several kinds ({', '.join(kinds)}); name one file, or choose with --kind")
+    scope = "device" if any(r.scope == "device" for r in readings) else "host"
+    kept = [r for r in readings if r.scope == scope]
+    units = sorted({r.unit for r in kept})
+    if len(units) > 1:
+        raise KbError(f"{source}: times in several units ({', '.join(units)}) cannot be added; name one file")
+    warnings = [w for r in kept for w in r.warnings]
+    if len(kept) < len(readings):
+        warnings.append(f"{len(readings) - len(kept)} host table(s) left out: shares are of device time")
+    idles = [r.idle for r in kept]
+    steps = [r for r in kept if r.steps and r.step_time is not None]
+    return replace(
+        kept[0], costs=tuple(c for r in kept for c in r.costs), tracks=sum(r.tracks for r in kept),
+        idle=None if None in idles else math.fsum(i for i in idles if i is not None),
+        steps=max((r.steps for r in steps if r.steps), default=None),
+        step_time=math.fsum(r.step_time for r in steps if r.step_time is not None) / len(steps) if steps else None,
+        facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)), warnings=tuple(dict.fromkeys(warnings)))
+
+
+def _bucket_names(costs: Sequence[Cost]) -> list[str]:
+    """A bucket for each cost; of the buckets that only a file or category names, the smallest go to "other"."""
+    names = [bucket_of(c.name, c.category, c.detail) for c in costs]
+    weight: dict[str, float] = defaultdict(float)
+    for cost, name in zip(costs, names, strict=True):
+        weight[name] += cost.wall
+    ranked = sorted(weight, key=lambda n: (-weight[n], n))
+    kept = set(ranked[:NAMED_AT_MOST])
+    fallback = {name for cost, name in zip(costs, names, strict=True) if name == cost.category.strip().lower()}
+    return [name if name in kept or name not in fallback else "other" for name in names]
+
+
+def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
+    exposed = [m.exposed for m in members]
+    categories: dict[str, float] = defaultdict(float)
+    for member in members:
+        if member.category:
+            categories[member.category] += member.wall
+    return Bucket(
+        name, math.fsum(m.wall for m in members) / total, math.fsum(m.self_time for m in members),
+        None if None in exposed else math.fsum(e for e in exposed if e is not None), sum(m.count for m in members),
+        tuple(m.name for m in members[:TOP_OPS]), tuple(sorted(categories, key=lambda c: (-categories[c], c))[:TOP_OPS]))
+
+
+def profile_from(reading: Reading, *, source: str) -> Profile:
+    """The bucket table of a reading. Raises KbError where no operation has any time."""
+    costs = [c for c in fold(reading.costs) if c.wall > 0 or c.self_time > 0]
+    if not costs:
+        raise KbError(f"{source}: no operation with any time in it; was the profile taken while something ran?")
+    names = _bucket_names(costs)
+    total = math.fsum(c.wall for c in costs) + (reading.idle or 0.0)
+    members: dict[str, list[Cost]] = defaultdict(list)
+    for cost, name in zip(costs, names, strict=True):
+        members[name].append(cost)
+    if reading.idle:
+        members["idle"].append(Cost("(gap)", reading.idle, reading.idle, 0, exposed=reading.idle))
+    buckets = sorted((_bucket(n, m, total=total) for n, m in members.items()), key=lambda b: (-b.share, b.name))
+    idle = next((b.share for b in buckets if b.name == "idle"), 0.0)
+    ops = tuple(Op(c.name, n, c.category, c.self_time, c.wall / total, c.count, c.facts) for c, n in zip(costs, names, strict=True))
+    return Profile(
+        reading.kind, reading.scope, source, reading.unit, total, None if reading.idle is None and not idle else idle, tuple(buckets), ops[:OPS_KEPT],
+        reading.steps, reading.step_time, reading.tracks, reading.facts, reading.warnings)

@@ -1,0 +1,80 @@
+"""Which way a metric is better, by its name alone: the published table. Refuses to look at values."""
+
+import re
+from typing import Literal
+
+Direction = Literal["lower", "higher"]
+
+# Words that name a quantity. A name that holds words of both rows says nothing and must be asked for.
+_HIGHER = frozenset(
+    """throughput tps tokps toks qps rps fps ips iops goodput speed speedup tflops gflops pflops mfu hfu utilization utilisation util
+    occupancy efficiency bandwidth gbps mbps hit hits accuracy acc acceptance accepted success passed passing win wins auc auroc auprc f1
+    precision recall iou miou dice bleu rouge meteor ndcg mrr r2 mcc elo psnr ssim snr reward sharpe sortino calmar profit pnl revenue
+    saved savings""".split()
+)
+_LOWER = frozenset(
+    """latency lat time ttft tpot itl rtt runtime elapsed duration wall walltime makespan overhead jitter p50 p90 p95 p99 p999
+    loss losses nll bpb bpc bpd perplexity ppl kl kld rmse mse mae mape rmsle logloss brier wer cer eer fid error errors err errs regret
+    failure failures failed failing fails crashes violations mismatches mismatch misses miss stalls spills conflicts retries timeouts
+    allocations allocs cycles instructions cost costs price usd energy joules watts power drawdown dd diff lcp fcp tbt tti cls""".split()
+)
+# Units and resources: they decide only where no quantity word does ("total_ms", "memory_gb"), so "throughput_gb" stays higher.
+_LOWER_UNITS = frozenset(
+    """ms us ns sec secs seconds s msec usec nsec millis minutes gb mb kb gib mib kib bytes memory mem vram ram rss hbm heap footprint disk
+    size""".split()
+)
+_TIMES = frozenset("s sec secs second seconds ms us ns min minute minutes h hr hour hours time latency duration".split())
+_COSTS = frozenset("watt watts joule joules usd dollar".split())
+# What a change sets rather than measures: "batch_size" has no better side.
+_SETTINGS = frozenset("batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window".split())
+
+
+def words_of(name: str) -> list[str]:
+    """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u"))
+    return [w for w in re.split(r"[^a-z0-9]+", name.lower()) if w]
+
+
+def direction_of(name: str) -> Direction | None:
+    """`lower` or `higher`, whichever is better for a metric of this name; None where the name does not say."""
+    words = words_of(name)
+    if _SETTINGS.intersection(words):
+        return None
+    rate = _rate_direction(name)
+    if rate:
+        return rate
+    higher, lower = _HIGHER.intersection(words), _LOWER.intersection(words)
+    if higher and lower:
+        return None
+    if higher or lower:
+        return "higher" if higher else "lower"
+    units = _LOWER_UNITS.intersection(words)
+    return "lower" if units - {"s"} or words[-1:] == ["s"] and len(words) > 1 else None
+
+
+def _rate_direction(name: str) -> Direction | None:
+    """Of `x/s` and `x_per_s`: work per time or per cost is better higher, time or cost per work better lower."""
+    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u")).lower()
+    match = re.match(r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", text)
+    if not match:
+        return None
+    above, below = words_of(match[1]), match[2]
+    if below in _TIMES | _COSTS:
+        return "lower" if (_LOWER | _TIMES).intersection(above) else "higher"
+    return "lower" if above and above[-1] in _TIMES | _COSTS else None
+
+
+def is_resource(name: str) -> bool:
+    """Whether a metric measures what a run consumes beside its aim (memory, disk), so that it is never the aim by default."""
+    words = set(words_of(name))
+    return bool(words & {"memory", "mem", "vram", "ram", "rss", "hbm", "heap", "footprint", "disk"})
+
+
+def direction_from(word: object) -> Direction | None:
+    """Direction of a log's own spelling: lower, lower_is_better, minimize, min, asc ... or the opposites."""
+    text = str(word).strip().lower().replace("-", "_") if isinstance(word, str) else ""
+    if re.match(r"(lower|min|down|decreas|smaller|less)", text):
+        return "lower"
+    if re.match(r"(higher|max|up|increas|bigger|larger|more)", text):
+        return "higher"
+    return None
