@@ -1,0 +1,19 @@
+"""Paths as a user types them."""
+
+import os
+import posixpath
+from pathlib import Path
+
+from kb import KbError, store
+
+
+def path_in(layout: store.Layout, typed: str) -> str:
+    """A typed path relative to the root of the knowledge base: as it stands if it starts at the root, else as seen from the current folder."""
+    if not os.path.isabs(typed):
+        plain = posixpath.normpath(typed)
+        if plain.startswith(("wiki/", "sources/")) or (layout.root / plain).exists():
+            return plain
+    full = Path(os.path.abspath(typed))
+    if not full.is_relative_to(layout.root):
+        raise KbError(f"{typed}: stands outside the knowledge base {layout.root}")
+    return full.relative_to(layout.root).as_posix()

@@ -1,0 +1,102 @@
+"""Moves a page and mends every link to it, and its own. Refuses to overwrite; a move killed half-way is finished by the same command."""
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from kb import KbError, store
+from kb.graph import relative, target_of
+from kb.page import Page, edit, read
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a move changes: bytes to write by path, links mended by path, and links that must be mended by hand as (path, line, href)."""
+
+    old: str
+    new: str
+    writes: Mapping[str, bytes]
+    mended: Mapping[str, int]
+    left: tuple[tuple[str, int, str], ...]
+
+
+def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> Move:
+    """Move page `old` to `new` (paths relative to the root). Raises KbError if `old` is no page or `new` is taken by another one."""
+    with store.lock(layout, "pages"):
+        plan = planned(layout, old, new=new)
+        if not dry_run:
+            for path in sorted(plan.writes, key=lambda p: (p != plan.new, p)):
+                store.write(layout.root / path, plan.writes[path])
+            store.remove(layout.root / old)
+    return plan
+
+
+def planned(layout: store.Layout, old: str, *, new: str) -> Move:
+    """The move without doing it."""
+    old, new = posixpath.normpath(old), posixpath.normpath(new)
+    for path in (old, new):
+        if not path.startswith("wiki/") or not path.endswith(".md"):
+            raise KbError(f"{path}: kb mv takes pages: paths such as wiki/concepts/name.md")
+    if old == new:
+        raise KbError(f"{old}: already there")
+    paths = store.scan(layout).digests
+    if old not in paths:
+        raise KbError(f"{old}: no such page; `kb search` finds one by its words")
+    writes: dict[str, bytes] = {}
+    mended: dict[str, int] = {}
+    left: list[tuple[str, int, str]] = []
+    for path in paths:
+        if path == new:
+            continue
+        data = store.read_bytes(layout, path)
+        # A page that names neither the file nor, being moved, any other need not be parsed.
+        if path != old and posixpath.basename(old).encode() not in data and quote(posixpath.basename(old)).encode() not in data:
+            continue
+        after, count, missed = _mended(read(path, data), data, old=old, new=new)
+        left.extend(missed)
+        if count:
+            mended[path if path != old else new] = count
+        if path == old:
+            writes[new] = after
+        elif after != data:
+            writes[path] = after
+    if new in paths and store.read_bytes(layout, new) != writes[new]:
+        raise KbError(f"{new}: there is another page; choose a free name")
+    return Move(old, new, writes, mended, tuple(left))
+
+
+def _mended(page: Page, data: bytes, *, old: str, new: str) -> tuple[bytes, int, list[tuple[str, int, str]]]:
+    here = new if page.path == old else page.path
+    count, left = 0, []
+    for href, line in dict.fromkeys((link.href, link.line) for link in page.links if link.kind not in ("wikilink", "unresolved", "auto")):
+        wanted = _href(href, page, here=here, old=old, new=new)
+        if wanted == href:
+            continue
+        after = edit.with_link(data, line=line, old=href, new=wanted)
+        if after == data:
+            after = edit.with_definitions(data, old=href, new=wanted)
+        if after == data:
+            left.append((here, line, href))
+        else:
+            data, count = after, count + 1
+    for key in ("parent", "evidence", "supersedes", "hypothesis"):
+        if page.field(key) == old:
+            data, count = edit.with_field(page.path, data, key=key, value=new), count + 1
+    return data, count, left
+
+
+def _href(href: str, page: Page, *, here: str, old: str, new: str) -> str:
+    """The link `href` of `page` as it must read once the page stands at `here` and `old` at `new`."""
+    where = target_of(href, folder=page.folder)
+    if where is None or not where[0]:
+        return href
+    target = new if where[0] == old else where[0]
+    if target == where[0] and posixpath.dirname(here) == page.folder:
+        return href
+    rest = href[len(href.partition("#")[0].partition("?")[0]) :]
+    bare = href[: len(href) - len(rest)]
+    if bare.startswith("/"):
+        return quote("/" + target, safe="/~@!$&'*+,;=:") + rest
+    slash = "/" if bare.endswith("/") and not target.endswith(".md") else ""
+    return quote(relative(target, posixpath.dirname(here)), safe="/~@!$&'*+,;=:") + slash + rest
