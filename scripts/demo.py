@@ -1,0 +1,24 @@
+"""The main job on the knowledge base that ships here: set up, build, print a hypothesis slice, build the site, say where to look."""
+
+import subprocess
+import sys
+
+from environment import ROOT, prepared
+
+QUERY = "GPU idle between tokens, memory-bound decode, kernel launch overhead"
+
+
+def main() -> int:
+    kb = prepared("site") / "kb"
+    for words in (["build"], ["load", "hypothesis", "--target", "llama-cpp-cuda", "--query", QUERY, "--budget", "3000"], ["site", "build"]):
+        print(f"\n$ kb {' '.join(f'{w!r}' if ' ' in w else w for w in words)}", flush=True)
+        code = subprocess.run([kb, *words], cwd=ROOT).returncode
+        if code:
+            return code
+    print("\nThe site is site/html/index.html: open it, or run `.venv/bin/kb site serve`. The compiled indexes are in indexes/.")
+    print("For a wiki of your own: `kb init --adopt` beside its wiki/ folder, then `kb build`.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
