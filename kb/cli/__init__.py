@@ -21,6 +21,7 @@ VERBS = {
     "open": ("open", "print a page or one of its sections"),
     "mv": ("mv", "move a page and mend every link to it"),
     "load": ("load", "print the slice that one step of a loop needs"),
+    "profile": ("profile", "turn a profiler's output into one bucket table"),
     "status": ("status", "say where the knowledge base and its trails stand"),
 }
 

@@ -97,6 +97,13 @@ def plain(name: str) -> str:
     return _CAMEL.sub("_", name).lower()
 
 
+def file_label(path: str) -> str:
+    """A source file or library as a category: its package path, or its last two parts, without the machine's own folders."""
+    tail = re.split(r"(?:site|dist)-packages/|lib/python3?(?:\.\d+)?/", path.replace("\\", "/"))[-1]
+    parts = [p for p in tail.split("/") if p]
+    return "/".join(parts[-2:] if path.startswith(("/", "\\")) or ":" in path[:3] else parts[-3:])
+
+
 def head(name: str) -> str:
     """The name without template arguments and call arguments, however nested."""
     before = None
@@ -118,6 +125,8 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
     kind = category.strip().lower()
     if kind in CATEGORIES:
         return CATEGORIES[kind]
+    if re.fullmatch(r"\([^()]*\)", name):  # a reader's own word for what has no name, `(no stack)`
+        return "other"
     texts = [head(plain(name)[:2000]), plain(name)[:2000]]
     if detail:
         texts.append(_WRAPPERS.sub(" ", plain(detail)[:2000]))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kb import KbError
-from kb.profiles.buckets import bucket_of
+from kb.profiles.buckets import OPAQUE, bucket_of
 
 # Buckets that a file, a library or a tool's category names, beyond these many, are summed up as "other": a table is read by eye.
 NAMED_AT_MOST = 12
@@ -158,7 +158,7 @@ def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
     exposed = [m.exposed for m in members]
     categories: dict[str, float] = defaultdict(float)
     for member in members:
-        if member.category:
+        if member.category.strip().lower() not in OPAQUE:
             categories[member.category] += member.wall
     return Bucket(
         name, math.fsum(m.wall for m in members) / total, math.fsum(m.self_time for m in members),

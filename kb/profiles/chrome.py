@@ -1,0 +1,252 @@
+"""Chrome trace events (PyTorch, JAX and XLA, TensorFlow, py-spy, any Perfetto JSON) to costs. Knows tracks of devices from tracks of hosts.
+
+Format: "Trace Event Format" (complete X, begin B and end E, metadata M; the rest carries no time). Where a device is traced, the shares
+are of its time: PyTorch's kernel, gpu_memcpy and gpu_memset events by GPU and stream; XLA's "XLA Ops" line, or the GPU's streams, of each
+`/device:` process. Otherwise of the host: XLA's CPU executor (events with an hlo_op), else operators, else all events.
+"""
+
+import math
+import re
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from kb import KbError
+from kb.profiles.buckets import bucket_of, file_label
+from kb.profiles.jsonstream import Cursor, Json
+from kb.profiles.table import Cost, Fact, Reading
+from kb.profiles.timeline import Track, spend
+
+DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+# Spans drawn around operations; they are no operations, and would own their gaps.
+SPAN_CATEGORIES = frozenset({"user_annotation", "gpu_user_annotation", "trace", "python_function", "ac2g", "fwdbwd"})
+DEVICE_PROCESS = re.compile(r"^/device:|/device:(?:TPU|GPU)|^(?:TPU|GPU)[: ]?\d", re.IGNORECASE)
+# Lines of an XLA device that repeat the operations' time under other names.
+DERIVED_LINES = re.compile(r"^(?:steps|xla modules|xla traceme|framework|tensorflow|source|tf |async xla ops|.*name scope)", re.IGNORECASE)
+STEP = re.compile(r"^ProfilerStep#(\d+)$")
+US_PER_MS = 1000.0
+
+TrackKey = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one pass over the events gathers."""
+
+    tracks: dict[TrackKey, Track] = field(default_factory=lambda: defaultdict(Track))
+    ops: dict[tuple[str, str, str, bool], int] = field(default_factory=dict)
+    processes: dict[str, str] = field(default_factory=dict)
+    threads: dict[TrackKey, str] = field(default_factory=dict)
+    open_events: dict[TrackKey, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
+    steps: dict[str, array] = field(default_factory=lambda: defaultdict(lambda: array("d")))
+    facts: list[Fact] = field(default_factory=list)
+    events: int = 0
+    broken: int = 0
+    unclosed: int = 0
+    cut: bool = False
+
+    def op(self, name: str, category: str, *, detail: str, hlo: bool) -> int:
+        return self.ops.setdefault((name, category, detail, hlo), len(self.ops))
+
+
+def _number(value: Json) -> float | None:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 and math.isfinite(value) else None
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _metadata(seen: _Seen, event: dict[str, Json]) -> None:
+    args = event.get("args")
+    name = _text(args.get("name")) if isinstance(args, dict) else ""
+    pid, tid = _text(event.get("pid")), _text(event.get("tid"))
+    if event.get("name") == "process_name":
+        seen.processes[pid] = name
+    elif event.get("name") == "thread_name":
+        seen.threads[pid, tid] = name
+
+
+def _step(seen: _Seen, name: str, args: dict[str, Json], *, duration: float) -> None:
+    """A step is a PyTorch ProfilerStep or an annotation that carries a step number."""
+    found = STEP.match(name)
+    if found:
+        seen.steps[found[1]].append(duration)
+    elif "step_num" in args:
+        seen.steps[_text(args["step_num"])].append(duration)
+
+
+def _event(seen: _Seen, event: dict[str, Json]) -> None:
+    phase = event.get("ph")
+    if phase == "M":
+        return _metadata(seen, event)
+    if phase not in ("X", "B", "E"):
+        return None
+    seen.events += 1
+    start = _number(event.get("ts"))
+    track = _text(event.get("pid")), _text(event.get("tid"))
+    if start is None:
+        seen.broken += 1
+        return None
+    if phase == "E":
+        if not seen.open_events[track]:
+            seen.broken += 1
+            return None
+        began, op = seen.open_events[track].pop()
+        return seen.tracks[track].add(began, max(start, began), op=op)
+    args = event.get("args")
+    args = args if isinstance(args, dict) else {}
+    name, category = _text(event.get("name")), _text(args.get("hlo_category")) or _text(event.get("cat"))
+    if isinstance(args.get("filename"), str):
+        category = file_label(_text(args["filename"]))
+    op = seen.op(name, category, detail=_text(args.get("tf_op")), hlo="hlo_op" in args)
+    if phase == "B":
+        seen.open_events[track].append((start, op))
+        return None
+    duration = _number(event.get("dur", 0))
+    if duration is None or duration < 0:
+        seen.broken += 1
+        return None
+    _step(seen, name, args, duration=duration)
+    return seen.tracks[track].add(start, start + duration, op=op)
+
+
+def _close_open(seen: _Seen) -> None:
+    """Begun and never ended: as if ended where its track ends."""
+    for track, waiting in seen.open_events.items():
+        if not waiting:
+            continue
+        ends = seen.tracks[track].ends
+        last = max(max(ends, default=0.0), max(start for start, _ in waiting))
+        for start, op in waiting:
+            seen.tracks[track].add(start, last, op=op)
+            seen.unclosed += 1
+
+
+def _gather(cursor: Cursor) -> _Seen:
+    seen = _Seen()
+
+    def events(*, may_stay_open: bool) -> None:
+        for _ in cursor.elements(may_stay_open=may_stay_open):
+            event = cursor.value()
+            if isinstance(event, dict):
+                _event(seen, event)
+            else:
+                seen.broken += 1
+
+    if cursor.peek() == "[":
+        events(may_stay_open=True)
+    else:
+        found = False
+        for key in cursor.members():
+            if key == "traceEvents":
+                found = True
+                events(may_stay_open=False)
+            elif key == "deviceProperties":
+                seen.facts.extend(_device_facts(cursor.value()))
+            elif key == "distributedInfo":
+                info = cursor.value()
+                if isinstance(info, dict) and "rank" in info:
+                    seen.facts.append(Fact("rank", f"{_text(info['rank'])} of {_text(info.get('world_size')) or '?'}"))
+        if not found:
+            raise KbError(f"{cursor.label}: has no 'traceEvents'; is it a Chrome trace?")
+    _close_open(seen)
+    return seen
+
+
+def _device_facts(devices: Json) -> list[Fact]:
+    facts = []
+    for device in devices if isinstance(devices, list) else []:
+        if isinstance(device, dict):
+            memory = _number(device.get("totalGlobalMem"))
+            parts = [_text(device.get("name")), f"{memory / 2**30:.0f} GiB" if memory else "", f"{_text(device.get('numSms'))} SMs" if "numSms" in device else ""]
+            facts.append(Fact("device", ", ".join(p for p in parts if p)))
+    return facts
+
+
+def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
+    """Scope, tracks by device (or host process) with the operations that count, and warnings."""
+    names = list(seen.ops)
+    warnings: list[str] = []
+
+    def picked(keep: frozenset[int] | None, tracks: dict[TrackKey, Track]) -> dict[str, list[Track]]:
+        groups: dict[str, list[Track]] = defaultdict(list)
+        for (pid, _), track in sorted(tracks.items()):
+            chosen = track if keep is None else _only(track, keep)
+            if chosen.ops:
+                groups[pid].append(chosen)
+        return groups
+
+    gpu = frozenset(i for i, (_, category, _, _) in enumerate(names) if category in DEVICE_CATEGORIES)
+    if gpu and (groups := picked(gpu, seen.tracks)):
+        return "device", groups, warnings
+    lines = {key: track for key, track in seen.tracks.items() if DEVICE_PROCESS.search(seen.processes.get(key[0], ""))}
+    if lines:
+        groups = picked(None, _operation_lines(seen, lines, warnings))
+        if groups:
+            return "device", groups, warnings
+        warnings.append("device processes are there but hold no operations; shares are of the host's time")
+    hlo = frozenset(i for i, (_, _, _, is_hlo) in enumerate(names) if is_hlo)
+    operators = frozenset(i for i, (name, category, _, _) in enumerate(names) if category.lower() not in SPAN_CATEGORIES and not STEP.match(name))
+    host = {key: track for key, track in seen.tracks.items() if key not in lines}
+    return "host", picked(hlo or operators or None, host), warnings
+
+
+def _operation_lines(seen: _Seen, lines: dict[TrackKey, Track], warnings: list[str]) -> dict[TrackKey, Track]:
+    """Of the lines of `/device:` processes those that hold operations once: streams, else "XLA Ops", else all that derive from no other."""
+    chosen: dict[TrackKey, Track] = {}
+    names = list(seen.ops)
+    for pid in sorted({key[0] for key in lines}):
+        if "SparseCore" in seen.processes.get(pid, ""):
+            warnings.append(f"'{seen.processes[pid]}' left out: shares are of the main cores")
+            continue
+        mine = {key: track for key, track in lines.items() if key[0] == pid}
+        streams = {k: t for k, t in mine.items() if seen.threads.get(k, "").startswith("Stream")}
+        ops = {k: t for k, t in mine.items() if seen.threads.get(k, "").strip() == "XLA Ops"}
+        chosen.update(streams or ops or {k: t for k, t in mine.items() if not DERIVED_LINES.match(seen.threads.get(k, ""))})
+        for key, track in mine.items():
+            if seen.threads.get(key, "").strip() == "Steps" and not seen.steps:
+                for start, end, op in zip(track.starts, track.ends, track.ops, strict=True):
+                    seen.steps[names[op][0]].append(end - start)
+    return chosen
+
+
+def _only(track: Track, keep: frozenset[int]) -> Track:
+    chosen = Track()
+    for start, end, op in zip(track.starts, track.ends, track.ops, strict=True):
+        if op in keep:
+            chosen.add(start, end, op=op)
+    return chosen
+
+
+def reading(cursor: Cursor) -> Reading:
+    """The trace as costs in ms. Raises KbError where no event carries time."""
+    seen = _gather(cursor)
+    if not seen.events:
+        raise KbError(f"{cursor.label}: a Chrome trace without timed events (X, or B and E); record one while the program runs")
+    scope, groups, warnings = _groups(seen)
+    names = list(seen.ops)
+    buckets = [bucket_of(name, category, detail) for name, category, detail, _ in names]
+    costs, idle, window = [], 0.0, 0.0
+    for pid in sorted(groups):
+        spent = spend(groups[pid], bucket_by_op=buckets)
+        idle += spent.idle
+        window += spent.window
+        costs += [
+            Cost(name, spent.self_time[i] / US_PER_MS, spent.wall[i] / US_PER_MS, spent.counts[i], category, detail, spent.exposed[i] / US_PER_MS)
+            for i, (name, category, detail, _) in enumerate(names) if spent.counts[i]]
+    if seen.broken:
+        warnings.append(f"{seen.broken} of {seen.events} events skipped: no time, or an end without a beginning")
+    if seen.unclosed:
+        warnings.append(f"{seen.unclosed} event(s) never end; taken to end with their track")
+    durations = [sum(d) / len(d) for _, d in sorted(seen.steps.items())]
+    labels = [seen.processes.get(pid, "") for pid in sorted(groups)]
+    facts = seen.facts + [Fact("track", label) for label in dict.fromkeys(labels) if label.startswith("/")]
+    return Reading(
+        "chrome-trace", scope, "ms", tuple(costs), idle / US_PER_MS, len(groups), len(durations) or None,
+        math.fsum(durations) / len(durations) / US_PER_MS if durations else None, tuple(facts), tuple(warnings))

@@ -1,0 +1,133 @@
+"""`ncu --csv` to costs: a row a metric (details page), a row a launch (`--page raw`), or a row a metric of a kernel's summary.
+
+ncu runs kernels one at a time and replays them: durations compare kernels, they are no timeline, so idle time is unknown.
+Metric names and units as the tool's documentation gives them; both the section's words and the raw `unit__counter` names are read.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kb import KbError
+from kb.profiles.sheets import UNITS, Sheet, number, sheets
+from kb.profiles.table import Cost, Fact, Reading
+
+DURATION = re.compile(r"^(?:Duration|gpu__time_duration(?:_measured\w*)?\.(?:sum|avg|max))$")
+CYCLES = re.compile(r"^(?:Elapsed Cycles|gpc__cycles_elapsed\.(?:max|avg))$")
+# Percentages worth a place beside a kernel's time, by metric name; the section's older and newer words with the counters behind them.
+PERCENTS = (
+    ("DRAM", re.compile(r"^(?:DRAM Throughput|SOL DRAM|(?:gpu__)?dram__?throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
+    ("memory", re.compile(r"^(?:Memory Throughput|Memory \[%\]|SOL Memory|gpu__compute_memory_throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
+    ("SM", re.compile(r"^(?:Compute \(SM\) Throughput|Compute \(SM\) \[%\]|SM \[%\]|SOL SM|sm__throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
+    ("occupancy", re.compile(r"^(?:Achieved Occupancy|sm__warps_active\.avg\.pct_of_peak_sustained_active)$")),
+)
+COUNTER = re.compile(r"^\w+__\w+\.")
+
+
+@dataclass(slots=True)
+class _Launch:
+    kernel: str
+    count: int = 1
+    duration: float | None = None
+    cycles: float | None = None
+    percents: dict[str, float] = field(default_factory=dict)
+
+    def take(self, metric: str, unit: str, value: float) -> None:
+        """A metric of this launch, if it is one of those wanted; a duration without unit is in ns, the tool's base unit."""
+        found = re.fullmatch(r"(.+?) \[(\w+)\]", metric)
+        if found and found[2].lower() in UNITS:
+            metric, unit = found[1], found[2]
+        if DURATION.match(metric):
+            self.duration = value * UNITS.get(unit.lower(), UNITS["ns"])
+        elif CYCLES.match(metric):
+            self.cycles = value
+        elif unit in ("%", "percent", "pct", ""):
+            for name, pattern in PERCENTS:
+                if pattern.match(metric):
+                    self.percents[name] = value
+
+
+def is_header(cells: list[str]) -> bool:
+    names = {c.strip() for c in cells}
+    return "Kernel Name" in names and ("Metric Name" in names or any(DURATION.match(n.split(" [")[0]) or COUNTER.match(n) for n in names))
+
+
+def _long(sheet: Sheet) -> list[_Launch]:
+    """A row a metric. A cell left empty repeats the one above; a summary's row carries invocations and an average."""
+    kernel, name, unit = sheet.column("Kernel Name"), sheet.column("Metric Name"), sheet.column("Metric Unit")
+    value, average, invocations = sheet.column("Metric Value"), sheet.column("Average"), sheet.column("Invocations")
+    keys = [c for c in (sheet.column("Process ID"), sheet.column("ID"), kernel, sheet.column("Context"), sheet.column("Stream")) if c is not None]
+    at = value if value is not None else average
+    if kernel is None or name is None or at is None:
+        return []
+    launches: dict[tuple[str, ...], _Launch] = {}
+    above = [""] * len(sheet.columns)
+    for row in sheet.rows:
+        if len(row) <= max(at, name, kernel):
+            continue
+        above = [cell or (above[i] if i in keys and i < len(above) else "") for i, cell in enumerate(row)]
+        launch = launches.setdefault(tuple(above[k] for k in keys), _Launch(above[kernel]))
+        measured = number(row[at])
+        if measured is not None:
+            launch.take(row[name].strip(), row[unit].strip() if unit is not None and unit < len(row) else "", measured)
+        if invocations is not None:
+            launch.count = int(number(row[invocations]) or 1)
+    return list(launches.values())
+
+
+def _wide(sheet: Sheet) -> list[_Launch]:
+    """A row a launch, its units in the row below the header (or in the column's name)."""
+    kernel = sheet.column("Kernel Name")
+    if kernel is None:
+        return []
+    has_units = bool(sheet.rows) and len(sheet.rows[0]) > kernel and not sheet.rows[0][kernel]
+    units = sheet.rows[0] if has_units else ()
+    launches = []
+    for row in sheet.rows[1 if has_units else 0:]:
+        if len(row) <= kernel or not row[kernel]:
+            continue
+        launch = _Launch(row[kernel])
+        for i, cell in enumerate(row[:len(sheet.columns)]):
+            measured = number(cell) if i != kernel else None
+            if measured is not None:
+                launch.take(sheet.columns[i], units[i].strip() if i < len(units) else "", measured)
+        launches.append(launch)
+    return launches
+
+
+def _percents(launches: list[tuple[_Launch, float]]) -> tuple[Fact, ...]:
+    """Means of the percentages, each launch weighted by its time."""
+    facts = []
+    for name, _ in PERCENTS:
+        measured = [(launch.percents[name], time) for launch, time in launches if name in launch.percents and time > 0]
+        if measured:
+            facts.append(Fact(name, f"{math.fsum(p * t for p, t in measured) / math.fsum(t for _, t in measured):.1f} %"))
+    return tuple(facts)
+
+
+def reading(lines: Iterable[str], *, label: str) -> Reading:
+    """Kernels as costs in ms, or in cycles where no duration was collected. Raises KbError where neither was."""
+    found = sheets(lines, is_header=is_header)
+    launches = [launch for s in found for launch in (_long(s) if s.column("Metric Name") is not None else _wide(s))]
+    if not launches:
+        raise KbError(f"{label}: no kernel in it; write it with `ncu --csv --page details` or `--page raw`")
+    unit, warnings = "ms", ["ncu runs kernels one at a time: shares are of kernel time, idle time is unknown"]
+    times = [launch.duration for launch in launches]
+    if all(t is None for t in times):
+        unit, times = "cycles", [launch.cycles for launch in launches]
+        if all(t is None for t in times):
+            raise KbError(f"{label}: no duration was collected; run ncu with `--set basic` or `--metrics gpu__time_duration.sum`")
+    missing = sum(t is None for t in times)
+    if missing:
+        warnings.append(f"{missing} of {len(launches)} launches without a time; left out")
+    timed = [(launch, t * launch.count) for launch, t in zip(launches, times, strict=True) if t is not None]
+    by_kernel: dict[str, list[tuple[_Launch, float]]] = defaultdict(list)
+    for launch, time in timed:
+        by_kernel[launch.kernel].append((launch, time))
+    costs = []
+    for kernel, members in by_kernel.items():
+        total = math.fsum(t for _, t in members)
+        costs.append(Cost(kernel, total, total, sum(launch.count for launch, _ in members), facts=_percents(members)))
+    return Reading("ncu", "device", unit, tuple(costs), facts=_percents(timed), warnings=tuple(warnings))

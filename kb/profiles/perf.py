@@ -1,0 +1,81 @@
+"""`perf report --stdio` to costs: self time by symbol. Call graphs under a row are passed over, for a row's own share says it all."""
+
+import csv
+import re
+from collections.abc import Iterable
+
+from kb import KbError
+from kb.profiles.buckets import file_label
+from kb.profiles.stacks import CLOCKS
+from kb.profiles.table import Cost, Reading
+
+SAMPLES = re.compile(r"^#\s*Samples:.*?of event\w*\s+'?(?P<event>[^']+?)'?\s*$")
+COUNT = re.compile(r"^#\s*Event count \(approx\.\):\s*(?P<count>\d+)")
+DOTS = re.compile(r"^#\s*\.{3,}(?:\s+\.+)*\s*$")
+PERCENT = re.compile(r"^\s*(\d+(?:\.\d+)?)%")
+# A report without its comment lines, as people paste it.
+BARE = re.compile(r"^\s*(?P<first>\d+\.\d+)%\s+(?:(?P<self>\d+\.\d+)%\s+)?(?:(?P<samples>\d+)\s+)?(?P<comm>\S.*?)\s+(?P<dso>\S+)\s+\[(?P<ring>.)\]\s+(?P<symbol>.+?)\s*$")
+
+
+def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The line cut at the columns that the dots drew; the last column goes on to the end."""
+    return [line[start:].strip() if i == len(spans) - 1 else line[start:end].strip() for i, (start, end) in enumerate(spans)]
+
+
+def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
+    """(event, event count, row by column name) of every row; a row without columns known is taken apart by its shape."""
+    event, total, header, spans = "", 0.0, "", []
+    for line in lines:
+        line = line.rstrip("\r\n")
+        if line.startswith("#"):
+            if found := SAMPLES.match(line):
+                event, total, spans = found["event"], 0.0, []
+            elif found := COUNT.match(line):
+                total = float(found["count"])
+            elif DOTS.match(line):
+                spans = [m.span() for m in re.finditer(r"\.+", line)]
+            elif "Overhead" in line or "Children" in line:
+                header = line
+        elif PERCENT.match(line):
+            separated = header.count(",") >= 2 and not spans
+            if separated:
+                names, cells = next(csv.reader([header.lstrip("# ")])), next(csv.reader([line], skipinitialspace=True))
+                yield event, total, dict(zip([n.strip() for n in names], [c.strip() for c in cells], strict=False))
+            elif spans and line[spans[0][0]:spans[0][1]].strip().endswith("%"):
+                yield event, total, dict(zip(_cells(header, spans), _cells(line, spans), strict=True))
+            elif found := BARE.match(line):
+                share = found["self"] or found["first"]
+                yield event, total, {"Self": share + "%", "Samples": found["samples"] or "", "Command": found["comm"], "Shared Object": found["dso"],
+                                     "Symbol": f"[{found['ring']}] {found['symbol']}"}
+
+
+def _cost(row: dict[str, str], *, per_percent: float) -> Cost | None:
+    share = PERCENT.match(row.get("Self") or row.get("Overhead") or "")
+    if share is None:
+        return None
+    symbol = row.get("Symbol", "")
+    ring, name = (symbol[1:2], symbol[3:].strip()) if re.match(r"\[.\]", symbol) else ("", symbol)
+    dso = row.get("Shared Object") or row.get("Shared object") or row.get("Command", "")
+    time = float(share[1]) * per_percent
+    count = row.get("Samples", "")
+    return Cost(name or dso or "(unknown)", time, time, int(count) if count.isdigit() else 0, "[kernel]" if ring == "k" else file_label(dso))
+
+
+def reading(lines: Iterable[str], *, label: str) -> Reading:
+    """The first event's rows as costs, in ms where the event is a clock. Raises KbError where there is no row."""
+    rows = list(_rows(lines))
+    if not rows:
+        raise KbError(f"{label}: no row of a perf report in it; write it with `perf report --stdio`")
+    events = list(dict.fromkeys(event for event, _, _ in rows))
+    event, total = rows[0][0], rows[0][1]
+    name = event.split(":")[0].split("/")[0]
+    unit, whole = ("ms", total * 1e-6) if total and name in CLOCKS else (name or "events", total) if total else ("%", 100.0)
+    costs = [c for e, _, row in rows if e == event for c in [_cost(row, per_percent=whole / 100)] if c is not None]
+    if not costs:
+        raise KbError(f"{label}: rows without an Overhead or Self column; write it with `perf report --stdio`")
+    # Rows below perf's own limit are not printed; what they took is still time.
+    rest = whole - sum(c.wall for c in costs)
+    if rest > whole * 0.001:
+        costs.append(Cost("(rows the report leaves out)", rest, rest, 0))
+    warnings = [f"several events ({', '.join(events)}); the table is of {event}"] if len(events) > 1 else []
+    return Reading("perf-report", "host", unit, tuple(costs), warnings=tuple(warnings))

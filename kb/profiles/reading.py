@@ -1,0 +1,177 @@
+"""A path to a profile: opens (gzip or not), tells the format by content, calls its reader. Refuses binary reports, naming the export to make.
+
+A folder is read as one profile in several files (ranks of a job, tables of one report): those that are profiles count, the rest do not.
+"""
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from kb import KbError
+from kb.profiles import chrome, ncu, nsys, perf, stacks, xprof
+from kb.profiles.jsonstream import Cursor
+from kb.profiles.table import Profile, Reading, merge, profile_from
+
+HEAD = 1 << 16
+# Operation tables and trees are read whole; traces and stacks are not.
+WHOLE_AT_MOST = 1 << 28
+FILES_AT_MOST = 4096
+# How a binary report begins (bytes, or the end of its name where it has no mark), and the export that can be read.
+BINARIES = (
+    (b"PERFILE2", "a perf recording; write `perf report --stdio -i FILE` or `perf script -i FILE` to a file"),
+    (b"SQLite format 3", "an SQLite export; write `nsys stats --format csv FILE` to a file"),
+    (b"NVR\x00", "an ncu report; write `ncu --import FILE --csv --page raw` to a file"),
+    (b"PK\x03\x04", "a zip archive; unpack it"),
+    (b"\x89PNG", "a picture"),
+)
+BINARY_NAMES = {
+    ".nsys-rep": "an nsys report; write `nsys stats --format csv FILE` to a file",
+    ".qdrep": "an nsys report; write `nsys stats --format csv FILE` to a file",
+    ".ncu-rep": "an ncu report; write `ncu --import FILE --csv --page raw` to a file",
+    ".pb": "an XSpace; export hlo_stats or op_profile as JSON from xprof, or use the trace.json.gz beside it",
+}
+Reader = Callable[[TextIO, str], Reading]
+READERS: dict[str, Reader] = {
+    "chrome-trace": lambda stream, label: chrome.reading(Cursor(stream, label=label)),
+    "nsys": lambda stream, label: nsys.reading(stream, label=label),
+    "ncu": lambda stream, label: ncu.reading(stream, label=label),
+    "perf-report": lambda stream, label: perf.reading(stream, label=label),
+    "perf-script": lambda stream, label: stacks.perf_script(stream, label=label),
+    "folded": lambda stream, label: stacks.folded(stream, label=label),
+    "speedscope": lambda stream, label: stacks.speedscope(Cursor(stream, label=label)),
+    "xprof": lambda stream, label: _xprof(stream, label),
+}
+KINDS = tuple(READERS)
+
+
+def _xprof(stream: TextIO, label: str) -> Reading:
+    start = stream.read(HEAD)
+    if not start.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        rest = stream.read()
+        return xprof.reading_csv((start + rest).splitlines(), label=label)
+    text = start + stream.read(WHOLE_AT_MOST)
+    if len(text) > WHOLE_AT_MOST:
+        raise KbError(f"{label}: an xprof table of more than {WHOLE_AT_MOST >> 20} MB; export fewer operations")
+    return xprof.reading_json(text.lstrip("\ufeff"), label=label)
+
+
+@contextmanager
+def _opened(path: Path, label: str) -> Iterator[TextIO]:
+    """The file's text, unpacked if it is gzip; a reading error of the disk or of the packing becomes a KbError."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            unpacked = gzip.GzipFile(fileobj=raw) if packed else raw
+            with io.TextIOWrapper(io.BufferedReader(unpacked), encoding="utf-8", errors="replace") as text:  # type: ignore[arg-type]
+                yield text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise KbError(f"{label}: the gzip data is broken or cut off ({error}); copy the file again") from error
+    except OSError as error:
+        raise KbError(f"{label}: cannot be read ({error.strerror or error})") from error
+
+
+def _binary(path: Path, start: str) -> str | None:
+    """What a file is that is no text, and what to do; None if it is text."""
+    for mark, what in BINARIES:
+        if start.startswith(mark.decode("latin-1")) or start.encode("utf-8", "replace").startswith(mark):
+            return what
+    if start.count("\x00") + start.count("\ufffd") > len(start) // 100:
+        return BINARY_NAMES.get(path.suffix, "a binary file; export it as text (CSV, JSON or folded stacks)")
+    return None
+
+
+def _json_kind(stream: TextIO, label: str) -> str | None:
+    """The kind of a JSON file, by the first key that tells."""
+    cursor = Cursor(stream, label=label)
+    if cursor.peek() == "[":
+        for _ in cursor.elements(may_stay_open=True):
+            first = cursor.value()
+            keys = set(first) if isinstance(first, dict) else set()
+            return "chrome-trace" if "ph" in keys else "xprof" if "cols" in keys else None
+        return None
+    for key in cursor.members():
+        if key == "traceEvents":
+            return "chrome-trace"
+        if key in ("shared", "profiles"):
+            return "speedscope"
+        if key in ("byProgram", "byCategory", "by_program", "by_category", "byProgramExcludeIdle", "byCategoryExcludeIdle", "cols"):
+            return "xprof"
+    return None
+
+
+def _text_kind(start: str) -> str | None:
+    """The kind of a text, by the first lines that only one tool writes."""
+    lines = [line for line in start.split("\n")[:-1] or [start] if line.strip()]
+    for line in lines:
+        if "," in line:
+            cells = [c.strip().strip('"') for c in line.split('","' if line.startswith('"') else ",")]
+            for kind, is_header in (("ncu", ncu.is_header), ("xprof", xprof.is_header), ("nsys", nsys.is_header)):
+                if is_header(cells):
+                    return kind
+        elif re.match(r"^\s*Time ?\(%\)\s{2,}Total Time", line) or re.match(r"^\s*Start \(\w+\)\s{2,}Duration \(\w+\)", line):
+            return "nsys"
+        if line.startswith("#") and ("Overhead" in line or re.search(r"Samples:.*of event", line)) or perf.BARE.match(line):
+            return "perf-report"
+        if stacks.SAMPLE.match(line.rstrip()):
+            return "perf-script"
+    ends = sum(bool(stacks.FOLDED.match(line.rstrip("\r"))) for line in lines)
+    return "folded" if lines and ends >= 0.9 * len(lines) and any(";" in line for line in lines) else None
+
+
+def kind_of(path: Path, *, label: str) -> str | None:
+    """The kind of a file by its content, None if it is no profile known. Raises KbError for a binary report, a broken archive, broken JSON."""
+    with _opened(path, label) as stream:
+        start = stream.read(HEAD)
+        if not start.strip():
+            raise KbError(f"{label}: the file is empty")
+        binary = _binary(path, start)
+        if binary:
+            raise KbError(f"{label}: is {binary}")
+    if start.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        with _opened(path, label) as stream:
+            return _json_kind(stream, label)
+    return _text_kind(start)
+
+
+def _read_file(path: Path, *, kind: str, label: str) -> Reading:
+    chosen = kind if kind != "auto" else kind_of(path, label=label)
+    if chosen is None:
+        raise KbError(f"{label}: no profile format known ({', '.join(KINDS)}); name it with --kind, or export one of these")
+    with _opened(path, label) as stream:
+        return READERS[chosen](stream, label)
+
+
+def _files(folder: Path, *, kind: str, label: str) -> list[Path]:
+    """Files of a folder that are profiles (of the kind, if one is named); those that are none, or are binary, are passed over."""
+    found = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    if len(found) > FILES_AT_MOST:
+        raise KbError(f"{label}: holds more than {FILES_AT_MOST} files; name the profile's own folder")
+    profiles = []
+    for path in found:
+        try:
+            its_kind = kind_of(path, label=str(path))
+        except KbError:
+            continue
+        if its_kind is not None and kind in ("auto", its_kind):
+            profiles.append(path)
+    if not profiles:
+        raise KbError(f"{label}: no profile in this folder ({', '.join(KINDS)})")
+    return profiles
+
+
+def read(path: Path, *, kind: str = "auto") -> Profile:
+    """The bucket table of a file or folder. Raises KbError where it is missing, no profile, broken, or holds no time."""
+    label = str(path)
+    if kind != "auto" and kind not in READERS:
+        raise KbError(f"no kind of profile '{kind}'; there are auto, {', '.join(KINDS)}")
+    if not path.exists():
+        raise KbError(f"{label}: no such file")
+    paths = _files(path, kind=kind, label=label) if path.is_dir() else [path]
+    readings = [_read_file(p, kind=kind, label=str(p)) for p in paths]
+    return profile_from(merge(readings, source=label), source=path.name)

@@ -1,0 +1,97 @@
+"""Tables inside what NVIDIA's and XLA's tools print: CSV anywhere in a log, fixed-width text, and the cells' numbers and units.
+
+Knows how tables look, not what their columns mean. Refuses nothing: lines outside a table are passed over.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+TITLE = re.compile(r"^\s*\*\*\s*(?P<title>.+?)\s*(?:\((?P<report>[\w:.\-]+)\))?:?\s*$")
+DASHES = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$")
+# To milliseconds, by the spellings of nsys, ncu and xprof.
+UNITS = {
+    "ns": 1e-6, "nsec": 1e-6, "nsecond": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "usec": 1e-3, "usecond": 1e-3, "ms": 1.0, "msec": 1.0, "msecond": 1.0,
+    "s": 1e3, "sec": 1e3, "second": 1e3, "ps": 1e-9,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One table: the report's name if the tool printed it, the header as printed, the rows as cells."""
+
+    report: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def column(self, *names: str) -> int | None:
+        """The place of the first of these columns, compared without case, unit and punctuation; None if there is none."""
+        have = [plain(c) for c in self.columns]
+        return next((have.index(plain(n)) for n in names if plain(n) in have), None)
+
+    def unit(self, at: int, *, default: str) -> float:
+        """Milliseconds in one of the unit that the header names in brackets."""
+        found = re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", self.columns[at])
+        return UNITS.get(found[1].lower() if found else "", UNITS[default])
+
+
+def plain(column: str) -> str:
+    """A column's name without unit, case and punctuation: `Total self-time (us)` and `total_self_time` are the same."""
+    return re.sub(r"[^a-z0-9%]", "", re.sub(r"[(\[].*?[)\]]\s*$", "", column).lower()) or column.lower()
+
+
+def number(cell: str) -> float | None:
+    """A cell as a number, digits grouped or not; None for n/a and the like."""
+    try:
+        value = float(cell.replace(",", "").replace("%", "").strip())
+    except ValueError:
+        return None
+    return value if abs(value) < 1e300 else None
+
+
+def _csv_row(line: str) -> list[str]:
+    csv.field_size_limit(1 << 26)  # one cell may hold the whole text of an HLO operation
+    return next(csv.reader([line]), [])
+
+
+def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[list[str]]:
+    spans = [m.span() for m in re.finditer(r"-+", dashes)]
+    for line in (header, *lines):
+        if not line.strip():
+            return
+        yield [line[start:].strip() if i == len(spans) - 1 else line[start:end].strip() for i, (start, end) in enumerate(spans)]
+
+
+def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> list[Sheet]:
+    """All tables of a text whose header is one by `is_header`. A table ends at an empty line, at a title or at another header."""
+    found: list[Sheet] = []
+    report, rows, held = "", [], ""
+    flow = iter(line.rstrip("\r\n") for line in lines)
+
+    def end() -> None:
+        nonlocal rows
+        if rows:
+            found.append(Sheet(report, tuple(c.strip() for c in rows[0]), tuple(tuple(r) for r in rows[1:])))
+        rows = []
+
+    for line in flow:
+        title = TITLE.match(line)
+        if title or not line.strip():
+            end()
+            report = (title["report"] or title["title"]) if title else report
+        elif DASHES.match(line) and held and not rows:
+            rows = list(_fixed_width(flow, held, line))
+            if not is_header(rows[0]):
+                rows = []
+            end()
+        else:
+            cells = _csv_row(line)
+            if is_header(cells):
+                end()
+                rows = [cells]
+            elif rows and len(cells) > 1:
+                rows.append(cells)
+        held = line
+    end()
+    return found

@@ -1,0 +1,178 @@
+"""xprof (TensorBoard profile plugin) exports to costs: hlo_stats, framework_op_stats, kernel_stats and overview_page as JSON or CSV, op_profile JSON.
+
+Columns as xprof's converters write them; a JSON table is a gviz DataTable ({"cols", "rows", "p"}). Times are self times summed over cores.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+
+from kb import KbError
+from kb.profiles.jsonstream import Json
+from kb.profiles.sheets import Sheet, number, plain, sheets
+from kb.profiles.table import Cost, Fact, Reading
+
+PS_PER_MS = 1e9
+# Headline figures of the overview page that say how the device fares, in the tool's own words.
+OVERVIEW = (
+    "steptime_ms_average", "mxu_utilization_percent", "device_duty_cycle_percent", "device_idle_time_percent", "host_idle_time_percent",
+    "memory_bw_utilization_relative_to_hw_limit", "hbm_utilization_percent", "flop_rate_utilization_relative_to_roofline", "device_type", "device_core_count",
+)
+# Parts of a step on the overview page: property to (operation, category).
+STEP_PARTS = {
+    "device_compute_time_ms_avg": ("device compute", "device compute"), "device_collectives_time_ms_avg": ("device collectives", "collective"),
+    "device_to_device_time_ms_avg": ("device to device", "copy"), "kernel_launch_time_ms_avg": ("kernel launch", "cuda_runtime"),
+    "infeed_time_ms_avg": ("input", "infeed"), "outfeed_time_ms_avg": ("output", "outfeed"), "host_compute_time_ms_avg": ("host compute", "host compute"),
+    "compile_time_ms_avg": ("compilation", "compile"), "other_time_ms_avg": ("all others", "all others"),
+}
+
+
+def is_header(cells: list[str]) -> bool:
+    names = {plain(c) for c in cells}
+    return bool({"totalselftime", "totalduration", "totaldurationus"} & names) and bool({"hloopname", "operation", "operationname", "kernelname"} & names)
+
+
+def _table(value: Json) -> tuple[Sheet, dict[str, str]] | None:
+    """A gviz DataTable as a sheet and its properties."""
+    if not isinstance(value, dict) or not isinstance(value.get("cols"), list):
+        return None
+    columns = tuple(str(c.get("label") or c.get("id") or "") if isinstance(c, dict) else "" for c in value["cols"])
+    rows = []
+    for row in value["rows"] if isinstance(value.get("rows"), list) else []:
+        cells = row.get("c") if isinstance(row, dict) else None
+        if isinstance(cells, list):
+            rows.append(tuple("" if not isinstance(c, dict) or c.get("v") is None else str(c["v"]) for c in cells))
+    properties = value.get("p")
+    return Sheet("", columns, tuple(rows)), {k: str(v) for k, v in properties.items()} if isinstance(properties, dict) else {}
+
+
+def _operations(sheet: Sheet) -> Reading | None:
+    """Rows of an operation table; of a framework table the device's rows if they have any time, IDLE being idle time."""
+    time = sheet.column("Total self time", "Total self-time", "Total Duration", "total_duration_us")
+    name = sheet.column("HLO op name", "Operation Name", "Operation", "Kernel Name")
+    if time is None or name is None:
+        return None
+    category, count = sheet.column("HLO op category", "category", "Operation Type", "Type"), sheet.column("Occurrences")
+    detail, place, bound = sheet.column("Framework op name", "tf_op_name", "Op Name"), sheet.column("Host/device", "host_or_device"), sheet.column("Bound by")
+    scale = sheet.unit(time, default="us")
+    by_scope: dict[str, list[Cost]] = {"device": [], "host": []}
+    idle: dict[str, float] = {}
+
+    def cell(row: tuple[str, ...], at: int | None) -> str:
+        return row[at].strip() if at is not None and at < len(row) else ""
+
+    for row in sheet.rows:
+        value = number(cell(row, time))
+        if value is None:
+            continue
+        scope = "host" if cell(row, place).lower() == "host" else "device"
+        if cell(row, category).upper() == "IDLE" or cell(row, name).upper() == "IDLE":
+            idle[scope] = idle.get(scope, 0.0) + value * scale
+            continue
+        facts = (Fact("bound by", cell(row, bound)),) if cell(row, bound) not in ("", "Unknown") else ()
+        by_scope[scope].append(
+            Cost(cell(row, name), value * scale, value * scale, int(number(cell(row, count)) or 0), cell(row, category), cell(row, detail), facts=facts))
+    scope = "device" if sum(c.wall for c in by_scope["device"]) > 0 else "host"
+    return Reading("xprof", scope, "ms", tuple(by_scope[scope]), idle.get(scope))
+
+
+def _figure(text: str) -> float:
+    return number(text) or 0.0
+
+
+def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
+    """The overview page: parts of the average step if they have time, else the top operations' percentages."""
+    properties = {k: v for _, p in tables for k, v in p.items()}
+    if "steptime_ms_average" not in properties and "device_duty_cycle_percent" not in properties:
+        return None
+    facts = tuple(Fact(k, properties[k]) for k in OVERVIEW if properties.get(k))
+    steps = next((len(s.rows) for s, _ in tables if s.column("Step number", "stepnum") is not None), None)
+    step_time = _figure(properties.get("steptime_ms_average", "")) or None
+    top = next((s for s, _ in tables if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None), None)
+    if top is not None and top.rows:
+        share, name, category = top.column("Time", "selfTimePercent"), top.column("Operation"), top.column("Category")
+        costs = [Cost(r[name], p, p, 0, r[category] if category is not None else "")
+                 for r in top.rows if share is not None and name is not None and len(r) > max(share, name) and (p := number(r[share])) is not None]
+        fraction = 100.0 if costs and sum(c.wall for c in costs) <= 1.0 + 1e-9 else 1.0
+        costs = [Cost(c.name, c.wall * fraction, c.wall * fraction, 0, c.category) for c in costs]
+        rest = 100.0 - sum(c.wall for c in costs)
+        if rest > 0.1:
+            costs.append(Cost("(operations the page leaves out)", rest, rest, 0))
+        return Reading("xprof", "device", "%", tuple(costs), steps=steps, step_time=step_time, facts=facts,
+                       warnings=("shares are of the operations' time; the page's idle time is under the facts",))
+    costs = [Cost(n, t, t, 0, c) for key, (n, c) in STEP_PARTS.items() if (t := _figure(properties.get(key, "")))]
+    return Reading("xprof", "device", "ms", tuple(costs), steps=steps, step_time=step_time, facts=facts, warnings=("parts of the average step",))
+
+
+def _node_time(node: dict[str, Json]) -> float:
+    metrics = node.get("metrics")
+    value = metrics.get("rawTime", 0) if isinstance(metrics, dict) else 0
+    return (number(str(value)) or 0.0) / PS_PER_MS
+
+
+def _children(node: dict[str, Json]) -> list[dict[str, Json]]:
+    children = node.get("children")
+    return [c for c in children if isinstance(c, dict)] if isinstance(children, list) else []
+
+
+def _category_costs(category: dict[str, Json]) -> list[Cost]:
+    """Operations of one category node; what the tool left out of its list is kept as the rest."""
+    name, costs = str(category.get("name", "")), []
+    for node in _children(category):
+        metrics, xla = node.get("metrics"), node.get("xla")
+        count = number(str(metrics.get("occurrences", 0))) if isinstance(metrics, dict) else None
+        detail = str((xla.get("provenance") or "") if isinstance(xla, dict) else "")
+        time = _node_time(node)
+        op = re.sub(r" and its duplicate\(?s\)?.*$", "", str(node.get("name", "")))
+        costs.append(Cost(op, time, time, int(count or 0), name, detail))
+    rest = _node_time(category) - sum(c.wall for c in costs)
+    if rest > 1e-6 * max(1.0, _node_time(category)):
+        costs.append(Cost(f"(rest of {name})", rest, rest, 0, name))
+    return costs
+
+
+def _op_profile(value: dict[str, Json]) -> Reading | None:
+    """The tree of op_profile, by category if it is there, else through its programs; parents' times include their children's."""
+    by_category = value.get("byCategory") or value.get("by_category")
+    by_program = value.get("byProgram") or value.get("by_program")
+    root = by_category or by_program
+    if not isinstance(root, dict):
+        return None
+    categories = _children(root)
+    if not by_category:
+        categories = [c for p in categories for c in ([p] if str(p.get("name", "")).upper() == "IDLE" else _children(p))]
+    idle, costs = None, []
+    for category in categories:
+        if str(category.get("name", "")).upper() == "IDLE":
+            idle = (idle or 0.0) + _node_time(category)
+        else:
+            costs += _category_costs(category)
+    device = str(value.get("deviceType") or value.get("device_type") or "")
+    return Reading("xprof", "device", "ms", tuple(costs), idle, facts=(Fact("device", device),) if device else ())
+
+
+def reading_json(text: str, *, label: str) -> Reading:
+    """Any of the JSON exports. Raises KbError where it is none, or holds no operation (a profile of a host alone)."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise KbError(f"{label}: not valid JSON ({error}); is the file whole? export it again") from error
+    found = None
+    if isinstance(value, dict):
+        found = _op_profile(value)
+    tables = [t for v in (value if isinstance(value, list) else [value]) if (t := _table(v)) is not None]
+    if found is None and tables:
+        found = _overview(tables) or next((r for s, _ in tables if (r := _operations(s)) is not None), None)
+    if found is None:
+        raise KbError(f"{label}: no xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page")
+    if not found.costs:
+        raise KbError(f"{label}: the xprof table has no operations; was the profile taken on a device? (a host-only profile has none)")
+    return found
+
+
+def reading_csv(lines: Iterable[str], *, label: str) -> Reading:
+    """An operation table as CSV. Raises KbError where no header is one."""
+    found = next((r for s in sheets(lines, is_header=is_header) if (r := _operations(s)) is not None and r.costs), None)
+    if found is None:
+        raise KbError(f"{label}: no rows of an xprof operation table; export hlo_stats or framework_op_stats as CSV again")
+    return found
