@@ -70,7 +70,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             refuted.save(db, cards)
             counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(cards), "indexes": len(wanted)}
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
-            _put(db, inputs=inputs, report=json.dumps(report), indexes=_digest_of_tree(wanted))
+            _put(db, {"inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
             db.execute("commit")
         except sqlite3.Error as error:
             raise KbError(f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again") from error
@@ -99,7 +99,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
                 db.execute(f"drop table {name}")
             for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES):
                 db.execute(statement)
-            _put(db, made_by=made_by)
+            _put(db, {"made_by": made_by})
             db.execute("commit")
             return db
         except sqlite3.DatabaseError as error:
@@ -126,7 +126,7 @@ def _meta(db: sqlite3.Connection, key: str) -> str:
     return found[0] if found else ""
 
 
-def _put(db: sqlite3.Connection, **values: str) -> None:
+def _put(db: sqlite3.Connection, values: dict[str, str]) -> None:
     db.executemany("insert or replace into meta values (?, ?)", values.items())
 
 

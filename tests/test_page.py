@@ -1,0 +1,171 @@
+"""The room `page`: reading markdown exactly, bad content as findings, edits that keep every other byte."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb import KbError, page
+from kb.page import edit, markdown
+
+# Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
+PIECES = st.sampled_from(
+    ["[", "]", "(", ")", "![", "](", "][", "[a](b.md)", "[`x`](y.md#z)", "[a][r]", "[r]", "[[w]]", "<http://h.x>", "<b>", "</b>", "<!-- c -->", "<a id='q'>",
+     "`", "``", "`[a](b)`", "\\", "\\[", "\\`", "*", "**", "_", "&amp;", "&#42;", "?a=b&c=d", " ", "\n", "text", "b.md", "<x y.md>", '"t"', "'t'", "\n\n", "# H\n", "\nH\n===\n",
+     "> ", "- ", "1. ", "```\n", "~~~\n", "    ", "|", "| a | b |\n|---|---|\n", "\n[r]: r.md\n", "é", "\u00a0", "\x00", "<m@x.y>", "file:///x", "javascript:1"]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PIECES, max_size=24).map("".join))
+def test_headings_and_links_are_those_of_markdown_it(body):
+    outline = markdown.outline_of(body)
+    headings, links = markdown.reference_links(body)
+    assert [(link.kind, link.href) for link in outline.links if link.kind not in ("wikilink", "unresolved")] == links
+    assert [h.level for h in outline.headings] == [level for level, _ in headings]
+
+
+@pytest.mark.corpora
+def test_headings_and_links_of_a_real_wiki_are_those_of_markdown_it(corpora):
+    differing = []
+    for file in sorted((corpora / "tpu-wiki" / "wiki").rglob("*.md"))[::7]:
+        text = page.text_of(file.read_bytes())
+        outline = markdown.outline_of(text)
+        _, links = markdown.reference_links(text)
+        if [(link.kind, link.href) for link in outline.links if link.kind not in ("wikilink", "unresolved")] != links:
+            differing.append(file.name)
+    assert differing == []
+
+
+def read(text: str | bytes, path: str = "wiki/concepts/x.md") -> page.Page:
+    return page.read(path, text.encode() if isinstance(text, str) else text)
+
+
+def codes(made: page.Page) -> list[str]:
+    return [f.code for f in made.findings]
+
+
+def test_front_matter_keeps_raw_values_and_lines():
+    made = read("---\ntitle: A page\ncreated: 2026-01-02\ntags: [a, b]\n---\n# H\n")
+    assert made.title == "A page" and made.date == "2026-01-02" and made.words("tags") == ("a", "b")
+    assert made.front_lines["tags"] == 4 and made.body_line == 6 and made.headings[0].line == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "empty"),
+        (b"\x00\x01\x02", "binary"),
+        (b"caf\xe9\n", "encoding"),
+        ("---\ntitle: x\n", "front-matter"),
+        ("---\n- a\n- b\n---\n", "front-matter"),
+        ("---\na: !!python/object/apply:os.system ['true']\n---\n", "front-matter"),
+        ("---\na: [\n---\n", "front-matter"),
+        ("---\na: 1\na: 2\n---\n", "duplicate-key"),
+        ("---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+         "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n---\n", "front-matter"),
+        ("---\na: &a [*a]\n---\n", "front-matter"),
+        ("text\n\n```\nnever closed\n", "open-fence"),
+        ("<!-- kb:auto x -->\n", "managed-block"),
+        ("<!-- /kb:auto -->\n", "managed-block"),
+    ],
+)
+def test_bad_content_is_a_finding_and_never_an_exception(text, code):
+    assert code in codes(read(text))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=400))
+def test_any_bytes_can_be_read(data):
+    made = read(data)
+    assert page.from_row(made.path, made.digest, page.to_row(made)) == made
+
+
+def test_a_huge_page_is_cut_and_said_so():
+    made = read("# T\n\n" + ("word " * 15 + "\n") * 60_000)
+    assert codes(made) == ["too-large"] and made.headings[0].text == "T"
+
+
+@pytest.mark.parametrize("line", ["[" * 8000, "`" * 7999 + "[a](b)", "*a " * 4000, "[a](" * 2000, "<a " * 3000, "![" * 4000])
+def test_one_hostile_line_is_read_in_reasonable_time(line):
+    assert read("# T\n\n" + line).headings[0].text == "T"
+
+
+def test_windows_newlines_and_a_byte_order_mark_change_nothing():
+    plain, other = read("---\ntitle: t\n---\n# H\n\n[a](b.md)\n"), read(b"\xef\xbb\xbf---\r\ntitle: t\r\n---\r\n# H\r\n\r\n[a](b.md)\r\n")
+    assert (plain.title, plain.headings, plain.links, plain.findings) == (other.title, other.headings, other.links, other.findings)
+
+
+def test_code_and_comments_hold_no_links_or_headings():
+    made = read("````\n```\n# no\n[a](b.md)\n```\n````\n\n`[a](b.md)`\n\n<!-- [a](b.md) -->\n\n# yes\n")
+    assert [h.text for h in made.headings] == ["yes"] and made.links == ()
+
+
+def test_anchors_are_githubs():
+    made = read("---\nsymbols: {Foo.bar: 3}\n---\n# Hello, `World`!\n## Hello World\n## A — B_c\n<a id=\"mine\"></a>\n\n<h2>Raw head</h2>\n")
+    assert {"hello-world", "hello-world-1", "a--b_c", "mine", "Foo.bar", "raw-head"} <= made.anchors
+
+
+def test_sections_cover_the_body_once():
+    made = read("---\ntitle: t\n---\nintro\n\n# A\ntext\n\n## B\ntext\n\n# C\n")
+    assert [(s.anchor, s.start, s.end) for s in made.sections] == [("", 4, 6), ("a", 6, 9), ("b", 9, 12), ("c", 12, 13)]
+
+
+@pytest.mark.parametrize(
+    ("path", "front", "kind"),
+    [
+        ("wiki/concepts/x.md", "", "concept"),
+        ("wiki/models/x.md", "", "target"),
+        ("wiki/kernels/x.md", "type: kernel", "target"),
+        ("wiki/experiments/t/2026-01-02-v003-x.md", "", "experiment"),
+        ("wiki/experiments/t/README.md", "", "index"),
+        ("wiki/experiments/t/OBSERVATIONS.md", "", "log"),
+        ("wiki/experiments/t/program.md", "", "program"),
+        ("wiki/concepts/x.md", "type: gizmo", "gizmo"),
+    ],
+)
+def test_a_page_has_the_type_it_says_or_the_one_of_its_place(path, front, kind):
+    assert read(f"---\ntitle: t\n{front}\n---\n", path).type == kind
+
+
+def test_trail_order_is_date_number_path():
+    names = ["2026-01-02-v010-a", "2026-01-02-v009-b", "2026-01-01-exp99-c", "2026-01-02-e4b-baseline"]
+    pages = [read("---\ntype: experiment\n---\n", f"wiki/experiments/t/{n}.md") for n in names]
+    assert [p.number for p in pages] == [10, 9, 99, 0]
+    assert [p.stem for p in sorted(pages, key=lambda p: p.order)] == [names[2], names[3], names[1], names[0]]
+
+
+BLOCK = "<!-- kb:auto rows -->\nold\n<!-- /kb:auto -->\n"
+
+
+@settings(max_examples=100, deadline=None)
+@given(before=st.text(alphabet="ab #\n\r`-é", max_size=40), after=st.text(alphabet="ab #\n\ré", max_size=40), content=st.text(alphabet="xy|\n", max_size=30))
+def test_a_managed_block_is_replaced_and_every_other_byte_stays(before, after, content):
+    data = (before + "\n\n" + BLOCK + after).encode()
+    if [b[0] for b in read(data).blocks] != ["rows"] or codes(read(data)).count("managed-block"):
+        return
+    changed = edit.with_block("x.md", data, name="rows", content=content)
+    assert edit.outside_blocks("x.md", changed) == edit.outside_blocks("x.md", data)
+    assert edit.with_block("x.md", changed, name="rows", content=content) == changed
+
+
+def test_a_block_that_the_page_lacks_is_added_at_its_end():
+    assert edit.with_block("x.md", b"text", name="n", content="row") == b"text\n\n<!-- kb:auto n -->\nrow\n<!-- /kb:auto -->\n"
+
+
+def test_a_block_text_that_would_break_the_page_is_refused():
+    with pytest.raises(KbError, match="marker of its own"):
+        edit.with_block("x.md", BLOCK.encode(), name="rows", content="<!-- /kb:auto -->")
+
+
+def test_a_link_is_rewritten_only_where_it_is_a_link():
+    data = b"[a](old.md) and old.md and `[a](old.md)`? [b](old.md#x)\r\n"
+    assert edit.with_link(b"[a](old.md) and old.md\r\n", line=1, old="old.md", new="new.md") == b"[a](new.md) and old.md\r\n"
+    assert edit.with_link(data, line=1, old="old.md#x", new="new.md#x").endswith(b"[b](new.md#x)\r\n")
+
+
+def test_a_front_matter_value_is_set_in_place_or_added():
+    data = b"---\r\ntitle: t\r\nstatus: open\r\n---\r\nbody"
+    assert edit.with_field("x.md", data, key="status", value="filed") == b"---\r\ntitle: t\r\nstatus: filed\r\n---\r\nbody"
+    assert edit.with_field("x.md", data, key="verdict", value="refuted") == b"---\r\ntitle: t\r\nstatus: open\r\nverdict: refuted\r\n---\r\nbody"
+    with pytest.raises(KbError, match="several lines"):
+        edit.with_field("x.md", b"---\ntags:\n- a\n---\n", key="tags", value="b")
