@@ -22,6 +22,9 @@ VERBS = {
     "mv": ("mv", "move a page and mend every link to it"),
     "load": ("load", "print the slice that one step of a loop needs"),
     "profile": ("profile", "turn a profiler's output into one bucket table"),
+    "experiment": ("experiment", "list and show experiments, and open, run, audit and close them"),
+    "import": ("import_", "bring another loop's runs in as experiment pages, once"),
+    "export": ("export", "give runs back in a loop's own format"),
     "status": ("status", "say where the knowledge base and its trails stand"),
 }
 

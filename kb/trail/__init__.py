@@ -1,20 +1,23 @@
-"""The experiments in order: what each page says was tried, measured and decided."""
+"""The experiments in order: what each page says was tried, measured and decided. Refuses to re-read pages: facts come from the tables."""
 
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kb import KbError
 from kb.graph import Graph
-from kb.page import Page
+from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, to_row
 
-TABLES: tuple[str, ...] = ()
+__all__ = ["TABLES", "Facts", "Moment", "Place", "Trail", "VerdictRead", "experiment", "experiments", "facts_of", "moment", "read_facts", "save", "targets", "trail_of"]
 
+# Trail order of something: date, number, path. Experiments with a smaller one came before it.
+Moment = tuple[str, int, str]
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What one experiment page says, as read from its text."""
-
-    path: str
+TABLES: tuple[str, ...] = (
+    "create table experiment (path text primary key, target text not null, variant text not null, date text not null, number integer not null,"
+    " verdict text, row text not null) without rowid",
+    "create index experiment_order on experiment (target, date, number, path)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +26,61 @@ class Trail:
 
     experiments: tuple[Facts, ...]
 
-
-def facts_of(page: Page, text: str) -> str | None:
-    """Facts of an experiment page as JSON text for the tables; None for any other page."""
-    return None
+    def of(self, target: str | None) -> tuple[Facts, ...]:
+        """Experiments of one target, or all of them."""
+        return tuple(e for e in self.experiments if target is None or e.target == target)
 
 
 def trail_of(rows: Iterable[tuple[str, str]], graph: Graph) -> Trail:
     """Trail of all (path, facts row) pairs."""
-    return Trail(())
+    return Trail(tuple(sorted((from_row(row) for _, row in rows), key=lambda e: e.order)))
 
 
 def save(db: sqlite3.Connection, trail: Trail) -> None:
     """Write what a fresh process needs to load the trail of one target quickly."""
+    db.execute("delete from experiment")
+    db.executemany("insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
+                   ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, to_row(e)) for e in trail.experiments))
+
+
+def experiments(db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None, last: int | None = None) -> tuple[Facts, ...]:
+    """Experiments in trail order: of one target or of all, strictly earlier than `before`, the `last` so many only."""
+    where, values = [], []
+    if target is not None:
+        where.append("target = ?")
+        values.append(target)
+    if before is not None:
+        where.append("(date, number, path) < (?, ?, ?)")
+        values.extend(before)
+    query = f"select row from experiment{' where ' + ' and '.join(where) if where else ''} order by date desc, number desc, path desc"
+    if last is not None:
+        query += " limit ?"
+        values.append(last)
+    return tuple(from_row(row) for (row,) in db.execute(query, values))[::-1]
+
+
+def experiment(db: sqlite3.Connection, path: str) -> Facts | None:
+    """The experiment at a path, or None."""
+    found = db.execute("select row from experiment where path = ?", (path,)).fetchone()
+    return from_row(found[0]) if found else None
+
+
+def targets(db: sqlite3.Connection) -> tuple[str, ...]:
+    """Targets that have experiments, sorted."""
+    return tuple(t for (t,) in db.execute("select distinct target from experiment order by target"))
+
+
+def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | None = None) -> Moment | None:
+    """The moment just before a page, or the end of a day; None where neither is given.
+
+    For a page that is no experiment, that day's experiments count as earlier. Raises KbError for a page that is not there.
+    """
+    if before is not None:
+        found = db.execute("select date, number, path from experiment where path = ?", (before,)).fetchone()
+        if found:
+            return found
+        found = db.execute("select date from standing where path = ?", (before,)).fetchone()
+        if not found:
+            raise KbError(f"no such page '{before}'; give its path from the root of the knowledge base, such as wiki/experiments/…md")
+        as_of = found[0] or "0000-00-00"
+    return None if as_of is None else (as_of, 1 << 31, "")

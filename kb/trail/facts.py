@@ -1,0 +1,285 @@
+"""What one experiment page says: verdict, labels, levers, metrics, places. Refuses to judge: a raw spelling stays beside every canonical one."""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+
+from kb.page import Page, Section, plain_text
+from kb.run.record import Lever, Metric
+from kb.schema import FAILED, LABELS, Verdict, canonical_decision, canonical_verdict
+from kb.trail.levers import levers_of
+from kb.trail.measured import metrics_of
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRead:
+    """A verdict, as written and where: `verdict`, `status` (front matter), `name` (file name), `section`, or empty where nothing says it."""
+
+    canonical: Verdict | None = None
+    raw: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page says something: lines `start` to `end` (end excluded) below the heading `anchor`."""
+
+    name: str
+    anchor: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one experiment page says. Texts are plain, without markup; empty where the page does not say it."""
+
+    path: str
+    target: str
+    variant: str = ""
+    date: str = ""
+    number: int = 0
+    title: str = ""
+    slug: str = ""
+    verdict: VerdictRead = VerdictRead()
+    decision: str = ""
+    levers: tuple[Lever, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    parent: str = ""
+    hypothesis: str = ""
+    mechanism: str = ""
+    predicted_signal: str = ""
+    falsification: str = ""
+    because: str = ""
+    setup: str = ""
+    next_ideas: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    tags: tuple[str, ...] = ()
+    backfilled: bool = False
+    running: bool = False
+    created: str = ""
+
+    @property
+    def order(self) -> tuple[str, int, str]:
+        """Trail order: date, number, path."""
+        return self.date, self.number, self.path
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict.canonical in FAILED
+
+    def place(self, name: str) -> Place | None:
+        """Where the page speaks of `name`: hypothesis, mechanism, predicted_signal, falsification, setup, results, profile, evidence, verdict, next."""
+        return next((p for p in self.places if p.name == name), None)
+
+    def metric(self, name: str) -> Metric | None:
+        return next((m for m in self.metrics if m.name == name), None)
+
+
+def to_row(facts: Facts) -> str:
+    """Facts as the compiled tables keep them: JSON text without empty fields."""
+    said = {k: v for k, v in asdict(facts).items() if v not in ("", 0, (), False, None)}
+    said["metrics"] = [{k: v for k, v in asdict(m).items() if v is not None and v != ""} for m in facts.metrics]
+    said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
+    said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
+    said["verdict"] = (facts.verdict.canonical, facts.verdict.raw, facts.verdict.source)
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_row(row: str) -> Facts:
+    """The facts that `to_row` wrote down."""
+    said = json.loads(row)
+    canonical, raw, source = said["verdict"]
+    said["verdict"] = VerdictRead(Verdict(canonical) if canonical else None, raw, source)
+    said["metrics"] = tuple(Metric(**{"value": None, **m}) for m in said["metrics"])
+    said["levers"] = tuple(Lever(name, value) for name, value in said["levers"])
+    said["places"] = tuple(Place(*p) for p in said["places"])
+    said["next_ideas"] = tuple(said.get("next_ideas", ()))
+    said["tags"] = tuple(said.get("tags", ()))
+    return Facts(**said)
+
+
+# Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
+_PLACES = (
+    ("verdict", re.compile(r"verdict|conclusion|outcome|decision\b(?! rule)|tl;?dr", re.I)),
+    ("hypothesis", re.compile(r"hypothesis(?! proposal)|\bclaim\b|^statement|^goal|^question", re.I)),
+    ("mechanism", re.compile(r"^(?:expected )?mechanism|why it should|rationale", re.I)),
+    ("predicted_signal", re.compile(r"predict|^expected", re.I)),
+    ("falsification", re.compile(r"falsif|refuted if|success criteri|decision rule", re.I)),
+    ("next", re.compile(r"next|follow[- ]?ups?|open leads?|future", re.I)),
+    ("results", re.compile(r"results?\b|^measure|^benchmarks?\b|^numbers", re.I)),
+    ("setup", re.compile(r"^setup|^method|^config|^change|^how to (?:run|reproduce)|^what (?:was )?(?:changed|tried)", re.I)),
+    ("profile", re.compile(r"profil", re.I)),
+    ("evidence", re.compile(r"\b(?:hlo|ptx|sass|asm|assembly|dump|evidence|artifacts?|audit|disassembly)\b", re.I)),
+    ("because", re.compile(r"^(?:mechanism\W+)?why\b|root cause|what went wrong|reason|what we learned|lesson", re.I)),
+)
+
+
+def facts_of(page: Page, text: str) -> str | None:
+    """Facts of an experiment page as JSON text for the tables; None for any other page."""
+    if page.type != "experiment":
+        return None
+    return to_row(read_facts(page, text))
+
+
+def read_facts(page: Page, text: str) -> Facts:
+    """Facts of an experiment page and its text (newlines `\\n`)."""
+    lines = text.split("\n")
+    places = places_of(page)
+    said = _labels(page, lines, places)
+    first = {p.name: p for p in reversed(places)}
+
+    def body(name: str) -> str:
+        return "\n".join(lines[first[name].start : first[name].end - 1]) if name in first else ""
+
+    hypothesis = said.get("hypothesis") or prose(body("hypothesis")) or _front_sentence(page) or _lead(page, lines)
+    mechanism = said.get("mechanism") or prose(body("mechanism"))
+    verdict_text = body("verdict")
+    because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
+    verdict = verdict_of(page, prose(verdict_text) or said.get("verdict", ""))
+    levers = levers_of(page.title, slug=page.field("hypothesis"), stated=(*page.words("levers"), *page.words("lever")), hypothesis=hypothesis, mechanism=mechanism)
+    return Facts(
+        path=page.path, target=target_of_page(page), variant=page.field("variant"), date=page.date, number=page.number, title=page.title,
+        slug=page.field("hypothesis"), verdict=verdict, decision=canonical_decision(page.field("decision") or page.field("status")) or "",
+        levers=levers, metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
+        parent=page.field("parent") or page.field("baseline"), hypothesis=hypothesis, mechanism=mechanism,
+        predicted_signal=said.get("predicted_signal") or prose(body("predicted_signal")),
+        falsification=said.get("falsification") or prose(body("falsification")), because=because, setup=prose(body("setup"), limit=1500),
+        next_ideas=tuple(_items(body("next"))), places=places, tags=page.words("tags"),
+        backfilled=page.field("backfilled").lower() in ("true", "yes", "1"), running=_is_running(page, verdict), created=page.field("created"),
+    )
+
+
+def target_of_page(page: Page) -> str:
+    """Target of an experiment: its front matter's, else its folder below `wiki/experiments/` (a trailing `experiments` dropped)."""
+    named = page.field("target")
+    if named:
+        return named
+    folders = page.folder.split("/")[2:]
+    if folders and folders[-1] == "experiments":
+        folders = folders[:-1]
+    return "/".join(folders)
+
+
+def _is_running(page: Page, verdict: VerdictRead) -> bool:
+    return verdict.canonical is None and page.field("status").lower().replace("-", "_").replace(" ", "_") in ("running", "in_progress", "open", "pending")
+
+
+_NAME_SUFFIX = re.compile(r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|parked|baseline)$", re.I)
+_NAMED_BASELINE = re.compile(r"(?:^|[-_])baseline(?:[-_]|$)", re.I)
+
+
+def verdict_of(page: Page, section: str) -> VerdictRead:
+    """Verdict of a page by DESIGN §6: front matter `verdict`, `status`, file name, first sentence of the Verdict section; a baseline by name is one unless it failed."""
+    suffix = _NAME_SUFFIX.search(page.stem)
+    sentence = re.split(r"(?<=[.!?;])\s|\n", section.strip(), maxsplit=1)[0][:300]
+    places = (("verdict", page.field("verdict")), ("status", page.field("status")), ("name", suffix[1] if suffix else ""), ("section", sentence))
+    read = VerdictRead()
+    for source, raw in places:
+        verdict = canonical_verdict(raw)
+        if verdict is not None:
+            read = VerdictRead(verdict, raw, source)
+            break
+    if _NAMED_BASELINE.search(page.stem) and read.canonical not in FAILED:
+        return VerdictRead(Verdict.BASELINE, read.raw or "baseline", f"{read.source}+name" if read.source else "name")
+    return read
+
+
+def places_of(page: Page) -> tuple[Place, ...]:
+    """Sections of a page that this room reads, in page order, each with what stands below its sub-headings."""
+    found: list[Place] = []
+    tops = page.sections
+    for i, section in enumerate(tops):
+        if section.level < 2:
+            continue
+        name = next((n for n, pattern in _PLACES if pattern.search(section.title)), None)
+        if name:
+            found.append(Place(name, section.anchor, section.start, _end(tops, i)))
+    return tuple(found)
+
+
+def _end(tops: tuple[Section, ...], i: int) -> int:
+    return next((later.start for later in tops[i + 1 :] if later.level <= tops[i].level), tops[-1].end)
+
+
+_BOLD_LABEL = re.compile(r"^\s*(?:[-*+]\s+|\d+\.\s+)?(?:\*\*|__)([^*_\n]{3,40}?)(?:\*\*|__)?\s*(?:\([^)\n]{0,60}\))?\s*(?:[:.—–]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:—–]|:)\s*(.*)$")
+_PLAIN_LABEL = re.compile(r"^\s*(?:[-*+]\s+)?([A-Z][A-Za-z ]{3,30}):\s+(\S.*)$")
+_LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings} | {"verdict": "verdict"}
+
+
+def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str, str]:
+    """Texts of the four labels (and a labelled verdict) wherever they stand as bold or plain `Label:` runs outside code."""
+    said: dict[str, list[str]] = {}
+    current: str | None = None
+    fenced = {line for a, b in page.fences for line in range(a, b)}
+    headings = {h.line for h in page.headings}
+    for at in range(page.body_line, len(lines) + 1):
+        line = lines[at - 1]
+        if at in headings or at in fenced:
+            current = None
+            continue
+        label = _BOLD_LABEL.match(line) or _PLAIN_LABEL.match(line)
+        if label:
+            name = _LABEL_OF.get(label[1].strip().rstrip(":").lower())
+            current = name if name and name not in said else None
+            if current:
+                said[current] = [label[2]]
+            continue
+        if current:
+            said[current].append(line)
+            if not line.strip() and len(said[current]) > 40:
+                current = None
+    return {name: text for name, found in said.items() if (text := prose("\n".join(found)))}
+
+
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.S | re.M)
+
+
+def prose(markdown: str, *, limit: int = 2400) -> str:
+    """Plain text of a stretch of markdown: no fences, tables, headings or markup; paragraphs kept apart by newlines; cut at a word within `limit`."""
+    if not markdown.strip():
+        return ""
+    rows: list[str] = []
+    for line in _FENCE.sub("", markdown).split("\n"):
+        bare = line.strip()
+        if bare.startswith(("|", "<!--")):
+            continue
+        if bare.startswith("#"):
+            bare = ""
+        rows.append(re.sub(r"^(?:>\s?)+|^\[![\w-]+\]\s*", "", bare))
+    text = re.sub(r"(?<=[^\n])\n(?=[^\n*+\-\d])", " ", re.sub(r"\n{2,}", "\n\n", "\n".join(rows)).strip())
+    text = "\n".join(plain_text(row).strip() for row in text.split("\n") if row.strip())
+    if len(text) > limit:
+        text = text[:limit].rsplit(" ", 1)[0] + " …"
+    return text
+
+
+def _front_sentence(page: Page) -> str:
+    """`hypothesis:` of the front matter where it is a sentence and no slug."""
+    said = page.field("hypothesis")
+    return said if " " in said.strip() else ""
+
+
+def _lead(page: Page, lines: list[str]) -> str:
+    """What stands before the first section: many pages open with what they tried."""
+    for section in page.sections:
+        if section.level <= 1:
+            text = prose("\n".join(lines[section.start - (section.level == 0) : section.end - 1]))
+            if len(text) > 40:
+                return text
+    return ""
+
+
+def _items(markdown: str) -> list[str]:
+    """Top-level list items of a stretch of markdown, as plain text; its sentences where it has no list."""
+    items: list[str] = []
+    for line in _FENCE.sub("", markdown).split("\n"):
+        bullet = re.match(r"^(?:[-*+]|\d+[.)])\s+(.*)$", line)
+        if bullet:
+            items.append(bullet[1])
+        elif items and line.startswith((" ", "\t")) and line.strip():
+            items[-1] += " " + line.strip()
+        elif line.startswith("|") and not re.match(r"^\|[\s:|-]+\|?$", line):
+            items.append(" · ".join(c.strip() for c in line.strip().strip("|").split("|") if c.strip()))
+    clean = [plain_text(item).strip()[:600] for item in items]
+    return [c for c in clean if c and not re.match(r"none\b|n/?a\b", c, re.I)]
