@@ -168,6 +168,7 @@ def read(path: str, data: bytes) -> Page:
     outline = outline_of(body, line=front.body_line)
     if outline.open_fence:
         problems.append((outline.open_fence, "open-fence", "a code fence is never closed; all that follows reads as code", "", "close it with the same marker"))
+    problems.extend((line, "list-blank-line", "a list right below a paragraph, which some renderers read as more of it", "", "put a blank line before it") for line in outline.glued)
     blocks = _blocks(body, front.body_line, outline.fences, problems)
     symbols = front.fields.pop("symbols", None)
     if not isinstance(symbols, dict):

@@ -38,6 +38,7 @@ class Outline(NamedTuple):
     ids: list[str]
     fences: list[tuple[int, int]]
     open_fence: int
+    glued: list[int]
 
 
 # Longer inline runs are read by the patterns alone: markdown-it-py's inline parser is quadratic on hostile ones.
@@ -98,6 +99,7 @@ def outline_of(body: str, *, line: int = 1) -> Outline:
     links: list[Link] = []
     ids: list[str] = []
     fences: list[tuple[int, int]] = []
+    glued: list[int] = []
     open_fence = 0
     slugs: dict[str, int] = {}
     body_lines = 0
@@ -112,6 +114,11 @@ def outline_of(body: str, *, line: int = 1) -> Outline:
                 links.extend(_links(token.content, at, env, references))
                 if "<" in token.content:
                     ids.extend(_ID.findall(token.content))
+        elif kind in ("bullet_list_open", "ordered_list_open"):
+            # A paragraph is three tokens; a list on its very next line is none to renderers of the older rule (Python-Markdown).
+            before = tokens[position - 3] if position >= 3 and token.level == 0 and tokens[position - 1].type == "paragraph_close" else None
+            if before and before.map and before.map[1] == token.map[0]:
+                glued.append(line + token.map[0])
         elif kind == "html_block":
             ids.extend(_ID.findall(token.content))
             ids.extend(slug_of(re.sub(r"<[^>]*>", "", m[2])) for m in _HTML_HEADING.finditer(token.content))
@@ -120,7 +127,7 @@ def outline_of(body: str, *, line: int = 1) -> Outline:
             body_lines = body_lines or body.count("\n") + (not body.endswith("\n"))
             if token.map[1] >= body_lines and not _closes(body, token):
                 open_fence = line + token.map[0]
-    return Outline(headings, links, ids, fences, open_fence)
+    return Outline(headings, links, ids, fences, open_fence, glued)
 
 
 def _closes(body: str, token: Token) -> bool:
