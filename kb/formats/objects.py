@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.formats.reading import Line, Remark, lines_of
 
-type Json = dict[str, object]
+Json = dict[str, object]
 
 _DECODER = json.JSONDecoder()
 # `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over.
@@ -25,7 +25,10 @@ class Row:
 
 
 def rows_of(path: Path) -> Iterator[Row | Remark]:
-    """JSON objects of a log, one or several a line."""
+    """JSON objects of a log: one or several a line; a file that is one object or one array over many lines is read whole."""
+    if _is_whole(path):
+        yield from _rows_of_whole(path)
+        return
     for line in lines_of(path):
         if isinstance(line, Remark):
             yield line
@@ -34,6 +37,29 @@ def rows_of(path: Path) -> Iterator[Row | Remark]:
         if not text or text in "[]" or text.startswith(("#", "//")):
             continue
         yield from _rows_of_line(line, text)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the file is one JSON value over many lines rather than a value a line."""
+    first = next((x.text.strip() for x in lines_of(path) if isinstance(x, Line) and x.text.strip()), "")
+    if first in ("{", "["):
+        return True
+    return first.startswith(("{", "[")) and path.suffix.lower() == ".json" and objects_of(first) is None
+
+
+def _rows_of_whole(path: Path) -> Iterator[Row | Remark]:
+    text = "\n".join(x.text for x in lines_of(path) if isinstance(x, Line))
+    at = text.find("[") + 1 if text.lstrip().startswith("[") else 0
+    number, counted = 1, 0
+    while match := re.compile(r"[\s,]*(?=\{)").match(text, at):
+        number += text.count("\n", counted, match.end())
+        counted = match.end()
+        try:
+            said, at = _DECODER.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            yield Remark("not valid JSON from here on; the rest was skipped", number)
+            return
+        yield Row(Line(number, text[match.end():at]), said)
 
 
 def _rows_of_line(line: Line, text: str) -> Iterator[Row | Remark]:

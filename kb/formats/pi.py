@@ -4,20 +4,19 @@ A config line after a run opens a segment, whatever the `segment` field says. Re
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from kb.formats.objects import Json, Row, first_of, rows_of, text_of
 from kb.formats.reading import Ask, Remark, Segment, measured, moment, split_sample
-from kb.run.direction import direction_from, direction_of
+from kb.run.direction import direction_from, direction_of, word_set
 from kb.run.quantity import to_float
 from kb.run.record import Metric, Origin, Outcome, Run, from_line, outcome_of
 
 _SPREAD = ("_stddev", "_std", "_sd", "_stdev")
 # Keys of a run line that have a field of their own in the record; all others become notes.
-_FIELDS = frozenset(
-    """type run commit commit_hash metric metric_value metrics secondary_metrics status decision description timestamp segment asi confidence
-    iterationTokens stddev kb""".split()
-)
+_FIELDS = word_set("""type run commit commit_hash metric metric_value metrics secondary_metrics status decision description timestamp segment asi confidence
+    iterationTokens stddev kb""")
 _ASI = {"hypothesis": "hypothesis", "rollback_reason": "reason", "next_action_hint": "next_step", "next_focus": "next_step",
         "mechanism": "mechanism", "predicted_signal": "predicted_signal"}
 
@@ -129,8 +128,6 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
 
 def _restored(said: Json, origin: Origin, segment: Segment) -> Run:
     """The record that `kb export jsonl` wrote beside pi's own keys."""
-    from dataclasses import replace
-
     return replace(from_line(text_of(said["kb"])), segment=segment.index, origin=origin)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from kb import KbError
 from kb.run.direction import Direction
@@ -16,6 +17,8 @@ from kb.store import digest_of
 
 # Enough rows to see what a column holds; the rest of the log is read by what these said.
 SAMPLE = 400
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def head_of(path: Path, *, size: int = 200_000) -> list[str]:
     return found
 
 
-def split_sample[T](rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
+def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
     """The first rows, and an iterator over all of them, the first ones included."""
     sample: deque[T] = deque()
     for row in rows:
@@ -120,7 +123,7 @@ def split_sample[T](rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
 
 # Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
 _COUNTED = re.compile(
-    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo", re.I
+    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo", re.IGNORECASE
 )
 
 

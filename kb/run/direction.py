@@ -5,28 +5,31 @@ from typing import Literal
 
 Direction = Literal["lower", "higher"]
 
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text: how the tables of names and statuses are written down."""
+    return frozenset(text.split())
+
+
 # Words that name a quantity. A name that holds words of both rows says nothing and must be asked for.
-_HIGHER = frozenset(
-    """throughput tps tokps toks qps rps fps ips iops goodput speed speedup tflops gflops pflops mfu hfu utilization utilisation util
+_HIGHER = word_set("""throughput tps tokps toks qps rps fps ips iops goodput speed speedup tflops gflops pflops mfu hfu utilization utilisation util
     occupancy efficiency bandwidth gbps mbps hit hits accuracy acc acceptance accepted success passed passing win wins auc auroc auprc f1
     precision recall iou miou dice bleu rouge meteor ndcg mrr r2 mcc elo psnr ssim snr reward sharpe sortino calmar profit pnl revenue
-    saved savings""".split()
-)
-_LOWER = frozenset(
-    """latency lat time ttft tpot itl rtt runtime elapsed duration wall walltime makespan overhead jitter p50 p90 p95 p99 p999
+    saved savings""")
+_LOWER = word_set("""latency lat time ttft tpot itl rtt runtime elapsed duration wall walltime makespan overhead jitter p50 p90 p95 p99 p999
     loss losses nll bpb bpc bpd perplexity ppl kl kld rmse mse mae mape rmsle logloss brier wer cer eer fid error errors err errs regret
     failure failures failed failing fails crashes violations mismatches mismatch misses miss stalls spills conflicts retries timeouts
-    allocations allocs cycles instructions cost costs price usd energy joules watts power drawdown dd diff lcp fcp tbt tti cls""".split()
-)
+    allocations allocs cycles instructions cost costs price usd energy joules watts power drawdown dd diff lcp fcp tbt tti cls""")
 # Units and resources: they decide only where no quantity word does ("total_ms", "memory_gb"), so "throughput_gb" stays higher.
-_LOWER_UNITS = frozenset(
-    """ms us ns sec secs seconds s msec usec nsec millis minutes gb mb kb gib mib kib bytes memory mem vram ram rss hbm heap footprint disk
-    size""".split()
-)
-_TIMES = frozenset("s sec secs second seconds ms us ns min minute minutes h hr hour hours time latency duration".split())
-_COSTS = frozenset("watt watts joule joules usd dollar".split())
+_LOWER_UNITS = word_set("""ms us ns sec secs seconds s msec usec nsec millis minutes gb mb kb gib mib kib bytes memory mem vram ram rss hbm heap footprint disk
+    size""")
+_TIMES = word_set("s sec secs second seconds ms us ns min minute minutes h hr hour hours time latency duration")
+_COSTS = word_set("watt watts joule joules usd dollar")
+# Work whose count per second is written `tok_s` as often as `tok/s`.
+_WORK = word_set("""t tok toks token tokens it its iter iters iterations img imgs image images sample samples req reqs request requests op ops step steps
+    frame frames call calls query queries row rows record records doc docs seq seqs batch batches item items""")
 # What a change sets rather than measures: "batch_size" has no better side.
-_SETTINGS = frozenset("batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window".split())
+_SETTINGS = word_set("batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window")
 
 
 def words_of(name: str) -> list[str]:
@@ -38,11 +41,11 @@ def words_of(name: str) -> list[str]:
 def direction_of(name: str) -> Direction | None:
     """`lower` or `higher`, whichever is better for a metric of this name; None where the name does not say."""
     words = words_of(name)
-    if _SETTINGS.intersection(words):
-        return None
-    rate = _rate_direction(name)
+    rate = "higher" if len(words) > 1 and words[-1] in ("s", "sec") and words[-2] in _WORK else _rate_direction(name)
     if rate:
         return rate
+    if _SETTINGS.intersection(words):
+        return None
     higher, lower = _HIGHER.intersection(words), _LOWER.intersection(words)
     if higher and lower:
         return None

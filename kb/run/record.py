@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from kb import KbError
-from kb.run.direction import Direction
+from kb.run.direction import Direction, word_set
 
 
 class Outcome(StrEnum):
@@ -141,11 +141,9 @@ _OUTCOMES = {
 }
 _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in words.split()}
 # Statuses that are known and say neither; unknown words are OTHER as well but do not help to recognise a status column.
-_SAYS_NEITHER = frozenset(
-    """ok pass passed success succeeded done complete completed baseline base parked park inconclusive invalid tentative partial wip info
+_SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete completed baseline base parked park inconclusive invalid tentative partial wip info
     usable theoretical blocked deferred pending running queued skip skipped neutral tie flat support supported repair investigated
-    provisional open filed pruned noop no_op reference warmup tbd""".split()
-)
+    provisional open filed pruned noop no_op reference warmup tbd""")
 
 
 def status_words(raw: str) -> str:

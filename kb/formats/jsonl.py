@@ -1,0 +1,127 @@
+"""JSON lines of any other loop: rounds, trials, sweeps. Keys are told by what they mean; what is not recognised becomes a note.
+
+Optuna-style trials are of this kind. Refuses to name a primary metric that most rows do not have.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from kb.formats.objects import Json, Row, first_of, rows_of, text_of
+from kb.formats.reading import Ask, Remark, Segment, measured, moment, split_sample
+from kb.run.direction import direction_from, direction_of, is_resource
+from kb.run.quantity import to_float
+from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_status, outcome_of
+
+_STATUS = ("status", "decision", "verdict", "outcome", "kind", "state", "result", "action", "kept")
+_LABEL = ("run", "round", "trial_number", "trial", "number", "iteration", "iter", "experiment_id", "exp_id", "exp", "step", "index", "id", "run_id")
+_TEXT = ("description", "desc", "title", "experiment", "change", "idea", "name", "summary", "label")
+_REASON = ("rollback_reason", "reason", "finding", "notes", "note", "learned", "conclusion", "error")
+_CODE = ("commit", "commit_hash", "sha", "git_sha", "revision")
+_TIME = ("timestamp", "created", "created_at", "datetime_complete", "datetime_start", "date", "time", "ts")
+_MEASURES = ("results", "metrics", "result", "scores", "values", "measurements")
+_SETTINGS = ("params", "parameters", "config", "hyperparameters", "hparams", "args", "settings", "flags", "levers")
+_AIM = ("objective", "score", "value", "metric", "fitness", "combined_score", "metric_value")
+_NAMED = frozenset((*_STATUS, *_LABEL, *_TEXT, *_REASON, *_CODE, *_TIME, "hypothesis", "mechanism", "direction"))
+
+
+def is_run(said: Json) -> bool:
+    """Whether an object is an attempt: it has a status, or it is numbered and holds a measurement."""
+    if _status(said):
+        return True
+    numbered = any(isinstance(said.get(k), (int, str)) and said.get(k) != "" for k in _LABEL)
+    return numbered and bool(_numbers(said) or any(isinstance(said.get(k), dict) for k in (*_SETTINGS, *_MEASURES)))
+
+
+def _status(said: Json) -> str:
+    """The status of an object: a word of the vocabulary under one of the status keys, here or among its results."""
+    for key in _STATUS:
+        value = said.get(key)
+        if isinstance(value, bool) and key == "kept":
+            return "kept" if value else "discard"
+        if isinstance(value, str) and value and (key in ("status", "decision", "verdict") or is_status(value)):
+            return value
+    inner = next((said[k] for k in _MEASURES if isinstance(said.get(k), dict)), None)
+    return _status(inner) if isinstance(inner, dict) else ""
+
+
+def _numbers(said: Json) -> dict[str, float]:
+    """Numeric metrics of an object by name: its nested results first, then its own keys that are neither label, setting nor time."""
+    found: dict[str, float] = {}
+    for key in _MEASURES:
+        inner = said.get(key)
+        if isinstance(inner, dict):
+            found |= {k: v for k, raw in inner.items() if (v := to_float(raw)) is not None and not isinstance(raw, str)}
+    for key, raw in said.items():
+        if key in _NAMED or key.startswith("params_") or isinstance(raw, str):
+            continue
+        value = to_float(raw)
+        if value is not None and key not in found and not moment(raw) and not key.endswith(("_trial", "_id", "_index", "seed")):
+            found[key] = value
+    return found
+
+
+def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
+    """One segment, and the runs and remarks of a log, in file order."""
+    sample, rows = split_sample(rows_of(path))
+    said = [r.said for r in sample if isinstance(r, Row) and is_run(r.said)]
+    segment = _segment(said, ask)
+    yield segment
+    if said and not segment.metric:
+        yield Remark("no metric that the rows have in common; best is left open")
+    for row in rows:
+        if isinstance(row, Remark):
+            yield row
+        elif is_run(row.said):
+            yield _run(row, segment, path)
+        else:
+            yield Remark("an object that is no run (no status, no number and measurement); skipped", row.line.number)
+
+
+def _segment(said: list[Json], ask: Ask) -> Segment:
+    metric = ask.metric or _primary(said)
+    direction, source = ask.direction, "asked"
+    if direction is None:
+        stated = next((d for row in said if (d := direction_from(first_of(row, ("direction", "study_direction", "mode"))))), None)
+        direction, source = (stated, "config") if stated else (direction_of(metric) if metric else None, "name")
+    statuses = [_status(row) for row in said]
+    judged = any(outcome_of(s) in (Outcome.KEPT, Outcome.DISCARDED) for s in statuses)
+    trials = any(isinstance(row.get(k), dict) for row in said for k in _SETTINGS) and not judged
+    return Segment(0, 1, "", metric, "", direction, source if direction else "", judged or bool(any(statuses)), trials)
+
+
+def _primary(said: list[Json]) -> str:
+    """The metric that the rows are judged by: named as aim, else the first with a known direction that is no resource."""
+    counts = Counter(name for row in said for name in _numbers(row))
+    common = [name for name, n in counts.items() if 2 * n >= len(said)]
+    aims = [name for name in _AIM if name in common]
+    known = [n for n in common if direction_of(n) and not is_resource(n) and not n.startswith(("delta", "wall_time", "duration", "training_time"))]
+    return next(iter(aims or known or [n for n in common if len(common) == 1]), "")
+
+
+def _run(row: Row, segment: Segment, path: Path) -> Run:
+    said = row.said
+    status = _status(said)
+    outcome = outcome_of(status) if status else None
+    reason_key = next((k for k in _REASON if said.get(k)), "")
+    text_key = next((k for k in _TEXT if isinstance(said.get(k), str) and said.get(k)), "")
+    metrics: list[Metric] = []
+    for name, value in _numbers(said).items():
+        direction = segment.direction if name == segment.metric else direction_of(name)
+        metrics.append(measured(name, value, raw=str(value), outcome=outcome, direction=direction, primary=name == segment.metric))
+    taken = {text_key, reason_key, *(m.name for m in metrics), "hypothesis", "mechanism", *_MEASURES, *_SETTINGS, *_CODE, *_TIME}
+    levers = [Lever(str(k), text_of(v)) for key in _SETTINGS if isinstance(said.get(key), dict) for k, v in said[key].items()]
+    levers += [Lever(k.removeprefix("params_"), text_of(v)) for k, v in said.items() if k.startswith("params_") and v is not None]
+    label = first_of(said, _LABEL)
+    notes = [(k, text_of(v)) for k, v in said.items() if k not in taken and k not in _LABEL[:1] and not k.startswith("params_") and v is not None]
+    return Run(
+        Origin(path.name, row.line.number, row.line.digest), "jsonl", label=text_of(label), segment=segment.index, status=status, outcome=outcome,
+        description=text_of(said.get(text_key)) if text_key else _of_levers(levers), primary=segment.metric, metrics=tuple(metrics),
+        levers=tuple(levers), hypothesis=text_of(said.get("hypothesis")), mechanism=text_of(said.get("mechanism")),
+        reason=text_of(said.get(reason_key)) if reason_key else "", code=text_of(first_of(said, _CODE)),
+        created=next((m for k in _TIME if (m := moment(said.get(k)))), ""), notes=tuple(notes),
+    )
+
+
+def _of_levers(levers: list[Lever]) -> str:
+    return ", ".join(f"{lever.name}={lever.value}" for lever in levers)
