@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.graph import Graph
-from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, to_row
+from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, to_row, verdict_sayings
 
-__all__ = ["TABLES", "Facts", "Moment", "Place", "Trail", "VerdictRead", "experiment", "experiments", "facts_of", "moment", "read_facts", "save", "targets", "trail_of"]
+__all__ = ["TABLES", "Facts", "Moment", "Place", "Trail", "VerdictRead", "experiment", "experiments", "facts_of", "moment", "read_facts", "save", "targets", "trail_of", "verdict_sayings"]
 
 # Trail order of something: date, number, path. Experiments with a smaller one came before it.
 Moment = tuple[str, int, str]

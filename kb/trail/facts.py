@@ -169,13 +169,17 @@ _NAME_SUFFIX = re.compile(r"[-_](accepted|rejected|potential|invalid|refuted|sup
 _NAMED_BASELINE = re.compile(r"(?:^|[-_])baseline(?:[-_]|$)", re.I)
 
 
-def verdict_of(page: Page, section: str) -> VerdictRead:
-    """Verdict of a page by DESIGN §6: front matter `verdict`, `status`, file name, first sentence of the Verdict section; a baseline by name is one unless it failed."""
+def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
+    """The places that may say a page's verdict, in the order in which they count, as (place, what it says); `section` is the Verdict section's prose."""
     suffix = _NAME_SUFFIX.search(page.stem)
     sentence = re.split(r"(?<=[.!?;])\s|\n", section.strip(), maxsplit=1)[0][:300]
-    places = (("verdict", page.field("verdict")), ("status", page.field("status")), ("name", suffix[1] if suffix else ""), ("section", sentence))
+    return ("verdict", page.field("verdict")), ("status", page.field("status")), ("name", suffix[1] if suffix else ""), ("section", sentence)
+
+
+def verdict_of(page: Page, section: str) -> VerdictRead:
+    """Verdict of a page by DESIGN §6: the first place that says one; a baseline by name is one unless it failed."""
     read = VerdictRead()
-    for source, raw in places:
+    for source, raw in verdict_sayings(page, section):
         verdict = canonical_verdict(raw)
         if verdict is not None:
             read = VerdictRead(verdict, raw, source)
