@@ -65,7 +65,8 @@ _ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _MARKUP = re.compile(r"[`*_\[\]<&\\!~]")
 
 
-def _parser() -> MarkdownIt:
+def parser() -> MarkdownIt:
+    """A CommonMark parser with tables that keeps every link as it is written: the one reading of markdown in kb."""
     md = MarkdownIt("commonmark").enable("table")
     # `file:` and the like must be seen, and links reported as they are written.
     md.validateLink = lambda url: True
@@ -73,8 +74,8 @@ def _parser() -> MarkdownIt:
     return md
 
 
-_FULL = _parser()
-_BLOCKS = _parser().disable(["inline", "text_join"])
+_FULL = parser()
+_BLOCKS = parser().disable(["inline", "text_join"])
 
 
 def slug_of(text: str) -> str:
