@@ -87,8 +87,9 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     made_by = _made_by()
     file = layout.state / "kb.db"
     for attempt in (1, 2):
-        db = store.state(layout, writable=True)
+        db = None
         try:
+            db = store.state(layout, writable=True)
             known = db.execute("select name from sqlite_master where name = 'meta'").fetchone()
             if known and _meta(db, "made_by") == made_by:
                 return db
@@ -103,7 +104,8 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
             db.execute("commit")
             return db
         except sqlite3.DatabaseError as error:
-            db.close()
+            if db is not None:
+                db.close()
             if attempt == 2 or isinstance(error, sqlite3.OperationalError):
                 raise KbError(f"{file}: {error}; delete .kb/ and build again") from error
             note(f"{file.name} is damaged ({error}); building it anew")

@@ -1,0 +1,206 @@
+"""The compiler and its laws: any history gives the same result, twice changes nothing, killed loses nothing, wiki bytes stay."""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kb import KbError, store
+from kb.build import build
+
+PAGES = {
+    "wiki/index.md": "---\ntitle: Home\ntype: index\n---\n# Home\n\n- [Tiling](concepts/tiling.md)\n- [t](targets/t.md)\n",
+    "wiki/concepts/tiling.md": "---\ntitle: Tiling\ntype: concept\nupdated: 2026-01-01\ntags: [tiling]\n---\n# Tiling\n\nBlocks of 64.\n\n## Limits\n\nRegisters.\n",
+    "wiki/targets/t.md": "---\ntitle: T\ntype: target\ntarget: t\n---\n# T\n",
+    "wiki/experiments/t/2026-01-02-v001-block-64.md": "---\ntitle: Block 64\ntype: experiment\ntarget: t\nverdict: refuted\nhypothesis: block\n---\n## Hypothesis under test\n\n"
+    "**Hypothesis**: `block=64` helps [tiling](../../concepts/tiling.md).\n\n## Results\n\n| Metric | Value |\n|---|---|\n| tok/s | 12 |\n\n## Verdict\n\nRefuted: -3 %.\n",
+    "wiki/experiments/t/2026-01-03-v002-block-32.md": "---\ntitle: Block 32\ntype: experiment\ntarget: t\nverdict: supported\nhypothesis: block\n---\n## Verdict\n\nSupported: +4 %.\n",
+}
+
+
+def logical(layout: store.Layout) -> dict[str, object]:
+    """All that a build made: rows of every table (row numbers aside) and the bytes of indexes/."""
+    db = sqlite3.connect(layout.state / "kb.db")
+    names = [n for (n,) in db.execute("select name from sqlite_master where type = 'table' order by name")]
+    hidden = [n for n in names if any(n != v and n.startswith(v + "_") for v in names if n != v and "virtual" in db.execute("select sql from sqlite_master where name = ?", (v,)).fetchone()[0].lower())]
+    made: dict[str, object] = {}
+    for name in names:
+        if name in hidden or name == "meta":
+            continue
+        columns = [c[1] for c in db.execute(f"pragma table_info({name})") if c[1] not in ("id", "rowid", "chunk")]
+        if columns:
+            made[name] = sorted(map(repr, db.execute(f"select {', '.join(columns)} from {name}")))
+    for file in sorted(layout.indexes.rglob("*")):
+        if file.is_file():
+            made[file.relative_to(layout.root).as_posix()] = file.read_bytes()
+    return made
+
+
+def from_nothing(layout: store.Layout, where: Path) -> dict[str, object]:
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir()
+    shutil.copytree(layout.wiki, where / "wiki")
+    shutil.copy(layout.root / "kb.toml", where)
+    fresh = store.layout_at(where)
+    build(fresh)
+    return logical(fresh)
+
+
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["write", "append", "remove", "rename", "build"]), st.sampled_from([*PAGES, "wiki/concepts/new.md", "wiki/experiments/t/2026-01-04-v003-new.md"]), st.integers(0, 9)),
+    min_size=1, max_size=8,
+)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(EDITS)
+def test_any_history_of_edits_builds_what_building_from_nothing_builds(tmp_path, edits):
+    root = tmp_path / f"h{random.getrandbits(60)}"
+    for path, text in PAGES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    (root / "kb.toml").write_text("")
+    layout = store.layout_at(root)
+    build(layout)
+    for what, path, n in edits:
+        file = root / path
+        if what == "build":
+            build(layout)
+        elif what == "write":
+            file.write_text(list(PAGES.values())[n % len(PAGES)])
+        elif what == "append" and file.exists():
+            file.write_text(file.read_text() + f"\n## More {n}\n\nSee [home](../index.md) and `flag={n}`.\n")
+        elif what == "remove":
+            file.unlink(missing_ok=True)
+        elif what == "rename" and file.exists():
+            file.rename(file.with_name(f"2026-02-0{n + 1}-v00{n}-renamed.md"))
+    build(layout)
+    assert logical(layout) == from_nothing(layout, tmp_path / "clean")
+    assert build(layout).fresh
+
+
+def test_building_twice_changes_nothing_and_says_so(make_base):
+    layout = make_base(PAGES)
+    first = build(layout)
+    before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in layout.root.rglob("*") if p.is_file() and ".kb" not in p.parts}
+    second = build(layout)
+    assert not first.fresh and second.fresh and (second.pages, second.experiments, second.cards) == (first.pages, first.experiments, first.cards)
+    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in layout.root.rglob("*") if p.is_file() and ".kb" not in p.parts} == before
+
+
+def test_indexes_that_went_away_come_back(make_base):
+    layout = make_base(PAGES)
+    build(layout)
+    made = logical(layout)
+    shutil.rmtree(layout.indexes)
+    build(layout)
+    assert logical(layout) == made
+
+
+def test_damaged_tables_are_built_anew(make_base):
+    layout = make_base(PAGES)
+    build(layout)
+    made = logical(layout)
+    for name in ("kb.db-wal", "kb.db-shm"):
+        (layout.state / name).unlink(missing_ok=True)
+    (layout.state / "kb.db").write_bytes(b"no database at all" * 1000)
+    said = []
+    build(layout, note=said.append)
+    assert logical(layout) == made and "damaged" in said[0]
+
+
+STRANGE: dict[str, str | bytes] = {
+    "wiki/empty.md": "", "wiki/binary.md": bytes(range(256)) * 40, "wiki/line.md": "x" * 8000, "wiki/open.md": "```\nnever closed", "wiki/crlf.md": "# A\r\n\r\ntext\r\n",
+    "wiki/bom.md": b"\xef\xbb\xbf# B\n", "wiki/latin.md": b"caf\xe9", "wiki/twice.md": "---\na: 1\na: 2\n---\n", "wiki/list.md": "---\n- a\n---\n",
+    "wiki/tag.md": "---\na: !!python/object/apply:os.system [\"touch hacked\"]\n---\n", "wiki/.md": "# nameless", "wiki/a b#c.md": "# spaced", "wiki/é/ü.md": "# accents",
+    "wiki/Case.md": "# one", "wiki/case.md": "# two", "wiki/big.md": "# Big\n\n" + "word " * 600_000, "wiki/deep.md": ">" * 3000 + " x", "wiki/html.md": "<h1>Raw</h1>\n<script>alert(1)</script>\n",
+}
+
+
+def test_strange_pages_are_built_beside_the_good_ones(make_base, kb_command):
+    layout = make_base({**PAGES, **STRANGE})
+    done = kb_command("build", cwd=layout.root)
+    assert f"{len(PAGES) + len(STRANGE)} pages" in done.stdout
+    assert not (layout.root / "hacked").exists()
+    assert {p: (layout.root / p).read_bytes() for p in STRANGE} == {p: t.encode() if isinstance(t, str) else t for p, t in STRANGE.items()}
+
+
+def test_two_builds_at_once_and_a_folder_that_vanishes(make_base):
+    layout = make_base({**PAGES, **{f"wiki/concepts/gone/p{n}.md": f"# P{n}\n" for n in range(300)}})
+    code = "import sys; from kb.build import build; from kb import store; from pathlib import Path; build(store.layout_at(Path(sys.argv[1])))"
+    running = [subprocess.Popen([sys.executable, "-c", code, os.fspath(layout.root)], stderr=subprocess.PIPE) for _ in range(3)]
+    shutil.rmtree(layout.wiki / "concepts" / "gone")
+    assert [(p.wait(60), p.stderr.read()) for p in running] == [(0, b"")] * 3
+    build(layout)
+    assert build(layout).pages == len(PAGES)
+
+
+def test_a_build_killed_at_any_instant_loses_nothing(make_base, tmp_path):
+    layout = make_base({**PAGES, **{f"wiki/concepts/p{n}.md": f"# P{n}\n\n[t](tiling.md)\n" for n in range(250)}})
+    code = "import sys; from kb.build import build; from kb import store; from pathlib import Path; build(store.layout_at(Path(sys.argv[1])))"
+    for n in range(12):
+        if n % 3 == 0:
+            shutil.rmtree(layout.state, ignore_errors=True)
+        running = subprocess.Popen([sys.executable, "-c", code, os.fspath(layout.root)], start_new_session=True, stderr=subprocess.DEVNULL)
+        time.sleep(0.05 + 0.07 * n)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+    build(layout)
+    assert logical(layout) == from_nothing(layout, tmp_path / "clean")
+    assert not list(layout.indexes.rglob("*.kb-tmp"))
+
+
+def _in_small_disk(script: str, *args: str) -> subprocess.CompletedProcess:
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    return subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", sys.executable, *args], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.getcwd()})
+
+
+def test_a_full_disk_is_a_clear_message_and_the_wiki_stays(make_base, tmp_path):
+    layout = make_base({**PAGES, **{f"wiki/concepts/p{n}.md": "# P\n\n" + "words of a page " * 2000 for n in range(40)}})
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = _in_small_disk("mount -t tmpfs -o size=2m tmpfs \"$2\" && cp -r \"$3\"/. \"$2\" && cd \"$2\" && \"$1\" -m kb build; echo code=$?; find wiki -name '*.md' | wc -l", os.fspath(disk), os.fspath(layout.root))
+    assert "Traceback" not in done.stderr and "code=2" in done.stdout, done
+    assert "full" in done.stderr and done.stdout.split()[-1] == str(len(PAGES) + 40)
+
+
+def test_a_read_only_tree_is_a_clear_message_for_build_and_readable_for_the_rest(make_base, tmp_path):
+    layout = make_base(PAGES)
+    build(layout)
+    script = "mount --bind \"$2\" \"$2\" && mount -o remount,bind,ro \"$2\" && cd \"$2\" && \"$1\" -m kb open wiki/index.md && \"$1\" -m kb build; echo code=$?"
+    done = _in_small_disk(script, os.fspath(layout.root))
+    assert "Traceback" not in done.stderr and "# Home" in done.stdout and "code=2" in done.stdout, done
+    assert "read-only" in done.stderr.lower()
+
+
+def test_without_a_wiki_or_a_kb_toml_the_message_says_what_to_do(tmp_path, kb_command):
+    assert "kb init" in kb_command("build", cwd=tmp_path, ok=(2,)).stderr
+    assert "no wiki/" in kb_command("init", "--adopt", cwd=tmp_path, ok=(2,)).stderr
+
+
+def test_init_starts_an_empty_base_and_adopt_touches_no_page(tmp_path, kb_command):
+    kb_command("init", cwd=tmp_path)
+    assert "1 pages" in kb_command("build", cwd=tmp_path).stdout
+    assert "here already" in kb_command("init", cwd=tmp_path, ok=(2,)).stderr
+    other = tmp_path / "other"
+    (other / "wiki").mkdir(parents=True)
+    (other / "wiki" / "x.md").write_text("# X")
+    kb_command("init", "--adopt", cwd=other)
+    assert sorted(p.relative_to(other).as_posix() for p in other.rglob("*")) == [".kb", ".kb/.gitignore", "kb.toml", "wiki", "wiki/x.md"]
+
+
+def test_a_page_that_raises_a_bad_setting_is_refused_before_anything_is_written(make_base):
+    layout = make_base(PAGES)
+    (layout.root / "kb.toml").write_text("[load]\nbudget = 'x'\n")
+    with pytest.raises(KbError):
+        store.layout_at(layout.root)
