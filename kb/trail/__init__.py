@@ -14,8 +14,8 @@ __all__ = ["TABLES", "Facts", "Moment", "Place", "Trail", "VerdictRead", "experi
 Moment = tuple[str, int, str]
 
 TABLES: tuple[str, ...] = (
-    "create table experiment (path text primary key, target text not null, variant text not null, date text not null, number integer not null,"
-    " verdict text, row text not null) without rowid",
+    """create table experiment (path text primary key, target text not null, variant text not null, date text not null,
+    number integer not null, verdict text, row text not null) without rowid""",
     "create index experiment_order on experiment (target, date, number, path)",
 )
 

@@ -101,17 +101,17 @@ def from_row(row: str) -> Facts:
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
 _PLACES = (
-    ("verdict", re.compile(r"verdict|conclusion|outcome|decision\b(?! rule)|tl;?dr", re.I)),
-    ("hypothesis", re.compile(r"hypothesis(?! proposal)|\bclaim\b|^statement|^goal|^question", re.I)),
-    ("mechanism", re.compile(r"^(?:expected )?mechanism|why it should|rationale", re.I)),
-    ("predicted_signal", re.compile(r"predict|^expected", re.I)),
-    ("falsification", re.compile(r"falsif|refuted if|success criteri|decision rule", re.I)),
-    ("next", re.compile(r"next|follow[- ]?ups?|open leads?|future", re.I)),
-    ("results", re.compile(r"results?\b|^measure|^benchmarks?\b|^numbers", re.I)),
-    ("setup", re.compile(r"^setup|^method|^config|^change|^how to (?:run|reproduce)|^what (?:was )?(?:changed|tried)", re.I)),
-    ("profile", re.compile(r"profil", re.I)),
-    ("evidence", re.compile(r"\b(?:hlo|ptx|sass|asm|assembly|dump|evidence|artifacts?|audit|disassembly)\b", re.I)),
-    ("because", re.compile(r"^(?:mechanism\W+)?why\b|root cause|what went wrong|reason|what we learned|lesson", re.I)),
+    ("verdict", re.compile(r"verdict|conclusion|outcome|decision\b(?! rule)|tl;?dr", re.IGNORECASE)),
+    ("hypothesis", re.compile(r"hypothesis(?! proposal)|\bclaim\b|^statement|^goal|^question", re.IGNORECASE)),
+    ("mechanism", re.compile(r"^(?:expected )?mechanism|why it should|rationale", re.IGNORECASE)),
+    ("predicted_signal", re.compile(r"predict|^expected", re.IGNORECASE)),
+    ("falsification", re.compile(r"falsif|refuted if|success criteri|decision rule", re.IGNORECASE)),
+    ("next", re.compile(r"next|follow[- ]?ups?|open leads?|future", re.IGNORECASE)),
+    ("results", re.compile(r"results?\b|^measure|^benchmarks?\b|^numbers", re.IGNORECASE)),
+    ("setup", re.compile(r"^setup|^method|^config|^change|^how to (?:run|reproduce)|^what (?:was )?(?:changed|tried)", re.IGNORECASE)),
+    ("profile", re.compile(r"profil", re.IGNORECASE)),
+    ("evidence", re.compile(r"\b(?:hlo|ptx|sass|asm|assembly|dump|evidence|artifacts?|audit|disassembly)\b", re.IGNORECASE)),
+    ("because", re.compile(r"^(?:mechanism\W+)?why\b|root cause|what went wrong|reason|what we learned|lesson", re.IGNORECASE)),
 )
 
 
@@ -165,8 +165,8 @@ def _is_running(page: Page, verdict: VerdictRead) -> bool:
     return verdict.canonical is None and page.field("status").lower().replace("-", "_").replace(" ", "_") in ("running", "in_progress", "open", "pending")
 
 
-_NAME_SUFFIX = re.compile(r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|parked|baseline)$", re.I)
-_NAMED_BASELINE = re.compile(r"(?:^|[-_])baseline(?:[-_]|$)", re.I)
+_NAME_SUFFIX = re.compile(r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|parked|baseline)$", re.IGNORECASE)
+_NAMED_BASELINE = re.compile(r"(?:^|[-_])baseline(?:[-_]|$)", re.IGNORECASE)
 
 
 def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
@@ -236,7 +236,7 @@ def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str
     return {name: text for name, found in said.items() if (text := prose("\n".join(found)))}
 
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.S | re.M)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 def prose(markdown: str, *, limit: int = 2400) -> str:
@@ -286,4 +286,4 @@ def _items(markdown: str) -> list[str]:
         elif line.startswith("|") and not re.match(r"^\|[\s:|-]+\|?$", line):
             items.append(" · ".join(c.strip() for c in line.strip().strip("|").split("|") if c.strip()))
     clean = [plain_text(item).strip()[:600] for item in items]
-    return [c for c in clean if c and not re.match(r"none\b|n/?a\b", c, re.I)]
+    return [c for c in clean if c and not re.match(r"none\b|n/?a\b", c, re.IGNORECASE)]

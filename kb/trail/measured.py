@@ -1,9 +1,248 @@
 """Metrics of an experiment page: from front matter, result tables, or sentences. Refuses ranges, deltas and figures of other runs."""
 
-from kb.page import Page
+import math
+import re
+from collections.abc import Iterable
+
+from kb.page import Page, plain_text
+from kb.run.direction import direction_of, words_of
 from kb.run.record import Metric
+
+_NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?"
+_RATE = r"[A-Za-zµ][\w.]{0,14}\s?/\s?(?:s|sec|second|min|step|iter|chip|gpu|device|core|token|tok|call|op|req|request)\b(?:\s?/\s?[A-Za-z]\w{0,11})?|TPS\b"
+_SIZE = r"(?:[KMGTP]i?B|bytes|GFLOPs?|TFLOPs?(?:/s)?|GB/s|[nµmu]?s|secs?|seconds?|minutes?|min|hours?|h|cycles|[kKM]|pp|dB|bpb|W|J)\b"
+_UNIT = rf"(?:%|{_RATE}|{_SIZE})"
+_CELL = re.compile(rf"^\W{{0,3}}(?P<value>{_NUMBER})(?:\s*(?:±|\+/-)\s*(?P<spread>{_NUMBER}))?\s*(?P<unit>{_UNIT})?")
+_PER = re.compile(rf"(?P<value>{_NUMBER})\s*/\s*(?P<per>[a-z]+)\b")
+_RULER = re.compile(r"^\s*\|?[\s:|\-]*-[\s:|\-]*\|?\s*$")
+_SPACES = re.compile(r"\s+")
+
+# Words that say how a value was taken, not what was measured.
+_HOW = frozenset(
+    ["steady", "state", "mean", "avg", "average", "averaged", "reported", "measured", "total", "aggregate", "aggregated", "global", "overall", "per", "median", "nominal", "trainer", "estimate", "est", "approx", "approximate", "typical", "best", "final", "value", "observed", "result", "actual", "raw", "our", "this", "run", "the", "of", "in", "worker", "summary", "profiled", "wall-clock"]
+)
+_OTHERS = re.compile(
+    r"^(?:Δ|delta|diff|change|vs\b|vs\.|gain|speed-?up|ratio|notes?|comment|comments|remarks?|status|verdict|reference|ref|unit|units|target|goal|"
+    r"expected|predicted|baseline|base|before|parent|prior|previous|old|control|loss descent)\b", re.IGNORECASE)
+_OWN = re.compile(r"^(?:this (?:run|exp\w*|page)|ours?|new|result|results|value|measured|after|candidate|treatment|now|patched|optimi[sz]ed)\b", re.IGNORECASE)
+_FOREIGN = re.compile(
+    r"(?:\b(?:vs\.?|versus|than|from|above|below|over|against|exceeds?|exceeded|beats?|beat|baseline|frontier|compared (?:with|to)|expected|predicted|"
+    r"target|toward|best|parent|reference|of the|was)|[\w]'s|[≤≥<>~→(])\s*(?:the\s+|of\s+|a\s+|at\s+)?$", re.IGNORECASE)
 
 
 def metrics_of(page: Page, lines: list[str], stretches: list[tuple[int, int]]) -> tuple[Metric, ...]:
-    """Metrics that a page reports for its own run, in order of first mention."""
-    return ()
+    """Metrics that a page reports for its own run, in order of first mention; the first reading of a name counts.
+
+    `stretches` are the line ranges of its results and verdict; a page without them is read whole.
+    """
+    found: dict[str, Metric] = {}
+    own = _own_labels(page)
+    fenced = {line for a, b in page.fences for line in range(a, b)}
+    readings = [list(_front(page))]
+    for start, end in stretches or [(page.body_line, len(lines) + 1)]:
+        body = [(n, lines[n - 1]) for n in range(start, min(end, len(lines) + 1)) if n not in fenced]
+        tables, rest = _split(body)
+        readings.extend(list(_table(rows, own)) for rows in tables)
+        readings.append(list(_sentences(rest)))
+    if not any(readings):
+        first = next((s.start for s in page.sections if s.level > 1), len(lines) + 1)
+        readings.append(list(_sentences(_split(list(enumerate(lines[page.body_line - 1 : first - 1])))[1])))
+    tokens = any("tok" in line.lower() for line in lines)
+    for metric in (m for reading in readings for m in reading):
+        named = _renamed(metric, tokens=tokens)
+        if named.name and named.name not in found:
+            found[named.name] = named
+    return tuple(found.values())
+
+
+def _front(page: Page) -> Iterable[Metric]:
+    stated = page.front.get("metrics")
+    for name, value in stated.items() if isinstance(stated, dict) else ():
+        said = value if isinstance(value, dict) else {"value": value}
+        number, unit = said.get("value"), str(said.get("unit") or "")
+        if isinstance(number, str):
+            m = _CELL.match(number)
+            number, unit = (_float(m["value"]), unit or m["unit"] or "") if m else (None, unit)
+        if isinstance(number, (int, float)) and not isinstance(number, bool):
+            spread = said.get("stddev")
+            yield _metric(name, float(number), unit, spread if isinstance(spread, (int, float)) else None)
+
+
+def _own_labels(page: Page) -> re.Pattern[str] | None:
+    """What a table calls this page's own run: `v021`, `v21`, `exp 40`, `#40`, with the letter of `exp13b` where the name has one."""
+    if not page.number:
+        return None
+    letter = re.search(rf"(?:v|exp|run)?[-_]?0*{page.number}([a-z]{{1,2}})(?=[-_.]|$)", page.stem)
+    tail = letter[1] if letter else ""
+    return re.compile(rf"(?<![\w.])(?:v|exp\.?|experiment|run|trial|iter(?:ation)?|#)\s?[-_]?0*{page.number}{tail}(?![\w.]*\d|[a-z])", re.IGNORECASE)
+
+
+def _split(body: list[tuple[int, str]]) -> tuple[list[list[str]], list[str]]:
+    """Pipe tables of some lines, and the other lines."""
+    tables: list[list[str]] = []
+    rest: list[str] = []
+    last = -2
+    for number, line in body:
+        if line.lstrip().startswith("|"):
+            if number != last + 1:
+                tables.append([])
+            tables[-1].append(line)
+            last = number
+        else:
+            rest.append(line)
+    return tables, rest
+
+
+def cells_of(line: str) -> list[str]:
+    """Cells of one pipe-table row, as written."""
+    return [c.strip() for c in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def _table(rows: list[str], own: re.Pattern[str] | None) -> Iterable[Metric]:
+    if len(rows) < 3 or not _RULER.match(rows[1]):
+        return ()
+    header, body = cells_of(rows[0]), [cells_of(r) for r in rows[2:] if not _RULER.match(r)]
+    names_across = sum(_names_metric(plain_text(c)) for c in header[1:])
+    names_down = sum(_names_metric(plain_text(r[0])) for r in body if r)
+    if names_down and names_down * max(1, len(header) - 1) >= names_across * max(1, len(body)):
+        column = _own_column(header, body, own)
+        return (m for r in body if 0 < column < len(r) for m in _measures(plain_text(r[0]), r[column]))
+    row = _own_row(body, own) if names_across else None
+    return (m for name, cell in zip(header[1:], row[1:], strict=False) for m in _measures(plain_text(name), cell)) if row else ()
+
+
+def _names_metric(text: str) -> bool:
+    return bool(text) and not _OTHERS.match(text) and (direction_of(text) is not None or bool(re.search(_RATE, text)))
+
+
+def _own_column(header: list[str], body: list[list[str]], own: re.Pattern[str] | None) -> int:
+    """Column of this run's values: labelled with its number, called so, bold, or the last that is no comparison; 0 if there is none."""
+    numeric = [c for c in range(1, len(header)) if any(c < len(r) and _CELL.match(plain_text(r[c])) for r in body)]
+    labels = {c: plain_text(header[c]) for c in numeric}
+    for fits in (
+        lambda c: own is not None and own.search(labels[c]) and not re.match(r"Δ|delta|vs\b", labels[c], re.IGNORECASE),
+        lambda c: _OWN.match(labels[c]),
+        lambda c: header[c].startswith("**"),
+    ):
+        chosen = [c for c in numeric if fits(c)]
+        if chosen:
+            return chosen[0]
+    plain = [c for c in numeric if not _OTHERS.match(labels[c]) and not re.search(r"[Δ%]|\bvs\b", labels[c])]
+    workers = [c for c in plain if re.match(r"(?:worker|rank|host|node|gpu|chip)\s*0\b", labels[c], re.IGNORECASE)]
+    return (workers or plain[-1:] or [0])[0]
+
+
+def _own_row(body: list[list[str]], own: re.Pattern[str] | None) -> list[str] | None:
+    """Row of this run: labelled with its number, called so, the bold one, or the only one."""
+    for fits in (
+        lambda r: own is not None and own.search(plain_text(r[0])),
+        lambda r: _OWN.match(plain_text(r[0])),
+        lambda r: r[0].startswith("**"),
+        lambda r: any(c.startswith("**") for c in r[1:]),
+        lambda r: re.match(r"(?:worker|rank|host|node)\s*0\b", plain_text(r[0]), re.IGNORECASE),
+    ):
+        chosen = [r for r in body if r and fits(r)]
+        if chosen:
+            return chosen[-1] if len(chosen) < len(body) or len(body) == 1 else chosen[0]
+    return body[0] if len(body) == 1 else None
+
+
+def _measures(name: str, cell: str) -> Iterable[Metric]:
+    """Measures of one named cell: its first number, and `(6,299/chip)` beside a rate."""
+    text = plain_text(cell)
+    m = _CELL.match(text)
+    if not m or not _names_metric(name) or re.match(r"\s*(?:→|->|–\s*\d|-\s?\d|\.\.)", text[m.end() :]) or text[0] in "≤≥<>":
+        return
+    unit = m["unit"] or _unit_in(name)
+    if unit == "pp" or unit == "%" and text.lstrip("*~ ")[:1] in "+−-":
+        return
+    yield _metric(name, _float(m["value"]), unit, _float(m["spread"]) if m["spread"] else None)
+    rest = text[m.end() :]
+    per = _PER.search(rest)
+    if per and "/" in unit:
+        yield _metric(f"{unit}/{per['per']}", _float(per["value"]), f"{unit}/{per['per']}")
+    for other in re.finditer(rf"(?<![\w.,])({_NUMBER})\s*({_RATE})", rest):
+        if not _FOREIGN.search(rest[: other.start()].replace("(", "")):
+            yield _metric(other[2], _float(other[1]), other[2])
+
+
+def _unit_in(name: str) -> str:
+    bracket = re.search(rf"[(\[]\s*({_UNIT})[^)\]]*[)\]]", name)
+    tail = re.search(rf"(?:^|[\s_])({_UNIT})\s*$", name)
+    return (bracket or tail or [None, ""])[1]
+
+
+_QUANTITY = re.compile(rf"(?<![\w.,/\-])(?P<value>{_NUMBER})(?:\s*(?:±|\+/-)\s*(?P<spread>{_NUMBER}))?\s*(?P<unit>{_UNIT})(?P<after>\s+[A-Za-z][\w\-]*)?")
+_NAMED = re.compile(rf"(?:^|(?<=[\s(;,]))(?P<name>[A-Za-z][\w\-/]*(?: [a-z][\w\-]*)?)(?P<sign>\s*[:=]\s*|\s+)(?:{_NUMBER}\s*{_UNIT}?\s*(?:→|->)\s*)?(?P<value>{_NUMBER})\s*(?P<unit>{_UNIT})?(?![\w.×x])")
+_BEFORE = re.compile(r"(?:^|[\s(*`])((?:[A-Za-z][\w\-]*\s){0,2}[A-Za-z][\w\-]*)\s*(?:\([^)]*\))?\s*(?:[:=]|is|was|of|at|stabili[sz]ed (?:around|at|near))?\s*[~≈*`]*$")
+
+
+def _sentences(lines: list[str]) -> Iterable[Metric]:
+    """Measures in prose and bullets: a rate names itself; a share or a time needs the name of what it measures beside it."""
+    for line in lines:
+        text = plain_text(line.strip().lstrip("#->*+ "))
+        if not text or re.match(r"(?:compared|versus|vs\b|delta|relative|against|best valid|expected|predicted)", text, re.IGNORECASE):
+            continue
+        for m in _NAMED.finditer(text):
+            name, before = m["name"], text[: m.start()]
+            # `scoped_limit=96` is a setting; a measure that is spelled so has its own line or colon.
+            strong = name.isupper() or m["sign"].strip() and not ("_" in name and "=" in m["sign"])
+            if strong and direction_of(name) and text[m.start("value")] not in "+−-" and not _FOREIGN.search(before) and (m["unit"] or "/" not in name):
+                yield _metric(name, _float(m["value"]), m["unit"] or "")
+        for m in _QUANTITY.finditer(text):
+            before = text[: m.start()]
+            if _FOREIGN.search(before) or text[m.start()] in "+−" or re.match(r"\s*(?:→|->)", text[m.end("unit") :]):
+                continue
+            unit = _SPACES.sub("", m["unit"])
+            after, beside = (m["after"] or "").strip(), _BEFORE.search(before)
+            if re.fullmatch(_RATE, unit):
+                name = unit
+            elif unit == "%" and after and direction_of(after):
+                name = after
+            elif beside and direction_of(beside[1]):
+                name = beside[1]
+            elif unit == "%" and re.match(r"\s+(?:nominal|reported|estimated)\s+(\w+)", text[m.end("unit") :]):
+                name = text[m.end("unit") :].split()[1]
+            else:
+                continue
+            yield _metric(name, _float(m["value"]), unit, _float(m["spread"]) if m["spread"] else None)
+
+
+def _metric(name: str, value: float, unit: str = "", spread: float | None = None) -> Metric:
+    scale = _SCALES.get(unit, 1.0)
+    return Metric(name, value * scale if math.isfinite(value) else None, "" if unit in _SCALES else unit, stddev=spread and spread * scale)
+
+
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
+_SECONDS = {"s": 1e3, "sec": 1e3, "secs": 1e3, "second": 1e3, "seconds": 1e3, "ms": 1.0, "us": 1e-3, "µs": 1e-3, "ns": 1e-6}
+
+
+def _renamed(metric: Metric, *, tokens: bool) -> Metric:
+    """A metric under the name that pages of one wiki share: rates by their unit, shares by their word, times in ms and without how they were taken."""
+    unit = re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", metric.unit))
+    name = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", metric.name)
+    value, spread = metric.value, metric.stddev
+    words = [w for w in words_of(name.replace("%", " ")) if w not in _HOW]
+    rate = re.search(_RATE, f"{unit} {metric.name}")
+    if tokens and "tps" in (words[-1:] + [unit.lower()]):
+        label = unit = "tok/s/chip" if {"chip", "device"} & set(words) else "tok/s"
+    elif rate and (re.fullmatch(_RATE, unit) or not unit) and direction_of(name) != "lower":
+        label = unit = re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", rate[0].lower())).replace("tokens/", "tok/").replace("token/", "tok/")
+        if "/s" in unit and unit.count("/") == 1 and re.search(r"(?:/|\bper)[ -]?(chip|gpu|device|core)\b", name):
+            label = unit = f"{unit}/{re.search(r'(?:/|per)[ -]?(chip|gpu|device|core)', name)[1]}"
+        elif unit.count("/") == 1 and (found := re.search(r"\bper[- ](chip|gpu|device|core)\b", metric.name, re.IGNORECASE)):
+            label = unit = f"{unit}/{found[1].lower()}"
+    else:
+        label = " ".join(w for w in words if w not in _SECONDS or len(words) == 1)
+        in_name = next((w for w in reversed(words) if w in _SECONDS), "")
+        unit = unit or in_name
+        if unit in _SECONDS:
+            value = None if value is None else round(value * _SECONDS[unit], 9)
+            spread = None if spread is None else round(spread * _SECONDS[unit], 9)
+            unit = "ms"
+            label = label if direction_of(label) else f"{label} time".strip()
+    return Metric(label, value, unit, direction_of(unit if "/" in unit else label) or direction_of(label), stddev=spread)
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
