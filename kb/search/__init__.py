@@ -1,31 +1,149 @@
-"""Chunks of pages by section, and the tables they are found in. Refuses to rank pages by anything but words."""
+"""Chunks of pages and the tables they are found in: pages and chunks by words (BM25). Refuses to rank by anything but words."""
 
+import json
+import math
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kb.page import Page
+from kb.search.chunks import Chunk, chunks_of
+from kb.search.words import names_of, terms_of, without_links
 
-TABLES: tuple[str, ...] = ()
+__all__ = ["Chunk", "Hit", "PageHit", "TABLES", "chunk_at", "chunks_in", "chunks_of", "find", "pages_like", "sync", "terms_of", "weights", "without_links"]
+
+# FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
+TABLES: tuple[str, ...] = (
+    "create table searched (id integer primary key, path text not null unique, type text not null, head text not null)",
+    "create table chunk (id integer primary key, path text not null, anchor text not null, title text not null, line integer not null, text text not null)",
+    "create index chunk_path on chunk (path)",
+    "create virtual table page_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
+    "create virtual table chunk_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
+    "create virtual table page_terms using fts5vocab('page_words', 'row')",
+)
+
+# Columns head, body, names: a word of the title says more of what a page is about than one of its text, a whole identifier more than its parts.
+_WEIGHTS = "2.0, 1.0, 2.0"
+
+# Words of a query that are asked for: the rarest say most, and a proposal of three hundred words asks hardly better than its best few dozen.
+_MOST_TERMS = 40  # of pages
+_MOST_CHUNK_TERMS = 20  # of chunks, of which there are ten times as many
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """One section (or a part of a long one) of a page: what is found and what goes into a slice."""
+class Hit:
+    """One chunk found, best first; `score` is BM25, higher is better."""
+
+    chunk: Chunk
+    type: str
+    page_title: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageHit:
+    """One page found; `score` is BM25 over the whole page, higher is better."""
 
     path: str
-    anchor: str
-    title: str
-    line: int
-    text: str
-
-
-def chunks_of(page: Page, text: str) -> tuple[Chunk, ...]:
-    """Chunks of one page, in page order."""
-    return ()
+    score: float
 
 
 def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tuple[Page, tuple[Chunk, ...]]]) -> None:
     """Bring the search tables up to date: all chunks of `removed` paths out, those of `added` pages in."""
-    for _ in added:
-        pass
+    for path in removed:
+        found = db.execute("select id, head from searched where path = ?", (path,)).fetchone()
+        if found:
+            ids = [i for (i,) in db.execute("select id from chunk where path = ? order by id", (path,))]
+            whole, parts = _words(found[1], [chunk_at(db, i) for i in ids])
+            db.execute("insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)", (found[0], *whole))
+            db.executemany("insert into chunk_words (chunk_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
+                           [(i, *part) for i, part in zip(ids, parts, strict=True)])
+            db.execute("delete from chunk where path = ?", (path,))
+            db.execute("delete from searched where path = ?", (path,))
+    for page, chunks in added:
+        head = _head(page)
+        row = db.execute("insert into searched (path, type, head) values (?, ?, ?)", (page.path, page.type, head)).lastrowid
+        whole, parts = _words(head, chunks)
+        db.execute("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", (row, *whole))
+        for chunk, part in zip(chunks, parts, strict=True):
+            made = db.execute("insert into chunk (path, anchor, title, line, text) values (?, ?, ?, ?, ?)",
+                              (chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text)).lastrowid
+            db.execute("insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)", (made, *part))
+
+
+def _head(page: Page) -> str:
+    """What a page says of itself: its title on the first line, then file name, tags and the texts of its front matter."""
+    texts = [v for k, v in page.front.items() if isinstance(v, str) and k not in ("title", "type", "created", "updated")]
+    lists = [" ".join(page.words(k)) for k, v in page.front.items() if isinstance(v, list)]
+    return "\n".join([" ".join(page.title.split()), page.stem.replace("-", " "), *texts, *lists])
+
+
+def _words(head: str, chunks: Sequence[Chunk]) -> tuple[tuple[str, str, str], list[tuple[str, str, str]]]:
+    """What the word tables hold of a page (head, body, identifiers) and of each of its chunks."""
+    title = head.partition("\n")[0]
+    parts = []
+    for chunk in chunks:
+        body = without_links(chunk.text)
+        parts.append((f"{title}\n{chunk.title}", body, " ".join(names_of(body))))
+    whole = (head, "\n".join(f"{chunk.title}\n{part[1]}" for chunk, part in zip(chunks, parts, strict=True)), " ".join([*names_of(head), *(names for _, _, names in parts)]))
+    return whole, parts
+
+
+def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
+    """Inverse page frequency of every term that some page holds, ln(1 + N / df)."""
+    total = db.execute("select count(*) from searched").fetchone()[0]
+    found: dict[str, float] = {}
+    for term in terms:
+        row = db.execute("select doc from page_terms where term = ?", (term,)).fetchone()
+        if row:
+            found[term] = math.log(1 + total / row[0])
+    return found
+
+
+def _match(db: sqlite3.Connection, query: str | Iterable[str], most: int) -> str:
+    terms = terms_of(query) if isinstance(query, str) else query
+    known = weights(db, terms)
+    best = sorted(known, key=lambda t: (-known[t], t))[:most]
+    return " OR ".join(f'"{t}"' for t in best)
+
+
+def pages_like(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), most: int = _MOST_TERMS) -> list[PageHit]:
+    """Pages by BM25 over their whole text for a query text (or ready-made terms), best first, ties by path."""
+    match = _match(db, query, most)
+    if not match:
+        return []
+    of_type = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
+    rows = db.execute(
+        f"select s.path, round(-bm25(page_words, {_WEIGHTS}), 6) as score from page_words join searched s on s.id = page_words.rowid "
+        f"where page_words match ?{of_type} order by score desc, s.path limit ?", (match, *sorted(types), limit))
+    return [PageHit(path, score) for path, score in rows]
+
+
+def find(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None,
+         most: int = _MOST_CHUNK_TERMS) -> list[Hit]:
+    """Chunks by BM25, best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
+    match = _match(db, query, most)
+    if not match:
+        return []
+    narrowed, values = "", [match]
+    if types:
+        narrowed += f" and s.type in ({', '.join('?' * len(types))})"
+        values += sorted(types)
+    if paths is not None:
+        narrowed += " and c.path in (select value from json_each(?))"
+        values.append(json.dumps(sorted(paths)))
+    best = db.execute(
+        f"select c.id, s.type, s.head, round(-bm25(chunk_words, {_WEIGHTS}), 6) as score "
+        f"from chunk_words join chunk c on c.id = chunk_words.rowid join searched s on s.path = c.path "
+        f"where chunk_words match ?{narrowed} order by score desc, c.path, c.line limit ?", (*values, limit)).fetchall()
+    return [Hit(chunk_at(db, row), kind, head.partition("\n")[0], score) for row, kind, head, score in best]
+
+
+def chunk_at(db: sqlite3.Connection, row: int) -> Chunk:
+    """The chunk of one row of the table."""
+    return Chunk(*db.execute("select path, anchor, title, line, text from chunk where id = ?", (row,)).fetchone())
+
+
+def chunks_in(db: sqlite3.Connection, path: str) -> list[Chunk]:
+    """All chunks of one page, in page order."""
+    return [Chunk(*row) for row in db.execute("select path, anchor, title, line, text from chunk where path = ? order by id", (path,))]

@@ -1,0 +1,107 @@
+"""A search as a person or an agent asks it: filters, one answer a section, a snippet around the words. Refuses to cut a budget: that is a slice."""
+
+import re
+import sqlite3
+from dataclasses import asdict, dataclass
+
+from kb import KbError
+from kb.schema import PAGE_TYPES, Verdict, type_of
+from kb.search import find, terms_of
+
+_SNIPPET = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query and what narrows it down: page types, target, verdicts, and a day before which pages must be dated."""
+
+    query: str
+    types: tuple[str, ...] = ()
+    target: str = ""
+    verdicts: tuple[str, ...] = ()
+    before: str = ""
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One section found."""
+
+    path: str
+    anchor: str
+    line: int
+    title: str
+    type: str
+    date: str
+    target: str
+    verdict: str
+    score: float
+    snippet: str
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def answers(db: sqlite3.Connection, asked: Asked) -> list[Answer]:
+    """Sections that answer, best first. Raises KbError for a type, verdict or day that cannot be."""
+    types = tuple(_known_type(t) for t in asked.types)
+    for verdict in asked.verdicts:
+        if verdict not in list(Verdict):
+            raise KbError(f"no such verdict '{verdict}'; one of {', '.join(Verdict)}")
+    if asked.before and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", asked.before):
+        raise KbError(f"'{asked.before}' is no day; write YYYY-MM-DD")
+    if asked.limit < 1:
+        raise KbError("--limit takes a number of 1 or more")
+    terms = terms_of(asked.query)
+    hits = find(db, terms, limit=asked.limit, types=types, paths=_narrowed(db, asked))
+    found = []
+    for hit in hits:
+        chunk = hit.chunk
+        tried = db.execute("select target, verdict from experiment where path = ?", (chunk.path,)).fetchone() or ("", "")
+        dated = db.execute("select date from standing where path = ?", (chunk.path,)).fetchone() or ("",)
+        title = f"{hit.page_title} > {chunk.title}" if chunk.title and chunk.title != hit.page_title else hit.page_title
+        found.append(Answer(chunk.path, chunk.anchor, chunk.line, title, hit.type, dated[0], tried[0], tried[1] or "", hit.score, snippet_of(chunk.text, terms)))
+    return found
+
+
+def _known_type(name: str) -> str:
+    known = type_of(name)
+    if not known:
+        raise KbError(f"no such page type '{name}'; one of {', '.join(t.name for t in PAGE_TYPES)}")
+    return known
+
+
+def _narrowed(db: sqlite3.Connection, asked: Asked) -> set[str] | None:
+    """Paths that the filters leave, None for all. The tables of experiments and dates are read by name: their rooms stand no lower."""
+    paths: set[str] | None = None
+    if asked.target or asked.verdicts:
+        where, values = [], []
+        if asked.target:
+            where.append("target = ?")
+            values.append(asked.target)
+        if asked.verdicts:
+            where.append(f"verdict in ({', '.join('?' * len(asked.verdicts))})")
+            values.extend(asked.verdicts)
+        paths = {p for (p,) in db.execute(f"select path from experiment where {' and '.join(where)}", values)}
+    if asked.before:
+        dated = {p for (p,) in db.execute("select path from standing where date < ?", (asked.before,))}
+        paths = dated if paths is None else paths & dated
+    return paths
+
+
+def snippet_of(text: str, terms: list[str], *, width: int = _SNIPPET) -> str:
+    """The stretch of `width` characters that holds the most different words of a query, on one line, cut at words."""
+    flat = " ".join(text.split())
+    if len(flat) <= width:
+        return flat
+    wanted = set(terms)
+    at = [(m.start(), m[0].lower()) for m in re.finditer(r"[^\W_]+", flat) if m[0].lower() in wanted]
+    best, start = 0, 0
+    for i, (first, _) in enumerate(at):
+        held = {word for place, word in at[i : i + 40] if place < first + width}
+        if len(held) > best:
+            best, start = len(held), max(0, first - 30)
+    start = 0 if start < 30 else flat.find(" ", start) + 1
+    piece = flat[start : start + width]
+    piece = piece.rsplit(" ", 1)[0] if start + width < len(flat) and " " in piece else piece
+    return ("… " if start else "") + piece + (" …" if start + width < len(flat) else "")
