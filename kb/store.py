@@ -35,6 +35,7 @@ class Config:
     chroma: str = ""
     site_name: str = ""
     site_url: str = ""
+    site_repository: str = ""
     model_url: str = ""
     model_name: str = ""
     model_command: str = ""
@@ -47,7 +48,7 @@ _KEYS = {
     "lint": {"rules": "rules", "stale_days": "stale_days", "page_lines": "page_lines"},
     "load": {"budget": "budget", "tokenizer": "tokenizer"},
     "search": {"semantic_model": "semantic_model", "chroma": "chroma"},
-    "site": {"name": "site_name", "url": "site_url"},
+    "site": {"name": "site_name", "url": "site_url", "repository": "site_repository"},
     "model": {"url": "model_url", "name": "model_name", "command": "model_command"},
 }
 
