@@ -86,10 +86,19 @@ def objects_of(text: str) -> list[object] | None:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             return None
-        found.append(value)
+        found.append(_sound(value) if "\\ud" in text.lower() else value)
         while at < len(text) and text[at] in " \t,":
             at += 1
     return found
+
+
+def _sound(value: object) -> object:
+    """A JSON value without halves of surrogate pairs, which no file can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_sound(v) for v in value]
+    return {str(_sound(k)): _sound(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def text_of(value: object) -> str:

@@ -101,9 +101,13 @@ def looks_like_header(cells: list[str]) -> bool:
     named = [k for k in keys if k]
     if len(cells) < 2 or len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(len(c) > 60 for c in cells):
         return False
-    if any(to_quantity(c) for c in cells) or any(is_status(c) and k not in _MARK_OF_HEADER for c, k in zip(cells, keys, strict=True)):
+    if any(to_quantity(c) for c in cells):
         return False
-    known = sum(k in _MARK_OF_HEADER or bool(direction_of(c)) or bool(_SETTING.search(k)) for c, k in zip(cells, keys, strict=True))
+    said = [(c, k) for c, k in zip(cells, keys, strict=True) if not is_status(c)]
+    known = sum(k in _MARK_OF_HEADER or bool(direction_of(c)) or bool(_SETTING.search(k)) for c, k in said)
+    if len(said) < len(cells):
+        # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
+        return known >= 2
     return known >= 1 and (known >= 2 or all(re.fullmatch(r"[\w .#/%()\-µ]+", bare(c)) for c in cells))
 
 

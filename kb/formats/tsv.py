@@ -81,7 +81,7 @@ def _rows(lines: Iterator[Line | Remark], delimiter: str) -> Iterator[Cells | Re
 
 def _in_blocks(rows: Iterator[Cells | Remark]) -> Iterator[tuple[int, Cells | Remark]]:
     """Each row with the number of the table it belongs to: one begins at every header that differs from the one before."""
-    index, header = -1, None
+    index, header, begun = 0, None, False
     for row in rows:
         if isinstance(row, Cells) and len(row.cells) > 1 and looks_like_header(row.cells):
             keys = [key_of(c) for c in row.cells]
@@ -89,9 +89,9 @@ def _in_blocks(rows: Iterator[Cells | Remark]) -> Iterator[tuple[int, Cells | Re
                 yield index, Remark("the header again; skipped", row.line.number)
                 continue
             header = keys
-            index += 1
-        yield max(index, 0), row
-        index = max(index, 0)
+            index += begun
+        begun = begun or isinstance(row, Cells)
+        yield index, row
 
 
 def _layout(header: Cells | None, sample: list[Cells], *, ask: Ask) -> tuple[Layout, list[Remark]]:

@@ -30,6 +30,8 @@ _WORK = word_set("""t tok toks token tokens it its iter iters iterations img img
     frame frames call calls query queries row rows record records doc docs seq seqs batch batches item items""")
 # What a change sets rather than measures: "batch_size" has no better side.
 _SETTINGS = word_set("batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window")
+# A change of a quantity: "error_reduction" and "latency_gain" turn the side of their word around or not, nobody knows.
+_TURNS = word_set("reduction reductions improvement gain gains saving change increase decrease delta gap")
 
 
 def words_of(name: str) -> list[str]:
@@ -44,7 +46,7 @@ def direction_of(name: str) -> Direction | None:
     rate = "higher" if len(words) > 1 and words[-1] in ("s", "sec") and words[-2] in _WORK else _rate_direction(name)
     if rate:
         return rate
-    if _SETTINGS.intersection(words):
+    if (_SETTINGS | _TURNS).intersection(words):
         return None
     higher, lower = _HIGHER.intersection(words), _LOWER.intersection(words)
     if higher and lower:

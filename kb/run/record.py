@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from enum import StrEnum
 
 from kb import KbError
@@ -192,18 +192,24 @@ def _without_empty(value: object) -> object:
     return value
 
 
+def _made(kind: type, said: dict[str, object]) -> object:
+    """A part of a record; empty texts, which `to_line` leaves out, are empty again."""
+    blank = {f.name: None if f.name == "value" and kind is Metric else "" for f in fields(kind) if f.default is MISSING}
+    return kind(**{**blank, **said})
+
+
 def from_line(text: str) -> Run:
     """The run that `to_line` wrote. Raises KbError where the line is none."""
     try:
         said = json.loads(text)
-        said["origin"] = Origin(**said["origin"])
+        said["origin"] = _made(Origin, said["origin"])
         if "outcome" in said:
             said["outcome"] = Outcome(said["outcome"])
         for name, kind in (("falsification", Falsification), ("noise", Noise)):
             if name in said:
-                said[name] = kind(**said[name])
+                said[name] = _made(kind, said[name])
         for name, kind in (("metrics", Metric), ("levers", Lever), ("checks", Check), ("artifacts", Artifact)):
-            said[name] = tuple(kind(**{"value": None, **item} if kind is Metric else item) for item in said.get(name, ()))
+            said[name] = tuple(_made(kind, item) for item in said.get(name, ()))
         said["models"] = tuple(said.get("models", ()))
         said["notes"] = tuple((str(k), str(v)) for k, v in said.get("notes", ()))
         return Run(**said)

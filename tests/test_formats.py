@@ -1,0 +1,515 @@
+"""Logs of other loops: every irregularity met so far, in made-up files; the real ones against their oracle."""
+
+import json
+import math
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kb import KbError
+from kb.formats import Ask, events, located, summary, to_json
+from kb.formats.reading import Remark, Segment
+from kb.run.record import Lever, Metric, Run
+
+TAB = "\t"
+
+
+def tsv(*rows):
+    return "\n".join(TAB.join(r.split("|")) for r in rows) + "\n"
+
+
+def jsonl(*rows):
+    return "".join(json.dumps(r) + "\n" for r in rows)
+
+
+def told(path: Path, name: str = "auto", **asked):
+    name, file = located(path, name)
+    return json.loads(to_json(summary(file, name, ask=Ask(**asked))))
+
+
+def runs_of(path: Path, name: str = "auto", **asked) -> list[Run]:
+    name, file = located(path, name)
+    return [e for e in events(file, name, ask=Ask(**asked)) if isinstance(e, Run)]
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A function that writes a log of one name and gives its path."""
+
+    def write(name: str, content: str | bytes) -> Path:
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    return write
+
+
+def counts(said):
+    return tuple(said[k] for k in ("runs", "kept", "discarded", "crashed", "checks_failed", "other"))
+
+
+KARPATHY = tsv("commit|val_bpb|memory_gb|status|description", "a1b2c3d|0.997900|44.0|keep|baseline", "c3d4e5f|1.005000|44.0|discard|switch to GeLU",
+               "d4e5f6a|0.000000|0.0|crash|double model width (OOM)", "e4e5f6a|0.980000|44.0|keep|lr=0.04")
+
+
+# ---- results.tsv
+
+
+def test_a_crash_with_zeros_is_never_the_best_of_a_lower_is_better_log(log):
+    said = told(log("results.tsv", KARPATHY))
+    assert counts(said) == (4, 2, 1, 1, 0, 0)
+    assert (said["direction"], said["direction_source"], said["best"]) == ("lower", "name", {"value": 0.98, "line": 5})
+    crash = runs_of(log("results.tsv", KARPATHY))[2]
+    assert [m.value for m in crash.metrics] == [None, None]
+    assert crash.metrics[0].raw == "0.000000"
+
+
+@pytest.mark.parametrize("change", [
+    lambda t: t.replace("\n", "\r\n"), lambda t: "\ufeff" + t, lambda t: t.rstrip("\n"), lambda t: "\n\n" + t, lambda t: t.replace("\n", "\n\n"),
+    lambda t: t.encode("utf-16"), lambda t: "# written by the loop\n" + t, lambda t: t.replace("keep", "KEEP").replace("discard", "**Discard**"),
+    lambda t: t.replace("status", "Status").replace("val_bpb", "Val_BPB"),
+], ids=["crlf", "bom", "no last newline", "blank first", "blank between", "utf-16", "comment", "case", "header case"])
+def test_line_ends_marks_and_case_change_nothing(log, change):
+    said = told(log("results.tsv", change(KARPATHY)))
+    assert counts(said) == (4, 2, 1, 1, 0, 0)
+    assert said["best"]["value"] == 0.98
+
+
+def test_columns_may_stand_in_any_order_and_under_other_names(log):
+    said = told(log("x.tsv", tsv("verdict|notes|tok/s|exp", "reverted|worse|10.0|1", "kept|better|12.5|2", "timed out|-|0|3")))
+    assert counts(said) == (3, 1, 1, 1, 0, 0)
+    assert said["best"] == {"value": 12.5, "line": 3}
+
+
+def test_a_status_column_is_known_by_its_words_not_by_its_name(log):
+    rows = ["id|latency_us|correctness|description", "0|15.1|PASS|base", "1|12.0|REVERT|x", "2|11.0|KEEP|y", "3|9|FAIL|z", "4|11.5|KILL|w", "5|12|DEFERRED|v"]
+    said = told(log("results.tsv", tsv(*rows)))
+    assert counts(said) == (6, 2, 2, 1, 0, 1)
+    assert said["best"]["value"] == 11.0
+    assert said["statuses"]["PASS"] == 1
+
+
+def test_correct_on_every_row_is_a_check_and_no_verdict(log):
+    said = told(log("results.tsv", tsv("commit|latency_ms|correct|notes", "abcdef1|3.0|OK|", "abcdef2|2.0|OK|")))
+    assert (said["runs"], said["kept"], said["best"]) == (2, None, None)
+    assert any("no status column" in w for w in said["warnings"])
+
+
+def test_ok_is_measured_but_no_win(log):
+    said = told(log("sweep.tsv", tsv("exp_id|tok_s|label|status|notes", "1|0.000|a|crash|oom", "2|6.5|b|ok|fine", "3|9.5|c|ok|fine", "4|9|d|OOM|")))
+    assert counts(said) == (4, 0, 0, 2, 0, 2)
+    assert said["best"] is None
+    assert said["direction"] == "higher"
+
+
+def test_a_direction_that_the_name_does_not_say_is_asked_for(log):
+    text = tsv("commit|score|status|description", "abc1234|3|keep|a", "abc1235|5|keep|b", "abc1236|-999.000|discard|gate")
+    said = told(log("results.tsv", text))
+    assert (said["direction"], said["best"]) == (None, None)
+    assert any("--direction" in w for w in said["warnings"])
+    assert told(log("results.tsv", text), direction="higher")["best"] == {"value": 5.0, "line": 3}
+    assert told(log("results.tsv", text), direction="lower")["best"] == {"value": 3.0, "line": 2}
+
+
+def test_a_file_without_header_loses_no_row_and_names_no_metric(log):
+    rows = ["HEAD|big-4bit|397.0|3.30|keep|first words", "HEAD|big-4bit|397.0|5.29|discard|warm cache", "c222a4f|big-2bit|397.0|2.79|keep|blas path"]
+    said = told(log("results.tsv", tsv(*rows)))
+    assert counts(said) == (3, 2, 1, 0, 0, 0)
+    assert (said["best"], said["direction"]) == (None, None)
+    assert any("no header" in w for w in said["warnings"])
+    assert runs_of(log("results.tsv", tsv(*rows)))[0].description == "first words"
+
+
+def test_a_header_that_does_not_fit_the_rows_is_not_believed(log):
+    rows = [f"{i}|{20 + i}|7595|q8_0|True|run{i}|{'ok' if i % 3 else 'crash'}|note {i}" for i in range(1, 10)]
+    said = told(log("results.tsv", tsv("exp_id|model_file|n_gpu|batch_size|ubatch|type_k|flash|n_ctx|tok_s|notes", *rows)))
+    assert counts(said) == (9, 0, 0, 3, 0, 6)
+    assert said["direction"] is None
+    assert any("names 10 columns, the rows have 8" in w for w in said["warnings"])
+
+
+def test_a_shuffled_header_of_the_right_length_is_not_believed_either(log):
+    rows = [f"{i}|{20 + i}.5|q8_0|keep|text {i}" for i in range(1, 6)]
+    said = told(log("results.tsv", tsv("exp|type_k|status|tok_s|notes", *rows)))
+    assert (said["kept"], said["best"]) == (5, None)
+    assert any("does not fit" in w for w in said["warnings"])
+
+
+def test_an_added_column_without_a_name_leaves_the_named_ones_where_they_are(log):
+    said = told(log("results.tsv", tsv("commit|val_loss|status|description", *(f"abc123{i}|{3 - i / 10}|keep|text|extra" for i in range(5)))))
+    assert (said["kept"], said["best"]["value"]) == (5, 2.6)
+
+
+def test_lines_that_continue_a_description_are_no_runs(log):
+    text = KARPATHY.replace("switch to GeLU", "switch to GeLU\nbecause it is smooth\n\nand so on")
+    said = told(log("results.tsv", text))
+    assert counts(said) == (4, 2, 1, 1, 0, 0)
+    assert runs_of(log("results.tsv", text))[1].description == "switch to GeLU because it is smooth and so on"
+
+
+def test_a_row_broken_before_its_last_column_is_one_run(log):
+    text = tsv("commit|description|val_loss|status", "abc1234|one|3.0|keep") + "abc1235\ttwo that\nbreaks\t2.5\tkeep\n"
+    said = told(log("results.tsv", text))
+    assert (said["runs"], said["kept"], said["best"]["value"]) == (2, 2, 2.5)
+
+
+def test_a_literal_backslash_t_is_read_as_a_tab(log):
+    said = told(log("results.tsv", KARPATHY + "e5f6a7b\\t0.000000\\t0.0\\tcrash\\tout of memory\n"))
+    assert counts(said) == (5, 2, 1, 2, 0, 0)
+    assert any("backslash-t" in w and "line 6" in w for w in said["warnings"])
+
+
+def test_quotes_and_pipes_are_plain_characters(log):
+    text = tsv("commit|val_loss|status|description") + 'abc1234\t3.0\tkeep\t"the best way\nabc1235\t2.0\tkeep\tuse a|b "and" c"\n"abc1236\t2.5\tdiscard\tx\n'
+    assert counts(told(log("results.tsv", text))) == (3, 2, 1, 0, 0, 0)
+
+
+def test_rows_with_missing_or_surplus_cells_are_read_where_the_status_still_stands(log):
+    text = KARPATHY + "f1a2b3c\t1.5\t44.0\tdiscard\nf2a2b3c\t1.4\t44.0\tdiscard\ttabs\tin\ttext\n"
+    said = told(log("results.tsv", text))
+    assert counts(said) == (6, 2, 3, 1, 0, 0)
+    assert runs_of(log("results.tsv", text))[5].description == "tabs in text"
+
+
+def test_the_header_again_is_no_run_and_another_header_opens_a_segment(log):
+    header = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
+    assert counts(told(log("results.tsv", KARPATHY + header + "f1a2b3c\t0.97\t44.0\tkeep\tx\n"))) == (5, 3, 1, 1, 0, 0)
+    said = told(log("results.tsv", KARPATHY + tsv("commit|tok_s|status|description", "aaaaaaa|10|keep|x", "bbbbbbb|12|keep|y")))
+    assert [(s["metric"], s["direction"], (s["best"] or {}).get("value")) for s in said["segments"]] == [("val_bpb", "lower", 0.98), ("tok_s", "higher", 12.0)]
+    assert said["best"] is None
+
+
+def test_identical_lines_stay_runs_of_their_own(log):
+    said = told(log("results.tsv", KARPATHY + "e4e5f6a\t0.980000\t44.0\tkeep\tlr=0.04\n" * 2))
+    assert (said["runs"], said["kept"], said["best"]["line"]) == (6, 4, 5)
+    assert any("identical" in w for w in said["warnings"])
+
+
+def test_a_header_followed_by_a_traceback_holds_no_runs(log):
+    said = told(log("autotune.tsv", tsv("B|H|BLOCK_H|num_warps|latency_us") + 'Traceback (most recent call last):\n  File "<string>"\n' * 3))
+    assert (said["runs"], said["direction"]) == (0, "lower")
+    assert any("0 runs" in w for w in said["warnings"])
+
+
+def test_cells_that_are_no_numbers_are_kept_as_written(log):
+    rows = [f"exp{i}|{v}|keep|x" for i, v in enumerate(["~1890", "n/a", "TBD", "1,900.5", "**1,950**", "1800 ± 20"])]
+    said = told(log("results.tsv", tsv("exp_id|tps|status|description", *rows)))
+    assert said["best"] == {"value": 1950.0, "line": 6}
+    last = runs_of(log("results.tsv", tsv("exp_id|tps|status|description", *rows)))
+    assert (last[0].metrics[0].raw, last[5].metrics[0].stddev) == ("~1890", 20.0)
+
+
+def test_settings_become_levers_and_resources_are_never_the_aim(log):
+    text = tsv("exp|peak_vram_mb|tok_per_sec|n_batch|flash_attn|config|status|description", "1|7700|6.3|128|True|seq=1024|keep|x",
+               "2|7701|6.1|256|False|seq=2048,bf16|discard|y")
+    first = runs_of(log("results.tsv", text))[0]
+    assert first.primary == "tok_per_sec"
+    assert first.levers == (Lever("n_batch", "128"), Lever("flash_attn", "True"), Lever("seq", "1024"))
+
+
+def test_commas_separate_where_no_tab_does(log):
+    text = 'commit,val_loss,status,description\nabc1234,3.0,keep,"first, with comma"\nabc1235,2.0,discard,second\n'
+    assert counts(told(log("results.csv", text))) == (2, 1, 1, 0, 0, 0)
+
+
+def test_bytes_that_are_no_utf8_lose_no_row(log):
+    said = told(log("results.tsv", KARPATHY.encode().replace(b"GeLU", b"Ge\xff\xfeLU")))
+    assert counts(said) == (4, 2, 1, 1, 0, 0)
+    assert any("UTF-8" in w for w in said["warnings"])
+
+
+def test_zero_can_be_reached_where_the_metric_counts_failures(log):
+    text = tsv("commit|failures|status|description", "abc1234|5|keep|a", "abc1235|0|keep|b")
+    assert told(log("results.tsv", text))["best"] == {"value": 0.0, "line": 3}
+
+
+# ---- pi-autoresearch and its kin
+
+CONFIG = {"type": "config", "name": "s", "metricName": "total_ms", "metricUnit": "ms", "bestDirection": "lower"}
+
+
+def entry(number, metric, status="keep", **more):
+    return {"run": number, "commit": "abc1234", "metric": metric, "metrics": {}, "status": status, "description": f"d{number}", "timestamp": 1773693310093,
+            "segment": 0, **more}
+
+
+def test_status_is_read_before_the_metric(log):
+    rows = [CONFIG, entry(1, 10), entry(2, 1, "crash"), entry(3, 2, "checks_failed"), entry(4, 0, "crash"), entry(5, 9), entry(6, 3, "discard")]
+    said = told(log("autoresearch.jsonl", jsonl(*rows)))
+    assert counts(said) == (6, 2, 1, 2, 1, 0)
+    assert said["best"] == {"value": 9.0, "line": 6}
+    assert runs_of(log("autoresearch.jsonl", jsonl(*rows)))[1].value == 1.0
+
+
+def test_a_config_line_after_a_run_opens_a_segment_whatever_the_field_says(log):
+    other = {**CONFIG, "metricName": "tok_s", "bestDirection": "higher"}
+    rows = [CONFIG, CONFIG, entry(1, 10), entry(2, 9), other, entry(1, 50), entry(2, 60), other]
+    said = told(log("autoresearch.jsonl", jsonl(*rows)))
+    assert [(s["metric"], s["runs"], (s["best"] or {}).get("value")) for s in said["segments"]] == [("total_ms", 2, 9.0), ("tok_s", 2, 60.0), ("tok_s", 0, None)]
+    assert (said["best"], said["direction"]) == (None, None)
+
+
+def test_an_unknown_status_is_no_keep(log):
+    said = told(log("autoresearch.jsonl", jsonl(CONFIG, entry(1, 5, "ok"), entry(2, 4, "investigated"), {k: v for k, v in entry(3, 3).items() if k != "status"})))
+    assert counts(said) == (3, 0, 0, 0, 0, 3)
+    assert any("without a status" in w for w in said["warnings"])
+
+
+def test_damaged_lines_cost_only_themselves(log):
+    text = jsonl(CONFIG, entry(1, 10)) + '{"run":2,"metric":8,"status":"keep","delta":+3}\n' + "not json\n" + '{"run":3,"metric":7,"status":"keep",}\n'
+    text += '{"run":4,"metric":NaN,"status":"keep"}\n{"run":5,"metric":Infinity,"status":"keep"}{"run":6,"metric":6,"status":"keep"}\n[1,2]\n"x"\n{"run":7,"me'
+    said = told(log("autoresearch.jsonl", text))
+    assert said["runs"] == 6
+    assert said["best"]["value"] == 6.0
+    assert sum("skipped" in w for w in said["warnings"]) == 2
+    assert any("mended" in w for w in said["warnings"])
+
+
+def test_free_form_fields_survive_as_notes(log):
+    asi = {"hypothesis": "h", "rollback_reason": "r", "next_action_hint": "n", "odd": {"a": [1, True]}, "flag": False}
+    run, = runs_of(log("log.jsonl", jsonl(CONFIG, entry(1, 5, asi=asi, metrics={"parse_ms": 3, "total_ms_stddev": 0.2, "ok": True}, cost=3, iterationTokens=7))))
+    assert (run.hypothesis, run.reason, run.next_step, run.tokens) == ("h", "r", "n", 7)
+    assert ("asi.odd", '{"a": [1, true]}') in run.notes
+    assert ("cost", "3") in run.notes
+    assert run.metrics == (Metric("total_ms", 5.0, "ms", "lower", stddev=0.2), Metric("parse_ms", 3.0, "", "lower"))
+    assert run.created == "2026-03-16T20:35:10Z"
+
+
+def test_without_config_the_metric_beside_tells_its_name_but_values_never_tell_a_direction(log):
+    rows = [entry(6, 10, metrics={"latency_ms": 10, "x": 1}), entry(6, 9, metrics={"latency_ms": 9, "x": 2})]
+    assert told(log("a.jsonl", jsonl(*rows)))["best"] == {"value": 9.0, "line": 2}
+    said = told(log("b.jsonl", jsonl(entry(1, 10), entry(2, 9))))
+    assert (said["direction"], said["best"], said["runs"]) == (None, None, 2)
+
+
+def test_interlab_spells_it_in_snake_case(log):
+    config = {"type": "config", "name": "x", "metric_name": "reconstruct_ns", "metric_unit": "ns", "direction": "lower_is_better"}
+    rows = [{"type": "result", "decision": d, "description": "x", "metric_value": v, "commit_hash": "abc"} for d, v in (("keep", 5.0), ("discard", 6.0), ("keep", 4.0))]
+    said = told(log("results.jsonl", jsonl(config, *rows, {"type": "result", "decision": "crash", "description": "boom"})))
+    assert (said["format"], counts(said), said["best"]["value"]) == ("interlab", (4, 2, 1, 1, 0, 0), 4.0)
+
+
+def test_another_schema_under_a_known_name_is_read_by_meaning(log):
+    rows = [{"round": 1, "experiment": "a", "verdict": "keep", "metric": "add 21->19ms"}, {"round": 2, "kind": "revert", "change": "b", "before_us": 17},
+            {"round": 3, "kind": "investigated", "title": "c", "kept": False}]
+    said = told(log(".auto/log.jsonl", jsonl(*rows)))
+    assert counts(said) == (3, 1, 1, 0, 0, 1)
+    assert (said["format"], said["direction"]) == ("jsonl", None)
+
+
+def test_trials_of_a_search_have_settings_and_a_best_of_all_that_ran(log):
+    rows = [{"trial_number": i, "params": {"lr": i / 10}, "results": {"val_bpb": 2 - i / 10, "peak_vram_mb": 10, "status": "success"}} for i in (1, 2, 3)]
+    rows.append({"trial_number": 4, "params": {"lr": 9}, "results": {"val_bpb": 0.0, "status": "oom"}})
+    said = told(log("x.results.jsonl", jsonl(*rows)))
+    assert (said["format"], said["runs"], said["crashed"], said["best"]["line"]) == ("optuna", 4, 1, 3)
+    assert runs_of(log("x.results.jsonl", jsonl(*rows)))[0].levers == (Lever("lr", "0.1"),)
+
+
+def test_a_loops_folder_is_one_log_by_the_tools_own_precedence(log, tmp_path):
+    log("loop/autoresearch.jsonl", jsonl(CONFIG, entry(1, 99)))
+    log("loop/results.tsv", KARPATHY)
+    assert told(tmp_path / "loop")["runs"] == 1
+    assert told(tmp_path / "loop", "tsv")["runs"] == 4
+    log("loop/.auto/log.jsonl", jsonl(CONFIG, entry(1, 10), entry(2, 9)))
+    assert told(tmp_path / "loop")["runs"] == 2
+
+
+def test_kept_commits_are_read_from_their_trailers(tmp_path):
+    def git(*words):
+        subprocess.run(["git", "-C", tmp_path, "-c", "user.name=t", "-c", "user.email=t@example.invalid", *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    for message in ("start", 'inline the loop\n\nResult: {"status":"keep","total_ms":9.5,"parse_ms":2}', 'more\n\nResult: {"status":"keep","total_ms":9}',
+                    "odd\n\nResult: {broken"):
+        git("commit", "-q", "--allow-empty", "-m", message)
+    said = told(tmp_path, "pi")
+    assert (said["format"], counts(said), said["best"]["value"]) == ("pi-git", (2, 2, 0, 0, 0, 0), 9.0)
+    assert runs_of(tmp_path, "pi-git")[0].description == "inline the loop"
+
+
+# ---- job logs, tables, evolution
+
+JOBS = """(exp, pid=12) bench starts
+(exp, pid=12) METRIC time_s=19.0
+(exp, pid=12) =========================================
+(exp, pid=12) EXPERIMENT: exp-03
+(exp, pid=12) DESC: fuse loops (paper: Author2024)
+(exp, pid=12) METRIC time_s=18.2
+(exp, pid=12) METRIC time_s_stddev=0.1
+(exp, pid=12) CHECKS_STATUS: passed
+(exp, pid=12) EXPERIMENT_ID: exp-03
+(exp, pid=12) EXPERIMENT_STATUS: done
+EXPERIMENT: exp-04
+DESC: tile
+CHECKS_STATUS: failed (exit 3)
+METRIC time_s=12.0
+EXPERIMENT_ID: exp-04
+EXPERIMENT_STATUS: checks_failed
+EXPERIMENT: exp-05
+EXPERIMENT_ID: exp-05
+EXPERIMENT_STATUS: crash
+EXPERIMENT_ERROR: ran out of memory
+EXPERIMENT: exp-06
+DESC: still going
+"""
+
+
+def test_job_logs_give_one_run_an_experiment_and_the_last_metric_counts(log):
+    said = told(log("sky.log", JOBS))
+    assert (said["format"], said["runs"], said["crashed"], said["checks_failed"]) == ("skypilot", 4, 1, 1)
+    assert said["best"]["value"] == 18.2
+    runs = runs_of(log("sky.log", JOBS))
+    assert (runs[0].description, runs[0].metrics[0].stddev, runs[2].reason) == ("fuse loops (paper: Author2024)", 0.1, "ran out of memory")
+    assert any("broken off" in w for w in said["warnings"])
+
+
+SIMPLE = """# Log
+
+## Baseline
+**67.04 ± 0.19 t/s** (tg128)
+
+| Kernel | Time% | Instances |
+|--------|-------|-----------|
+| mul_mat | 40% | 1110 |
+
+## Experiments
+| # | Description | t/s | vs Base | Notes |
+|---|------------|-----|---------|-------|
+| 0 | Baseline (stock) | 67.04 | - | -r 10 average |
+| 1 | nwarps=8 | 65.81 | **-1.8%** | Shared memory reduction overhead \\| cost |
+| 2 | nwarps=2 | ~66.9 | ~0% | Same |
+
+```
+| # | Description | t/s | vs Base | Notes |
+|---|---|---|---|---|
+| 9 | in a fence | 1 | 1 | 1 |
+```
+"""
+
+
+def test_a_simple_loops_table_is_read_and_the_tables_beside_it_are_not(log):
+    said = told(log("log.md", SIMPLE))
+    assert (said["format"], said["runs"], said["kept"], said["direction"]) == ("logmd", 3, None, "higher")
+    runs = runs_of(log("log.md", SIMPLE))
+    assert runs[1].reason == "Shared memory reduction overhead | cost"
+    assert dict(runs[1].notes)["vs Base"] == "-1.8%"
+    assert runs[1].origin.line == 14
+
+
+def test_a_leaderboard_lists_what_was_kept(log):
+    text = "| rank | exp | latency (s) | psnr (dB) | desc |\n|---|---|---|---|---|\n| 1 | 18 | 4.791 | 61.9 | break-free |\n| 2 | 0 | 14.467 | 126.0 | baseline |\n"
+    said = told(log("leaderboard.md", text))
+    assert (said["format"], said["kept"], said["best"]) == ("leaderboard", 2, {"value": 4.791, "line": 3})
+
+
+def test_prose_holds_no_runs_even_with_tables_of_results(log):
+    text = "# Log\n\n## 2026-05-05: DyT (negative)\n\nIt did not help.\n\n| Config | tok/sec | vs baseline |\n|---|---|---|\n| BF16 | 630K | 1.00x |\n"
+    said = told(log("LOG.md", text))
+    assert (said["format"], said["runs"]) == ("prose", 0)
+
+
+def test_a_program_is_one_run_and_an_invalid_one_is_never_best(log):
+    def program(name, score, valid=1.0):
+        return {"id": name, "code": "x", "parent_id": None, "generation": 1, "timestamp": 1748143547.3, "metrics": {"overall_score": score, "valid_solution": valid}}
+
+    rows = [program("a", 68.0), program("b", 75.0), program("a", 68.0), program("c", -1000.0, 0.0), program("e", 1384.0, 0.0), {**program("d", 0), "metrics": {"error": 0.0}}]
+    said = told(log("programs.jsonl", jsonl(*rows)))
+    assert (said["format"], said["runs"], said["crashed"], said["checks_failed"], said["best"]) == ("openevolve", 5, 1, 2, {"value": 75.0, "line": 2})
+
+
+def test_a_checkpoint_folder_is_read_as_its_programs(log, tmp_path):
+    for checkpoint, name in ((10, "a"), (20, "a"), (20, "b")):
+        log(f"out/checkpoints/checkpoint_{checkpoint}/programs/{name}.json",
+            json.dumps({"id": name, "parent_id": None, "generation": 0, "metrics": {"combined_score": 0.5}}, indent=1))
+    log("out/checkpoints/checkpoint_20/programs/bad.json", "{")
+    said = told(tmp_path / "out")
+    assert (said["format"], said["runs"], said["best"]["value"]) == ("openevolve", 2, 0.5)
+
+
+def test_candidates_are_parsed_and_never_evaluated(log, tmp_path):
+    log("run/run_metadata.json", '{"metric": "latency", "problem": "p", "beam_size": 4}')
+    log("run/eval-results-iter-1/code_0_result.txt", '{"correct": true, "latency": 2.5, "stdout": "Latency: 2.5", "stderr": ""}')
+    log("run/eval-results-iter-1/code_10_result.txt", "{'correct': True, 'latency': 2.0, 'stdout': '', 'stderr': ''}")
+    log("run/eval-results-iter-1/code_2_result.txt", '{"correct": false, "latency": null, "stdout": "", "stderr": "Traceback\\n  x\\nValueError: bad tile"}')
+    log("run/eval-results-iter-1/code_3_result.txt", "__import__('os').system('touch /tmp/owned')")
+    parent = "CodeCandidate(parent=None, plan=None, code='a', score=3.0)"
+    log("run/candidates-iter-1/candidate_0.txt",
+        f"CodeCandidate(parent={parent}, plan='''tile the loop''', code='''b''', score=2.0, plan_gen_model='m1', code_gen_model='m2', stdout=open('/etc/passwd').read())")
+    log("run/candidates-iter-1/candidate_1.txt", "CodeCandidate(parent=")
+    said = told(tmp_path / "run")
+    assert (said["format"], said["runs"], said["crashed"], said["best"]["value"]) == ("autocomp", 3, 1, 2.0)
+    runs = runs_of(tmp_path / "run")
+    assert [r.label for r in runs] == ["iter1/code_0", "iter1/code_2", "iter1/code_10"]
+    assert (runs[2].mechanism, runs[2].models, runs[2].parent, runs[1].reason) == ("tile the loop", ("m1", "m2"), "score 3.0", "ValueError: bad tile")
+
+
+# ---- all of them
+
+
+@pytest.mark.parametrize(("name", "format_"), [("a.jsonl", "pi"), ("a.tsv", "tsv"), ("a.md", "prose"), ("a.txt", "prose")])
+def test_an_empty_file_is_a_log_without_runs(log, name, format_):
+    for content in ("", "\n \n"):
+        said = told(log(name, content))
+        assert (said["format"], said["runs"]) == (format_, 0)
+
+
+def test_what_is_no_log_is_refused_clearly(log, tmp_path):
+    with pytest.raises(KbError, match="no such file"):
+        told(tmp_path / "nowhere.tsv")
+    with pytest.raises(KbError, match="binary"):
+        told(log("x.tsv", b"\x00\x01\x02" * 100))
+    with pytest.raises(KbError, match="no such format 'foo'; one of auto"):
+        told(log("x.tsv", KARPATHY), "foo")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(KbError, match="no log of a loop"):
+        told(tmp_path / "empty")
+    with pytest.raises(KbError, match="--adopt"):
+        told(tmp_path, "tpu-wiki")
+
+
+def test_every_event_stream_begins_with_a_segment_and_runs_name_one_that_was_told(log):
+    for path in (log("a.tsv", KARPATHY), log("b.jsonl", jsonl(CONFIG, entry(1, 5))), log("c.md", SIMPLE), log("d.log", JOBS)):
+        name, file = located(path, "auto")
+        seen = -1
+        for event in events(file, name, ask=Ask()):
+            if isinstance(event, Segment):
+                seen = event.index
+            elif isinstance(event, Run):
+                assert event.segment == seen
+                assert event.origin.line > 0
+                assert event.origin.digest
+            else:
+                assert isinstance(event, Remark)
+
+
+def oracle(corpora):
+    return json.loads((corpora / "loop-logs" / "truth.json").read_text())
+
+
+@pytest.mark.corpora
+def test_the_real_logs_are_read_as_their_oracle_reads_them(corpora):
+    wrong = []
+    for name, truth in oracle(corpora).items():
+        said = told(corpora / "loop-logs" / name)
+        for key in ("runs", "kept", "discarded", "crashed", "checks_failed", "other"):
+            if truth.get(key) is not None and said[key] not in (truth[key], truth.get(f"{key}_strict", truth[key])):
+                wrong.append((name, key, said[key], truth[key]))
+        best = truth.get("best_kept")
+        if best and truth.get("direction_source") in (None, "name") and (said["best"]["value"], said["best"]["line"]) != (best["value"], best["line"]):
+            wrong.append((name, "best", said["best"], best))
+        if len(truth.get("segments") or []) > 1:
+            mine = [(s["runs"], s["kept"], (s["best"] or {}).get("value")) for s in said["segments"]]
+            if mine != [(s["runs"], s["kept"], (s["best_kept"] or {}).get("value")) for s in truth["segments"]]:
+                wrong.append((name, "segments", mine))
+    assert wrong == []
+
+
+@pytest.mark.corpora
+def test_with_the_direction_told_the_rest_of_the_real_logs_agree_on_the_best_too(corpora):
+    for name, truth in oracle(corpora).items():
+        best = truth.get("best_kept")
+        if best and truth.get("direction_source", "").startswith("by hand") and truth.get("header"):
+            said = told(corpora / "loop-logs" / name, direction=truth["direction"])
+            assert math.isclose(said["best"]["value"], best["value"]), name
