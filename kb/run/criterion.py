@@ -1,0 +1,115 @@
+"""A falsification criterion or a bound in words -> metric, comparison, threshold. Refuses what names no metric or no number, with an example."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from kb import KbError
+from kb.run.quantity import to_float
+from kb.run.record import Falsification
+
+# The metric that every pair of runs has: relative gain over the parent in percent, positive when better.
+GAIN = "gain"
+EXAMPLE = "such as `time_ms >= 95`, `throughput_tps at or below 57757`, or `gain < 2%` (gain over the parent)"
+
+_COMPARISONS = (
+    (r"(?:does|do|did|is|are|will|can)\s?n[o']t\s+(?:reach|exceed\s+or\s+equal)|fails?\s+to\s+reach|falls?\s+short\s+of", "<"),
+    (r"(?:does|do|did|will|can)\s?n[o']t\s+(?:exceed|(?:rise|climb|go|get|improve|increase)\s+(?:above|over|beyond))|fails?\s+to\s+exceed|not\s+(?:above|over)", "<="),
+    (r"(?:does|do|did|will|can)\s?n[o']t\s+(?:drop|fall|go|get|come|improve|decrease)\s+(?:below|under|to\s+below)|not\s+(?:below|under)", ">="),
+    (r"<=|=<|≤|(?:at|equal\s+to)\s+or\s+(?:below|under|less\s+than)|(?:no|not)\s+(?:more|higher|greater|larger|better)\s+than|at\s+most|at/below", "<="),
+    (r">=|=>|≥|(?:at|equal\s+to)\s+or\s+(?:above|over|more\s+than|higher\s+than)|(?:no|not)\s+(?:less|lower|smaller|fewer)\s+than|at\s+least|at/above", ">="),
+    (r"==|=|equals?|equal\s+to|exactly", "=="),
+    (r"<|below|under|less\s+than|lower\s+than|smaller\s+than|fewer\s+than", "<"),
+    (r">|above|over|more\s+than|higher\s+than|greater\s+than|larger\s+than|exceed(?:s|ing)?", ">"),
+)
+_FILLER = (r"(?P<filler>(?:\s+(?:is|are|was|be|being|stays?|remains?|falls?|drops?|rises?|goes|gets|comes?|ends?(?:\s+up)?|improves?|improved|increases?|decreases?|"
+           r"regress(?:es)?|changes?|by|to|out|still|only|mean|average|median|value|of))*)")
+_WORDY = re.compile(
+    r"(?P<metric>`[^`\n]{1,60}`|[A-Za-zµ_][\w.µ/%@-]*)" + _FILLER + r"\s*(?P<how>" + "|".join(pattern for pattern, _ in _COMPARISONS)
+    + r")\s*(?P<value>[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?)\s*(?P<unit>%|[x×](?![A-Za-z])|(?!(?:and|or)\b)[A-Za-zµ]*)", re.IGNORECASE,
+)
+_GAINS = {"gain", "gains", "speedup", "speed-up", "improvement", "improvements", "win"}
+_LOSSES = {"loss%", "regression", "regressions", "slowdown", "regresses"}
+_NO_GAIN = re.compile(r"\b(?:no|without|zero)\s+(?:\w+\s+)?(?:gain|speed-?up|improvement|win)\b|\bnot?\s+faster\b|\b(?:slower|worse)\s+than\s+(?:the\s+)?(?:parent|base(?:line)?)\b", re.IGNORECASE)
+# Words before a comparison that name no metric.
+_NO_METRIC = re.compile(
+    r"(?:a|an|the|it|this|that|these|if|when|unless|is|are|was|be|by|of|or|and|not|no|than|falsified|refuted|rejected|wrong|results?|runs?|"
+    r"change|value|number|mean|average|median|measured|any|either|all|more|less|least|most)", re.IGNORECASE,
+)
+
+
+def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsification, ...]:
+    """Every comparison that a text states, to be read as "any of these". `metrics` are names that the target is known to report.
+
+    Raises KbError where there is none, or where two are joined by "and".
+    """
+    found: list[Falsification] = []
+    ends: list[tuple[int, int]] = []
+    for match in _WORDY.finditer(text):
+        criterion = _criterion(match, metrics)
+        if criterion:
+            found.append(criterion)
+            ends.append(match.span())
+    for (_, end), (start, _) in pairwise(ends):
+        if re.fullmatch(r"[^.;]*\band\b[^.;]*", text[end:start], re.IGNORECASE):
+            raise KbError(f"falsification criterion '{text.strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'")
+    if not found and _NO_GAIN.search(text):
+        found.append(Falsification(GAIN, "<=", 0.0))
+    if not found:
+        said = f"'{text.strip()[:120]}'" if text.strip() else "is missing: it"
+        raise KbError(f"falsification criterion {said} states no metric, comparison and threshold; write one {EXAMPLE}")
+    return tuple(dict.fromkeys(found))
+
+
+def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | None:
+    value = to_float(match["value"])
+    name = match["metric"].strip("`").rstrip(".:,")
+    if value is None or not name:
+        return None
+    how = next(sign for pattern, sign in _COMPARISONS if re.fullmatch(pattern, match["how"], re.IGNORECASE))
+    if re.match(r"\s*(?:of|×|x|\*)\s+(?:the\s+)?(?:parent|base)", match.string[match.end() :], re.IGNORECASE):
+        return None  # A share of the parent's value is a gain or a loss only once the direction is known: `gain` says it plainly.
+    if re.search(r"\bby\b", match["filler"], re.IGNORECASE) and name.lower() not in _GAINS | _LOSSES:
+        turned = re.search(r"\b(improve|regress)", match["filler"], re.IGNORECASE)
+        if not turned or match["unit"] != "%":
+            return None
+        return Falsification(GAIN, how, value) if turned[1].lower() == "improve" else Falsification(GAIN, _TURNED[how], -value)
+    known = next((m for m in metrics if _plain(m) == _plain(name)), None)
+    if known:
+        return Falsification(known, how, value)
+    factor = match["unit"].lower() in ("x", "×")
+    if name.lower() in _GAINS:
+        return Falsification(GAIN, how, round((value - 1) * 100, 9) if factor else value)
+    if name.lower() in _LOSSES:
+        return Falsification(GAIN, _TURNED[how], -value)
+    if _NO_METRIC.fullmatch(name) or not re.search(r"[A-Za-z]", name):
+        return None
+    return Falsification(name, how, value)
+
+
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.lower())
+
+
+def holds(criterion: Falsification, value: float) -> bool:
+    """Whether the comparison is true of a value."""
+    match criterion.comparison:
+        case "<":
+            return value < criterion.threshold
+        case "<=":
+            return value <= criterion.threshold
+        case ">":
+            return value > criterion.threshold
+        case ">=":
+            return value >= criterion.threshold
+        case "==":
+            return value == criterion.threshold
+    raise KbError(f"no such comparison '{criterion.comparison}'; known: < <= > >= ==")
+
+
+def to_text(criterion: Falsification) -> str:
+    """`time_ms >= 95`, which `criteria_of` reads again."""
+    return f"{criterion.metric} {criterion.comparison} {criterion.threshold:.12g}{'%' if criterion.metric == GAIN else ''}"

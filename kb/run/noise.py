@@ -1,0 +1,89 @@
+"""How far two measurements may differ and still be equal: spreads of repeats, bands, pi's confidence. Refuses to guess noise nobody measured."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from kb.run.direction import Direction
+
+# Fewer repeats than this give no spread worth the name: the stddev of two values is off by a factor of two or more half of the time.
+LEAST_REPEATS = 3
+# SkyPilot's gate: a stddev of 2 % of the mean or more means that the host, not the change, is being measured.
+WIDE = 0.02
+# Under 1 % a gain is nibbling: clocks, code alignment and page placement move that much between builds.
+SMALLEST_GAIN = 0.01
+# pi-autoresearch: at least 2 is likely real, 1 to 2 marginal, below 1 noise.
+LEAST_CONFIDENCE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Mean of repeats with their sample stddev; `stddev` is None where it is not known, `n` None where a log states a stddev without a count."""
+
+    mean: float
+    stddev: float | None = None
+    n: int | None = 1
+
+    @property
+    def known(self) -> bool:
+        return self.stddev is not None and (self.n is None or self.n >= LEAST_REPEATS)
+
+    @property
+    def relative(self) -> float | None:
+        """stddev over |mean|; infinite where the mean is 0 and the values are not."""
+        if self.stddev is None:
+            return None
+        return self.stddev / abs(self.mean) if self.mean else (math.inf if self.stddev else 0.0)
+
+    @property
+    def wide(self) -> bool:
+        """Whether the spread is known and breaks the 2 % rule."""
+        relative = self.relative
+        return self.known and relative is not None and relative >= WIDE
+
+
+def spread_of(values: Sequence[float]) -> Spread:
+    """Spread of repeats. Raises ValueError without any."""
+    if not values:
+        raise ValueError("no values to take a spread of")
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return Spread(mean, None, len(values))
+    return Spread(mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)), len(values))
+
+
+def band_of(change: Spread, parent: Spread) -> float | None:
+    """Difference of two means that noise alone may make, in the metric's unit; None where either spread is unknown.
+
+    The two spreads in quadrature, which does not shrink with more repeats, or twice the standard error where few repeats make that larger.
+    """
+    if not (change.known and parent.known) or change.stddev is None or parent.stddev is None:
+        return None
+    spreads = math.hypot(change.stddev, parent.stddev)
+    if change.n is None or parent.n is None:
+        return spreads
+    return max(spreads, 2 * math.hypot(change.stddev / math.sqrt(change.n), parent.stddev / math.sqrt(parent.n)))
+
+
+def mad_of(values: Sequence[float]) -> float:
+    """Median absolute deviation from the median."""
+    middle = median(values)
+    return median(abs(v - middle) for v in values)
+
+
+def confidence_of(gain: float, segment: Sequence[float]) -> float | None:
+    """pi's confidence: |gain| over the MAD of all runs of the segment with a value above 0; None below three runs or where the MAD is 0."""
+    values = [v for v in segment if v > 0]
+    if len(values) < 3:
+        return None
+    mad = mad_of(values)
+    return abs(gain) / mad if mad else None
+
+
+def gain_of(change: float, parent: float, *, direction: Direction) -> float | None:
+    """Relative gain over the parent, positive when better (0.05 is 5 %); None over a parent of 0."""
+    if not parent:
+        return None
+    difference = change - parent if direction == "higher" else parent - change
+    return difference / abs(parent)
