@@ -24,7 +24,7 @@ _POOL_FROM = 200
 
 _TABLES = (
     "create table meta (key text primary key, value text not null)",
-    "create table page (path text primary key, digest text not null, row text not null, facts text, statements text)",
+    "create table page (path text primary key, digest text not null, row text not null, facts text, statements text, notes text)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
     "create table edge (source text not null, target text not null, anchor text not null, line integer not null)",
     "create index edge_source on edge (source)",
@@ -64,7 +64,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             whole = graph.graph_of(pages)
             tried = trail.trail_of(_rows(db, "facts"), whole)
             cards = refuted.cards_of(tried, _rows(db, "statements"), whole)
-            wanted = indexes.files_of(whole, tried, cards, config=layout.config)
+            wanted = indexes.files_of(whole, tried, cards, _rows(db, "notes"), config=layout.config)
             _save(db, whole)
             trail.save(db, tried)
             refuted.save(db, cards)
@@ -144,14 +144,14 @@ def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff
         note(f"reading {len(todo)} pages")
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
-        for made, facts, statements, chunks in _compile(layout, todo):
-            db.execute("insert into page values (?, ?, ?, ?, ?)", (made.path, made.digest, page.to_row(made), facts, statements))
+        for made, facts, statements, notes, chunks in _compile(layout, todo):
+            db.execute("insert into page values (?, ?, ?, ?, ?, ?)", (made.path, made.digest, page.to_row(made), facts, statements, notes))
             yield made, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
 
 
-def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Page, str | None, str | None, tuple[search.Chunk, ...]]]:
+def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Page, str | None, str | None, str | None, tuple[search.Chunk, ...]]]:
     jobs = [(os.fspath(layout.root), path) for path in paths]
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
@@ -160,7 +160,7 @@ def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Pag
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
 
 
-def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, tuple[search.Chunk, ...]] | None:
+def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, str | None, tuple[search.Chunk, ...]] | None:
     """Everything about one page that follows from its own bytes."""
     root, path = job
     try:
@@ -170,7 +170,7 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, tu
         return None  # It went away since the scan; the next build sees that.
     made = page.read(path, data)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    return made, trail.facts_of(made, text), refuted.statements_of(made, text), search.chunks_of(made, text)
+    return made, trail.facts_of(made, text), refuted.statements_of(made, text), indexes.notes_of(made, text), search.chunks_of(made, text)
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:

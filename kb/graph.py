@@ -267,3 +267,31 @@ def nearest_anchor(anchor: str, page: Page) -> str:
 def relative(path: str, folder: str) -> str:
     """A path of the knowledge base as a link from a page in `folder`."""
     return posixpath.relpath(path, folder or ".")
+
+
+def generations(before: Mapping[tuple[str, str], float]) -> tuple[tuple[str, ...], ...]:
+    """Names in layers: every name stands in a later layer than those that come before it.
+
+    `before` weighs "a comes before b" for pairs (a, b). Where names come before one another in a circle, they share a layer.
+    """
+    import networkx
+
+    order = networkx.DiGraph()
+    for (a, b), weight in sorted(before.items()):
+        order.add_nodes_from((a, b))
+        if weight > before.get((b, a), 0):
+            order.add_edge(a, b)
+    circles = networkx.condensation(order)
+    layers = networkx.topological_generations(circles)
+    return tuple(tuple(sorted(name for node in layer for name in circles.nodes[node]["members"])) for layer in layers)
+
+
+def longest_chain(steps: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The longest path through steps (from, to); steps that would close a circle are left out."""
+    import networkx
+
+    paths = networkx.DiGraph()
+    for a, b in sorted(steps):
+        if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
+            paths.add_edge(a, b)
+    return tuple(networkx.dag_longest_path(paths))

@@ -1,11 +1,45 @@
-"""Scoped sub-wiki indexes, compiled from links, tags and headings. No model, no clock."""
+"""Scoped sub-wiki indexes, blueprint, profile index and catalog, compiled from links, tags, headings and the trail. No model, no clock."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 from kb.graph import Graph
+from kb.indexes.blueprint import blueprint_files
+from kb.indexes.notes import from_row, notes_of
+from kb.indexes.render import Material, catalog_files, profile_files, topic_files
+from kb.indexes.topics import Topic, topics_of
 from kb.refuted import Card
 from kb.store import Config
 from kb.trail import Trail
 
+__all__ = ["Topic", "files_of", "notes_of", "topics_of"]
 
-def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], *, config: Config) -> dict[str, bytes]:
+_LEADS = {
+    "hypothesis": "What this wiki knows and has tried, by topic. A topic is a concept and what the wiki ties to it by links, tags and words.",
+    "scope": "Topics among the pages that `[scopes]` in kb.toml names.",
+}
+
+
+def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterable[tuple[str, str]], *, config: Config) -> dict[str, bytes]:
     """Every file of `indexes/`, by path below it."""
-    return {}
+    material = Material(graph, trail, cards, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
+    topics = topics_of(graph, trail)
+    files = {
+        **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),
+        **profile_files(topics, material),
+        **blueprint_files(topics, material),
+        **catalog_files(material),
+    }
+    for name, patterns in sorted(config.scopes.items()):
+        own = topics_of(graph, trail, only=_pages_in(graph, patterns))
+        files |= topic_files(name, f"{name} index", own, material, lead=_LEADS["scope"])
+    return files
+
+
+def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
+    """Pages that one of the patterns names: a glob on the path (`*` crosses `/`), or `tag:NAME`."""
+    wanted = tuple(patterns)
+    return frozenset(
+        path for path, page in graph.pages.items()
+        if any(w.removeprefix("tag:") in page.words("tags") if w.startswith("tag:") else fnmatchcase(path, w) for w in wanted)
+    )

@@ -1,0 +1,126 @@
+"""What one page offers to an index: its gist, the figures it states, and the parts that teach how to read a profile."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from kb.page import Page, Section, plain_text
+
+# Pages that are compiled from others say nothing of their own.
+_SILENT = ("catalog", "index", "log", "program", "page")
+
+_UNIT = r"(?:%|×|x|[kKMGTP]i?B(?:/s)?|[kKMGTP]?FLOPS?(?:/s)?|TOPS|[kKMG]?Hz|ns|us|µs|ms|s|min|h|pp|dB|bits?|bytes?|W|[a-zA-Z]{1,9}/(?:s|sec|step|token|chip|op|call)(?:/[a-z]+)?)"
+FIGURE = re.compile(rf"(?<![\w.])[~≈±+\-−–]?\d[\d,]*(?:\.\d+)?[ \u00a0]?{_UNIT}(?![\w%])")
+# Headings under which pages of any domain say how a thing shows in a measurement.
+_READING = re.compile(r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b", re.I)
+_APPARATUS = re.compile(r"^(?:see also|sources?|references?|links?|related|changelog|history)\b", re.I)
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+_MOST_FIGURES, _MOST_READING = 8, 12
+_GIST, _LINE = 260, 220
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of a page that states a measured quantity: plain text, line, anchor of its section."""
+
+    text: str
+    line: int
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One section that says how something shows in a profile: anchor, heading, its first sentences."""
+
+    anchor: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What one page offers to an index."""
+
+    gist: str
+    figures: tuple[Figure, ...]
+    readings: tuple[Reading, ...]
+
+
+def notes_of(page: Page, text: str) -> str | None:
+    """Notes of a page as JSON text for the tables; None for pages that are compiled from others."""
+    if page.type in _SILENT:
+        return None
+    lines = text.split("\n")
+    coded = {n for start, end in page.fences for n in range(start, end)}
+    notes = (_gist(page, lines, coded), _figures(page, lines, coded) if page.type != "experiment" else (),
+             _readings(page, lines, coded) if page.type not in ("experiment", "hypothesis") else ())
+    return json.dumps([notes[0], [(f.text, f.line, f.anchor) for f in notes[1]], [(r.anchor, r.title, r.text) for r in notes[2]]], ensure_ascii=False)
+
+
+def from_row(row: str) -> Notes:
+    """The notes that `notes_of` wrote down."""
+    gist, figures, readings = json.loads(row)
+    return Notes(gist, tuple(Figure(*f) for f in figures), tuple(Reading(*r) for r in readings))
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most `most` characters, ended at a word."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def _paragraphs(section: Section, lines: list[str], coded: set[int]):
+    """(first line, text) of the prose paragraphs and bullets of a section; headings, tables, quotes and code left out."""
+    held: list[str] = []
+    first = 0
+    for number in range(section.start, section.end):
+        line = lines[number - 1] if number <= len(lines) else ""
+        plain = line.strip()
+        other = number in coded or not plain or plain.startswith(("#", "|", ">", "<", "```", "---", "===", "!["))
+        if held and (other or _BULLET.match(line)):
+            yield first, " ".join(held)
+            held = []
+        if not other:
+            if not held:
+                first = number
+            held.append(_BULLET.sub("", plain))
+    if held:
+        yield first, " ".join(held)
+
+
+def _gist(page: Page, lines: list[str], coded: set[int]) -> str:
+    for section in page.sections:
+        for _, paragraph in _paragraphs(section, lines, coded):
+            said = plain_text(paragraph).strip()
+            if len(said) >= 40 and not said.endswith(":"):
+                return cut(said, _GIST)
+    return ""
+
+
+def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...]:
+    found: list[Figure] = []
+    for section in page.sections:
+        for number in range(section.start, section.end):
+            line = lines[number - 1] if number <= len(lines) else ""
+            if number in coded or len(line) > 600 or not FIGURE.search(line):
+                continue
+            row = line.strip().startswith("|")
+            said = plain_text(" · ".join(c.strip() for c in line.strip().strip("|").split("|")) if row else _BULLET.sub("", line.strip("#> ")))
+            if FIGURE.search(said) and len(said) > 15:
+                found.append(Figure(cut(said, _LINE), number, section.anchor))
+            if len(found) == _MOST_FIGURES:
+                return tuple(found)
+    return tuple(found)
+
+
+def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, ...]:
+    found: list[Reading] = []
+    whole = bool(_READING.search(page.title))
+    for section in page.sections:
+        if section.anchor and not _APPARATUS.match(section.title) and (_READING.search(section.title) or whole and section.level == 2):
+            said = " ".join(plain_text(p) for _, p in _paragraphs(section, lines, coded))
+            if len(said) >= 40:
+                found.append(Reading(section.anchor, section.title, cut(said, 2 * _LINE)))
+        if len(found) == _MOST_READING:
+            break
+    return tuple(found)

@@ -1,0 +1,188 @@
+"""Index files as markdown and JSON from topics. Every line cites its page; every text is a page's own, so numbers cannot differ."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from kb.graph import Graph
+from kb.indexes.notes import Notes, cut
+from kb.indexes.topics import Topic
+from kb.page import Page, slug_of
+from kb.refuted import Card
+from kb.schema import FAILED, PAGE_TYPES, Verdict
+from kb.trail import Facts, Trail
+
+_MOST_PAGES, _MOST_FIGURES, _MOST_EXPERIMENTS = 14, 10, 12
+_GAIN = re.compile(r"(?<![\w.])([+\-−–])\s?~?(\d+(?:\.\d+)?)\s?(%|pp|×|x\b)")
+_MADE = "<!-- Compiled by `kb build` from wiki/; edits here are lost. -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What every index is compiled from."""
+
+    graph: Graph
+    trail: Trail
+    cards: tuple[Card, ...]
+    notes: Mapping[str, Notes]
+    facts: Mapping[str, Facts]
+
+    def gist(self, path: str) -> str:
+        return self.notes[path].gist if path in self.notes else ""
+
+
+def gain_of(facts: Facts) -> str:
+    """The change an experiment reports, as its page writes it: the first signed percentage of its title, else of its verdict."""
+    for text in (facts.title, facts.because[:400]):
+        found = _GAIN.search(text)
+        if found:
+            return f"{found[1]}{found[2]} {found[3]}".replace("−", "-").replace("–", "-")
+    return ""
+
+
+def cell(text: str, most: int = 160) -> str:
+    """A text that is safe in a table cell and in a link label."""
+    return cut(text, most).replace("\\", "\\\\").replace("|", "\\|").replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;").replace("`", "'")
+
+
+def link(page: Page | Facts, anchor: str = "") -> str:
+    return f"[{cell(page.title, 90)}]({href(page.path, anchor)})"
+
+
+def href(path: str, anchor: str = "") -> str:
+    return "../" + quote(path, safe="/~@!$&'*+,;=:") + (f"#{anchor}" if anchor else "")
+
+
+def page_head(title: str, lead: str) -> list[str]:
+    return ["---", f"title: {title}", "type: index", "---", "", _MADE, "", f"# {title}", "", lead, ""]
+
+
+def bytes_of(lines: Iterable[str]) -> bytes:
+    return ("\n".join(lines).rstrip("\n") + "\n").encode("utf-8")
+
+
+def json_of(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode("utf-8")
+
+
+def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Material, *, lead: str) -> dict[str, bytes]:
+    """`<name>.md` and `<name>.json`: a table of topics, then each with its pages, figures and experiments."""
+    lines = page_head(title, lead)
+    lines += ["| Topic | Pages | Tried | Supported | Failed | Best reported |", "|---|---:|---:|---:|---:|---|"]
+    slugs = _slugs(["Topics", *(t.name for t in topics)])[1:]
+    rows = [_topic_row(topic, material) for topic in topics]
+    for topic, slug, row in zip(topics, slugs, rows, strict=True):
+        counts = row["counts"]
+        lines.append(f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {counts['supported']} | {counts['failed']} | {cell(row['best'])} |")
+    lines.append("")
+    for topic, row in zip(topics, rows, strict=True):
+        lines += _topic_lines(topic, row, material)
+    return {f"{name}.md": bytes_of(lines), f"{name}.json": json_of({"title": title, "topics": rows})}
+
+
+def _slugs(names: list[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    made = []
+    for name in names:
+        slug = slug_of(cut(name, 200))
+        made.append(slug if not seen[slug] else f"{slug}-{seen[slug]}")
+        seen[slug] += 1
+    return made
+
+
+def _topic_row(topic: Topic, material: Material) -> dict:
+    tried = [material.facts[p] for p in topic.experiments]
+    won = [e for e in tried if e.verdict.canonical is Verdict.SUPPORTED]
+    gains = sorted(((_size(gain_of(e)), gain_of(e), e) for e in won if gain_of(e).startswith("+")), key=lambda g: (-g[0], g[2].path))
+    figures = [{"text": f.text, "path": p, "anchor": f.anchor, "line": f.line} for p in topic.pages if p in material.notes for f in material.notes[p].figures[:3]]
+    graph = material.graph
+    return {
+        "name": topic.name, "anchor": topic.anchor, "hub": topic.hub, "tags": list(topic.tags),
+        "counts": {"supported": len(won), "failed": sum(e.verdict.canonical in FAILED for e in tried)},
+        "best": f"{gains[0][1]} {gains[0][2].title}" if gains else "",
+        "pages": [{"path": p, "title": graph.pages[p].title, "type": graph.pages[p].type, "gist": material.gist(p)} for p in topic.pages],
+        "figures": figures[:_MOST_FIGURES],
+        "experiments": [{"path": e.path, "title": e.title, "target": e.target, "date": e.date, "verdict": e.verdict.canonical, "gain": gain_of(e)} for e in tried],
+    }
+
+
+def _size(gain: str) -> float:
+    found = re.search(r"\d+(?:\.\d+)?", gain)
+    return float(found[0]) if found else 0.0
+
+
+def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
+    graph = material.graph
+    lines = [f"## {cut(topic.name, 200)}", ""]
+    if topic.hub and material.gist(topic.hub):
+        lines += [cell(material.gist(topic.hub), 400), ""]
+    if topic.pages:
+        lines += ["**Pages**", ""]
+        lines += [f"- {link(graph.pages[p])} ({graph.pages[p].type})" + (f": {cell(material.gist(p))}" if material.gist(p) else "") for p in topic.pages[:_MOST_PAGES]]
+        lines += _rest(len(topic.pages) - _MOST_PAGES, "pages")
+    if row["figures"]:
+        lines += ["**Figures**", ""]
+        lines += [f"- {cell(f['text'], 220)} ([{cell(graph.pages[f['path']].title, 60)}]({href(f['path'], f['anchor'])}))" for f in row["figures"]] + [""]
+    if topic.experiments:
+        lines += ["**Experiments**, newest first", ""]
+        lines += experiment_rows([material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]])
+        lines += _rest(len(topic.experiments) - _MOST_EXPERIMENTS, "experiments")
+    return lines
+
+
+def experiment_rows(experiments: Iterable[Facts]) -> list[str]:
+    """A table of experiments: page, target, verdict, reported change."""
+    rows = [f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'} | {gain_of(e)} |" for e in experiments]
+    return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *rows, ""]
+
+
+def _rest(count: int, what: str) -> list[str]:
+    return [f"- {count} more {what} are in the .json beside this file", ""] if count > 0 else [""]
+
+
+def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
+    """`profile.md` and `.json`: how to read profiles, by topic. Holds no hypothesis and no experiment: an analyst must not see what is hoped for."""
+    graph = material.graph
+    lines = page_head("Profile index", "How things show in a profile, by topic: what to look at, and where it is explained. No hypotheses here.")
+    told: set[tuple[str, str]] = set()
+    rows: list[dict] = []
+    groups = [(t.name, t.pages) for t in topics] + [("Other pages", tuple(sorted(material.notes, key=lambda p: (-graph.rank[p], p))))]
+    for name, pages in groups:
+        found = []
+        for path in pages:
+            if graph.pages[path].type in ("experiment", "hypothesis", "analysis"):
+                continue
+            for reading in material.notes[path].readings if path in material.notes else ():
+                if (path, reading.anchor) not in told:
+                    told.add((path, reading.anchor))
+                    found.append({"path": path, "anchor": reading.anchor, "title": graph.pages[path].title, "section": reading.title, "text": reading.text})
+        if found:
+            rows.append({"name": name, "readings": found})
+            lines += [f"## {cut(name, 200)}", ""]
+            lines += [f"- [{cell(f['title'], 60)} § {cell(f['section'], 60)}]({href(f['path'], f['anchor'])}): {cell(f['text'], 320)}" for f in found[:_MOST_PAGES]]
+            lines += _rest(len(found) - _MOST_PAGES, "sections")
+    return {"profile.md": bytes_of(lines), "profile.json": json_of({"title": "Profile index", "topics": rows})}
+
+
+def catalog_files(material: Material) -> dict[str, bytes]:
+    """`catalog.md` and `.json`: every page by type; machine-made catalog pages are counted by folder."""
+    graph = material.graph
+    by_type: dict[str, list[Page]] = {}
+    for path in sorted(graph.pages):
+        by_type.setdefault(graph.pages[path].type, []).append(graph.pages[path])
+    known = [t.name for t in PAGE_TYPES]
+    order = sorted(by_type, key=lambda t: (known.index(t) if t in known else len(known), t))
+    lines = page_head("Catalog", f"{len(graph.pages)} pages: " + ", ".join(f"{len(by_type[t])} {t}" for t in order) + ".")
+    for name in order:
+        lines += [f"## {name} ({len(by_type[name])})", ""]
+        if name == "catalog":
+            folders = Counter(p.folder for p in by_type[name])
+            lines += [f"- `{folder}/`: {count} pages" for folder, count in sorted(folders.items())]
+        else:
+            lines += [f"- {link(p)}" + (f" ({p.date})" if p.date else "") + (f": {cell(material.gist(p.path), 140)}" if material.gist(p.path) and name != "experiment" else "") for p in by_type[name]]
+        lines.append("")
+    twin = {t: [{"path": p.path, "title": p.title, "date": p.date} for p in by_type[t]] for t in order}
+    return {"catalog.md": bytes_of(lines), "catalog.json": json_of(twin)}
