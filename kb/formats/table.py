@@ -97,9 +97,11 @@ def key_of(name: str) -> str:
 
 def looks_like_header(cells: list[str]) -> bool:
     """Whether a row names columns: distinct words, no number, no status word, at least one word that tables of runs use."""
+    if len(cells) < 2 or any(c[:1].isdigit() for c in cells):
+        return False
     keys = [key_of(c) for c in cells]
     named = [k for k in keys if k]
-    if len(cells) < 2 or len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(len(c) > 60 for c in cells):
+    if len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(len(c) > 60 for c in cells):
         return False
     if any(to_quantity(c) for c in cells):
         return False

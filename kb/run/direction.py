@@ -1,6 +1,7 @@
 """Which way a metric is better, by its name alone: the published table. Refuses to look at values."""
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 Direction = Literal["lower", "higher"]
@@ -40,6 +41,7 @@ def words_of(name: str) -> list[str]:
     return [w for w in re.split(r"[^a-z0-9]+", name.lower()) if w]
 
 
+@lru_cache(4096)
 def direction_of(name: str) -> Direction | None:
     """`lower` or `higher`, whichever is better for a metric of this name; None where the name does not say."""
     words = words_of(name)

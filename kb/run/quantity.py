@@ -22,6 +22,8 @@ class Quantity:
 def bare(text: str) -> str:
     """A cell without the markdown emphasis around all of it."""
     text = text.strip()
+    if text[:1] not in "*_`~":
+        return text
     while match := _WRAPPED.match(text):
         text = match[2].strip()
     return text

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import MISSING, asdict, dataclass, fields
 from enum import StrEnum
+from functools import lru_cache
 
 from kb import KbError
 from kb.run.direction import Direction, word_set
@@ -146,11 +147,13 @@ _SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete compl
     provisional open filed pruned noop no_op reference warmup tbd""")
 
 
+@lru_cache(4096)
 def status_words(raw: str) -> str:
     """A status without case, emphasis, signs and separators: `**Checks-Failed**` gives `checks_failed`."""
     return re.sub(r"[^a-z0-9]+", "_", raw.lower()).strip("_")
 
 
+@lru_cache(4096)
 def outcome_of(raw: str) -> Outcome:
     """Outcome of a status as written; `keep (new best)` and `discard - OOM` are read by their first word."""
     words = status_words(raw)
@@ -165,13 +168,16 @@ def is_status(raw: str) -> bool:
     return len(raw) <= 40 and (outcome_of(raw) is not Outcome.OTHER or status_words(raw) in _SAYS_NEITHER)
 
 
+_NINES = frozenset(float("9" * n) for n in range(3, 13))
+
+
 def is_sentinel(value: float, *, outcome: Outcome | None, direction: Direction | None, counted: bool) -> bool:
     """Whether a number stands for "not measured".
 
     On a crashed row 0 and ±999… are; on any row that was not kept −999… is, and 0 is unless the metric counts something
     (`counted`), because no time, loss or rate of a finished run is exactly 0. On a kept row only an impossible 0 is.
     """
-    nines = bool(re.fullmatch(r"-?9{3,}(\.0+)?", repr(value)))
+    nines = abs(value) in _NINES
     if outcome is Outcome.CRASHED:
         return value == 0 or nines
     if outcome is not Outcome.KEPT and nines and value < 0:
