@@ -96,7 +96,7 @@ class Page:
     def number(self) -> int:
         """The number in an experiment's file name (`2026-06-04-v165-...` is 165), 0 without one: a label for ordering, never a key."""
         rest = re.sub(r"^\d{4}-\d{2}-\d{2}[-_]?", "", self.stem)
-        labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=\D|$)", rest, re.I)
+        labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))", rest, re.I)
         plain = re.match(r"(\d{1,4})(?=[-_.]|$)", rest)
         return int((labelled or plain)[1]) if labelled or plain else 0
 
