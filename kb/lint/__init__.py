@@ -1,0 +1,96 @@
+"""Lint: collects the findings that each room states about its own matter, weighs them by rule, and sets aside what is allowed or known.
+
+Refuses to change a page: what is mechanical is mended by `kb.lint.fix`. Needs no build; pages that one has read are not parsed again.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.graph import link_findings
+from kb.lint.baseline import BASELINE_NAME, Known, known_of
+from kb.lint.matter import Matter, Rows, in_order, matter_of
+from kb.lint.rules import BY_CODE, RULES, Rule, rule_table
+from kb.lint.wiki import index_pages
+from kb.page import Page
+from kb.schema import Finding, Level
+from kb.store import CONFIG_NAME, Config, Layout
+
+__all__ = ["BASELINE_NAME", "BY_CODE", "RULES", "Matter", "Report", "Rule", "Rows", "is_filed", "levels_of", "lint", "matter_of", "rule_table"]
+
+# A comment that allows one of these stands anywhere on the page: they are about the page, not about a line of it.
+_WHOLE_PAGE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a lint found, in order; `known` counts what the baseline set aside; `notes` say which rules rested and why."""
+
+    findings: tuple[Finding, ...]
+    levels: Mapping[str, Level]
+    known: int
+    notes: tuple[str, ...]
+
+    def errors(self) -> int:
+        return sum(self.levels[f.code] is Level.ERROR for f in self.findings)
+
+
+def levels_of(config: Config) -> dict[str, Level]:
+    """Level of every rule, `[lint] rules` of kb.toml applied. Raises KbError at a code or level that is not known."""
+    levels = {rule.code: rule.level for rule in RULES}
+    for code, said in config.rules.items():
+        if code not in levels:
+            near = difflib.get_close_matches(code, levels, n=1)
+            raise KbError(f"{CONFIG_NAME}: [lint] rules: no such rule '{code}'; " + (f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them"))
+        if said not in tuple(Level):
+            raise KbError(f"{CONFIG_NAME}: [lint] rules: {code} = '{said}' is no level; write error, warn or off")
+        levels[code] = Level(said)
+    return levels
+
+
+def lint(matter: Matter, *, under: Iterable[str] = (), known: Known | None = None) -> Report:
+    """Everything wrong with a knowledge base, or with its files at or below the paths `under`; findings that `known` holds are set aside."""
+    levels = levels_of(matter.layout.config)
+    found = [f for f in _stated(matter, levels) if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))]
+    places = tuple(p.rstrip("/") for p in under)
+    if places and "." not in places:
+        found = [f for f in found if f.path in places or f.path.startswith(tuple(p + "/" for p in places))]
+    found = [_fixable(f, matter) for f in in_order(found)]
+    left = found if known is None else known.unknown(found)
+    notes = []
+    if not index_pages(matter) and levels["unreachable"] is not Level.OFF and matter.pages:
+        notes.append("the wiki has no index page (wiki/index.md): unreachable pages are not looked for")
+    return Report(tuple(left), levels, len(found) - len(left), tuple(notes))
+
+
+def _stated(matter: Matter, levels: Mapping[str, Level]) -> Iterable[Finding]:
+    yield from matter.scanned
+    for page in matter.pages.values():
+        yield from page.findings
+    yield from link_findings(matter.graph, matter.files)
+    wanted = [rule for rule in RULES if rule.check and levels[rule.code] is not Level.OFF]
+    for check in dict.fromkeys(rule.check for rule in wanted):
+        yield from check(matter)
+
+
+def _is_allowed(finding: Finding, page: Page | None) -> bool:
+    if page is None or not page.allowed:
+        return False
+    return any(code == finding.code and (line == finding.line or finding.line <= _WHOLE_PAGE) for line, code in page.allowed)
+
+
+def _fixable(finding: Finding, matter: Matter) -> Finding:
+    """The finding, marked fixable only if its rule mends it and the page may be touched: a filed experiment is left as it is (Law 3)."""
+    page = matter.pages.get(finding.path)
+    mends = BY_CODE[finding.code].fixes and (finding.fixable or finding.code == "list-blank-line")
+    allowed = mends and page is not None and not is_filed(matter, page)
+    if allowed == finding.fixable:
+        return finding
+    return Finding(finding.path, finding.line, finding.code, finding.message, finding.target, finding.hint, allowed)
+
+
+def is_filed(matter: Matter, page: Page) -> bool:
+    """Whether a page is an experiment with its verdict, which never changes outside managed blocks."""
+    facts = matter.facts.get(page.path)
+    return facts is not None and not facts.running

@@ -1,0 +1,154 @@
+"""Rules on pages that list others: counts that have rotted, pages left out, logs out of order, frontier rows that lead to failed experiments."""
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb.graph import target_of
+from kb.lint.matter import ROW, RULE, Matter, is_catalog
+from kb.page import Page
+from kb.schema import FAILED, PAGE_TYPES, Finding
+
+_COUNT = re.compile(r"\((\d[\d,]*)(?: (?:pages?|entries|items|in total|total))?\)[ \t]*$")
+_ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+\S")
+_NAMES = {plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))}
+# A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
+_FAR = 4
+_TALLY = re.compile(rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)", re.I)
+_DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\b")
+_FRONTIER = re.compile(r"frontier|current best|leader\b|best (?:so far|exp\w*|run)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A heading that says how many entries stand under it, and how many do."""
+
+    line: int
+    said: str
+    found: int
+    heading: str
+
+
+def counts_of(page: Page, lines: list[str]) -> Iterator[Count]:
+    """Headings such as `Concepts (97)` over one list or one table of links."""
+    tops = page.sections
+    for i, section in enumerate(tops):
+        said = _COUNT.search(section.title) if section.level > 1 else None
+        if not said:
+            continue
+        end = next((s.start for s in tops[i + 1 :] if s.level <= section.level), page.lines + 1)
+        found = entries_of(page, lines, section.start + 1, end)
+        if found:
+            yield Count(section.start, said[1], found, section.title)
+
+
+def entries_of(page: Page, lines: list[str], start: int, end: int) -> int:
+    """Entries of the list or table on lines `start` to `end` (end excluded); 0 unless it is one of the two and mostly links."""
+    fenced = {n for a, b in page.fences for n in range(a, b)}
+    shown = [(n, lines[n - 1]) for n in range(start, min(end, len(lines) + 1)) if n not in fenced]
+    items = [n for n, line in shown if _ITEM.match(line)]
+    rows = [n for k, (n, line) in enumerate(shown) if ROW.match(line) and not RULE.match(line) and not (k + 1 < len(shown) and RULE.match(shown[k + 1][1]))]
+    if bool(items) == bool(rows):
+        return 0
+    entries = items or rows
+    linked = {link.line for link in page.links}
+    return len(entries) if sum(n in linked for n in entries) * 2 > len(entries) else 0
+
+
+def catalog_counts(matter: Matter) -> Iterator[Finding]:
+    """Counts in headings of the list below, and counts of pages beside a link to the folder that holds them."""
+    for path, page in matter.pages.items():
+        if any(_COUNT.search(h.text) for h in page.headings):
+            for count in counts_of(page, matter.lines(path)):
+                said = int(count.said.replace(",", ""))
+                if said != count.found and said <= _FAR * count.found and count.found <= _FAR * said:
+                    yield Finding(path, count.line, "catalog-count", f"'{count.heading}' says {count.said}, but {count.found} stand below", target=count.said,
+                                  hint=f"write {count.found}", fixable=True)
+        if is_catalog(page):
+            yield from _tallies(matter, page)
+
+
+def _tallies(matter: Matter, page: Page) -> Iterator[Finding]:
+    """`[jax](jax/index.md) … 5 concepts`: pages of a type below the folder of the one page that the line links to."""
+    by_line: dict[int, set[str]] = {}
+    for link in page.links:
+        where = target_of(link.href, folder=page.folder)
+        if link.kind == "inline" and where and where[0]:
+            folder = where[0] if not where[0].endswith(".md") else posixpath.dirname(where[0]) if posixpath.basename(where[0]).lower() in ("index.md", "readme.md") else ""
+            by_line.setdefault(link.line, set()).add(folder)
+    lines = matter.lines(page.path)
+    for line, folders in sorted(by_line.items()):
+        folder = min(folders)
+        if len(folders) != 1 or not folder or folder == page.folder or line > len(lines):
+            continue
+        said = _TALLY.findall(lines[line - 1])
+        if len(said) != 1:
+            continue
+        below = [p for p in matter.pages.values() if p.path.startswith(folder + "/")]
+        kind = _NAMES.get(said[0][1].lower(), "")
+        found = sum(not kind or p.type == kind for p in below)
+        if below and found != int(said[0][0]):
+            yield Finding(page.path, line, "catalog-count", f"says {said[0][0]} {said[0][1]}, but {folder}/ holds {found}", target=said[0][0], hint=f"write {found} if that is what it counts")
+
+
+def catalog_gaps(matter: Matter) -> Iterator[Finding]:
+    """A section that lists nearly all pages of one folder, and misses a few: four fifths of five pages or more make it a list of that folder."""
+    members: dict[str, list[str]] = {}
+    for path, page in matter.pages.items():
+        if not is_catalog(page) or page.type == "catalog":
+            members.setdefault(page.folder, []).append(path)
+    for path, page in matter.pages.items():
+        if page.type != "index":
+            continue
+        cited = {t for link in page.links if (t := matter.target(link.href, page))}
+        for folder, count in sorted(Counter(posixpath.dirname(t) for t in cited).items()):
+            missed = sorted(set(members.get(folder, ())) - cited - {path})
+            size = count + len(missed)
+            if folder != "wiki" and missed and size >= 5 and count >= .8 * size:
+                shown = ", ".join(posixpath.basename(m) for m in missed[:3]) + (f" and {len(missed) - 3} more" if len(missed) > 3 else "")
+                yield Finding(path, 1, "catalog-gap", f"lists {count} of the {size} pages of {folder}/; missing: {shown}", target=folder, hint="add them")
+
+
+def logs_out_of_order(matter: Matter) -> Iterator[Finding]:
+    """Dated headings of a log that break the order which most of them keep."""
+    for path, page in matter.pages.items():
+        if page.type != "log":
+            continue
+        dated = [(found[1], h) for h in page.headings if (found := _DATED.match(h.text))]
+        steps = [(a[0] > b[0]) - (a[0] < b[0]) for a, b in zip(dated, dated[1:], strict=False)]
+        newest_first = sum(steps) >= 0
+        latest = ""
+        for day, heading in dated:
+            if latest and (day > latest if newest_first else day < latest):
+                yield Finding(path, heading.line, "log-order", f"{day} stands {'below' if newest_first else 'after'} {latest}, but the log is kept {'newest' if newest_first else 'oldest'} first",
+                              target=day, hint="move the entry to its place")
+            else:
+                latest = day
+
+
+def failed_frontiers(matter: Matter) -> Iterator[Finding]:
+    """A frontier column, or the managed block `frontier`, of a target page that leads to a failed experiment."""
+    for path, page in matter.pages.items():
+        if page.type != "target":
+            continue
+        lines = matter.lines(path)
+        blocks = [(start, end) for name, start, end in page.blocks if name == "frontier"]
+        for link in page.links:
+            facts = matter.facts.get(matter.target(link.href, page))
+            if facts and facts.verdict.canonical in FAILED and (any(a < link.line < b for a, b in blocks) or _in_frontier_column(lines, link.line, link.href)):
+                yield Finding(path, link.line, "failed-frontier", f"the frontier names an experiment whose verdict is {facts.verdict.canonical}", target=link.href,
+                              hint="name the best supported experiment; kb build fills the managed block")
+
+
+def _in_frontier_column(lines: list[str], number: int, href: str) -> bool:
+    """Whether the link on a line stands in a table cell whose column is headed frontier, current best and the like."""
+    top = number
+    while top > 1 and ROW.match(lines[top - 1]):
+        top -= 1
+    if top + 2 > number or not RULE.match(lines[top + 1]):
+        return False
+    heads = lines[top].strip().strip("|").split("|")
+    cells = lines[number - 1].strip().strip("|").split("|")
+    return any(_FRONTIER.search(head) and href in cell for head, cell in zip(heads, cells, strict=False))

@@ -1,0 +1,119 @@
+"""Rules on experiment pages: verdicts told one way, the four labels, profile and evidence, dates and numbers. Refuses to overrule a page."""
+
+import re
+from collections.abc import Iterator
+
+from kb.lint.matter import Matter, line_of
+from kb.page import Page
+from kb.schema import FAILED, Finding, Verdict, canonical_verdict
+from kb.trail import Facts, verdict_sayings
+
+_FIRST_CLAUSE = re.compile(r"[\W_]*(?:verdict|result|outcome|status)?[\W_]*((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.I)
+_PLACE_NAMES = {"verdict": "verdict:", "status": "status:", "name": "the file name", "section": "the Verdict section"}
+
+
+def verdict_conflicts(matter: Matter) -> Iterator[Finding]:
+    """The same page says two verdicts.
+
+    Front-matter fields must agree exactly. File names and prose also say decisions ("rejected"), so they conflict only by
+    camp: won, failed, undecided. Of prose only the first words count: "no crash, supported" is no crash.
+    """
+    for path, facts in matter.facts.items():
+        page = matter.pages[path]
+        said: dict[str, tuple[str, Verdict]] = {}
+        section = facts.because if facts.place("verdict") else ""
+        for place, raw in verdict_sayings(page, section):
+            verdict = canonical_verdict(_opening(raw) if place == "section" else raw)
+            if verdict not in (None, Verdict.OTHER, Verdict.BASELINE):
+                said[place] = raw, verdict
+        first = next(iter(said), "")
+        for place, (raw, verdict) in list(said.items())[1:]:
+            other = said[first][1]
+            exact = {first, place} == {"verdict", "status"}
+            if verdict is not other and (exact or _camp(verdict) != _camp(other)):
+                where = facts.place("verdict") if place == "section" else None
+                yield Finding(path, where.start if where else line_of(page, place, first), "verdict-conflict",
+                              f"{_PLACE_NAMES[first]} says {other} ('{said[first][0]}'), {_PLACE_NAMES[place]} says {verdict} ('{_short(raw)}')",
+                              target=_short(raw), hint=f"{other} counts; make both say the same, or say in a dated note why it changed")
+                break
+
+
+def _opening(prose: str) -> str:
+    words = _FIRST_CLAUSE.match(prose)
+    return words[1] if words else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _camp(verdict: Verdict) -> str:
+    return "failed" if verdict in FAILED else verdict
+
+
+def missing_verdicts(matter: Matter) -> Iterator[Finding]:
+    for path, facts in matter.facts.items():
+        if facts.verdict.canonical is None and not facts.running:
+            yield Finding(path, line_of(matter.pages[path], "verdict", "status"), "missing-verdict", "an experiment that says no verdict and is not running",
+                          hint="write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running")
+
+
+def missing_labels(matter: Matter) -> Iterator[Finding]:
+    """Hypothesis, mechanism, predicted signal and falsification criterion; a baseline tests nothing and needs none."""
+    labels = (("missing-hypothesis", "hypothesis", "the hypothesis"), ("missing-mechanism", "mechanism", "the mechanism by which it should work"),
+              ("missing-prediction", "predicted_signal", "the signal that was predicted"), ("missing-falsification", "falsification", "the criterion that would falsify it"))
+    for path, facts in matter.facts.items():
+        if facts.verdict.canonical is Verdict.BASELINE:
+            continue
+        for code, label, what in labels:
+            if not getattr(facts, label) and not matter.pages[path].field(label):
+                yield Finding(path, 1, code, f"does not say {what}", hint=f"write **{label.replace('_', ' ').capitalize()}**: … below the hypothesis heading")
+
+
+def missing_evidence(matter: Matter) -> Iterator[Finding]:
+    """A closed experiment without a profile, or without anything that shows that it ran."""
+    for path, facts in matter.facts.items():
+        page = matter.pages[path]
+        if facts.running:
+            continue
+        if facts.verdict.canonical not in (Verdict.CRASH, Verdict.INVALID) and not _has_profile(page, facts):
+            yield Finding(path, 1, "missing-profile", "no profile: neither a section, nor a field, nor a link", hint="add a Profile section; without one the verdict is capped at inconclusive")
+        if not _has_evidence(page, facts):
+            yield Finding(path, 1, "missing-evidence", "nothing that shows the run: no commit, artifact, dump, log, table of results or link to a file",
+                          hint="name the commit, or link the log or dump")
+
+
+def _has_profile(page: Page, facts: Facts) -> bool:
+    return bool(facts.place("profile")) or any("profil" in key for key in page.front if page.front[key]) or any("profil" in link.href.lower() for link in page.links)
+
+
+def _has_evidence(page: Page, facts: Facts) -> bool:
+    if facts.place("evidence") or facts.place("results") or facts.metrics:
+        return True
+    named = any(page.front.get(key) not in (None, "", "pending", "none", []) for key in ("commit", "evidence", "artifacts", "artifact", "dump", "log", "record", "run"))
+    return named or any(not link.href.partition("#")[0].endswith(".md") and "://" not in link.href and link.href[:1] != "#" for link in page.links)
+
+
+def undated(matter: Matter) -> Iterator[Finding]:
+    for path in matter.facts:
+        page = matter.pages[path]
+        if not page.date:
+            yield Finding(path, line_of(page, "created"), "undated", "neither the file name nor created: says a date, so the page counts as older than all others", hint="add created: YYYY-MM-DD")
+
+
+def numbers_twice(matter: Matter) -> Iterator[Finding]:
+    """One number given to two experiments of one target: a label that no longer tells them apart. Keys are paths, so nothing breaks."""
+    first: dict[tuple[str, int, str], str] = {}
+    for path, facts in sorted(matter.facts.items(), key=lambda item: item[1].order):
+        if not facts.number:
+            continue
+        key = (facts.target if not matter.pages[path].field("target") else matter.pages[path].folder, facts.number, _suffix(matter.pages[path], facts.number))
+        if key in first:
+            yield Finding(path, 1, "number-twice", f"the number {facts.number} is also that of {first[key]}", target=str(facts.number), hint="kb mv gives it a number of its own and mends the links")
+        first.setdefault(key, path)
+
+
+def _suffix(page: Page, number: int) -> str:
+    """The letter behind a number: `v043` and `v043b` are two labels."""
+    letter = re.search(rf"0*{number}([a-z])(?=[-_.]|$)", page.stem, re.I)
+    return letter[1].lower() if letter else ""

@@ -1,0 +1,111 @@
+"""Rules on front matter: type, required fields, folder, vocabulary. Refuses to guess a value: it says what is missing or contradicts."""
+
+import posixpath
+from collections.abc import Iterator
+from datetime import date
+
+from kb.lint.matter import Matter, line_of, words_of
+from kb.page import Page
+from kb.schema import PAGE_TYPES, TYPES, Finding, Verdict, canonical_verdict, type_of, type_of_folder
+
+
+def missing_fields(matter: Matter) -> Iterator[Finding]:
+    """Fields that the page type requires. `hypothesis` of an experiment may stand in its body and has a rule of its own."""
+    for page in matter.pages.values():
+        known = TYPES.get(page.type)
+        broken = page.lines == 0 or any(code in ("front-matter", "empty") for _, code, *_ in page.problems)
+        if not known or broken or (page.body_line == 1 and known.name in ("index", "log", "program")):
+            continue
+        missing = [f for f in known.required if page.front.get(f) in (None, "") and not (f == "hypothesis" and known.name == "experiment")]
+        if missing and page.body_line == 1:
+            yield Finding(page.path, 1, "missing-field", "the page has no front matter", target=", ".join(missing), hint=f"add a --- block with {', '.join(missing)}")
+        elif missing:
+            yield Finding(page.path, 1, "missing-field", f"a page of type {known.name} must say {', '.join(missing)}", target=", ".join(missing), hint="add to the front matter")
+
+
+def unknown_types(matter: Matter) -> Iterator[Finding]:
+    for page in matter.pages.values():
+        raw = page.field("type")
+        if raw and type_of(raw) is None:
+            yield Finding(page.path, line_of(page, "type"), "unknown-type", f"'{raw}' is no page type that kb knows; the page is kept and read as plain text",
+                          target=raw, hint=f"known: {', '.join(t.name for t in PAGE_TYPES)}")
+
+
+def type_against_folder(matter: Matter) -> Iterator[Finding]:
+    """A page right below a folder that stands for one type, and says another."""
+    for page in matter.pages.values():
+        folder = type_of_folder(posixpath.basename(page.folder))
+        said = type_of(page.field("type"))
+        if folder == "experiment" and not page.stem[:1].isdigit():
+            continue  # Programs, notes and lists stand beside the experiments they are about.
+        if folder and said and said != folder and not {said, folder} & {"index", "catalog", "log", "program"} and not _fits_inside(said, page):
+            yield Finding(page.path, line_of(page, "type"), "type-folder", f"says type '{said}', but stands in the folder of type '{folder}'",
+                          target=page.field("type"), hint=f"move it with kb mv, or write type: {folder}")
+
+
+def _fits_inside(said: str, page: Page) -> bool:
+    """A codebase's own folder holds pages of several types: `codebases/x/sources/y.md` may be of type codebase."""
+    return said in {type_of_folder(part) for part in page.folder.split("/")[1:-1]}
+
+
+def target_against_folder(matter: Matter) -> Iterator[Finding]:
+    """An experiment whose `target:` (or, without one, `model:`) names another target than its folder does.
+
+    Spellings differ from wiki to wiki (`llama3_8B.../jax` and `llama3-8b-jax`), so names are compared by their words: it is a contradiction
+    if the name shares no word with its own folder, or shares more with the folder of another target.
+    """
+    folders = {_home(path): words_of(_home(path)) for path in matter.facts if _home(path)}
+    for path in matter.facts:
+        page = matter.pages[path]
+        field = "target" if page.field("target") else "model"
+        named, home = page.field(field), _home(path)
+        words = words_of(named)
+        if not words or not home or words == folders[home]:
+            continue
+        mine = len(words & folders[home])
+        best = max(sorted(folders), key=lambda f: len(words & folders[f]))
+        if len(words & folders[best]) > mine:
+            yield Finding(path, line_of(page, field), "target-folder", f"{field} '{named}' names what stands in '{best}', but the page stands in '{home}'",
+                          target=named, hint=f"mend {field}: or move the page with kb mv")
+        elif not mine:
+            yield Finding(path, line_of(page, field), "target-folder", f"{field} '{named}' has nothing of its folder '{home}'", target=named, hint=f"mend {field}: or move the page with kb mv")
+
+
+def _home(path: str) -> str:
+    """Folder of an experiment below `wiki/experiments/`, a trailing `experiments` dropped."""
+    parts = path.split("/")[2:-1]
+    return "/".join(parts[:-1] if parts and parts[-1] == "experiments" else parts)
+
+
+def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
+    """A verdict or status that the vocabulary does not hold, synonyms included."""
+    for page in matter.pages.values():
+        known = TYPES.get(page.type)
+        if not known or not known.statuses:
+            continue
+        for field in ("verdict", "status"):
+            raw = page.field(field)
+            plain = raw.lower().replace("-", "_").replace(" ", "_")
+            if raw and plain not in known.statuses and canonical_verdict(raw) is Verdict.OTHER:
+                yield Finding(page.path, line_of(page, field), "unknown-verdict", f"{field} '{raw}' is not in the vocabulary", target=raw, hint=f"known: {', '.join(known.statuses)}")
+
+
+def stale(matter: Matter) -> Iterator[Finding]:
+    """Experiments opened and hypotheses left open, untouched for longer than `[lint] stale_days`."""
+    days = matter.layout.config.stale_days
+    for page in matter.pages.values():
+        facts = matter.facts.get(page.path)
+        waits = facts.running if facts else page.type == "hypothesis" and canonical_verdict(page.field("status")) is None and page.field("status").lower() != "retired"
+        touched = (page.field("updated") or page.date)[:10] if waits else ""
+        if waits and _age(touched, matter.today) > days:
+            code, what = ("stale-stub", "an experiment opened and never closed") if facts else ("stale-hypothesis", "a hypothesis open and untouched")
+            yield Finding(page.path, line_of(page, "status", "updated"), code, f"{what} since {touched}", target=page.field("status"),
+                          hint="close it with its verdict, or say that it was dropped" if facts else "test it, or retire it with a reason")
+
+
+def _age(day: str, today: str) -> int:
+    """Days from one ISO date to another; 0 where either is none."""
+    try:
+        return (date.fromisoformat(today) - date.fromisoformat(day)).days
+    except ValueError:
+        return 0

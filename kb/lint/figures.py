@@ -1,0 +1,91 @@
+"""The rule on figures: a number that a line attributes to a page must be one that the page says. Refuses to read meaning: it compares numbers."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from kb.lint.matter import ROW, RULE, Matter, is_catalog
+from kb.page import Page, read
+from kb.schema import Finding
+from kb.store import read_bytes
+
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_QUIET = re.compile(r"<[^>]*>|`[^`]*`")
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+# A figure stands alone: not in a name (v034), a version (2.4.1), a date, a range's dash, a flag or a path.
+_FIGURE = re.compile(r"([~≈]?)[ ]?[*_]*[+−-]?(?<![\w.,/#:=])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w:/]|[.,-]\d|-\w)")
+# Where a sentence turns from one thing to another: "+3.7 % over the best ([exp 25](…))" says nothing of exp 25.
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\s+[—–]\s+|\s+(?:and|over|than|vs\.?|versus|against|from)\s+")
+# Columns that compare with another row hold figures that the row's own page need not say.
+_COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.I)
+# Fewer significant digits are too common to tell one measurement from another.
+_DIGITS = 3
+_ABOUT = .02
+
+
+def figure_mismatches(matter: Matter) -> Iterator[Finding]:
+    """Figures attributed to the one experiment that a table row or a clause cites, in indexes, target pages, analyses and the compiled indexes."""
+    numbers: dict[str, list[float]] = {}
+    for page, lines in _listing_pages(matter):
+        by_line: dict[int, dict[str, str]] = {}
+        for link in page.links:
+            if link.kind == "inline":
+                by_line.setdefault(link.line, {})[link.href] = matter.target(link.href, page)
+        for line, cited in sorted(by_line.items()):
+            if line > len(lines) or not any(target in matter.facts for target in cited.values()):
+                continue
+            for text in _statements(lines, line):
+                targets = {target for href, target in cited.items() if f"]({href}" in text and target}
+                if len(targets) != 1 or not targets <= matter.facts.keys() or page.path in targets:
+                    continue
+                (target,) = targets
+                if target not in numbers:
+                    numbers[target] = sorted({_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)})
+                for figure, about in figures_of(text):
+                    if not is_said(figure, numbers[target], about=about):
+                        yield Finding(page.path, line, "figure-mismatch", f"attributes {figure} to {target}, which does not say it", target=figure,
+                                      hint="take the figure from that page, or cite the page that says it")
+
+
+def _listing_pages(matter: Matter) -> Iterator[tuple[Page, list[str]]]:
+    for path, page in matter.pages.items():
+        if (is_catalog(page) and page.type not in ("log", "catalog")) or page.type in ("target", "analysis") or page.folder == "wiki":
+            yield page, matter.lines(path)
+    folder = matter.layout.indexes
+    for file in sorted(folder.rglob("*.md")) if folder.is_dir() else ():
+        path = file.relative_to(matter.layout.root).as_posix()
+        yield read(path, read_bytes(matter.layout, path)), matter.lines(path)
+
+
+def _statements(lines: list[str], line: int) -> list[str]:
+    """What a line says of one thing at a time: a table row without its comparing columns, else each clause."""
+    text = lines[line - 1]
+    if not ROW.match(text):
+        return _CLAUSE.split(text)
+    top = line
+    while top > 1 and ROW.match(lines[top - 2]):
+        top -= 1
+    heads = lines[top - 1].strip().strip("|").split("|") if top < line and RULE.match(lines[top]) else []
+    cells = text.strip().strip("|").split("|")
+    return [" | ".join(cell for n, cell in enumerate(cells) if "](" in cell or n >= len(heads) or not _COMPARES.search(heads[n].strip()))]
+
+
+def figures_of(text: str) -> list[tuple[str, bool]]:
+    """Figures of a text that can be told apart, each with whether it is given as about so much."""
+    plain = _QUIET.sub(" ", _LINK.sub(r" \1 ", text))
+    found = {figure: bool(about) for about, figure in _FIGURE.findall(plain)}
+    return [(figure, about) for figure, about in found.items() if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS]
+
+
+def is_said(figure: str, numbers: list[float], *, about: bool = False) -> bool:
+    """Whether one of the sorted numbers is the figure, or rounds to it at the precision in which it is given."""
+    value = _value(figure)
+    near = .5 * 10 ** -len(figure.partition(".")[2]) * (1 + 1e-9)
+    if about:
+        near = max(near, _ABOUT * value)
+    at = bisect_left(numbers, value - near)
+    return at < len(numbers) and numbers[at] <= value + near
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))

@@ -1,0 +1,123 @@
+"""What rules look at: pages, links, trail and texts of one knowledge base at one moment. Refuses to judge and to write."""
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kb import page, store, trail
+from kb.graph import Files, Graph, graph_of, target_of
+from kb.page import Page
+from kb.schema import Finding, type_of_file
+from kb.trail import Facts
+
+# Path -> (digest, page row, facts row) of pages that a build has read already.
+Rows = Mapping[str, tuple[str, str, str | None]]
+
+CATALOG_TYPES = ("index", "catalog", "log")
+# A row of a table, and the dashes below its head.
+ROW = re.compile(r"[ ]{0,3}\|")
+RULE = re.compile(r"[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\|?[ \t]*$")
+_MARKS = re.compile(r"[-_\s.]+")
+
+
+@dataclass(frozen=True)
+class Matter:
+    """One knowledge base as it stands on the disk; texts are read when a rule first asks. `today` is an ISO date."""
+
+    layout: store.Layout
+    graph: Graph
+    files: Files
+    facts: Mapping[str, Facts]
+    scanned: tuple[Finding, ...]
+    today: str
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> Mapping[str, Page]:
+        return self.graph.pages
+
+    def lines(self, path: str) -> list[str]:
+        """Lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
+        if path not in self.texts:
+            try:
+                data = store.read_bytes(self.layout, path)
+            except OSError:
+                data = b""
+            readable = path not in self.pages or self.pages[path].lines
+            self.texts[path] = page.text_of(data[: page.LARGEST]).split("\n") if readable else []
+        return self.texts[path]
+
+    def target(self, href: str, citing: Page) -> str:
+        """Path of the page that a link leads to; empty if it leads to no page. A link to a folder is one to its index page."""
+        where = target_of(href, folder=citing.folder)
+        if where is None or not where[0]:
+            return ""
+        names = (where[0], f"{where[0]}/index.md", f"{where[0]}/README.md")
+        return next((name for name in names if name in self.pages), "")
+
+    @cached_property
+    def whole_folders(self) -> tuple[str, ...]:
+        """Folders without an index page of their own that some page links to as a whole: whoever follows the link sees all that is in them."""
+        folders = {posixpath.dirname(path) for path in self.pages}
+        folders |= {posixpath.dirname(f) for f in folders}
+        found = set()
+        for citing in self.pages.values():
+            for href in {link.href for link in citing.links if link.kind == "inline" and link.href.endswith("/")}:
+                where = target_of(href, folder=citing.folder)
+                if where and where[0] in folders and not self.target(href, citing):
+                    found.add(where[0] + "/")
+        return tuple(sorted(found))
+
+
+def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
+    """The knowledge base as it stands on the disk; pages that `rows` knows by digest are not parsed again."""
+    seen = store.scan(layout)
+    pages: dict[str, Page] = {}
+    facts: list[tuple[str, str]] = []
+    gone: list[Finding] = []
+    for path, digest in seen.digests.items():
+        known = rows.get(path)
+        if known and known[0] == digest:
+            pages[path], said = page.from_row(path, digest, known[1]), known[2]
+        else:
+            try:
+                data = store.read_bytes(layout, path)
+            except OSError:
+                gone.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb lint again"))
+                continue
+            pages[path] = page.read(path, data)
+            said = trail.facts_of(pages[path], page.text_of(data[: page.LARGEST])) if pages[path].lines else None
+        if said is not None:
+            facts.append((path, said))
+    graph = graph_of(pages)
+    tried = {f.path: f for f in trail.trail_of(facts, graph).experiments}
+    return Matter(layout, graph, Files(layout, pages), tried, (*seen.findings, *gone), today)
+
+
+def is_catalog(page_: Page) -> bool:
+    """Whether a page lists others rather than saying something itself."""
+    return page_.type in CATALOG_TYPES or bool(type_of_file(page_.stem))
+
+
+def line_of(page_: Page, *names: str) -> int:
+    """Line of the first of these front-matter fields; line 1 if none is there."""
+    return next((page_.front_lines[n] for n in names if n in page_.front_lines), 1)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Words of a slug, folder or model name."""
+    return frozenset(w for w in _MARKS.split(name.lower().replace("/", "-")) if w)
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings by path, line, code and target: the order in which they are printed."""
+    return sorted(findings, key=lambda f: (f.path, f.line, f.code, f.target, f.message))
+
+
+def to_json(findings: Iterable[Mapping[str, object]]) -> str:
+    """A list of findings as JSON text, one to a line."""
+    rows = [json.dumps(f, ensure_ascii=False) for f in findings]
+    return "[" + ",\n ".join(rows) + "]"

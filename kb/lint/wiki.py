@@ -1,0 +1,109 @@
+"""Rules on the wiki as a whole: what nobody links to or comes to, titles and names that clash, length, unsafe links, open contradictions."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from kb.lint.matter import Matter, is_catalog, line_of
+from kb.schema import Finding
+
+_UNSAFE = re.compile(r"\s*(?:javascript|vbscript|data)\s*:", re.I)
+_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif)[;,]", re.I)
+_CALLOUT = re.compile(r"^[ ]{0,3}>[ ]*\[!(\w+)\]")
+_CONTRADICTS = re.compile(r"contradict|conflicts? with|disagree", re.I)
+# Settled is what says so outright: a line that opens with it, or "resolved 2026-06-02", "resolved by [v034]".
+_RESOLVED = re.compile(r"^[\W_]*(?:\[!\w+\][\W_]*)?(?:resolved|settled)\b|\b(?:resolved|settled)\s+(?:(?:on|by|in|with)\s+)?[\[\d`]|\((?:resolved|settled)\b", re.I | re.M)
+# Characters that a markdown link cannot hold as they are.
+_UNLINKABLE = re.compile(r"[\s#?%<>()\[\]]")
+
+
+def index_pages(matter: Matter) -> list[str]:
+    """The front page of the wiki: `wiki/index.md`, or its README."""
+    return [p for p in matter.pages if p.lower() in ("wiki/index.md", "wiki/readme.md", "wiki/home.md")]
+
+
+def orphans(matter: Matter) -> Iterator[Finding]:
+    for path in _unlinked(matter):
+        yield Finding(path, 1, "orphan", "no page links here", hint="link it from the pages that need it, or from an index")
+
+
+def _unlinked(matter: Matter) -> list[str]:
+    linked = matter.graph.backlinks
+    return [path for path, page in matter.pages.items()
+            if path not in linked and not is_catalog(page) and page.type != "program" and page.folder != "wiki" and not path.startswith(matter.whole_folders)]
+
+
+def unreachable(matter: Matter) -> Iterator[Finding]:
+    """Pages that some page links to, but that no chain of links from the index leads to. Rests where there is no index page."""
+    starts = index_pages(matter)
+    if not starts:
+        return
+    seen = matter.graph.reachable(starts)
+    seen = matter.graph.reachable([*seen, *(p for p in matter.pages if p.startswith(matter.whole_folders))])
+    alone = set(_unlinked(matter))
+    for path, page in matter.pages.items():
+        if path not in seen and path not in alone and page.type not in ("log", "program"):
+            yield Finding(path, 1, "unreachable", f"no chain of links leads here from {starts[0]}", hint="link it from the index, or from a page that the index reaches")
+
+
+def duplicate_titles(matter: Matter) -> Iterator[Finding]:
+    first: dict[tuple[str, str], str] = {}
+    for path, page in matter.pages.items():
+        if is_catalog(page) or not page.lines or page.title == page.stem:
+            continue
+        key = (page.type, " ".join(page.title.casefold().split()))
+        if key in first:
+            yield Finding(path, line_of(page, "title"), "duplicate-title", f"has the title of {first[key]}", target=page.title, hint="say in the title what sets it apart, or merge the pages")
+        first.setdefault(key, path)
+
+
+def case_twins(matter: Matter) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for path in matter.pages:
+        twin = first.setdefault(path.casefold(), path)
+        if twin != path:
+            yield Finding(path, 1, "case-twin", f"differs from {twin} by case only: one of them is lost on a disk that ignores case", target=posixpath.basename(path), hint="rename one with kb mv")
+
+
+def unlinkable_names(matter: Matter) -> Iterator[Finding]:
+    for path, page in matter.pages.items():
+        odd = _UNLINKABLE.search(page.path)
+        if odd or not page.stem:
+            what = f"holds {odd[0]!r}" if odd else "has nothing before .md"
+            yield Finding(path, 1, "unlinkable-name", f"the file name {what}, which a link must escape", target=posixpath.basename(path), hint="rename it with kb mv to letters, digits, - and _")
+
+
+def long_pages(matter: Matter) -> Iterator[Finding]:
+    most = matter.layout.config.page_lines
+    for path, page in matter.pages.items():
+        if page.lines > most and page.type != "log":
+            yield Finding(path, 1, "long-page", f"{page.lines} lines, over {most}", hint="split it by its top headings, or raise [lint] page_lines")
+
+
+def unsafe_links(matter: Matter) -> Iterator[Finding]:
+    for path, page in matter.pages.items():
+        for link in page.links:
+            if link.kind not in ("wikilink", "unresolved") and _UNSAFE.match(link.href) and not (link.kind == "image" and _PICTURE.match(link.href)):
+                yield Finding(path, link.line, "unsafe-link", "a link that would run code; the site renders it as text", target=link.href[:200], hint="remove it")
+
+
+def contradictions(matter: Matter) -> Iterator[Finding]:
+    """Callouts `> [!contradiction]`, or warnings that speak of one, whose text does not say that it is settled."""
+    for path, page in matter.pages.items():
+        lines = matter.lines(path)
+        if not any("[!" in line for line in lines):
+            continue
+        fenced = {n for start, end in page.fences for n in range(start, end)}
+        for number, line in enumerate(lines, 1):
+            opening = _CALLOUT.match(line)
+            if not opening or number in fenced:
+                continue
+            end = number
+            while end < len(lines) and lines[end].lstrip().startswith(">") and not _CALLOUT.match(lines[end]):
+                end += 1
+            text = "\n".join(part.lstrip(" >") for part in lines[number - 1 : end])
+            kind = opening[1].lower()
+            open_ = kind.startswith(("contradict", "conflict")) or kind in ("warning", "caution", "danger") and _CONTRADICTS.search(text)
+            if open_ and not _RESOLVED.search(text):
+                yield Finding(path, number, "open-contradiction", f"an open contradiction: {' '.join(text.partition(']')[2].split())[:120]}", target=kind,
+                              hint="settle it with evidence, then write 'Resolved DATE: …' in the callout")
