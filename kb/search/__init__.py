@@ -10,7 +10,7 @@ from kb.page import Page
 from kb.search.chunks import Chunk, chunks_of
 from kb.search.words import names_of, terms_of, without_links
 
-__all__ = ["Chunk", "Hit", "PageHit", "TABLES", "chunk_at", "chunks_in", "chunks_of", "find", "pages_like", "sync", "terms_of", "weights", "without_links"]
+__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "pages_like", "sync", "terms_of", "weights", "without_links"]
 
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (

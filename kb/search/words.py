@@ -14,10 +14,7 @@ _LETTER = re.compile(r"[A-Za-z]")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 
 # Words that carry no question; rarer ones are weighed down by their own frequency.
-STOP = frozenset("""a about after all also an and any are as at be been before being between both but by can could did do does for from had has have
-how if in into is it its just may might more most must no not of off on one only or other our out over same should since so some still such than that
-the their them then there these they this those through to too under up use used using very was we were what when where which while who why will with
-would you your""".split())
+STOP = frozenset(["a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it", "its", "just", "may", "might", "more", "most", "must", "no", "not", "of", "off", "on", "one", "only", "or", "other", "our", "out", "over", "same", "should", "since", "so", "some", "still", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "up", "use", "used", "using", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "you", "your"])
 
 
 def without_links(text: str) -> str:

@@ -1,0 +1,76 @@
+"""`kb load`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from kb import KbError, store
+from kb.cli.built import built_state
+from kb.schema import STEPS
+from kb.slices.request import AUDIENCES, MODES, Request, request_from
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("step", choices=STEPS, help="the step of the loop that asks")
+    parser.add_argument("--query", help="what the step is about, in words")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="profiler output, or text about it, as the query")
+    parser.add_argument("--proposal", type=Path, metavar="FILE", help="a proposal or an experiment page as the query")
+    parser.add_argument("--target", help="what is optimized; without it the whole wiki is asked")
+    parser.add_argument("--variant", help="operating point of the target")
+    parser.add_argument("--before", metavar="PAGE", help="the state just before this page")
+    parser.add_argument("--as-of", metavar="DATE", help="the state at the end of this day (YYYY-MM-DD)")
+    parser.add_argument("--budget", type=int, metavar="N", help="tokens, default 8000 or what kb.toml says")
+    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave pages out (may be repeated; * crosses /)")
+    parser.add_argument("--mode", choices=MODES, default="auto", help="of the hypothesis step; auto finds it out")
+    parser.add_argument("--audience", choices=AUDIENCES, default="loop", help="cold leaves out what gives away outcomes")
+    parser.add_argument("--batch", type=Path, metavar="FILE.jsonl", help="one request a line, one JSON answer a line; - reads stdin")
+    parser.add_argument("--explain", action="store_true", help="say what every item costs and all that was left out")
+    parser.add_argument("--format", choices=("md", "json"), default="md")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kb.slices import slice_of
+    from kb.slices.markdown import to_markdown
+
+    layout = store.layout_at(Path.cwd())
+    budget = args.budget if args.budget is not None else layout.config.budget
+    if args.batch:
+        requests = _batch(args.batch, args.step, budget)
+        db = built_state(layout)
+        for request in requests:
+            print(json.dumps(slice_of(db, request).to_json(), ensure_ascii=False))
+        return 0
+    said = {"query": args.query, "target": args.target, "variant": args.variant, "before": args.before, "as_of": args.as_of, "exclude": args.exclude,
+            "mode": args.mode, "audience": args.audience, "profile": _profile(args.profile), "proposal": _text(args.proposal)}
+    found = slice_of(built_state(layout), request_from(said, step=args.step, budget=budget))
+    print(json.dumps(found.to_json(), ensure_ascii=False) if args.format == "json" else to_markdown(found, explain=args.explain), end="\n" if args.format == "json" else "")
+    return 0
+
+
+def _batch(file: Path, step: str, budget: int) -> list[Request]:
+    """Every request of a batch, all read before the first is answered. Raises KbError with the line that is wrong."""
+    text = sys.stdin.read() if str(file) == "-" else _text(file) or ""
+    requests = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            requests.append(request_from(json.loads(line), step=step, budget=budget))
+        except (json.JSONDecodeError, KbError) as error:
+            raise KbError(f"{file}:{number}: {error}") from error
+    return requests
+
+
+def _text(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def _profile(file: Path | None) -> str | None:
+    """What a profile says in words: its bucket table, or the text itself where it is no profiler's output."""
+    return _text(file)

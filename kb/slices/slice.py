@@ -1,0 +1,107 @@
+"""A slice: items under a budget, what was left out, and why. Refuses to choose: recipes choose, this holds the budget."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from kb.slices.tokens import tokens_of
+from kb.store import digest_of
+
+PARTS = ("topics", "envelope", "blueprint", "state", "recent", "refuted", "leads", "retrospective", "pages", "untried")
+
+# The head of a printed slice (step, target, budget, how to open more).
+_HEAD = 40
+_MOST_OMITTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing a slice brings: where it stands, why it is here, and its words. `quoted` marks captured material."""
+
+    path: str
+    anchor: str
+    digest: str
+    tokens: int
+    why: str
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Omitted:
+    """One thing left out: what opening it would cost, and why it is not here."""
+
+    path: str
+    anchor: str
+    tokens: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    name: str
+    tokens: int
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    id: str
+    step: str
+    target: str
+    mode: str
+    budget: int
+    tokens: int
+    digest: str
+    parts: tuple[Part, ...]
+    omitted: tuple[Omitted, ...]
+
+    def part(self, name: str) -> Part | None:
+        return next((p for p in self.parts if p.name == name), None)
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def cost_of(path: str, anchor: str, why: str, text: str) -> int:
+    """Tokens of an item as printed: path, anchor, reason and text, and the marks around them; never less than a quarter of its characters."""
+    return max(tokens_of(f"- {path}#{anchor} ({why})\n  {text}\n"), -(-(len(text) + len(path) + len(why) + 24) // 4))
+
+
+class Filling:
+    """A slice being filled; open until it is closed."""
+
+    def __init__(self, budget: int):
+        self.budget = budget
+        self.tokens = _HEAD
+        self.parts: dict[str, list[Item]] = {}
+        self.omitted: list[Omitted] = []
+        self.paths: set[str] = set()
+        self.texts: set[str] = set()
+
+    @property
+    def left(self) -> int:
+        return self.budget - self.tokens
+
+    def add(self, part: str, *, path: str, anchor: str, digest: str, why: str, text: str, quoted: bool = False, most: int | None = None) -> bool:
+        """Put an item in if it fits the budget (and `most`, a ceiling for the whole slice so far); else note what was left out."""
+        tokens = cost_of(path, anchor, why, text)
+        head = 0 if part in self.parts else tokens_of(f"## {part}\n\n") + 2
+        if self.tokens + tokens + head > min(self.budget, most if most is not None else self.budget):
+            self.leave(path=path, anchor=anchor, tokens=tokens, why="over budget")
+            return False
+        self.parts.setdefault(part, []).append(Item(path, anchor, digest, tokens, why, text, quoted))
+        self.tokens += tokens + head
+        self.paths.add(path)
+        self.texts.add(text)
+        return True
+
+    def leave(self, *, path: str, anchor: str, tokens: int, why: str) -> None:
+        if len(self.omitted) < _MOST_OMITTED and path not in self.paths:
+            self.omitted.append(Omitted(path, anchor, tokens, why))
+
+    def closed(self, *, id: str, step: str, target: str, mode: str) -> Slice:
+        """The slice, parts in their fixed order."""
+        parts = tuple(Part(name, sum(i.tokens for i in self.parts[name]), tuple(self.parts[name])) for name in PARTS if name in self.parts)
+        omitted = tuple(o for o in self.omitted if o.path not in self.paths)
+        digest = digest_of(json.dumps([step, target, mode, self.budget, [asdict(p) for p in parts], [asdict(o) for o in omitted]]))
+        return Slice(id, step, target, mode, self.budget, self.tokens, digest, parts, omitted)
