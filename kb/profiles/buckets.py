@@ -43,22 +43,23 @@ RULES: tuple[Rule, ...] = (
     _rule("normalisation", "softmax, cross-entropy and norms",
           "~soft_?max~", "~log_?sum_?exp~", "~cross_?entropy~", "nll", "nll_loss~", "~(?:layer|rms|batch|group|instance)_?norm~", "norm", "~normali[sz]~"),
     _rule("transfer", "bytes moved as they are: memcpy, memset, host to device and back, infeed and outfeed",
-          "~memcpy~", "~memset~", "~memmove~", "copy(?:_?kernel|-start|-done)?", "copy_?user~", "copy_?", "[hd](?:to|2)[hd]", "infeed~", "outfeed~",
+          "~memcpy~", "~memset~", "~memmove~", "(?<!batched_)copy(?:_?kernel|-start|-done)?", "copy_?user~", "copy_?", "[hd](?:to|2)[hd]", "infeed~", "outfeed~",
           "transfer~", "dma", "offload", "prefetch", "pin_memory", "clear_page~", "rep_movs~"),
     _rule("layout", "the same values at other places: transpose, reshape, slice, gather, scatter, concatenate, pad, embedding look-up",
-          "~transpose~", "~permut(?!ation_test)~", "reshape", "bitcast~", "~slice~", "concat(?:enate)?", "cat", "~gather~", "~scatter~", "pad(?:ding)?",
+          "~transpose~", "~permut(?!ation_test)~", "reshape", "bitcast~", "~slice~", "concat(?:enate)?", "cat", "~gather(?!_?top)~", "~scatter~", "pad(?:ding)?",
           "~im2col~", "nchw~", "nhwc~", "~index_(?:select|put|copy|fill|add)~", "index", "~embedding~", "relayout", "contiguous", "repeat",
-          "data formatting", "tile", "stack", "unfold", "~swizzle~"),
+          "data formatting", "tile", "(?:un)?squeeze", "view", "as_strided", "expand", "flatten", "narrow", "split", "chunk", "detach", "stack", "unfold", "~swizzle~"),
     _rule("reduction", "many values to few: sums, maxima, scans, sorts, top-k, pooling",
           "~reduc(?:e|tion)~", "sum", "mean", "argm(?:ax|in)", "amax", "amin", "~cumsum~", "scan", "top_?k", "~sort~", "~pool(?:ing)?\\d?d?", "triton_(?:red|per)~",
           "histogram~", "variance", "unique"),
     _rule("compile", "compilation and tracing at run time", "~compil~", "~autotun~", "trace_to_jaxpr~", "lower(?:ing)?_", "~codegen~", "~llvm~", "ptxas"),
     _rule("runtime", "the host's calls into the device runtime: launches, graph launches, allocations there",
-          "cuda(?!functor)(?!_?kernel)~", "cu_?(?:launch|mem|stream|event|module|ctx|graph)~", "hip(?:launch|malloc|memcpy|stream|event|module|graph)~",
+          "cuda(?!functor|_?kernel|[a-z_]*synchronize)~", "cu_?(?:launch|mem|stream|event|module|ctx|graph)(?![a-z_]*synchronize)~",
+          "hip_?(?:launch|malloc|memcpy|stream|event|module|graph)(?![a-z_]*synchronize)~",
           "~pjrt~", "~thunk_?execut~", "~launch_?kernel~", "~kernel_?launch~", "~tfrt~", "~executable~", "~dispatch~", "command buffer~"),
     _rule("wait", "blocked or spinning: sleeps, polls, locks, barriers",
           "~futex~", "~epoll~", "poll", "~select_poll~", "nanosleep", "~sleep~", "wait(?:_?for)?", "wait_?\\w*", "~mutex~", "~spin_?lock~", "~barrier~", "~rwlock~",
-          "cond_wait~", "~semaphore~", "acquire", "lock", "join", "sched_yield", "synchronize", "kmp_~", "gomp_~"),
+          "cond_wait~", "~semaphore~", "acquire", "lock", "join", "sched_yield", "synchronize", "kmp_(?:wait|flag|suspend)~"),
     _rule("allocation", "memory taken and given back, page faults",
           "~malloc~", "~calloc~", "~realloc~", "free", "cfree", "mmap~", "munmap~", "~page_fault~", "operator new~", "operator delete~", "~jemalloc~", "je_~",
           "~tcmalloc~", "~garbage~", "gc", "~alloc(?:at|_)~", "empty", "~mem_cgroup~", "charge_memcg", "~anonymous_page~", "pfn_pte", "madvise~", "brk"),
@@ -99,7 +100,7 @@ def plain(name: str) -> str:
 
 def file_label(path: str) -> str:
     """A source file or library as a category: its package path, or its last two parts, without the machine's own folders."""
-    tail = re.split(r"(?:site|dist)-packages/|lib/python3?(?:\.\d+)?/", path.replace("\\", "/"))[-1]
+    tail = re.split(r"(?:site|dist)-packages/|lib/python3?(?:\.\d+)?/", path.strip("<>").replace("\\", "/"))[-1]
     parts = [p for p in tail.split("/") if p]
     return "/".join(parts[-2:] if path.startswith(("/", "\\")) or ":" in path[:3] else parts[-3:])
 

@@ -112,7 +112,8 @@ def _event(seen: _Seen, event: dict[str, Json]) -> None:
     if duration is None or duration < 0:
         seen.broken += 1
         return None
-    _step(seen, name, args, duration=duration)
+    if category != "gpu_user_annotation":  # the device's echo of a step, from its first kernel to its last
+        _step(seen, name, args, duration=duration)
     return seen.tracks[track].add(start, start + duration, op=op)
 
 

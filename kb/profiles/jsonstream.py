@@ -13,7 +13,7 @@ from kb import KbError
 CHUNK = 1 << 20
 # One value longer than this is no event and no table row; it stops a broken file from being taken into memory whole.
 LONGEST_VALUE = 1 << 26
-_SPACE = re.compile(r"[ \t\r\n\ufeff]*")
+_SPACE = re.compile(r"[ \t\r\n]*")
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 

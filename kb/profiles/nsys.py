@@ -16,7 +16,7 @@ from kb.profiles.timeline import Track, spend
 
 def is_header(cells: list[str]) -> bool:
     names = {plain(c) for c in cells}
-    return {"time%", "totaltime"} <= names or {"start", "duration", "name"} <= names or {"time", "totaltime", "name"} <= names and "instances" in names
+    return {"time", "totaltime"} <= names or {"start", "duration", "name"} <= names
 
 
 def _part(sheet: Sheet) -> str:

@@ -51,13 +51,17 @@ KINDS = tuple(READERS)
 
 def _xprof(stream: TextIO, label: str) -> Reading:
     start = stream.read(HEAD)
-    if not start.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+    if not _looks_like_json(start):
         rest = stream.read()
         return xprof.reading_csv((start + rest).splitlines(), label=label)
     text = start + stream.read(WHOLE_AT_MOST)
     if len(text) > WHOLE_AT_MOST:
         raise KbError(f"{label}: an xprof table of more than {WHOLE_AT_MOST >> 20} MB; export fewer operations")
-    return xprof.reading_json(text.lstrip("\ufeff"), label=label)
+    return xprof.reading_json(text, label=label)
+
+
+def _looks_like_json(start: str) -> bool:
+    return start.lstrip().startswith(("{", "["))
 
 
 @contextmanager
@@ -68,7 +72,7 @@ def _opened(path: Path, label: str) -> Iterator[TextIO]:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             unpacked = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(io.BufferedReader(unpacked), encoding="utf-8", errors="replace") as text:  # type: ignore[arg-type]
+            with io.TextIOWrapper(io.BufferedReader(unpacked), encoding="utf-8-sig", errors="replace") as text:  # type: ignore[arg-type]
                 yield text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise KbError(f"{label}: the gzip data is broken or cut off ({error}); copy the file again") from error
@@ -133,7 +137,7 @@ def kind_of(path: Path, *, label: str) -> str | None:
         binary = _binary(path, start)
         if binary:
             raise KbError(f"{label}: is {binary}")
-    if start.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+    if _looks_like_json(start):
         with _opened(path, label) as stream:
             return _json_kind(stream, label)
     return _text_kind(start)

@@ -17,10 +17,15 @@ def _code(text: str) -> str:
     return "`" + clean(text, limit=NAME_AT_MOST).replace("`", "'").replace("|", "\\|").replace("<!--", "<!-") + "`"
 
 
+def _plain(text: str, *, limit: int = 400) -> str:
+    """Text of a profile outside a code span (a bucket named by a file, a note): no character of a table, of HTML or of code."""
+    return clean(text, limit=limit).translate(str.maketrans("|<>`", "/()'"))
+
+
 def _amount(value: float, unit: str) -> str:
     if unit == "ms":
         return f"{value / 1000:.3f} s" if value >= 10_000 else f"{value:.3f} ms" if value >= 0.1 else f"{value * 1000:.3f} µs"
-    return f"{value:,.1f} %" if unit == "%" else f"{value:,.0f} {clean(unit, limit=30)}"
+    return f"{value:,.1f} %" if unit == "%" else f"{value:,.0f} {_plain(unit, limit=30)}"
 
 
 def _percent(share: float) -> str:
@@ -35,7 +40,7 @@ def _bucket_table(profile: Profile) -> list[str]:
     for bucket in profile.buckets:
         top = _code(bucket.top_ops[0]) if bucket.top_ops and bucket.top_ops[0] != "(gap)" else "—"
         exposed = f" {_amount(bucket.exposed, profile.unit) if bucket.exposed is not None else '—'} |" if overlapped else ""
-        lines.append(f"| {clean(bucket.name, limit=40).replace('|', '/').replace('<', '(')} | {_percent(bucket.share)} | {top} | {_amount(bucket.self_time, profile.unit)} |{exposed}")
+        lines.append(f"| {_plain(bucket.name, limit=40)} | {_percent(bucket.share)} | {top} | {_amount(bucket.self_time, profile.unit)} |{exposed}")
     return lines
 
 
@@ -44,7 +49,7 @@ def _op_table(profile: Profile) -> list[str]:
 
     def row(op: Op) -> str:
         facts = "; ".join(f"{f.name} {f.value}" for f in op.facts)
-        cells = (_code(op.name), op.bucket, _percent(op.share), _amount(op.self_time, profile.unit), str(op.count), clean(facts).replace("|", "/").replace("<", "("))
+        cells = (_code(op.name), _plain(op.bucket, limit=40), _percent(op.share), _amount(op.self_time, profile.unit), str(op.count), _plain(facts))
         return "| " + " | ".join(cells) + " |"
 
     return lines + [row(op) for op in profile.ops[:OPS_SHOWN]]
@@ -61,7 +66,7 @@ def _facts(profile: Profile) -> list[str]:
     lines = [f"Source {_code(profile.source)} ({profile.kind}): {', '.join(parts)}."]
 
     def line(fact: Fact) -> str:
-        return f"- {clean(fact.name)}: {_code(fact.value)}"
+        return f"- {_plain(fact.name)}: {_code(fact.value)}"
 
     facts = [line(f) for f in profile.facts]
     return lines + ([""] + facts if facts else [])
@@ -71,7 +76,7 @@ def to_markdown(profile: Profile) -> str:
     """A `## Profile` section, ready to be pasted into an experiment's page."""
     lines = ["## Profile", "", *_facts(profile), "", *_bucket_table(profile), "", "Top operations:", "", *_op_table(profile)]
     if profile.warnings:
-        lines += ["", *(f"> Note: {clean(w).replace('<', '(')}" for w in profile.warnings)]
+        lines += ["", *(f"> Note: {_plain(w)}" for w in profile.warnings)]
     return "\n".join(lines) + "\n"
 
 

@@ -7,6 +7,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 TITLE = re.compile(r"^\s*\*\*\s*(?P<title>.+?)\s*(?:\((?P<report>[\w:.\-]+)\))?:?\s*$")
 DASHES = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$")
@@ -15,6 +16,8 @@ UNITS = {
     "ns": 1e-6, "nsec": 1e-6, "nsecond": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "usec": 1e-3, "usecond": 1e-3, "ms": 1.0, "msec": 1.0, "msecond": 1.0,
     "s": 1e3, "sec": 1e3, "second": 1e3, "ps": 1e-9,
 }
+# Cells repeat (names, devices, units): so many different ones are kept once, and a table of 200 MB fits in memory.
+CELLS_SHARED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,9 @@ def number(cell: str) -> float | None:
     return value if abs(value) < 1e300 else None
 
 
-def _csv_row(line: str) -> list[str]:
-    csv.field_size_limit(1 << 26)  # one cell may hold the whole text of an HLO operation
-    return next(csv.reader([line]), [])
-
-
 def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[list[str]]:
     spans = [m.span() for m in re.finditer(r"-+", dashes)]
-    for line in (header, *lines):
+    for line in chain([header], lines):
         if not line.strip():
             return
         yield [line[start:].strip() if i == len(spans) - 1 else line[start:end].strip() for i, (start, end) in enumerate(spans)]
@@ -66,7 +64,9 @@ def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[lis
 def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> list[Sheet]:
     """All tables of a text whose header is one by `is_header`. A table ends at an empty line, at a title or at another header."""
     found: list[Sheet] = []
+    known: dict[str, str] = {}
     report, rows, held = "", [], ""
+    csv.field_size_limit(1 << 26)  # one cell may hold the whole text of an HLO operation
     flow = iter(line.rstrip("\r\n") for line in lines)
 
     def end() -> None:
@@ -76,22 +76,22 @@ def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> l
         rows = []
 
     for line in flow:
-        title = TITLE.match(line)
+        title = TITLE.match(line) if "**" in line else None
         if title or not line.strip():
             end()
             report = (title["report"] or title["title"]) if title else report
-        elif DASHES.match(line) and held and not rows:
+        elif held and not rows and DASHES.match(line):
             rows = list(_fixed_width(flow, held, line))
             if not is_header(rows[0]):
                 rows = []
             end()
         else:
-            cells = _csv_row(line)
-            if is_header(cells):
+            cells = next(csv.reader([line]), [])
+            if (not cells or number(cells[0]) is None) and is_header(cells):
                 end()
                 rows = [cells]
             elif rows and len(cells) > 1:
-                rows.append(cells)
+                rows.append([known.setdefault(c, c) if len(known) < CELLS_SHARED else known.get(c, c) for c in cells])
         held = line
     end()
     return found

@@ -15,7 +15,7 @@ from kb.profiles.table import Cost, Reading
 
 FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d+(?:\.\d+)?)$")
 PYTHON_FRAME = re.compile(r"^(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)$")
-SAMPLE = re.compile(r"^(?P<comm>\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:(?P<period>\d+)\s+)?(?P<event>[\w.:/=,\-]+?):\s*(?P<inline>.*)$")
+SAMPLE = re.compile(r"^(?P<comm>\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:(?P<period>\d+)\s+)?(?P<event>[\w.:/=,\-]+):(?:\s+(?P<inline>.*))?$")
 FRAME = re.compile(r"^\s*[0-9a-f]+\s+(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?(?:\s+\((?P<file>[^()]*(?:\([^()]*\))?[^()]*)\))?$")
 # Events whose count is nanoseconds of processor time, by perf's own definition.
 CLOCKS = frozenset({"cpu-clock", "task-clock"})
@@ -81,7 +81,7 @@ def perf_script(lines: Iterable[str], *, label: str) -> Reading:
             period = float(found["period"] or 1)
             first = min(events)
             waiting = (event, period) if event == first else None
-            if waiting and found["inline"].strip():
+            if waiting and (found["inline"] or "").strip():
                 count(found["inline"], period)
                 waiting = None
         elif line.strip() and waiting is not None:

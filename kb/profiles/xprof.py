@@ -85,7 +85,9 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
     properties = {k: v for _, p in tables for k, v in p.items()}
     if "steptime_ms_average" not in properties and "device_duty_cycle_percent" not in properties:
         return None
-    facts = tuple(Fact(k, properties[k]) for k in OVERVIEW if properties.get(k))
+    # Without a device the page prints every utilisation as zero; that is no measurement.
+    dark = not any(_figure(v) for k, v in properties.items() if k in OVERVIEW and "time_ms" not in k)
+    facts = tuple(Fact(k, properties[k]) for k in OVERVIEW if properties.get(k) and not (dark and not _figure(properties[k]) and k != "device_type"))
     steps = next((len(s.rows) for s, _ in tables if s.column("Step number", "stepnum") is not None), None)
     step_time = _figure(properties.get("steptime_ms_average", "")) or None
     top = next((s for s, _ in tables if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None), None)
@@ -101,7 +103,7 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
         return Reading("xprof", "device", "%", tuple(costs), steps=steps, step_time=step_time, facts=facts,
                        warnings=("shares are of the operations' time; the page's idle time is under the facts",))
     costs = [Cost(n, t, t, 0, c) for key, (n, c) in STEP_PARTS.items() if (t := _figure(properties.get(key, "")))]
-    return Reading("xprof", "device", "ms", tuple(costs), steps=steps, step_time=step_time, facts=facts, warnings=("parts of the average step",))
+    return Reading("xprof", "host" if dark else "device", "ms", tuple(costs), steps=steps, step_time=step_time, facts=facts, warnings=("parts of the average step",))
 
 
 def _node_time(node: dict[str, Json]) -> float:
