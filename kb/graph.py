@@ -259,9 +259,12 @@ def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[st
 
 def nearest_anchor(anchor: str, page: Page) -> str:
     """The one anchor of a page that reads the same but for case and punctuation; empty if there is none or more."""
-    squeeze = lambda text: re.sub(r"[\W_]", "", text.lower())  # noqa: E731
-    same = [h.slug for h in page.headings if squeeze(h.slug) == squeeze(anchor)]
+    same = [h.slug for h in page.headings if _squeezed(h.slug) == _squeezed(anchor)]
     return same[0] if len(same) == 1 else ""
+
+
+def _squeezed(anchor: str) -> str:
+    return re.sub(r"[\W_]", "", anchor.lower())
 
 
 def relative(path: str, folder: str) -> str:

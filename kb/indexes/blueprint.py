@@ -1,20 +1,23 @@
 """The blueprint: what paid off, in the order in which it did, what compounds, and the traps. Every line is an experiment's own words."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 from kb.graph import generations, longest_chain
 from kb.indexes.notes import cut
-from kb.indexes.render import Material, bytes_of, cell, experiment_rows, gain_of, json_of, link, page_head
+from kb.indexes.render import Material, bytes_of, cell, change_of, experiment_rows, json_of, link, page_head
 from kb.indexes.topics import Topic
 from kb.schema import Verdict
 from kb.trail import Facts
 
 _MOST_PHASES = 6
 _MOST_ROWS = 8
+_HANDFUL = 4
 
 
 def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
     """`blueprint.md` and `.json`."""
+    topics = _told_once(topics)
     won = [e for e in material.trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
     phases = _phases(topics, won)
     lines = page_head("Blueprint", "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it.")
@@ -28,7 +31,7 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, 
     chains = _chains(won, material)
     lines += ["## What compounds", ""]
     for target, chain in chains:
-        lines += [f"- {cell(target, 60)}: " + " → ".join(f"{link(e)}{f' ({gain_of(e)})' if gain_of(e) else ''}" for e in chain)]
+        lines += [f"- {cell(target, 60)}: " + " → ".join(f"{link(e)}{f' ({cell(change_of(e, material), 60)})' if change_of(e, material) else ''}" for e in chain)]
     lines += ["", "## Traps", ""]
     traps = _traps(topics, material)
     for topic, failed, count in traps:
@@ -36,6 +39,16 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, 
     twin = {"phases": rows, "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
             "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps]}
     return {"blueprint.md": bytes_of(lines), "blueprint.json": json_of(twin)}
+
+
+def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
+    """The topics with every experiment in one of them only: the most specific that is more than a handful."""
+    places: dict[str, list[Topic]] = defaultdict(list)
+    for topic in topics:
+        for path in topic.experiments:
+            places[path].append(topic)
+    home = {path: min(own, key=lambda t: (len(t.experiments) < _HANDFUL, len(t.experiments), t.anchor)).anchor for path, own in places.items()}
+    return tuple(replace(t, experiments=own) for t in topics if (own := tuple(p for p in t.experiments if home[p] == t.anchor)))
 
 
 def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
@@ -73,7 +86,7 @@ def _topic_state(topic: Topic, material: Material) -> dict:
 def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
     count = f"{len(state['supported'])} of {state['tried']} supported, {len(state['failed'])} failed"
     lines = [f"### {cut(topic.name, 160)}", "", f"{count}{'; worked out: none of the last five tries won' if state['saturated'] else ''}.", ""]
-    rows = experiment_rows(material.facts[p] for p in state["supported"][:_MOST_ROWS])
+    rows = experiment_rows((material.facts[p] for p in state["supported"][:_MOST_ROWS]), material)
     more = len(state["supported"]) - _MOST_ROWS
     return lines + rows + ([f"{more} more in the .json beside this file.", ""] if more > 0 else [])
 

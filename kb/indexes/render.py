@@ -43,6 +43,18 @@ def gain_of(facts: Facts) -> str:
     return ""
 
 
+def change_of(facts: Facts, material: Material) -> str:
+    """What an experiment changed, in figures of the pages: the percentage it reports, else its metric beside its parent's."""
+    parent = material.facts.get(facts.parent)
+    if gain_of(facts) or parent is None:
+        return gain_of(facts)
+    for metric in facts.metrics:
+        before = parent.metric(metric.name)
+        if before is not None and before.value is not None and metric.value is not None and before.unit == metric.unit:
+            return f"{metric.name} {before.value:g} → {metric.value:g} {metric.unit}".rstrip()
+    return ""
+
+
 def cell(text: str, most: int = 160) -> str:
     """A text that is safe in a table cell and in a link label."""
     return cut(text, most).replace("\\", "\\\\").replace("|", "\\|").replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;").replace("`", "'")
@@ -105,7 +117,7 @@ def _topic_row(topic: Topic, material: Material) -> dict:
         "best": f"{gains[0][1]} {gains[0][2].title}" if gains else "",
         "pages": [{"path": p, "title": graph.pages[p].title, "type": graph.pages[p].type, "gist": material.gist(p)} for p in topic.pages],
         "figures": figures[:_MOST_FIGURES],
-        "experiments": [{"path": e.path, "title": e.title, "target": e.target, "date": e.date, "verdict": e.verdict.canonical, "gain": gain_of(e)} for e in tried],
+        "experiments": [{"path": e.path, "title": e.title, "target": e.target, "date": e.date, "verdict": e.verdict.canonical, "change": change_of(e, material)} for e in tried],
     }
 
 
@@ -128,14 +140,14 @@ def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
         lines += [f"- {cell(f['text'], 220)} ([{cell(graph.pages[f['path']].title, 60)}]({href(f['path'], f['anchor'])}))" for f in row["figures"]] + [""]
     if topic.experiments:
         lines += ["**Experiments**, newest first", ""]
-        lines += experiment_rows([material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]])
+        lines += experiment_rows([material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]], material)
         lines += _rest(len(topic.experiments) - _MOST_EXPERIMENTS, "experiments")
     return lines
 
 
-def experiment_rows(experiments: Iterable[Facts]) -> list[str]:
+def experiment_rows(experiments: Iterable[Facts], material: Material) -> list[str]:
     """A table of experiments: page, target, verdict, reported change."""
-    rows = [f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'} | {gain_of(e)} |" for e in experiments]
+    rows = [f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'} | {cell(change_of(e, material), 60)} |" for e in experiments]
     return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *rows, ""]
 
 
