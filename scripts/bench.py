@@ -1,0 +1,168 @@
+"""Times kb beside plain yardsticks of the same run, so that the ratios travel from machine to machine.
+
+    python scripts/bench.py                        # the shipped wiki and synthetic ones of 2,000 and 10,000 pages
+    python scripts/bench.py --wiki DIR --pages 10000 --pages 50000
+
+Yardsticks: reading and hashing every page; a plain FTS5 table of the pages cut at their second-level headings; starting Python.
+Every figure is the least of its repeats: cpu seconds of the command and its children, wall seconds, peak memory of the largest process.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KB = [sys.executable, "-m", "kb"]
+WORDS = ("tile block cache fuse kernel batch shard warp register prefetch quantize unroll vector stream graph launch pipeline buffer layout align "
+         "scan loop matmul attention softmax norm gather scatter reduce memory bandwidth latency throughput occupancy spill").split()
+
+
+def synthetic(home: Path, pages: int) -> None:
+    """A wiki of `pages` pages in the proportions of a real one: experiments, concepts, sources, catalogs, all linked. Same for the same size."""
+    rng = random.Random(pages)
+    text = lambda n: " ".join(rng.choice(WORDS) for _ in range(n))  # noqa: E731
+    concepts = [f"{rng.choice(WORDS)}-{rng.choice(WORDS)}-{n}" for n in range(max(5, pages // 20))]
+    link = lambda: f"[{text(2)}](../concepts/{rng.choice(concepts)}.md)"  # noqa: E731
+    (home / "wiki" / "concepts").mkdir(parents=True)
+    (home / "kb.toml").write_text("")
+    for name in concepts:
+        body = "\n\n".join(f"## {text(3)}\n\n" + "\n".join(f"- {text(14)} {link()}" for _ in range(4)) for _ in range(5))
+        (home / f"wiki/concepts/{name}.md").write_text(f"---\ntitle: {name}\ntype: concept\nupdated: 2026-01-01\ntags: [{text(2).replace(' ', ', ')}]\n---\n# {name}\n\n{body}\n")
+    for n in range(pages - len(concepts)):
+        if n % 6 == 0:
+            lever, value, verdict = rng.choice(WORDS), 2 ** rng.randrange(9), rng.choice(["refuted", "supported", "inconclusive", "refuted"])
+            folder, target = f"wiki/experiments/t{n % 7}", f"t{n % 7}"
+            head = f"type: experiment\ntarget: {target}\nhypothesis: {lever}\nverdict: {verdict}\ncreated: 2026-{1 + n % 12:02}-{1 + n % 28:02}\nupdated: 2026-01-01"
+            body = (f"## Hypothesis under test\n\n**Hypothesis**: `{lever}_{rng.choice(WORDS)}={value}` {text(20)} [c](../../concepts/{rng.choice(concepts)}.md).\n\n**Mechanism**: {text(30)}\n\n"
+                    f"## Results\n\n| Metric | Value |\n|---|---|\n| tok/s | {rng.randrange(1000)} |\n\n## Verdict\n\n{verdict.capitalize()}: {rng.uniform(-9, 9):+.1f} % {text(15)}.\n")
+            name = f"2026-{1 + n % 12:02}-{1 + n % 28:02}-v{n % 1000:03}-{lever}-{n}"
+        else:
+            kind = ("catalog", "source", "catalog", "catalog", "concept")[n % 6 - 1]
+            folder = "wiki/sources" if kind == "source" else f"wiki/codebases/c{n % 19}"
+            head = f"type: {kind}\nupdated: 2026-01-01"
+            body = "\n\n".join(f"## `{text(1)}_{k}` {text(2)}\n\n{text(60)} {f'[{text(1)}](../concepts/{rng.choice(concepts)}.md)' if kind == 'source' else ''}\n\n```\n{text(30)}\n```" for k in range(12))
+            name = f"{rng.choice(WORDS)}-{n}"
+        (home / folder).mkdir(parents=True, exist_ok=True)
+        (home / folder / f"{name}.md").write_text(f"---\ntitle: {name}\n{head}\n---\n# {name}\n\n{body}\n")
+
+
+def hashed(home: Path) -> None:
+    for file in sorted((home / "wiki").rglob("*.md")):
+        hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def plain_fts(home: Path) -> None:
+    db = sqlite3.connect(":memory:")
+    db.execute("create virtual table f using fts5(p, b, tokenize='porter unicode61')")
+    for file in sorted((home / "wiki").rglob("*.md")):
+        db.executemany("insert into f values (?, ?)", [(file.name, part) for part in re.split(r"(?m)^(?=## )", file.read_text(errors="replace"))])
+    db.commit()
+
+
+def timed(run, repeats: int = 3) -> tuple[float, float]:
+    """Least (cpu, wall) seconds of several runs, children counted."""
+    best = (float("inf"), float("inf"))
+    for _ in range(repeats):
+        before, wall, own = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), time.process_time()
+        run()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime + time.process_time() - own
+        best = min(best, (cpu, time.perf_counter() - wall))
+    return best
+
+
+def kb(home: Path, *words: str, text: str = "") -> str:
+    done = subprocess.run([*KB, *words], cwd=home, capture_output=True, text=True, input=text or None, env={**os.environ, "PYTHONPATH": os.fspath(ROOT)})
+    if done.returncode not in (0, 1):
+        sys.exit(f"kb {' '.join(words)} -> {done.returncode}: {done.stderr[-800:]}")
+    return done.stdout
+
+
+def peak_mb(home: Path, *words: str) -> float:
+    code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", code, *KB, *words], cwd=home, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.fspath(ROOT)})
+    return int(done.stdout) / 1024
+
+
+def bench(name: str, home: Path, rows: list[dict]) -> None:
+    pages = sorted((home / "wiki").rglob("*.md"))
+    size = sum(p.stat().st_size for p in pages) / 1e6
+    print(f"\n{name}: {len(pages)} pages, {size:.1f} MB")
+    yard = {"hash": timed(lambda: hashed(home)), "fts": timed(lambda: plain_fts(home), 2), "start": timed(lambda: subprocess.run([sys.executable, "-c", "import json, sqlite3"]), 5)}
+    for key, what in (("hash", "read and hash every page"), ("fts", "plain FTS5 table"), ("start", "start Python")):
+        print(f"  yardstick {what:<28} cpu {yard[key][0]:7.2f} s  wall {yard[key][1]:7.2f} s")
+
+    def row(what: str, run, beside: str, repeats: int = 3) -> None:
+        cpu, wall = timed(run, repeats)
+        ratio = cpu / max(yard[beside][0], 1e-9)
+        rows.append({"wiki": name, "pages": len(pages), "what": what, "cpu_s": round(cpu, 3), "wall_s": round(wall, 3), "ratio": round(ratio, 2), "beside": beside})
+        print(f"  {what:<38} cpu {cpu:7.2f} s  wall {wall:7.2f} s  {ratio:6.1f} x {beside}")
+
+    def cold() -> None:
+        shutil.rmtree(home / ".kb", ignore_errors=True)
+        kb(home, "build")
+
+    page = next(p for p in pages if p.parent.name == "concepts")
+    keep = page.read_bytes()
+
+    def edited() -> None:
+        page.write_bytes(page.read_bytes() + b"\nOne more sentence.\n")
+        kb(home, "build")
+
+    row("build from nothing", cold, "fts", 1)
+    row("build, nothing changed", lambda: kb(home, "build"), "start")
+    row("build, one page changed", edited, "fts")
+    page.write_bytes(keep)
+    kb(home, "build")
+    row("load, fresh process", lambda: kb(home, "load", "hypothesis", "--query", "attention kernel block size", "--format", "json"), "start")
+    row("search, fresh process", lambda: kb(home, "search", "attention block size"), "start")
+    row("check, fresh process", lambda: kb(home, "check", "-", text="Raise the block size of the attention kernel to 512"), "start")
+    queries = home / ".kb" / "bench.jsonl"
+    queries.write_text("".join(json.dumps({"id": str(n), "step": "hypothesis", "query": " ".join(random.Random(n).sample(WORDS, 8))}) + "\n" for n in range(40)))
+    each = timed(lambda: kb(home, "load", "hypothesis", "--batch", os.fspath(queries), "--format", "json"), 2)[1] / 40
+    print(f"  {'load, each further request of a batch':<38} wall {1000 * each:7.1f} ms")
+    rows.append({"wiki": name, "pages": len(pages), "what": "load, each further request", "wall_s": round(each, 4)})
+    shutil.rmtree(home / ".kb")
+    memory = peak_mb(home, "build")
+    print(f"  {'peak memory of a cold build':<38} {memory:7.0f} MB")
+    rows.append({"wiki": name, "pages": len(pages), "what": "peak memory of a cold build", "mb": round(memory)})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--wiki", action="append", type=Path, default=[], help="a folder that holds a wiki/; it is copied, never touched")
+    parser.add_argument("--pages", action="append", type=int, default=[], help="size of a synthetic wiki")
+    parser.add_argument("--json", type=Path, help="write the rows there too")
+    args = parser.parse_args()
+    rows: list[dict] = []
+    with tempfile.TemporaryDirectory() as work:
+        for number, wiki in enumerate([*args.wiki] or [ROOT]):
+            home = Path(work) / f"w{number}"
+            home.mkdir()
+            shutil.copytree(wiki / "wiki", home / "wiki")
+            (home / "kb.toml").write_text("")
+            bench(wiki.resolve().name, home, rows)
+        for size in args.pages or [2000, 10000]:
+            home = Path(work) / f"s{size}"
+            home.mkdir()
+            synthetic(home, size)
+            bench(f"synthetic {size}", home, rows)
+            shutil.rmtree(home)
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

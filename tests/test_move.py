@@ -1,0 +1,71 @@
+"""The room `move`: a page goes elsewhere and every link follows."""
+
+import pytest
+
+from kb import KbError, move, store
+from kb.graph import Files, graph_of, link_findings
+from kb.page import read
+
+PAGES = {
+    "wiki/index.md": "- [A](concepts/a.md#limits) and [again](/wiki/concepts/a.md?plain=1) and `[code](concepts/a.md)`\n\n[ref]: concepts/a.md\n\nsee [it][ref]\n",
+    "wiki/concepts/a.md": "# A\r\n\r\n[b](b.md) [home](../index.md) [self](a.md#limits) [web](https://x.y/a.md)\r\n\r\n## Limits\r\n",
+    "wiki/concepts/b.md": "| [A](a.md) | a.md |\n|---|---|\n| [A](./a.md#limits) | ![p](../img/p.png) |\n",
+    "wiki/img/p.png": b"png",
+    "wiki/experiments/t/2026-01-01-v001-x.md": "---\ntype: experiment\nparent: wiki/concepts/a.md\n---\n[A](../../concepts/a.md)\n",
+}
+
+
+def broken(layout) -> list[str]:
+    pages = {p: read(p, store.read_bytes(layout, p)) for p in store.scan(layout).digests}
+    return [f"{f.path}: {f.target}" for f in link_findings(graph_of(pages), Files(layout, pages))]
+
+
+def test_every_link_follows_a_moved_page_and_its_own_links_still_lead_home(make_base):
+    layout = make_base(PAGES)
+    done = move.move(layout, "wiki/concepts/a.md", new="wiki/notes/deep/a new (1).md")
+    assert broken(layout) == [] and done.left == ()
+    assert not (layout.root / "wiki/concepts/a.md").exists()
+    assert "`[code](concepts/a.md)`" in (layout.root / "wiki/index.md").read_text()
+    assert "parent: wiki/notes/deep/a new (1).md" in (layout.root / "wiki/experiments/t/2026-01-01-v001-x.md").read_text()
+    assert b"\r\n\r\n## Limits\r\n" in (layout.root / "wiki/notes/deep/a new (1).md").read_bytes()
+
+
+def test_there_and_back_again_changes_no_byte(make_base):
+    layout = make_base(PAGES)
+    move.move(layout, "wiki/concepts/b.md", new="wiki/b.md")
+    assert broken(layout) == []
+    move.move(layout, "wiki/b.md", new="wiki/concepts/b.md")
+    same = {p: c for p, c in PAGES.items() if p != "wiki/concepts/b.md"}
+    assert {p: (layout.root / p).read_bytes() for p in same} == {p: c.encode() if isinstance(c, str) else c for p, c in same.items()}
+
+
+def test_a_move_killed_before_its_end_is_finished_by_the_same_command(make_base):
+    layout = make_base(PAGES)
+    plan = move.planned(layout, "wiki/concepts/a.md", new="wiki/a.md")
+    store.write(layout.root / plan.new, plan.writes[plan.new])
+    move.move(layout, "wiki/concepts/a.md", new="wiki/a.md")
+    assert broken(layout) == [] and not (layout.root / "wiki/concepts/a.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("wiki/concepts/a.md", "wiki/concepts/b.md", "another page"),
+        ("wiki/concepts/zzz.md", "wiki/x.md", "no such page"),
+        ("wiki/concepts/a.md", "elsewhere/a.md", "takes pages"),
+        ("wiki/concepts/a.md", "wiki/concepts/a.txt", "takes pages"),
+        ("wiki/concepts/a.md", "wiki/../../a.md", "takes pages"),
+        ("wiki/concepts/a.md", "wiki/concepts/./a.md", "already there"),
+    ],
+)
+def test_a_wrong_move_is_refused_and_nothing_changes(make_base, old, new, message):
+    layout = make_base(PAGES)
+    with pytest.raises(KbError, match=message):
+        move.move(layout, old, new=new)
+    assert {p: (layout.root / p).read_bytes() for p in PAGES} == {p: c.encode() if isinstance(c, str) else c for p, c in PAGES.items()}
+
+
+def test_a_dry_run_changes_nothing(make_base, kb_command):
+    layout = make_base(PAGES)
+    assert "would move" in kb_command("mv", "wiki/concepts/a.md", "wiki/a.md", "--dry-run", cwd=layout.root).stdout
+    assert (layout.root / "wiki/concepts/a.md").exists()
