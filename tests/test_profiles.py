@@ -294,7 +294,7 @@ def test_a_kind_forced_on_the_wrong_file_is_an_error_not_a_crash(kind, content, 
 
 
 def test_missing_files_folders_without_profiles_and_unknown_kinds_are_said(tmp_path):
-    for path, kind, message in ((tmp_path / "none", "auto", "no such file"), (tmp_path, "auto", "no profile in this folder"), (tmp_path, "vtune", "no kind of profile")):
+    for path, kind, message in ((tmp_path / "none", "auto", "No such file"), (tmp_path, "auto", "no profile in this folder"), (tmp_path, "vtune", "no kind of profile")):
         with pytest.raises(KbError, match=message):
             profiles.read(path, kind=kind)
 
@@ -305,7 +305,8 @@ def test_a_folder_of_several_kinds_wants_one_named(tmp_path):
     written(tmp_path, "c", b"\x00\x01 not a profile")
     with pytest.raises(KbError, match="several kinds"):
         profiles.read(tmp_path)
-    assert profiles.read(tmp_path, kind="ncu").kind == "ncu"
+    chosen = profiles.read(tmp_path, kind="ncu")
+    assert chosen.kind == "ncu" and chosen.warnings[-1] == "2 file(s) of the folder are no such profile: b, c"
 
 
 def test_damaged_events_are_skipped_and_counted(tmp_path):

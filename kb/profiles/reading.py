@@ -5,21 +5,32 @@ A folder is read as one profile in several files (ranks of a job, tables of one 
 
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from kb import KbError
-from kb.profiles import chrome, ncu, nsys, perf, stacks, xprof
+from kb.profiles.chrome import reading as chrome_trace
 from kb.profiles.jsonstream import Cursor
+from kb.profiles.ncu import is_header as is_ncu_header
+from kb.profiles.ncu import reading as ncu
+from kb.profiles.nsys import is_header as is_nsys_header
+from kb.profiles.nsys import reading as nsys
+from kb.profiles.perf import BARE as PERF_ROW
+from kb.profiles.perf import reading as perf_report
+from kb.profiles.stacks import FOLDED, SAMPLE, folded, perf_script, speedscope
 from kb.profiles.table import Profile, Reading, merge, profile_from
+from kb.profiles.xprof import is_header as is_xprof_header
+from kb.profiles.xprof import reading_csv, reading_json
 
 HEAD = 1 << 16
 # Operation tables and trees are read whole; traces and stacks are not.
-WHOLE_AT_MOST = 1 << 28
+WHOLE_AT_MOST = 1 << 27
 FILES_AT_MOST = 4096
 # How a binary report begins (bytes, or the end of its name where it has no mark), and the export that can be read.
 BINARIES = (
@@ -37,13 +48,13 @@ BINARY_NAMES = {
 }
 Reader = Callable[[TextIO, str], Reading]
 READERS: dict[str, Reader] = {
-    "chrome-trace": lambda stream, label: chrome.reading(Cursor(stream, label=label)),
-    "nsys": lambda stream, label: nsys.reading(stream, label=label),
-    "ncu": lambda stream, label: ncu.reading(stream, label=label),
-    "perf-report": lambda stream, label: perf.reading(stream, label=label),
-    "perf-script": lambda stream, label: stacks.perf_script(stream, label=label),
-    "folded": lambda stream, label: stacks.folded(stream, label=label),
-    "speedscope": lambda stream, label: stacks.speedscope(Cursor(stream, label=label)),
+    "chrome-trace": lambda stream, label: chrome_trace(Cursor(stream, label=label)),
+    "nsys": lambda stream, label: nsys(stream, label=label),
+    "ncu": lambda stream, label: ncu(stream, label=label),
+    "perf-report": lambda stream, label: perf_report(stream, label=label),
+    "perf-script": lambda stream, label: perf_script(stream, label=label),
+    "folded": lambda stream, label: folded(stream, label=label),
+    "speedscope": lambda stream, label: speedscope(Cursor(stream, label=label)),
     "xprof": lambda stream, label: _xprof(stream, label),
 }
 KINDS = tuple(READERS)
@@ -52,12 +63,12 @@ KINDS = tuple(READERS)
 def _xprof(stream: TextIO, label: str) -> Reading:
     start = stream.read(HEAD)
     if not _looks_like_json(start):
-        rest = stream.read()
-        return xprof.reading_csv((start + rest).splitlines(), label=label)
+        stream.seek(0)
+        return reading_csv(stream, label=label)
     text = start + stream.read(WHOLE_AT_MOST)
     if len(text) > WHOLE_AT_MOST:
-        raise KbError(f"{label}: an xprof table of more than {WHOLE_AT_MOST >> 20} MB; export fewer operations")
-    return xprof.reading_json(text, label=label)
+        raise KbError(f"{label}: an xprof table of more than {WHOLE_AT_MOST >> 20} MB; export it as CSV, or fewer operations")
+    return reading_json(text, label=label)
 
 
 def _looks_like_json(start: str) -> bool:
@@ -72,7 +83,7 @@ def _opened(path: Path, label: str) -> Iterator[TextIO]:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             unpacked = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(io.BufferedReader(unpacked), encoding="utf-8-sig", errors="replace") as text:  # type: ignore[arg-type]
+            with io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="replace") as text:
                 yield text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise KbError(f"{label}: the gzip data is broken or cut off ({error}); copy the file again") from error
@@ -115,16 +126,16 @@ def _text_kind(start: str) -> str | None:
     for line in lines:
         if "," in line:
             cells = [c.strip().strip('"') for c in line.split('","' if line.startswith('"') else ",")]
-            for kind, is_header in (("ncu", ncu.is_header), ("xprof", xprof.is_header), ("nsys", nsys.is_header)):
+            for kind, is_header in (("ncu", is_ncu_header), ("xprof", is_xprof_header), ("nsys", is_nsys_header)):
                 if is_header(cells):
                     return kind
         elif re.match(r"^\s*Time ?\(%\)\s{2,}Total Time", line) or re.match(r"^\s*Start \(\w+\)\s{2,}Duration \(\w+\)", line):
             return "nsys"
-        if line.startswith("#") and ("Overhead" in line or re.search(r"Samples:.*of event", line)) or perf.BARE.match(line):
+        if line.startswith("#") and ("Overhead" in line or re.search(r"Samples:.*of event", line)) or PERF_ROW.match(line):
             return "perf-report"
-        if stacks.SAMPLE.match(line.rstrip()):
+        if SAMPLE.match(line.rstrip()):
             return "perf-script"
-    ends = sum(bool(stacks.FOLDED.match(line.rstrip("\r"))) for line in lines)
+    ends = sum(bool(FOLDED.match(line.rstrip("\r"))) for line in lines)
     return "folded" if lines and ends >= 0.9 * len(lines) and any(";" in line for line in lines) else None
 
 
@@ -151,22 +162,21 @@ def _read_file(path: Path, *, kind: str, label: str) -> Reading:
         return READERS[chosen](stream, label)
 
 
-def _files(folder: Path, *, kind: str, label: str) -> list[Path]:
-    """Files of a folder that are profiles (of the kind, if one is named); those that are none, or are binary, are passed over."""
+def _files(folder: Path, *, kind: str, label: str) -> tuple[list[Path], list[Path]]:
+    """Files of a folder that are profiles (of the kind, if one is named), and those passed over: no profile, binary, broken."""
     found = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
     if len(found) > FILES_AT_MOST:
         raise KbError(f"{label}: holds more than {FILES_AT_MOST} files; name the profile's own folder")
-    profiles = []
+    chosen, passed = [], []
     for path in found:
         try:
             its_kind = kind_of(path, label=str(path))
         except KbError:
-            continue
-        if its_kind is not None and kind in ("auto", its_kind):
-            profiles.append(path)
-    if not profiles:
+            its_kind = None
+        (chosen if its_kind is not None and kind in ("auto", its_kind) else passed).append(path)
+    if not chosen:
         raise KbError(f"{label}: no profile in this folder ({', '.join(KINDS)})")
-    return profiles
+    return chosen, passed
 
 
 def read(path: Path, *, kind: str = "auto") -> Profile:
@@ -174,8 +184,9 @@ def read(path: Path, *, kind: str = "auto") -> Profile:
     label = str(path)
     if kind != "auto" and kind not in READERS:
         raise KbError(f"no kind of profile '{kind}'; there are auto, {', '.join(KINDS)}")
-    if not path.exists():
-        raise KbError(f"{label}: no such file")
-    paths = _files(path, kind=kind, label=label) if path.is_dir() else [path]
-    readings = [_read_file(p, kind=kind, label=str(p)) for p in paths]
-    return profile_from(merge(readings, source=label), source=path.name)
+    paths, passed = _files(path, kind=kind, label=label) if os.path.isdir(path) else ([path], [])
+    merged = merge([_read_file(p, kind=kind, label=str(p)) for p in paths], source=label)
+    if passed:
+        names = ", ".join(p.relative_to(path).as_posix() for p in passed[:3]) + (", …" if len(passed) > 3 else "")
+        merged = replace(merged, warnings=(*merged.warnings, f"{len(passed)} file(s) of the folder are no such profile: {names}"))
+    return profile_from(merged, source=path.resolve().name)
