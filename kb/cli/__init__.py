@@ -26,6 +26,7 @@ VERBS = {
     "import": ("import_", "bring another loop's runs in as experiment pages, once"),
     "export": ("export", "give runs back in a loop's own format"),
     "status": ("status", "say where the knowledge base and its trails stand"),
+    "site": ("site", "render the knowledge base as a site to browse, and serve it here"),
 }
 
 
