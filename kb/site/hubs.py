@@ -1,0 +1,269 @@
+"""Pages that no one wrote: home, one per target with its experiments and why they were refuted, one per page type, tags.
+
+Refuses to judge: verdicts, metrics and reasons are the trail's and the cards' own; this room only lays them out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kb.schema import FAILED, PAGE_TYPES, Verdict
+from kb.site.html import block, escaped, heading
+from kb.site.pages import Ref, badge, front
+from kb.trail import Facts
+
+_ORDER = (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.INVALID, Verdict.CRASH, Verdict.BASELINE, Verdict.OTHER)
+_PLURALS = {"hypothesis": "Hypotheses", "analysis": "Analyses", "index": "Indexes and read-me pages", "page": "Other pages", "program": "Programs", "log": "Logs"}
+TYPE_ORDER = tuple(t.name for t in PAGE_TYPES)
+
+
+def plural(type_name: str) -> str:
+    """Name of a page type as a heading."""
+    return _PLURALS.get(type_name) or f"{type_name.replace('-', ' ').replace('_', ' ').capitalize()}s"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a list: `kind` is text, number, date or facet (a text that can be chosen from a menu)."""
+
+    title: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """HTML of a cell and the plain value it sorts and filters by."""
+
+    html: str
+    value: str = ""
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, noun: str) -> str:
+    """A list that the site's script makes sortable and filterable; without scripts it is a plain table."""
+    heads = "".join(f'<th scope="col" data-kb-kind="{c.kind}">{escaped(c.title)}</th>' for c in columns)
+    body = "\n".join("<tr>" + "".join(_cell(cell, c) for cell, c in zip(row, columns, strict=True)) + "</tr>" for row in rows)
+    return block(f'<div class="kb-list" data-kb-noun="{escaped(noun)}" data-search-exclude>\n<table class="kb-table"><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>\n</div>')
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    value = f' data-kb-value="{escaped(cell.value)}"' if column.kind != "text" else ""
+    css = ' class="kb-number"' if column.kind == "number" else ""
+    return f"<td{css}{value}>{cell.html}</td>"
+
+
+def anchor(ref: Ref, *, css: str = "") -> str:
+    """A link as HTML."""
+    return f'<a{f" class={css}" if css else ""} href="{escaped(ref.url)}">{escaped(ref.title)}</a>'
+
+
+def verdict_badge(verdict: Verdict | None) -> str:
+    return badge(verdict or "none", verdict or "no verdict")
+
+
+def tallies(experiments: Iterable[Facts]) -> str:
+    """A bar of verdicts with their counts."""
+    counted = Counter(e.verdict.canonical for e in experiments)
+    total = sum(counted.values()) or 1
+    shown = [v for v in (*_ORDER, None) if counted[v]]
+    bar = "".join(f'<span class="kb-bar kb-{v or "none"}" style="width:{100 * counted[v] / total:.2f}%"></span>' for v in shown)
+    legend = "".join(f'<span class="kb-count"><i class="kb-dot kb-{v or "none"}"></i>{counted[v]} {v or "no verdict"}</span>' for v in shown)
+    return f'<div class="kb-tally" data-search-exclude><div class="kb-bars" role="img" aria-label="verdicts">{bar}</div><div class="kb-counts">{legend}</div></div>'
+
+
+def number(value: float | None) -> str:
+    """A measured value for reading: six figures, no trailing zeros."""
+    return "" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+
+
+def experiments_table(experiments: Sequence[Facts], refs: dict[str, Ref], *, metric_names: Sequence[str], with_target: bool = False) -> str:
+    """The experiments of a target, newest first, with the metrics named."""
+    units = {m.name: m.unit for e in experiments for m in e.metrics if m.unit}
+    variants = len({e.variant for e in experiments}) > 1
+    columns = [Column("Date", "date"), Column("No.", "number"), Column("Experiment"), *([Column("Target", "facet")] if with_target else []),
+               *([Column("Variant", "facet")] if variants else []), Column("Verdict", "facet"), Column("Levers"),
+               *(Column(f"{name} ({units[name]})" if units.get(name, name) != name else name, "number") for name in metric_names)]
+    rows = []
+    for e in reversed(experiments):
+        values = {m.name: m for m in reversed(e.metrics)}
+        levers = " ".join(f"<code>{escaped(lever.name + ('=' + lever.value if lever.value else ''))}</code>" for lever in e.levers[:4])
+        decision = f" {badge('decision', e.decision)}" if e.decision else ""
+        measured = [values.get(name) for name in metric_names]
+        rows.append([Cell(f'<span class="kb-date">{escaped(e.date)}</span>', f"{e.date}#{e.number:05d}"), Cell(str(e.number or ""), str(e.number or "")), Cell(anchor(refs[e.path])),
+                     *([Cell(escaped(e.target), e.target)] if with_target else []), *([Cell(escaped(e.variant), e.variant)] if variants else []),
+                     Cell(verdict_badge(e.verdict.canonical) + decision, e.verdict.canonical or "no verdict"), Cell(levers),
+                     *(Cell(escaped(number(m.value) if m else ""), "" if m is None or m.value is None else f"{m.value!r}") for m in measured)])
+    return table(columns, rows, noun="experiments")
+
+
+def metrics_shown(experiments: Sequence[Facts], primary: str) -> list[str]:
+    """The target's own primary metric and the ones that its experiments report most, three at most."""
+    counted = Counter(name for e in experiments for name in {m.name for m in e.metrics})
+    ranked = sorted(counted, key=lambda name: (name != primary, -counted[name], name))
+    return [name for name in ranked if counted[name] >= 2 or len(experiments) < 4 or name == primary][:3]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetHub:
+    """What the page of one target shows. Refs are as seen from that page."""
+
+    name: str
+    experiments: tuple[Facts, ...]
+    refs: dict[str, Ref]
+    page: Ref | None
+    primary: str
+    notes: tuple[Ref, ...]
+    hypotheses: tuple[tuple[Ref, str], ...]
+    refuted: Ref | None
+
+
+def target_page(hub: TargetHub) -> str:
+    """The page of one target: verdicts at a glance, the experiments, and where to read on."""
+    pieces = [front(f"{hub.name}: experiments"), heading(1, hub.name, "target")]
+    pieces.append(block(tallies(hub.experiments)) if hub.experiments else "")
+    ways = [*([hub.page] if hub.page else []), *([hub.refuted] if hub.refuted else []), *hub.notes]
+    pieces.append(f'<div class="kb-ways">{"".join(anchor(w, css="kb-way") for w in ways)}</div>' if ways else "")
+    pieces.append(heading(2, f"Experiments ({len(hub.experiments)})", "experiments"))
+    pieces.append(experiments_table(hub.experiments, hub.refs, metric_names=metrics_shown(hub.experiments, hub.primary)))
+    if hub.hypotheses:
+        pieces.append(heading(2, f"Hypotheses ({len(hub.hypotheses)})", "hypotheses"))
+        rows = [[Cell(anchor(ref)), Cell(badge(status or "none", status or "no status"), status or "no status")] for ref, status in hub.hypotheses]
+        pieces.append(table([Column("Hypothesis"), Column("Status", "facet")], rows, noun="hypotheses"))
+    return _joined(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """One thing that did not work, why, and where that is shown."""
+
+    verdict: str
+    claim: str
+    because: str
+    delta: str
+    levers: tuple[str, ...]
+    scope: str
+    date: str
+    evidence: Ref | None
+
+
+def refuted_page(target: str, refutations: Sequence[Refutation], hub: Ref | None) -> str:
+    """Why the things that were tried on a target did not work, newest first."""
+    pieces = [front(f"{target}: why refuted", searched=False), heading(1, f"Why refuted: {target}", "why-refuted")]
+    back = f" All of its experiments are on {anchor(hub)}." if hub else ""
+    pieces.append(f'<div class="kb-text" data-search-exclude><p>{len(refutations)} things that were tried and did not hold, newest first.{back}</p></div>')
+    rows = []
+    for r in refutations:
+        levers = " ".join(f"<code>{escaped(x)}</code>" for x in r.levers[:4])
+        title = anchor(r.evidence) if r.evidence else ""
+        why = f"<p>{escaped(clipped(r.because, 420))}</p>" if r.because else ""
+        claim = f'<p class="kb-claim">{escaped(clipped(r.claim, 260))}</p>' if r.claim else ""
+        tried = f'<div class="kb-tried">{title}{claim}<p>{levers}</p></div>'
+        rows.append([Cell(f'<span class="kb-date">{escaped(r.date)}</span>', r.date), Cell(tried), Cell(badge(r.verdict, r.verdict), r.verdict),
+                     Cell(why + (f'<p class="kb-delta">{escaped(r.delta)}</p>' if r.delta else "")), Cell(escaped(r.scope), r.scope)])
+    pieces.append(table([Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), Column("Why it did not hold"), Column("Scope", "facet")], rows, noun="refuted"))
+    return _joined(pieces)
+
+
+def refutations_of(experiments: Iterable[Facts], refs: dict[str, Ref]) -> list[Refutation]:
+    """The failed experiments of a trail, newest first, in their own words."""
+    return [Refutation(e.verdict.canonical or "", e.hypothesis if e.hypothesis != e.title else "", e.because, "",
+                       tuple(x.name + ("=" + x.value if x.value else "") for x in e.levers), e.variant, e.date, refs[e.path])
+            for e in reversed(tuple(experiments)) if e.verdict.canonical in FAILED]
+
+
+def clipped(text: str, length: int) -> str:
+    """Text cut at a word, with a mark where it goes on."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[:length].rsplit(" ", 1)[0] + " …"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page in a list of pages."""
+
+    ref: Ref
+    folder: str
+    date: str
+    citations: int
+    note: str = ""
+
+
+def listing_page(title: str, entries: Sequence[Entry], *, lead: str = "") -> str:
+    """All pages of one type."""
+    pieces = [front(title, searched=False), heading(1, f"{title} ({len(entries)})", "pages"), f'<div class="kb-text" data-search-exclude><p>{escaped(lead)}</p></div>' if lead else ""]
+    dated, noted, folders = any(e.date for e in entries), any(e.note for e in entries), len({e.folder for e in entries}) > 1
+    columns = [Column("Page"), *([Column("Status", "facet")] if noted else []), *([Column("Folder", "facet")] if folders else []),
+               *([Column("Date", "date")] if dated else []), Column("Cited by", "number")]
+    rows = [[Cell(anchor(e.ref)), *([Cell(badge(e.note, e.note) if e.note else "", e.note)] if noted else []),
+             *([Cell(f'<span class="kb-dim">{escaped(e.folder)}</span>', e.folder)] if folders else []),
+             *([Cell(f'<span class="kb-date">{escaped(e.date)}</span>', e.date)] if dated else []), Cell(str(e.citations), str(e.citations))] for e in entries]
+    pieces.append(table(columns, rows, noun="pages"))
+    return _joined(pieces)
+
+
+def tags_index(tags: Sequence[tuple[Ref, int]]) -> str:
+    """Every tag with the number of pages that carry it."""
+    most = max((n for _, n in tags), default=1)
+    cloud = " ".join(f'<a class="kb-tag kb-size-{min(4, 1 + (4 * n) // (most + 1))}" href="{escaped(ref.url)}">{escaped(ref.title)} <small>{n}</small></a>' for ref, n in tags)
+    return _joined([front("Tags", searched=False), heading(1, f"Tags ({len(tags)})", "tags"), block(f'<div class="kb-cloud" data-search-exclude>{cloud}</div>')])
+
+
+def tags_page(title: str, tags: Sequence[tuple[str, str, Sequence[Ref]]], *, back: Ref) -> str:
+    """Pages under each of some tags, given as (tag, anchor, pages)."""
+    pieces = [front(f"Tags: {title}", searched=False), heading(1, f"Tags: {title}", "tags"), f'<div class="kb-text" data-search-exclude><p>{anchor(back)}</p></div>']
+    for tag, place, refs in tags:
+        pieces.append(heading(2, tag, place))
+        items = "".join(f"<li>{anchor(r)} <small>{escaped(r.type)}</small></li>" for r in refs)
+        pieces.append(block(f'<div class="kb-text" data-search-exclude><ul>{items}</ul></div>'))
+    return _joined(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What the home page shows. Refs are as seen from it."""
+
+    name: str
+    lead: tuple[Ref, ...]
+    types: tuple[tuple[Ref, int], ...]
+    targets: tuple[tuple[Ref, tuple[Facts, ...]], ...]
+    latest: tuple[Facts, ...]
+    refs: dict[str, Ref]
+    central: tuple[Ref, ...]
+    indexes: tuple[Ref, ...]
+
+
+def home_page(home: Home) -> str:
+    """What the knowledge base holds, and the ways in."""
+    pieces = [front(home.name, searched=False), heading(1, home.name, "home")]
+    tiles = "".join(f'<a class="kb-tile" href="{escaped(ref.url)}"><b>{count:,}</b><span>{escaped(ref.title)}</span></a>' for ref, count in home.types)
+    pieces.append(f'<div class="kb-tiles" data-search-exclude>{tiles}</div>')
+    if home.lead:
+        pieces.append(f'<div class="kb-ways">{"".join(anchor(r, css="kb-way") for r in home.lead)}</div>')
+    if home.targets:
+        pieces.append(heading(2, "Targets", "targets"))
+        cards = "".join(_target_card(ref, experiments) for ref, experiments in home.targets)
+        pieces.append(block(f'<div class="kb-cards" data-search-exclude>{cards}</div>'))
+    if home.latest:
+        pieces.append(heading(2, "Latest experiments", "latest"))
+        pieces.append(experiments_table(home.latest, home.refs, metric_names=(), with_target=True))
+    for title, place, refs in (("Most cited pages", "most-cited", home.central), ("Compiled indexes", "indexes", home.indexes)):
+        if refs:
+            pieces.append(heading(2, title, place))
+            items = "".join(f"<li>{anchor(r)}{f' <small>{escaped(r.type)}</small>' if r.type else ''}</li>" for r in refs)
+            pieces.append(block(f'<div class="kb-columns" data-search-exclude><ul>{items}</ul></div>'))
+    return _joined(pieces)
+
+
+def _target_card(ref: Ref, experiments: tuple[Facts, ...]) -> str:
+    last = experiments[-1].date if experiments else ""
+    meta = f"{len(experiments)} experiments" + (f", last {last}" if last else "")
+    return f'<div class="kb-card"><p>{anchor(ref)}<small>{escaped(meta)}</small></p>{tallies(experiments) if experiments else ""}</div>'
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    return "\n\n".join(p for p in pieces if p) + "\n"
+
+
+def target_box(experiments: Sequence[Facts], ways: Sequence[Ref]) -> str:
+    """What a target's own page shows of its trail."""
+    links = "".join(anchor(w, css="kb-way") for w in ways)
+    return block(f'<div class="kb-box" data-search-exclude>{tallies(experiments) if experiments else ""}<div class="kb-ways">{links}</div></div>')
