@@ -408,6 +408,11 @@ def test_a_random_nested_trace_gives_each_name_its_self_time_in_any_order_of_eve
     assert math.isclose(profile.total * 1000, calls[0][2], abs_tol=1e-6)
 
 
+def test_notes_about_a_profile_stay_text_where_a_profile_is_read(tmp_path):
+    assert profiles.profile_or_text(written(tmp_path, "n.md", "convolution fusion is 60% of the step\n")) == "convolution fusion is 60% of the step\n"
+    assert profiles.profile_or_text(HERE / "ranks") == profiles.read(HERE / "ranks")
+
+
 def test_the_command_prints_the_section_the_json_and_the_query(kb_command, tmp_path):
     path = HERE / "nsys_stats.csv"
     section = kb_command("profile", "summarize", path, cwd=tmp_path).stdout

@@ -73,4 +73,9 @@ def _text(file: Path | None) -> str | None:
 
 def _profile(file: Path | None) -> str | None:
     """What a profile says in words: its bucket table, or the text itself where it is no profiler's output."""
-    return _text(file)
+    if file is None:
+        return None
+    from kb import profiles
+
+    found = profiles.profile_or_text(file)
+    return found if isinstance(found, str) else profiles.query(found)

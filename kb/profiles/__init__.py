@@ -5,8 +5,8 @@ Refuses binary reports (it says which export to make of them), runs nothing, and
 """
 
 from kb.profiles.buckets import RULES, bucket_of
-from kb.profiles.reading import KINDS, read
+from kb.profiles.reading import KINDS, profile_or_text, read
 from kb.profiles.report import query, to_json, to_markdown
 from kb.profiles.table import Bucket, Fact, Op, Profile
 
-__all__ = ["KINDS", "RULES", "Bucket", "Fact", "Op", "Profile", "bucket_of", "query", "read", "to_json", "to_markdown"]
+__all__ = ["KINDS", "RULES", "Bucket", "Fact", "Op", "Profile", "bucket_of", "profile_or_text", "query", "read", "to_json", "to_markdown"]

@@ -190,3 +190,11 @@ def read(path: Path, *, kind: str = "auto") -> Profile:
         names = ", ".join(p.relative_to(path).as_posix() for p in passed[:3]) + (", …" if len(passed) > 3 else "")
         merged = replace(merged, warnings=(*merged.warnings, f"{len(passed)} file(s) of the folder are no such profile: {names}"))
     return profile_from(merged, source=path.resolve().name)
+
+
+def profile_or_text(path: Path) -> Profile | str:
+    """The profile at a path, or the file's text where it is one that no profiler writes (notes about a profile, a page)."""
+    if not os.path.isdir(path) and kind_of(path, label=str(path)) is None:
+        with _opened(path, str(path)) as stream:
+            return stream.read(HEAD)
+    return read(path)
