@@ -1,0 +1,192 @@
+"""What was measured for one experiment, as files below sources/runs/: a plan, its samples, a last word. Refuses to rewrite any of them.
+
+An attempt is a folder `1`, `2` ... with `plan.json` (written before anything runs), one `NNN-KIND-SIDE.json` and `.txt` a command, kept files,
+and `measured.json` (written last, with the digest of every other file). Without the last, the attempt was cut off and can be resumed.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from kb import KbError, store
+
+Side = Literal["parent", "change"]
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is going to be measured. `parent` is empty for a baseline; `set` holds variables that the change alone sees; `manifest` protected files."""
+
+    number: int
+    page: str
+    target: str
+    started: str
+    metric: str = ""
+    repository: str = ""
+    change: str = ""
+    parent: str = ""
+    set: Pairs = ()
+    build: str = ""
+    benchmark: str = ""
+    checks: str = ""
+    profile: str = ""
+    artifacts: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
+    repeats: int = 5
+    warmup: int = 0
+    timeout_s: float = 600.0
+    changed: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()
+    strayed: tuple[str, ...] = ()
+    manifest: Pairs = ()
+    host: Pairs = ()
+    elsewhere: bool = False
+
+    @property
+    def hostname(self) -> str:
+        return dict(self.host).get("host", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One command that ran. `kind`: build, warmup, bench, checks, profile. `problem` says why it measured nothing. `spreads` are (metric, stddev, n or 0)."""
+
+    kind: str
+    side: Side
+    index: int
+    exit: int = 0
+    seconds: float = 0.0
+    timed_out: bool = False
+    metrics: tuple[tuple[str, float], ...] = ()
+    refused: tuple[str, ...] = ()
+    problem: str = ""
+    output: str = ""
+    output_bytes: int = 0
+    spreads: tuple[tuple[str, float, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file that a run left. `role`: artifact (built, compared by digest), dump (left in KB_OUT), profile. `file` is its copy, empty where it was too large."""
+
+    role: str
+    side: Side
+    path: str
+    digest: str
+    size: int
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The last word of an attempt. `checks`: passed, skipped, or how they failed; empty: the target has none. `files` are digests by name."""
+
+    finished: str
+    checks: str = ""
+    touched: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    files: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    folder: Path
+    plan: Plan
+    samples: tuple[Sample, ...] = ()
+    measurement: Measurement | None = None
+
+    def of(self, kind: str, side: Side) -> tuple[Sample, ...]:
+        return tuple(s for s in self.samples if s.kind == kind and s.side == side)
+
+    def values(self, metric: str, side: Side) -> tuple[float, ...]:
+        """Measured values of a metric, repeats in order; warm-ups are none."""
+        return tuple(v for s in self.of("bench", side) for name, v in s.metrics if name == metric)
+
+    def problem(self, side: Side) -> str:
+        """Why this side did not measure; empty where it did."""
+        return next((f"{s.kind} {s.index}: {s.problem}" if s.kind != "build" else f"the build: {s.problem}"
+                     for s in self.samples if s.side == side and s.kind in ("build", "warmup", "bench") and s.problem), "")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of all metrics that the benchmark printed, sorted."""
+        return tuple(sorted({name for s in self.samples if s.kind == "bench" for name, _ in s.metrics}))
+
+
+Record = TypeVar("Record", Plan, Sample, Measurement)
+
+
+def attempts_in(folder: Path) -> tuple[Attempt, ...]:
+    """Attempts of one experiment, oldest first; a folder without a plan is none."""
+    numbers = sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit()) if folder.is_dir() else []
+    return tuple(attempt_at(folder / str(n)) for n in numbers if (folder / str(n) / "plan.json").is_file())
+
+
+def attempt_at(folder: Path) -> Attempt:
+    """The attempt in a folder. Raises KbError for a record that was changed by hand or cut off."""
+    samples = tuple(_record(Sample, f) for f in sorted(folder.glob("*.json")) if f.name[:1].isdigit())
+    last = folder / "measured.json"
+    measurement = _record(Measurement, last) if last.is_file() else None
+    if measurement:
+        measurement = replace(measurement, kept=tuple(Kept(**dict(k)) for k in measurement.kept))
+    return Attempt(folder, _record(Plan, folder / "plan.json"), samples, measurement)
+
+
+def _record(kind: type[Record], file: Path) -> Record:
+    try:
+        return kind(**{k: _tuples(v) for k, v in json.loads(file.read_bytes()).items()})
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise KbError(f"{file}: not a record of a run: {error}; restore it, or start another attempt with --again") from error
+
+
+def _tuples(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(_tuples(v) for v in value)
+    return tuple((k, _tuples(v)) for k, v in value.items()) if isinstance(value, dict) else value
+
+
+def to_json(record: Plan | Sample | Measurement) -> str:
+    return json.dumps(asdict(record), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def begin(folder: Path, plan: Plan) -> Attempt:
+    """File the plan of a fresh attempt. Raises KbError if another process filed one of that number."""
+    try:
+        store.create(folder / str(plan.number) / "plan.json", to_json(plan))
+    except FileExistsError as error:
+        raise KbError(f"{folder / str(plan.number)}: another kb started this attempt") from error
+    return Attempt(folder / str(plan.number), plan)
+
+
+def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
+    """File one sample with its output, output first: a sample without its output is never read."""
+    name = f"{len(attempt.samples) + 1:03d}-{sample.kind}-{sample.side}"
+    store.write(attempt.folder / f"{name}.txt", output)
+    filed = replace(sample, output=f"{name}.txt")
+    try:
+        store.create(attempt.folder / f"{name}.json", to_json(filed))
+    except FileExistsError as error:
+        raise KbError(f"{attempt.folder / name}.json: another kb writes to this attempt") from error
+    return Attempt(attempt.folder, attempt.plan, (*attempt.samples, filed), None)
+
+
+def finish(attempt: Attempt, *, finished: str, checks: str, touched: Iterable[str], kept: tuple[Kept, ...]) -> Attempt:
+    """File the last word, with the digest of everything else in the folder."""
+    files = {f.relative_to(attempt.folder).as_posix(): store.digest_of(f.read_bytes()) for f in sorted(attempt.folder.rglob("*")) if f.is_file() and f.suffix != ".kb-tmp"}
+    measurement = Measurement(finished, checks, tuple(touched), kept, tuple(sorted(files.items())))
+    try:
+        store.create(attempt.folder / "measured.json", to_json(measurement))
+    except FileExistsError as error:
+        raise KbError(f"{attempt.folder}: another kb finished this attempt") from error
+    return Attempt(attempt.folder, attempt.plan, attempt.samples, measurement)
+
+
+def tampered(attempt: Attempt) -> tuple[str, ...]:
+    """Files of a finished attempt that are gone or no longer what was measured."""
+    if attempt.measurement is None:
+        return ()
+    have = {f: attempt.folder / f for f, _ in attempt.measurement.files}
+    return tuple(sorted(f for f, digest in attempt.measurement.files if not have[f].is_file() or store.digest_of(have[f].read_bytes()) != digest))

@@ -1,0 +1,198 @@
+"""Opens an experiment: a stub with its four labels on file before anything runs. Refuses what cannot be judged later, and duplicates in flight.
+
+Numbers are given out under the lock of the pages and the file is created, never replaced: many agents at once get many pages.
+"""
+
+import json
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kb import KbError, store
+from kb.experiments import GateClosed
+from kb.experiments.stub import BLOCKS, Stub, in_flight, located
+from kb.experiments.targets import Target
+from kb.page import Page, read, slug_of, text_of
+from kb.run.criterion import criteria_of, to_text
+from kb.run.record import Lever
+from kb.trail import Facts, read_facts
+
+# Numbers have three digits, more where a target has more experiments.
+_DIGITS = 3
+_LONGEST_SLUG = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is to be tried. `falsification` is text that parses; `parent` a page, its label, or a git reference; `differs` the answer to a warning."""
+
+    target: str
+    title: str = ""
+    variant: str = ""
+    levers: tuple[Lever, ...] = ()
+    hypothesis: str = ""
+    mechanism: str = ""
+    predicted_signal: str = ""
+    falsification: str = ""
+    parent: str = ""
+    differs: str = ""
+    expect: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    predict: tuple[str, ...] = ()
+    baseline: bool = False
+
+    @property
+    def text(self) -> str:
+        """The proposal as `kb check` reads it."""
+        levers = ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in self.levers)
+        parts = ((self.title, ""), (levers, "Levers: "), (self.variant, "Variant: "), (self.hypothesis, "Hypothesis: "), (self.mechanism, "Mechanism: "),
+                 (self.predicted_signal, "Predicted signal: "), (self.falsification, "Falsification criterion: "), (self.differs, "What differs: "))
+        return "\n\n".join(label + text for text, label in parts if text)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What `kb check` said of the proposal: clear, distinguish or repeat, its receipt, and its matches in words, best first."""
+
+    outcome: str
+    receipt: str
+    matches: tuple[str, ...] = ()
+
+
+def lever_of(text: str) -> Lever:
+    """`name=value` or a bare name."""
+    name, _, value = text.partition("=")
+    return Lever(name.strip(), value.strip())
+
+
+def proposal_in(data: bytes, *, name: str) -> Proposal:
+    """Proposal of a markdown file: front matter, and the four labels as bold runs or headings. Raises KbError for front matter that cannot be read."""
+    page = read("wiki/experiments/0-proposal.md", data)
+    if page.problems:
+        line, _, message, _, hint = page.problems[0]
+        raise KbError(f"{name}:{line}: {message}; {hint}")
+    facts = read_facts(page, text_of(data))
+    levers = (*page.words("levers"), *page.words("lever"))
+    return Proposal(
+        page.field("target"), "" if page.title == page.stem else page.title, facts.variant, tuple(lever_of(v) for v in levers),
+        _label(page, facts, "hypothesis"), _label(page, facts, "mechanism"), _label(page, facts, "predicted_signal"), _label(page, facts, "falsification"),
+        page.field("parent"), page.field("differs"), page.words("expect"), page.words("forbid"), page.words("predict"),
+    )
+
+
+def _label(page: Page, facts: Facts, name: str) -> str:
+    return page.field(name) or {"hypothesis": facts.hypothesis, "mechanism": facts.mechanism, "predicted_signal": facts.predicted_signal,
+                                "falsification": facts.falsification}[name]
+
+
+def one_line(text: str) -> str:
+    """A text as it may stand in front matter and in a label: one line, printable, without a marker of a managed block."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("kb:auto", "kb:\u200bauto")
+
+
+def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()) -> Proposal:
+    """The proposal with its texts on one line. Raises KbError naming every label that is missing; `found` are levers its text seems to name."""
+    clean = {f: one_line(getattr(proposal, f)) for f in ("title", "variant", "hypothesis", "mechanism", "predicted_signal", "falsification", "parent", "differs")}
+    proposal = replace(proposal, **clean, levers=tuple(Lever(one_line(v.name), one_line(v.value)) for v in proposal.levers if v.name.strip()))
+    if proposal.baseline:
+        return replace(proposal, title=proposal.title or f"Baseline of {target.name}", parent="")
+    missing = [f"{label} (--{flag})" for label, flag, value in (
+        ("hypothesis", "hypothesis", proposal.hypothesis), ("mechanism", "mechanism", proposal.mechanism), ("predicted signal", "predicted", proposal.predicted_signal),
+        ("falsification criterion", "falsification", proposal.falsification), ("parent", "parent", proposal.parent), ("levers", "lever", proposal.levers)) if not value]
+    if missing:
+        hint = f"; its text seems to name the levers {', '.join(repr(v.name + ('=' + v.value if v.value else '')) for v in found[:5])}" if found and not proposal.levers else ""
+        raise KbError(f"the proposal for '{target.name}' lacks: {', '.join(missing)}{hint}; the first measurement of a target has no parent: --baseline")
+    criteria_of(proposal.falsification, metrics=target.metrics)
+    title = proposal.title or re.split(r"(?<=[.;!?])\s", proposal.hypothesis, maxsplit=1)[0][:100].rstrip(".")
+    return replace(proposal, title=title)
+
+
+def opened(layout: store.Layout, proposal: Proposal, target: Target, *, gate: Gate, today: str) -> str:
+    """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight."""
+    if gate.outcome == "repeat":
+        raise GateClosed(f"this repeats what was refuted: {'; '.join(gate.matches[:3]) or 'see `kb check`'}. Name the match and say what differs: --differs \"unlike PAGE, ...\"")
+    with store.lock(layout, "pages"):
+        twin = next((stub for stub in in_flight(layout, target.name) if _same(proposal, stub)), None)
+        if twin:
+            raise GateClosed(f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant")
+        parent = _parent(layout, proposal, target)
+        number, date = _number(layout, target.name), max(today, _newest(layout, target.name))
+        stem = f"{date}-v{number:0{_DIGITS}d}-{slug_of(proposal.title)[:_LONGEST_SLUG].strip('-') or 'experiment'}"
+        path = f"wiki/experiments/{target.name}/{stem}.md"
+        try:
+            store.create(layout.root / path, page_of(replace(proposal, parent=parent), target, path=path, stem=stem, gate=gate, date=date))
+        except FileExistsError as error:
+            raise KbError(f"{path} is there already; open again to get the next number") from error
+    return path
+
+
+def _same(proposal: Proposal, stub: Stub) -> bool:
+    facts = stub.facts
+    if proposal.baseline or stub.baseline:
+        return proposal.baseline and stub.baseline and facts.variant.lower() == proposal.variant.lower()
+    if facts.variant.lower() != proposal.variant.lower():
+        return False
+    levers = {(v.name.lower(), v.value.lower()) for v in facts.levers}
+    return levers == {(v.name.lower(), v.value.lower()) for v in proposal.levers} or slug_of(facts.hypothesis) == slug_of(proposal.hypothesis) != ""
+
+
+def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> str:
+    """A parent as its page's path where it is a page; a git reference as it is. Raises KbError for a page that is not there."""
+    name = proposal.parent
+    if re.fullmatch(r"v\d+", name) or name.endswith(".md") or (layout.wiki / "experiments" / target.name / f"{name}.md").is_file():
+        return located(layout, name, target=target.name)
+    return name
+
+
+def _number(layout: store.Layout, target: str) -> int:
+    names = [f.stem for f in (layout.wiki / "experiments" / target).rglob("*.md")]
+    runs = layout.sources / "runs" / target
+    names.extend(f.name for f in (runs.iterdir() if runs.is_dir() else ()))
+    return 1 + max((read(f"wiki/experiments/{name}.md", b"").number for name in names), default=0)
+
+
+def _newest(layout: store.Layout, target: str) -> str:
+    """Date of the target's newest experiment: where the clock went back, a new one still comes after its parent."""
+    dates = (re.match(r"\d{4}-\d{2}-\d{2}(?=-)", f.name) for f in (layout.wiki / "experiments" / target).rglob("*.md"))
+    return max((d[0] for d in dates if d), default="")
+
+
+def quoted(text: str) -> str:
+    """A text as YAML on one line."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, gate: Gate, date: str) -> bytes:
+    """The bytes of a stub."""
+    levers = [f"{v.name}={v.value}" if v.value else v.name for v in proposal.levers]
+    front = {"title": quoted(proposal.title), "type": "experiment", "target": quoted(target.name), "variant": quoted(proposal.variant),
+             "hypothesis": quoted(proposal.hypothesis or proposal.title), "levers": json.dumps(levers, ensure_ascii=False), "parent": quoted(proposal.parent)}
+    if not proposal.baseline:
+        front["falsification"] = quoted(" or ".join(to_text(c) for c in criteria_of(proposal.falsification, metrics=target.metrics)))
+    front |= {"gate": gate.outcome, "receipt": quoted(gate.receipt), "run": quoted(f"sources/runs/{target.name}/{stem}"), "status": "in_progress", "created": date, "updated": date}
+    for name, words in (("differs", proposal.differs and quoted(proposal.differs)), ("expect", proposal.expect), ("forbid", proposal.forbid), ("predict", proposal.predict)):
+        if words:
+            front[name] = words if isinstance(words, str) else json.dumps(list(words), ensure_ascii=False)
+    labels = (("Hypothesis", proposal.hypothesis), ("Mechanism", proposal.mechanism), ("Predicted signal", proposal.predicted_signal),
+              ("Falsification criterion", proposal.falsification), ("What differs", proposal.differs))
+    tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels if text) or "None: this is the first measurement, which others are compared with."
+    variant = f", variant {proposal.variant}" if proposal.variant else ""
+    shown = ", ".join(f"`{lever}`" for lever in levers) or "none"
+    setup = f"Target {_link(path, target.path, target.name)}{variant}; levers: {shown}; parent: {_parent_shown(path, proposal.parent)}."
+    blocks = {name: f"<!-- kb:auto {name} -->\n<!-- /kb:auto -->" for name in BLOCKS}
+    sections = (("Hypothesis under test", tested), ("Setup", f"{setup}\n\n{blocks['setup']}"), ("Results", blocks["results"]), ("Profile", blocks["profile"]),
+                ("Audit", blocks["audit"]), ("Verdict", blocks["verdict"]), ("Next hypotheses", ""), ("Sources", ""))
+    head = "\n".join(f"{key}: {value}" for key, value in front.items())
+    body = "\n\n".join(f"## {title}\n\n{text}".rstrip() for title, text in sections)
+    return f"---\n{head}\n---\n\n# {proposal.title}\n\n{body}\n".encode()
+
+
+def _link(path: str, other: str, text: str) -> str:
+    return f"[{text}]({posixpath.relpath(other, posixpath.dirname(path))})" if other else text
+
+
+def _parent_shown(path: str, parent: str) -> str:
+    if not parent:
+        return "none"
+    return _link(path, parent, Path(parent).stem) if parent.endswith(".md") else f"`{parent}`"

@@ -1,0 +1,116 @@
+"""Files a result that was measured elsewhere (a cluster, a phone, SkyPilot): one file a run, as a log with METRIC lines or as JSON.
+
+Refuses to take a file that holds no run, and keeps every file it took.
+"""
+
+import json
+from pathlib import Path
+
+from kb import KbError, store
+from kb.experiments.attempt import Attempt, Plan, Sample, Side, add, attempts_in, begin, finish
+from kb.experiments.running import in_flight_at
+from kb.experiments.targets import Target
+from kb.run.measure import metrics_in
+from kb.run.quantity import to_float
+
+_LARGEST = 64 << 20
+_SHAPE = '{"metrics": {"time_ms": {"value": 91.2, "stddev": 0.3, "n": 5}}, "checks": "passed", "commit": "..."}'
+
+
+def record(layout: store.Layout, path: str, target: Target, *, change: tuple[Path, ...], parent: tuple[Path, ...], metric: str, again: bool, now: str) -> Attempt:
+    """File runs of the change and of its parent as one attempt. Raises KbError where a file is no record."""
+    with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
+        stub = in_flight_at(layout, path)
+        folder = layout.root / stub.page.field("run")
+        attempts = attempts_in(folder)
+        if attempts and not again and (attempts[-1].measurement or not attempts[-1].plan.elsewhere):
+            raise KbError(f"{path}: attempt {attempts[-1].plan.number} is there already; --again files these as another attempt")
+        read: list[tuple[Sample, str, bytes, str]] = []
+        for side, files in (("parent", parent), ("change", change)):
+            for file in files:
+                read.extend((sample, checks, data, code) for sample, checks, data, code in _runs_in(file, side, first=1 + sum(r[0].side == side for r in read), metric=metric or target.metric))
+        code = next((c for s, _, _, c in read if s.side == "change" and c), "")
+        resumed = attempts and not again
+        number = attempts[-1].plan.number + (not resumed) if attempts else 1
+        wanted = Plan(number, path, target.name, now, metric or target.metric, change=code, parent="elsewhere" if parent else "", elsewhere=True)
+        attempt = attempts[-1] if resumed else begin(folder, wanted)
+        for sample, _, data, _ in read[len(attempt.samples) :]:
+            attempt = add(attempt, sample, data)
+        checks = next((c for s, c, _, _ in read if s.side == "change" and c not in ("", "passed", "skipped")), "")
+        checks = checks or next((c for s, c, _, _ in read if s.side == "change" and c), "")
+        return finish(attempt, finished=now, checks=checks, touched=(), kept=())
+
+
+def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[tuple[Sample, str, bytes, str]]:
+    """(sample, checks, bytes to keep, commit) of every run of one file."""
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise KbError(f"{file}: {file.stat().st_size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)")
+        data = file.read_bytes()
+    except OSError as error:
+        raise KbError(f"{file}: cannot read it: {error.strerror or error}") from error
+    if data.lstrip()[:1] in (b"{", b"["):
+        return _json_runs(file, data, side, first=first, metric=metric)
+    metrics, refused = metrics_in(data)
+    said = {key: value for line in data.decode("utf-8", "replace").splitlines() if ": " in line[:60] for key, _, value in [line.strip().partition(": ")]}
+    problem = said.get("EXPERIMENT_ERROR") or "its log says so" if said.get("EXPERIMENT_STATUS", "").startswith("crash") else ""
+    if not metrics and not refused and not problem and "EXPERIMENT_STATUS" not in said:
+        raise KbError(f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}")
+    numbers = {name: value for name, value in metrics.items() if not name.endswith(("_stddev", "_n")) or _base(name) not in metrics}
+    spreads = tuple((name, metrics[f"{name}_stddev"], int(metrics.get(f"{name}_n", 0))) for name in sorted(numbers) if f"{name}_stddev" in metrics)
+    return [(_sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric), _checks(said.get("CHECKS_STATUS", "")), data, "")]
+
+
+def _base(name: str) -> str:
+    return name.removesuffix("_stddev").removesuffix("_n")
+
+
+def _checks(text: str) -> str:
+    """`passed`, `skipped`, or how the checks failed, of a log's CHECKS_STATUS."""
+    word = text.strip().lower()
+    return "passed" if word.startswith("pass") else "skipped" if word.startswith("skip") else text.strip()
+
+
+def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) -> list[tuple[Sample, str, bytes, str]]:
+    try:
+        said = json.loads(data)
+    except ValueError:
+        try:
+            said = [json.loads(line) for line in data.splitlines() if line.strip()]
+        except ValueError as error:
+            raise KbError(f"{file}: is not JSON: {error}; a record is {_SHAPE}, a list of these, or one a line") from error
+    found = []
+    for index, item in enumerate(said if isinstance(said, list) else [said], first):
+        if not isinstance(item, dict) or not isinstance(item.get("metrics", {}), dict) or not {"metrics", "metric", "status", "error"} & item.keys():
+            raise KbError(f"{file}: run {index - first + 1} is no record; write {_SHAPE}")
+        found.append(_json_run(item, data if index == first else b"", side, index=index, metric=metric))
+    return found
+
+
+def _json_run(item: dict[str, object], data: bytes, side: Side, *, index: int, metric: str) -> tuple[Sample, str, bytes, str]:
+    metrics = item.get("metrics")
+    stated: dict[str, object] = dict(metrics) if isinstance(metrics, dict) else {}
+    if metric and "metric" in item:
+        stated.setdefault(metric, item["metric"])
+    numbers: dict[str, float] = {}
+    refused: list[str] = []
+    spreads: list[tuple[str, float, int]] = []
+    for name, value in sorted(stated.items()):
+        number = to_float(value.get("value") if isinstance(value, dict) else value)
+        if number is None:
+            refused.append(f"{name}={value if not isinstance(value, dict) else value.get('value')}"[:80])
+            continue
+        numbers[name] = number
+        stddev = to_float(value.get("stddev")) if isinstance(value, dict) else None
+        if stddev is not None and isinstance(value, dict):
+            spreads.append((name, stddev, int(to_float(value.get("n")) or 0)))
+    failed = str(item.get("status", "")).lower().startswith(("crash", "fail", "error"))
+    problem = str(item.get("error") or item.get("status") or "")[:400] if failed or item.get("error") else ""
+    sample = _sample(side, index, numbers, refused=tuple(refused), spreads=tuple(spreads), problem=problem, metric=metric)
+    return sample, _checks(str(item.get("checks", ""))), data, str(item.get("commit", ""))
+
+
+def _sample(side: Side, index: int, metrics: dict[str, float], *, refused: tuple[str, ...], spreads: tuple[tuple[str, float, int], ...], problem: str, metric: str) -> Sample:
+    if not problem and metric and metric not in metrics:
+        problem = next((f"{r} is no finite number" for r in refused if r.startswith(f"{metric}=")), f"it reports no {metric}")
+    return Sample("bench", side, index, metrics=tuple(sorted(metrics.items())), refused=refused, problem=problem, spreads=spreads)

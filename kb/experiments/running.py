@@ -1,0 +1,260 @@
+"""Measures an experiment: change and parent by turns in clean worktrees, every sample on file as it is taken. Killed, it goes on where it stopped.
+
+Refuses to measure uncommitted work by accident, a change of protected files at all, and one attempt on two machines.
+"""
+
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kb import KbError, store
+from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add, attempts_in, begin, finish
+from kb.experiments.stub import Stub, stub_at
+from kb.experiments.targets import BENCHMARKS, CHECKS, Target, repository_of
+from kb.experiments.worktree import changed_paths, commit_of, dirt_of, matches, own_folders, patch_of, snapshot, top_of, worktrees
+from kb.run.measure import Outcome, end_marked, host_facts, manifest_of, measured
+
+# Two benchmarks at once measure each other: a second one waits this long for its turn.
+_TURN_S = 24 * 3600
+# Files larger than this are recorded by digest alone, and no more than this many bytes are kept of one side.
+_KEEP_FILE, _KEEP_SIDE = 16 << 20, 64 << 20
+_KEEP_PROFILE = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a user says beside the target page; empty and 0 mean "as the target page says". `set` are variables for the change alone."""
+
+    repository: str = ""
+    commit: str = ""
+    snapshot: bool = False
+    benchmark: str = ""
+    checks: str = ""
+    profile: str = ""
+    build: str = ""
+    metric: str = ""
+    repeats: int = 0
+    warmup: int = 0
+    timeout_s: float = 0.0
+    set: Pairs = ()
+    again: bool = False
+
+
+def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, note: Callable[[str], None], progress: Callable[[str], None]) -> Attempt:
+    """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
+    with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
+        stub = in_flight_at(layout, path)
+        attempt = _unfinished(layout, stub, again=ask.again)
+        if attempt and attempt.plan.elsewhere:
+            raise KbError(f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again")
+        folder = repository_of(layout, target, given=ask.repository or (attempt.plan.repository if attempt else ""))
+        repository = top_of(folder)
+        without = own_folders(layout, repository)
+        if attempt:
+            note(f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another")
+            plan = attempt.plan
+        else:
+            plan = _planned(layout, stub, target, ask=ask, repository=repository, without=without, now=now, note=note)
+        commits: dict[Side, str] = {"change": plan.change, **({"parent": plan.parent} if plan.parent else {})}
+        with store.lock(layout, "measure", wait_s=_TURN_S), worktrees(layout, repository, commits, name=store.digest_of(path)) as folders:
+            mark = os.fspath(layout.root / stub.page.field("run"))
+            if end_marked(mark):
+                note("ended processes that an earlier run of this experiment had left behind")
+            if attempt is None:
+                plan = _guarded(plan, folders, target)
+                attempt = begin(layout.root / stub.page.field("run"), plan)
+            if plan.parent:
+                store.write(attempt.folder / "change.patch", patch_of(repository, plan.parent, change=plan.change))
+            if plan.touched or plan.strayed:
+                return finish(attempt, finished=now, checks="", touched=(), kept=())
+            inside = folder.relative_to(repository)
+            return _measured(attempt, {side: f / inside for side, f in folders.items()}, repository=folder, mark=mark, now=now, progress=progress)
+
+
+def in_flight_at(layout: store.Layout, path: str) -> Stub:
+    """The stub at a path. Raises KbError for a page that is filed, or that `kb experiment open` did not make."""
+    stub = stub_at(layout, path)
+    if stub.filed:
+        raise KbError(f"{path}: is filed already; a further measurement is a new experiment: `kb experiment open`")
+    if not stub.opened_by_kb:
+        raise KbError(f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one")
+    return stub
+
+
+def _unfinished(layout: store.Layout, stub: Stub, *, again: bool) -> Attempt | None:
+    attempts = attempts_in(layout.root / stub.page.field("run"))
+    last = attempts[-1] if attempts else None
+    if last and last.measurement and not again:
+        raise KbError(f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment audit` and `close` come next, --again measures another attempt")
+    if last is None or again or last.measurement:
+        return None
+    host = dict(host_facts())["host"]
+    if last.plan.hostname != host and not last.plan.elsewhere:
+        raise KbError(f"{stub.path}: attempt {last.plan.number} was begun on {last.plan.hostname}, this is {host}: two machines make no pair; go on there, or --again")
+    return last
+
+
+def _planned(layout: store.Layout, stub: Stub, target: Target, *, ask: Ask, repository: Path, without: tuple[str, ...], now: str, note: Callable[[str], None]) -> Plan:
+    """What to measure, before any worktree is made."""
+    change = commit_of(repository, ask.commit or "HEAD")
+    if not ask.commit:
+        changed, untracked = dirt_of(repository, without=without)
+        if ask.snapshot and (changed or untracked):
+            change = snapshot(repository, name=stub.page.stem, without=without, message=f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}")
+            note(f"measuring the working tree as commit {change[:12]}, kept as refs/kb/{stub.page.stem}")
+        elif changed:
+            raise KbError(f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "
+                          "commit them, or --snapshot measures the tree as it stands, or --commit REF a commit without them")
+        elif untracked:
+            note(f"{len(untracked)} untracked files ({', '.join(untracked[:3])}) are no part of what is measured; --snapshot takes them in")
+    parent = parent_commit(layout, stub, repository)
+    edited = changed_paths(repository, parent, change=change, without=without) if parent else ()
+    if parent and not edited and not ask.set:
+        raise KbError(f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)")
+    attempts = attempts_in(layout.root / stub.page.field("run"))
+    return Plan(
+        1 + max((a.plan.number for a in attempts), default=0), stub.path, target.name, now, ask.metric or target.metric, os.fspath(repository), change, parent, ask.set,
+        ask.build or target.build, ask.benchmark or target.benchmark, ask.checks or target.checks, ask.profile or target.profile, target.artifacts, target.protected,
+        ask.repeats or target.repeats, ask.warmup, ask.timeout_s or target.timeout_s, edited,
+        strayed=tuple(p for p in edited if target.allowed and not matches(p, target.allowed)), host=host_facts(),
+    )
+
+
+def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
+    """Commit of the parent: that of its page, or of the git reference; empty for a baseline."""
+    parent = stub.page.field("parent")
+    if not parent.endswith(".md"):
+        return commit_of(repository, parent) if parent else ""
+    code = stub_at(layout, parent).page.field("code") or stub_at(layout, parent).page.field("commit")
+    if not code:
+        raise KbError(f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference")
+    return commit_of(repository, code)
+
+
+def _guarded(plan: Plan, folders: dict[Side, Path], target: Target) -> Plan:
+    """The plan with commands that the repository's own convention supplies, and with the manifest of protected files held against the change."""
+    first = folders.get("parent", folders["change"])
+    benchmark = plan.benchmark or next((f"sh {name}" for name in BENCHMARKS if (first / name).is_file()), "")
+    if not benchmark:
+        raise KbError(f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {BENCHMARKS[1]}; it prints METRIC name=value lines")
+    checks = plan.checks or next((f"sh {name}" for name in CHECKS if (first / name).is_file()), "")
+    scripts = tuple(s for c in (benchmark, checks) if (s := _script(c, first)) and not matches(s, target.allowed))
+    protected = tuple(dict.fromkeys((*plan.protected, *scripts)))
+    manifest, change = manifest_of(first, protected), manifest_of(folders["change"], protected)
+    touched = sorted(p for p in manifest.keys() | change.keys() if manifest.get(p) != change.get(p))
+    strayed = tuple(p for p in plan.strayed if p not in touched)
+    return replace(plan, benchmark=benchmark, checks=checks, protected=protected, manifest=tuple(manifest.items()), touched=tuple(touched), strayed=strayed)
+
+
+def _script(command: str, folder: Path) -> str:
+    """The first word of a command that is a file of the repository: the script that measures or checks."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    return next((w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w and (folder / w).is_file()), "")
+
+
+def _measured(attempt: Attempt, folders: dict[Side, Path], *, repository: Path, mark: str, now: str, progress: Callable[[str], None]) -> Attempt:
+    plan = attempt.plan
+    sides: tuple[Side, ...] = ("parent", "change") if plan.parent else ("change",)
+    outs = {side: _out_of(folders[side], side) for side in sides}
+
+    def ran(kind: str, side: Side, index: int, command: str, keep: int = 256 << 10) -> tuple[Sample, bytes]:
+        env = {"KB_SIDE": side, "KB_OUT": os.fspath(outs[side]), "KB_REPOSITORY": os.fspath(repository), **(dict(plan.set) if side == "change" else {})}
+        outcome = measured(command, folder=folders[side], mark=mark, timeout_s=plan.timeout_s, env=env, keep=keep)
+        return _sample(kind, side, index, outcome, plan.metric), outcome.output
+
+    for side in sides:
+        if plan.build:
+            sample, output = ran("build", side, 0, plan.build)
+            if not attempt.of("build", side):
+                attempt = add(attempt, sample, output)
+            if sample.problem:
+                return _finished(attempt, folders, outs, checks="", now=now)
+    resumed = 1 + len(attempt.of("warmup", "change")) if attempt.of("bench", sides[0]) else 0
+    # A worktree made anew is cold, and what an earlier one had built is gone: each side runs once more, uncounted.
+    turns = [("warmup", resumed, side) for side in sides if resumed] + [(kind, i, side) for kind, count in (("warmup", plan.warmup), ("bench", plan.repeats)) for i in range(1, count + 1) for side in sides]
+    for number, (kind, index, side) in enumerate(turns, 1):
+        if any(s.index == index for s in attempt.of(kind, side)):
+            continue
+        if attempt.problem("change") or attempt.problem("parent"):
+            break
+        sample, output = ran(kind, side, index, plan.benchmark)
+        attempt = add(attempt, sample, output)
+        shown = sample.problem or " ".join(f"{n}={v:g}" for n, v in sample.metrics[:3])
+        progress(f"[{number}/{len(turns)}] {side}: {shown} ({sample.seconds:.1f} s)")
+    checks = ""
+    if not attempt.problem("change"):
+        checks, attempt = _checked(attempt, ran, progress)
+        for side in sides:
+            if plan.profile and not attempt.of("profile", side) and not attempt.problem(side):
+                progress(f"profile of the {side}")
+                sample, output = ran("profile", side, 0, plan.profile, keep=_KEEP_PROFILE)
+                attempt = add(attempt, sample, output)
+    return _finished(attempt, folders, outs, checks=checks, now=now)
+
+
+def _out_of(folder: Path, side: Side) -> Path:
+    """The folder beside the worktree into which the commands of a side may leave dumps and profiles."""
+    return next(p / f"out-{side}" for p in folder.parents if (p / f"out-{side}").is_dir())
+
+
+def _sample(kind: str, side: Side, index: int, outcome: Outcome, metric: str) -> Sample:
+    if kind in ("bench", "warmup"):
+        problem = outcome.problem(metric)
+    else:
+        problem = outcome.problem() if outcome.exit or outcome.timed_out else ""
+    return Sample(kind, side, index, outcome.exit, outcome.seconds, outcome.timed_out, outcome.metrics, outcome.refused, problem, "", outcome.output_bytes)
+
+
+def _checked(attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample, bytes]], progress: Callable[[str], None]) -> tuple[str, Attempt]:
+    if not attempt.plan.checks:
+        return "", attempt
+    if not attempt.of("checks", "change"):
+        progress("checks of the change")
+        sample, output = ran("checks", "change", 0, attempt.plan.checks)
+        attempt = add(attempt, sample, output)
+    return attempt.of("checks", "change")[0].problem or "passed", attempt
+
+
+def _finished(attempt: Attempt, folders: dict[Side, Path], outs: dict[Side, Path], *, checks: str, now: str) -> Attempt:
+    """Keep what the run left, hold the protected files against the manifest once more, and file the last word."""
+    plan = attempt.plan
+    tops = {side: out.parent / side for side, out in outs.items()}
+    before = dict(plan.manifest)
+    after = manifest_of(tops["change"], plan.protected)
+    # A benchmark that writes into its own data does so on both sides; what only the change's run did is its doing.
+    usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else after
+    touched = sorted(p for p in before.keys() | after.keys() if after.get(p) != before.get(p) and after.get(p) != usual.get(p))
+    kept = tuple(k for side in outs for k in (*_kept(attempt, "artifact", side, tops[side], _named(tops[side], folders[side], plan.artifacts)),
+                                              *_kept(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file()))))
+    return finish(attempt, finished=now, checks=checks, touched=touched, kept=kept)
+
+
+def _named(top: Path, folder: Path, patterns: tuple[str, ...]) -> list[Path]:
+    """Files that the artifact patterns name, from the folder of the target or from the top of the repository."""
+    return sorted({f for p in patterns for home in (folder, top) for f in home.glob(p) if f.is_file() and not f.is_symlink()})
+
+
+def _kept(attempt: Attempt, role: str, side: Side, home: Path, files: list[Path]) -> list[Kept]:
+    kept, room = [], _KEEP_SIDE
+    for file in files:
+        name, size = file.relative_to(home).as_posix(), file.stat().st_size
+        data = file.read_bytes() if size <= _KEEP_FILE else b""
+        digest = store.digest_of(data) if size <= _KEEP_FILE else _digest_of_large(file)
+        copy = f"{role}-{side}/{name}" if size <= min(room, _KEEP_FILE) else ""
+        if copy:
+            store.write(attempt.folder / copy, data)
+            room -= size
+        kept.append(Kept("profile" if role == "dump" and "profile" in name.lower() else role, side, name, digest, size, copy))
+    return kept
+
+
+def _digest_of_large(file: Path) -> str:
+    import hashlib
+
+    with open(file, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
