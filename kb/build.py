@@ -114,6 +114,11 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
     raise AssertionError("unreachable")
 
 
+def is_current(db: sqlite3.Connection) -> bool:
+    """Whether this version of kb made the tables, so that it can read their rows."""
+    return _meta(db, "made_by") == _made_by()
+
+
 def _made_by() -> str:
     """Digest of kb's own code: tables made by another version are made anew."""
     sha = hashlib.sha256()

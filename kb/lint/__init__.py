@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.graph import link_findings
-from kb.lint.baseline import BASELINE_NAME, Known, known_of
+from kb.lint.baseline import BASELINE_NAME, Known, baseline_text, known_of
+from kb.lint.fix import Mend, mends_of, moved_to, write
 from kb.lint.matter import Matter, Rows, in_order, matter_of
 from kb.lint.rules import BY_CODE, RULES, Rule, rule_table
 from kb.lint.wiki import index_pages
@@ -17,7 +18,8 @@ from kb.page import Page
 from kb.schema import Finding, Level
 from kb.store import CONFIG_NAME, Config, Layout
 
-__all__ = ["BASELINE_NAME", "BY_CODE", "RULES", "Matter", "Report", "Rule", "Rows", "is_filed", "levels_of", "lint", "matter_of", "rule_table"]
+__all__ = ["BASELINE_NAME", "BY_CODE", "RULES", "Known", "Matter", "Mend", "Report", "Rule", "Rows", "baseline_text", "known_of", "levels_of", "lint",
+           "matter_of", "mends_of", "rule_table", "write"]
 
 # A comment that allows one of these stands anywhere on the page: they are about the page, not about a line of it.
 _WHOLE_PAGE = 1
@@ -83,7 +85,7 @@ def _is_allowed(finding: Finding, page: Page | None) -> bool:
 def _fixable(finding: Finding, matter: Matter) -> Finding:
     """The finding, marked fixable only if its rule mends it and the page may be touched: a filed experiment is left as it is (Law 3)."""
     page = matter.pages.get(finding.path)
-    mends = BY_CODE[finding.code].fixes and (finding.fixable or finding.code == "list-blank-line")
+    mends = BY_CODE[finding.code].fixes and (finding.code == "list-blank-line" or finding.fixable and (finding.code != "broken-link" or bool(moved_to(matter, finding))))
     allowed = mends and page is not None and not is_filed(matter, page)
     if allowed == finding.fixable:
         return finding

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from kb.lint.matter import Matter, line_of
 from kb.page import Page
-from kb.schema import FAILED, Finding, Verdict, canonical_verdict
+from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
 from kb.trail import Facts, verdict_sayings
 
 _FIRST_CLAUSE = re.compile(r"[\W_]*(?:verdict|result|outcome|status)?[\W_]*((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.I)
+_HYPOTHESIS = re.compile(rf"[\s>*_-]*(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.I)
 _PLACE_NAMES = {"verdict": "verdict:", "status": "status:", "name": "the file name", "section": "the Verdict section"}
 
 
@@ -60,13 +61,17 @@ def missing_verdicts(matter: Matter) -> Iterator[Finding]:
 
 def missing_labels(matter: Matter) -> Iterator[Finding]:
     """Hypothesis, mechanism, predicted signal and falsification criterion; a baseline tests nothing and needs none."""
-    labels = (("missing-hypothesis", "hypothesis", "the hypothesis"), ("missing-mechanism", "mechanism", "the mechanism by which it should work"),
-              ("missing-prediction", "predicted_signal", "the signal that was predicted"), ("missing-falsification", "falsification", "the criterion that would falsify it"))
+    labels = (("missing-mechanism", "mechanism", "the mechanism by which it should work"), ("missing-prediction", "predicted_signal", "the signal that was predicted"),
+              ("missing-falsification", "falsification", "the criterion that would falsify it"))
     for path, facts in matter.facts.items():
+        page = matter.pages[path]
         if facts.verdict.canonical is Verdict.BASELINE:
             continue
+        # The trail takes a page's opening words for its hypothesis where nothing is named so; here it must be named.
+        if not facts.place("hypothesis") and not page.field("hypothesis") and not any(_HYPOTHESIS.match(line) for line in matter.lines(path)):
+            yield Finding(path, 1, "missing-hypothesis", "does not say the hypothesis that it tested", hint="write **Hypothesis**: … below a heading of that name")
         for code, label, what in labels:
-            if not getattr(facts, label) and not matter.pages[path].field(label):
+            if not getattr(facts, label) and not page.field(label):
                 yield Finding(path, 1, code, f"does not say {what}", hint=f"write **{label.replace('_', ' ').capitalize()}**: … below the hypothesis heading")
 
 

@@ -1,6 +1,5 @@
 """What rules look at: pages, links, trail and texts of one knowledge base at one moment. Refuses to judge and to write."""
 
-import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
@@ -57,6 +56,14 @@ class Matter:
             return ""
         names = (where[0], f"{where[0]}/index.md", f"{where[0]}/README.md")
         return next((name for name in names if name in self.pages), "")
+
+    @cached_property
+    def by_name(self) -> Mapping[str, list[str]]:
+        """Pages by file name."""
+        found: dict[str, list[str]] = {}
+        for path in self.pages:
+            found.setdefault(posixpath.basename(path), []).append(path)
+        return found
 
     @cached_property
     def whole_folders(self) -> tuple[str, ...]:
@@ -116,8 +123,3 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Findings by path, line, code and target: the order in which they are printed."""
     return sorted(findings, key=lambda f: (f.path, f.line, f.code, f.target, f.message))
 
-
-def to_json(findings: Iterable[Mapping[str, object]]) -> str:
-    """A list of findings as JSON text, one to a line."""
-    rows = [json.dumps(f, ensure_ascii=False) for f in findings]
-    return "[" + ",\n ".join(rows) + "]"
