@@ -402,6 +402,7 @@ def test_a_leaderboard_lists_what_was_kept(log):
     text = "| rank | exp | latency (s) | psnr (dB) | desc |\n|---|---|---|---|---|\n| 1 | 18 | 4.791 | 61.9 | break-free |\n| 2 | 0 | 14.467 | 126.0 | baseline |\n"
     said = told(log("leaderboard.md", text))
     assert (said["format"], said["kept"], said["best"]) == ("leaderboard", 2, {"value": 4.791, "line": 3})
+    assert [(r.label, r.origin.line) for r in runs_of(log("leaderboard.md", text))] == [("0", 4), ("18", 3)]  # as they were run, not by rank
 
 
 def test_prose_holds_no_runs_even_with_tables_of_results(log):

@@ -1,6 +1,9 @@
 """kb import: another loop's records in. Parses, calls `kb.formats`, prints."""
 
 import argparse
+import datetime
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,16 +24,50 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kb import KbError, formats
 
+    if args.undo:
+        return _undo(args)
     if not args.format or not args.path:
         raise KbError("name a format and a log: `kb import auto PATH --target T`; `kb import --undo RECEIPT` takes one back")
+    if not args.dry_run:
+        return _import(args)
     name, path = formats.located(args.path, args.format)
-    ask = formats.Ask(args.direction, args.metric)
-    if args.dry_run:
-        told = formats.summary(path, name, ask=ask)
-        if args.shape == "json":
-            print(f"[{formats.to_json(told)}]")
-        else:
-            print(formats.to_text(told))
-        return 0
-    print("not yet", file=sys.stderr)
-    return 2
+    told = formats.summary(path, name, ask=formats.Ask(args.direction, args.metric))
+    print(f"[{formats.to_json(told)}]" if args.shape == "json" else formats.to_text(told))
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from kb import KbError, store
+    from kb.formats import Ask, filing
+
+    today = datetime.date.today().isoformat()
+    if not args.target:
+        raise KbError("which target do the runs belong to? say `--target NAME`; `--dry-run` tells what the log holds first")
+    if args.date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", args.date):
+        raise KbError(f"--date {args.date}: write a day as YYYY-MM-DD")
+    layout = store.layout_at(Path.cwd())
+    done = filing.import_runs(layout, args.path, name=args.format, target=args.target, variant=args.variant, ask=Ask(args.direction, args.metric),
+                              date=args.date or today, today=today)
+    for receipt in done.mended:
+        print(f"an import that had been cut off was taken back first: {receipt}", file=sys.stderr)
+    if args.shape == "json":
+        print(json.dumps({"receipt": done.receipt or None, "file": done.file, "format": done.format, "added": len(done.pages), "known": done.known,
+                          "pages": list(done.pages)}, ensure_ascii=False, indent=1))
+    elif done.pages:
+        print(f"{len(done.pages)} runs filed, {done.known} known already; receipt {done.receipt}")
+        print(f"`kb import --undo {done.receipt}` takes them back; `kb build` compiles them", file=sys.stderr)
+    else:
+        print(f"nothing new: {done.known} runs, all known already" if done.known else "nothing to import: the log holds no runs")
+    return 0
+
+
+def _undo(args: argparse.Namespace) -> int:
+    from kb import store
+    from kb.formats import filing
+
+    done = filing.undo(store.layout_at(Path.cwd()), args.undo)
+    if args.shape == "json":
+        print(json.dumps({"receipt": done.receipt, "removed": list(done.removed), "gone": list(done.gone)}, ensure_ascii=False, indent=1))
+    else:
+        print(f"import {done.receipt} taken back: {len(done.removed)} pages removed" + (f", {len(done.gone)} were gone already" if done.gone else ""))
+    return 0

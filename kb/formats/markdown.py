@@ -83,6 +83,14 @@ def _fitted(cells: list[str], width: int) -> list[str]:
     return [*cells, *[""] * (width - len(cells))][:width]
 
 
+def _in_order(table: Table, layout: Layout) -> list[tuple[Line, list[str]]]:
+    """Rows of a table; those of a leaderboard, which stand by rank, by the number of their experiment, as they were run."""
+    at = next((i for i, c in enumerate(layout.columns) if c.role is Role.ID), -1)
+    if not layout.ranked or at < 0 or not all(cells[at : at + 1] and cells[at].isdigit() for _, cells in table.rows if any(cells)):
+        return table.rows
+    return sorted(table.rows, key=lambda row: int(row[1][at]) if any(row[1]) else 0)
+
+
 def holds_runs(path: Path) -> bool:
     """Whether a page has a table of runs."""
     return any(isinstance(t, Table) and layout_of_runs(t, ask=Ask()) for t in tables_of(lines_of(path)))
@@ -106,7 +114,7 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
             yield layout.segment(index, table.line, table.heading)
         else:
             yield Remark("a further table of the same metric; read as one segment with the one above", table.line)
-        for line, cells in table.rows:
+        for line, cells in _in_order(table, layout):
             if not any(cells):
                 continue
             if len(cells) != len(table.header):

@@ -4,7 +4,6 @@ A config line after a run opens a segment, whatever the `segment` field says. Re
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from kb.formats.objects import Json, Row, first_of, rows_of, text_of
@@ -98,7 +97,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
     said, line = row.said, row.line
     origin = Origin(path.name, line.number, line.digest)
     if isinstance(said.get("kb"), dict):
-        yield _restored(said, origin, segment)
+        yield from_line(text_of(said["kb"]))
         return
     status = text_of(first_of(said, ("status", "decision")))
     outcome = outcome_of(status)
@@ -124,11 +123,6 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
         code=text_of(first_of(said, ("commit", "commit_hash"))), tokens=tokens if isinstance(tokens, int) else None,
         created=moment(said.get("timestamp")), notes=tuple(notes),
     )
-
-
-def _restored(said: Json, origin: Origin, segment: Segment) -> Run:
-    """The record that `kb export jsonl` wrote beside pi's own keys."""
-    return replace(from_line(text_of(said["kb"])), segment=segment.index, origin=origin)
 
 
 def _label(number: object) -> str:

@@ -1,0 +1,225 @@
+"""Runs of another loop into the wiki, once, and out again: one page a run, and one ledger an import under `sources/import-RECEIPT/`.
+
+A run is known by its log, the digest of its line and how many identical lines stand above it; never by its number. `meta.json` is written
+last: an import without one was cut off, and the next import takes it back before it begins.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kb import KbError, store
+from kb.formats import events, located
+from kb.formats.judging import Judged, judged
+from kb.formats.pages import page_of, slug_of
+from kb.formats.reading import Ask, Segment
+from kb.run.record import Run, from_line, to_line
+from kb.store import Layout, digest_of
+
+LOCK = "pages"
+LEDGER = "runs.jsonl"
+_NUMBERED = re.compile(r"\d{4}-\d{2}-\d{2}-v(\d+)")
+
+# What makes a run the same run: target, log, digest of its line, how many identical lines stand above it.
+Key = tuple[str, str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One ledger line: the page, the digest of its bytes as filed, and the record."""
+
+    page: str
+    digest: str
+    run: Run
+    repeat: int = 0
+
+    @property
+    def key(self) -> Key:
+        return self.run.target, self.run.origin.file, self.run.origin.digest, self.repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What one import did: pages it filed, runs it knew already, imports that had been cut off and were taken back first."""
+
+    receipt: str
+    file: str
+    format: str
+    pages: tuple[str, ...]
+    known: int
+    mended: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What taking one import back did: pages removed, and pages that were gone already."""
+
+    receipt: str
+    removed: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def origin_of(layout: Layout, log: Path) -> str:
+    """Name of a log in records: relative to the knowledge base if it stands there, else its last three parts, so that no page tells a home folder."""
+    full = log.resolve()
+    if full.is_relative_to(layout.root):
+        return full.relative_to(layout.root).as_posix()
+    return "/".join(full.parts[-3:]).lstrip("/")
+
+
+def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: str, ask: Ask, date: str, today: str) -> Import:
+    """File the runs of a log that the knowledge base does not know yet. `date` is the day of runs without one of their own."""
+    if not re.fullmatch(r"[\w.+-]+(?:/[\w.+-]+)*", target) or {".", ".."} & set(target.split("/")):
+        raise KbError(f"target '{target}' is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them")
+    name, log = located(path, name)
+    said = list(events(log, name, ask=ask))
+    file = origin_of(layout, log)
+    found = [replace(e, target=e.target or target, variant=e.variant or variant) for e in said if isinstance(e, Run)]
+    runs = [replace(r, target=target, origin=replace(r.origin, file=_file(r.origin.file, file, log))) for r in found]
+    rated = judged([e for e in said if isinstance(e, Segment)], runs)
+    with store.lock(layout, LOCK):
+        mended = tuple(_take_back(layout, folder) for folder in _cut_off(layout))
+        known = {e.key: e.page for _, entries in _ledgers(layout) for e in entries}
+        entries, pages = _entries(layout, rated, known, target=target, date=date)
+        if not entries:
+            return Import("", file, name, (), len(runs), mended)
+        receipt = digest_of("\n".join(repr(e.key) for _, e in entries))[:12]
+        filed = _file_all(layout, receipt, entries, pages, rated)
+        meta = {"kind": "import", "origin": file, "format": name, "target": target, "retrieved": today, "sha256": _digest_of_log(log), "licence": "",
+                "version": "", "pages": len(filed), "receipt": receipt}
+        store.write(_folder(layout, receipt) / "meta.json", json.dumps(meta, ensure_ascii=False, indent=1) + "\n")
+    return Import(receipt, file, name, tuple(e.page for e in filed), len(runs) - len(filed), mended)
+
+
+def _file(stated: str, file: str, log: Path) -> str:
+    """Origin of a run: its log; in a folder of many files, the file below it. Restored records keep the log they came from."""
+    return file if stated == log.name else f"{file}/{stated}" if log.is_dir() and not stated.startswith("git:") else stated
+
+
+def _digest_of_log(log: Path) -> str:
+    import hashlib
+
+    if log.is_dir():
+        return ""
+    with open(log, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _folder(layout: Layout, receipt: str) -> Path:
+    return layout.sources / f"import-{receipt}"
+
+
+def _cut_off(layout: Layout) -> list[Path]:
+    return [f for f in sorted(layout.sources.glob("import-*")) if f.is_dir() and not (f / "meta.json").is_file()]
+
+
+def _ledgers(layout: Layout) -> list[tuple[str, list[Entry]]]:
+    """Receipt and entries of every import that was finished."""
+    found = []
+    for meta in sorted(layout.sources.glob("import-*/meta.json")):
+        found.append((meta.parent.name.removeprefix("import-"), entries_of(meta.parent / LEDGER)))
+    return found
+
+
+def entries_of(ledger: Path) -> list[Entry]:
+    """Entries of a ledger file. Raises KbError where a line was damaged."""
+    found = []
+    for number, line in enumerate(ledger.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            said = json.loads(line)
+            found.append(Entry(said["page"], said["digest"], from_line(json.dumps(said["run"])), said.get("repeat", 0)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise KbError(f"{ledger}:{number}: no ledger line ({error}); restore the file from version control") from error
+    return found
+
+
+def _entries(layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, target: str, date: str) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
+    """Ledger entries of the runs that are not known, by their place in the log, and the page of every run. Numbers are given out in log order."""
+    seen: Counter[tuple[str, str]] = Counter()
+    pages: dict[int, str] = {}
+    entries: list[tuple[int, Entry]] = []
+    number = next_number(layout, target)
+    for i, item in enumerate(rated):
+        run = item.run
+        repeat = seen[run.origin.file, run.origin.digest]
+        seen[run.origin.file, run.origin.digest] += 1
+        entry = Entry("", "", run, repeat)
+        if entry.key in known:
+            pages[i] = known[entry.key]
+            continue
+        day = run.created[:10] if re.match(r"\d{4}-\d{2}-\d{2}", run.created) else date
+        pages[i] = f"wiki/experiments/{target}/{day}-v{number:03d}-{slug_of(run)}.md"
+        entries.append((i, replace(entry, page=pages[i])))
+        number += 1
+    return entries, pages
+
+
+def next_number(layout: Layout, target: str) -> int:
+    """The number of the next experiment of a target; to be asked, and used, under the lock `LOCK`."""
+    folder = layout.wiki / "experiments" / target
+    taken = [int(m[1]) for file in (folder.rglob("*.md") if folder.is_dir() else ()) if (m := _NUMBERED.match(file.name))]
+    return max(taken, default=0) + 1
+
+
+def _file_all(layout: Layout, receipt: str, entries: list[tuple[int, Entry]], pages: dict[int, str], rated: Sequence[Judged]) -> list[Entry]:
+    """Write the ledger, then the pages; the ledger comes first so that an import that is cut off can be taken back."""
+    ledger = _folder(layout, receipt) / LEDGER
+    place = ledger.relative_to(layout.root).as_posix()
+    filed: list[Entry] = []
+    bodies: list[bytes] = []
+    for line, (i, entry) in enumerate(entries, 1):
+        parent = pages.get(rated[i].parent, "") if rated[i].parent >= 0 else ""
+        day = Path(entry.page).name[:10]
+        bodies.append(page_of(rated[i], path=entry.page, record=f"{place}#L{line}", parent=parent, date=day))
+        filed.append(replace(entry, digest=digest_of(bodies[-1])))
+    store.write(ledger, "".join(_line(e) for e in filed))
+    for entry, body in zip(filed, bodies, strict=True):
+        store.write(layout.root / entry.page, body)
+    return filed
+
+
+def _line(entry: Entry) -> str:
+    said: dict[str, object] = {"page": entry.page, "digest": entry.digest, "run": json.loads(to_line(entry.run))}
+    if entry.repeat:
+        said["repeat"] = entry.repeat
+    return json.dumps(said, ensure_ascii=False) + "\n"
+
+
+def undo(layout: Layout, receipt: str) -> Undo:
+    """Remove exactly what one import created. Raises KbError where one of its pages was changed since."""
+    folder = _folder(layout, receipt)
+    with store.lock(layout, LOCK):
+        for cut in _cut_off(layout):
+            if cut != folder:
+                _take_back(layout, cut)
+        if not re.fullmatch(r"[0-9a-f]{6,16}", receipt) or not folder.is_dir():
+            known = ", ".join(r for r, _ in _ledgers(layout)[-8:])
+            raise KbError(f"no import '{receipt}' here; {'known receipts: ' + known if known else 'nothing was imported yet'}")
+        entries = entries_of(folder / LEDGER)
+        here = {e.page: (layout.root / e.page).is_file() for e in entries}
+        changed = [e.page for e in entries if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest]
+        if changed:
+            more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+            raise KbError(f"import {receipt} cannot be taken back: changed since: {', '.join(changed[:5])}{more}; nothing was removed. Move or restore these pages first")
+        _take_back(layout, folder)
+        return Undo(receipt, tuple(p for p, there in here.items() if there), tuple(p for p, there in here.items() if not there))
+
+
+def _take_back(layout: Layout, folder: Path) -> str:
+    """Remove what an import filed, its ledger last; a page that reads otherwise than it was filed stays."""
+    store.remove(folder / "meta.json")
+    if (folder / LEDGER).is_file():
+        for entry in entries_of(folder / LEDGER):
+            page = layout.root / entry.page
+            if page.is_file() and digest_of(page.read_bytes()) == entry.digest:
+                store.remove(page)
+        store.remove(folder / LEDGER)
+    for left in sorted(folder.iterdir()):
+        if left.name.endswith(".kb-tmp"):
+            store.remove(left)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+    return folder.name.removeprefix("import-")

@@ -1,0 +1,145 @@
+"""An imported run as an experiment page. What the loop wrote is quoted and escaped: it cannot be markup, a link, a heading or a block."""
+
+import json
+import re
+import unicodedata
+
+from kb.formats.judging import Judged
+from kb.page.seal import FIELD, digest_of_filed
+from kb.run.record import Metric, Run
+from kb.schema import Verdict
+
+_SPECIAL = re.compile(r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)|(\{)(?=:)|(~)(?=~)")
+# Words at which a file name says a verdict or a baseline; a slug made of a description must not say one by accident.
+_VERDICT_WORDS = frozenset(
+    ["accepted", "rejected", "potential", "invalid", "refuted", "supported", "crash", "crashed", "failed", "discard", "discarded", "kept", "keep", "inconclusive",
+     "parked", "baseline"]
+)
+
+
+def one_line(text: str) -> str:
+    """Text on one line without control characters and without the marks that turn the direction of writing."""
+    kept = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs", "Cn") and c not in "\u202a\u202b\u202c\u202d\u202e")
+    return re.sub(r" {2,}", " ", kept).strip()
+
+
+def as_text(text: str) -> str:
+    """Untrusted text as markdown that renders as itself."""
+    escaped = _SPECIAL.sub(r"\\\g<0>", one_line(text))
+    return re.sub(r"^(?:(\d{1,9})(?=[.)](?:\s|$))|(?=[#+\-=|:!>]))", r"\1\\", escaped)
+
+
+def quoted(text: str) -> list[str]:
+    """Untrusted text as a quotation, one paragraph a line."""
+    paragraphs = [as_text(p) for p in re.split(r"\n\s*\n", text)]
+    lines: list[str] = []
+    for paragraph in (p for p in paragraphs if p):
+        lines += [">", f"> {paragraph}"] if lines else [f"> {paragraph}"]
+    return lines
+
+
+def title_of(run: Run) -> str:
+    """What was tried, in the loop's words, cut to a line."""
+    text = one_line(run.description) or one_line(run.hypothesis) or f"Run {run.label or run.origin.line}"
+    if len(text) > 100:
+        text = text[:100].rsplit(" ", 1)[0] + " …"
+    return text
+
+
+def slug_of(run: Run) -> str:
+    """Words of the title for a file name; words of a verdict only where the run has it."""
+    plain = unicodedata.normalize("NFKD", title_of(run)).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
+    if run.verdict != Verdict.BASELINE:
+        words = [w for w in words if w not in _VERDICT_WORDS]
+    slug = ""
+    for word in words:
+        if len(slug) + len(word) > 48:
+            break
+        slug = f"{slug}-{word}" if slug else word
+    return slug or "run"
+
+
+def page_of(judged: Judged, *, path: str, record: str, parent: str, date: str) -> bytes:
+    """The page of one run: `record` is where its full record stands, `parent` the path of the page it started from."""
+    run = judged.run
+    front = _front(run, record=record, parent=parent, date=date)
+    body = "\n".join([f"# {as_text(title_of(run))}", "", *_body(judged)]).rstrip("\n") + "\n"
+    text = "\n".join(["---", *front, "---", "", body])
+    seal = digest_of_filed(path, text.encode("utf-8"))
+    return "\n".join(["---", *front, f"{FIELD}: {seal}", "---", "", body]).encode("utf-8")
+
+
+def _value(value: object) -> str:
+    """A front-matter value on one line: JSON, which YAML reads as it is."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
+    title = title_of(run)
+    metrics = {one_line(m.name): _said({"value": m.value, "unit": one_line(m.unit), "direction": m.direction, "stddev": m.stddev, "n": m.n})
+               for m in run.metrics if m.value is not None}
+    levers = [one_line(f"{x.name}={x.value}" if x.value else x.name)[:200] for x in run.levers]
+    fields = {
+        "title": title, "type": "experiment", "target": run.target, "variant": one_line(run.variant), "hypothesis": one_line(run.hypothesis)[:300] or title,
+        "levers": levers, "parent": parent, "verdict": str(run.verdict), "decision": run.decision, "status": "filed", "metrics": metrics, "primary": one_line(run.primary),
+        "segment": run.segment or "", "loop": _said({"format": run.format, "run": one_line(run.label), "status": one_line(run.status)}),
+        "origin": {"file": one_line(run.origin.file), "line": run.origin.line, "digest": run.origin.digest}, "record": record, "imported": True,
+    }
+    plain = [f"{k}: {_value(v) if not isinstance(v, bool) else 'true'}" for k, v in fields.items() if v not in ("", [], {})]
+    return [*plain, f"created: {date}", f"updated: {date}"]
+
+
+def _said(values: dict[str, object]) -> dict[str, object]:
+    return {k: v for k, v in values.items() if v not in ("", None)}
+
+
+def _body(judged: Judged) -> list[str]:
+    run = judged.run
+    where = f"line {run.origin.line} of " if run.origin.line else ""
+    lines = [f"Imported from {where}`{one_line(run.origin.file).replace('`', '')}` ({run.format}). kb measured and checked none of it; quotations are the loop's own words.", ""]
+    lines += ["## Hypothesis under test", ""]
+    if run.hypothesis:
+        lines += ["**Hypothesis** (quoted):", "", *quoted(run.hypothesis), ""]
+    if run.description:
+        lines += ["**Change** (quoted):", "", *quoted(run.description), ""]
+    for label, text in (("Mechanism", run.mechanism), ("Predicted signal", run.predicted_signal)):
+        if text:
+            lines += [f"**{label}** (quoted):", "", *quoted(text), ""]
+    if run.falsification:
+        lines += [f"**Falsification criterion**: {as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {run.falsification.threshold:g}", ""]
+    setup = [f"- {as_text(x.name)}: {as_text(x.value) or 'moved'}" for x in run.levers]
+    setup += [f"- {name}: {as_text(value)}" for name, value in (("Code", run.code), ("Run", run.label), ("Models", ", ".join(run.models))) if value]
+    if setup:
+        lines += ["## Setup", "", *setup, ""]
+    lines += ["## Results", "", *_results(run)]
+    if run.verdict:
+        lines += ["## Verdict", "", as_text(judged.why), ""]
+        if run.reason:
+            lines += ["The loop's reason (quoted):", "", *quoted(run.reason), ""]
+    elif run.reason:
+        lines += ["## Notes", "", *quoted(run.reason), ""]
+    if run.next_step:
+        lines += ["## Next hypotheses", "", f"- {as_text(run.next_step)}", ""]
+    if run.notes:
+        lines += ["## Also in the log", "", *(f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]), ""]
+    return lines
+
+
+def _results(run: Run) -> list[str]:
+    if not run.metrics:
+        return ["The log gives no measurement.", ""]
+    rows = [f"| {_cell(m.name)} | {_shown(m)} |" for m in run.metrics]
+    checks = [f"- Check {as_text(c.name)}: {as_text(c.outcome)}" for c in run.checks]
+    return ["| metric | value |", "|---|---|", *rows, "", *checks, *([""] if checks else [])]
+
+
+def _cell(text: str) -> str:
+    return as_text(text).replace("|", "\\|")
+
+
+def _shown(metric: Metric) -> str:
+    if metric.value is None:
+        return f"not measured (the log shows {_cell(metric.raw) or 'nothing'})"
+    spread = f" ± {metric.stddev:g}" if metric.stddev is not None else ""
+    return f"{metric.value!r}{spread} {_cell(metric.unit)}".rstrip()
