@@ -16,6 +16,7 @@ from pathlib import Path
 
 import kb
 from kb import KbError, graph, indexes, page, refuted, search, store, trail
+from kb.graph import Memo
 from kb.page import Page
 from kb.schema import Finding
 
@@ -26,9 +27,10 @@ _TABLES = (
     "create table meta (key text primary key, value text not null)",
     "create table page (path text primary key, digest text not null, row text not null, facts text, statements text, notes text)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
-    "create table edge (source text not null, target text not null, anchor text not null, line integer not null)",
-    "create index edge_source on edge (source)",
-    "create index edge_target on edge (target)",
+    # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
+    "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
+    # Results of the few dear global steps, by digest of what went into them.
+    "create table memo (key text primary key, value text not null)",
 )
 
 
@@ -63,11 +65,13 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
             whole = graph.graph_of(pages)
             tried = trail.trail_of(_rows(db, "facts"), whole)
-            cards = refuted.cards_of(tried, _rows(db, "statements"), whole)
-            wanted = indexes.files_of(whole, tried, cards, _rows(db, "notes"), config=layout.config)
-            _save(db, whole)
+            statements = list(_rows(db, "statements"))
+            cards = refuted.cards_of(tried, statements, whole)
+            memo = Memo(dict(db.execute("select key, value from memo")))
+            wanted = indexes.files_of(whole, tried, cards, _rows(db, "notes"), config=layout.config, memo=memo)
+            _save(db, whole, memo.used)
             trail.save(db, tried)
-            refuted.save(db, cards)
+            refuted.save(db, tried, statements, cards)
             counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(cards), "indexes": len(wanted)}
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
@@ -175,15 +179,18 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
         return None  # It went away since the scan; the next build sees that.
     made = page.read(path, data)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    return made, trail.facts_of(made, text), refuted.statements_of(made, text), indexes.notes_of(made, text), search.chunks_of(made, text)
+    facts = trail.facts_of(made, text)
+    return made, facts, refuted.statements_of(made, text, facts=facts), indexes.notes_of(made, text), search.chunks_of(made, text)
 
 
-def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
-    for table in ("standing", "edge"):
+def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> None:
+    for table in ("standing", "neighbours", "memo"):
         db.execute(f"delete from {table}")
     db.executemany("insert into standing values (?, ?, ?, ?, ?, ?)",
                    ((p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path]) for p in whole.pages.values()))
-    db.executemany("insert into edge values (?, ?, ?, ?)", ((e.source, e.target, e.anchor, e.line) for e in whole.edges))
+    db.executemany("insert into neighbours values (?, ?, ?)",
+                   ((p, json.dumps(whole.outlinks.get(p, ()), ensure_ascii=False), json.dumps(whole.backlinks.get(p, ()), ensure_ascii=False)) for p in whole.pages))
+    db.executemany("insert into memo values (?, ?)", sorted(memo.items()))
 
 
 def _digest_of_tree(files: dict[str, bytes]) -> str:
@@ -193,4 +200,4 @@ def _digest_of_tree(files: dict[str, bytes]) -> str:
 def _indexes_digest(layout: store.Layout) -> str:
     folder = layout.indexes
     files = sorted(folder.rglob("*")) if folder.is_dir() else []
-    return _digest_of_tree({f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name.endswith(_INDEX_SUFFIXES) and f.is_file()})
+    return _digest_of_tree({f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name.endswith((*_INDEX_SUFFIXES, ".kb-tmp")) and f.is_file()})

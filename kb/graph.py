@@ -4,18 +4,20 @@ Refuses to touch the disk while resolving pages to pages; only `link_findings`, 
 """
 
 import configparser
+import json
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.page import Link, Page, read
 from kb.schema import Finding
-from kb.store import Layout, read_bytes
+from kb.store import Layout, digest_of, read_bytes
 
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.\-]*:")
 _LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
@@ -31,9 +33,8 @@ class LinkStatus(StrEnum):
     UNVERIFIABLE = "unverifiable"
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One link from page to page; `line` on the citing page, `anchor` on the cited one."""
+class Edge(NamedTuple):
+    """One link from page to page; `line` on the citing page, `anchor` on the cited one. A NamedTuple because there are a hundred thousand."""
 
     source: str
     target: str
@@ -118,35 +119,32 @@ def target_of(href: str, *, folder: str) -> tuple[str, str] | None:
 def graph_of(pages: Mapping[str, Page]) -> Graph:
     """Graph of all pages. A link to a folder counts as one to its index or README page."""
     edges: list[Edge] = []
-    add = edges.append
+    known: dict[tuple[str, str], str | None] = {}
     for path in sorted(pages):
         page = pages[path]
         folder = page.folder
-        known: dict[str, tuple[str, str] | None] = {}
         for link in page.links:
-            href = link.href
-            if href in known:
-                where = known[href]
-            else:
-                where = known[href] = _page_target(href, folder, path, pages) if link.kind not in ("wikilink", "unresolved") else None
-            if where is not None:
-                add(Edge(path, where[0], where[1], link.line))
+            if link.kind in ("wikilink", "unresolved"):
+                continue
+            bare, _, anchor = link.href.partition("#")
+            key = (folder, bare)
+            if key not in known:
+                known[key] = _page_target(bare, folder, pages)
+            target = known[key]
+            if target is not None:
+                edges.append(Edge(path, target or path, unquote(anchor) if "%" in anchor else anchor, link.line))
     return Graph(pages, tuple(edges))
 
 
-def _page_target(href: str, folder: str, path: str, pages: Mapping[str, Page]) -> tuple[str, str] | None:
-    where = target_of(href, folder=folder)
+def _page_target(bare: str, folder: str, pages: Mapping[str, Page]) -> str | None:
+    """The page that a link without its anchor leads to; empty for the citing page itself, None for no page."""
+    where = target_of(bare, folder=folder)
     if where is None:
         return None
-    target, anchor = where
-    if not target:
-        return path, anchor
-    if target in pages:
-        return target, anchor
-    for name in ("index.md", "README.md"):
-        if f"{target}/{name}" in pages:
-            return f"{target}/{name}", anchor
-    return None
+    target = where[0]
+    if not target or target in pages:
+        return target
+    return next((index for name in ("index.md", "README.md") if (index := f"{target}/{name}") in pages), None)
 
 
 class Files:
@@ -272,29 +270,50 @@ def relative(path: str, folder: str) -> str:
     return posixpath.relpath(path, folder or ".")
 
 
-def generations(before: Mapping[tuple[str, str], float]) -> tuple[tuple[str, ...], ...]:
+class Memo:
+    """Results of earlier builds by digest of their inputs; `used` holds those that this build asked for."""
+
+    def __init__(self, known: Mapping[str, str] | None = None):
+        self.known = known or {}
+        self.used: dict[str, str] = {}
+
+    def value(self, name: str, inputs: object, make: Callable[[], object]) -> object:
+        """The JSON value of `make()`, computed only if it was not computed from the same inputs before."""
+        key = f"{name}:{digest_of(json.dumps(inputs, ensure_ascii=False))}"
+        self.used[key] = self.known[key] if key in self.known else json.dumps(make(), ensure_ascii=False)
+        return json.loads(self.used[key])
+
+
+def generations(before: Mapping[tuple[str, str], float], *, memo: Memo) -> list[list[str]]:
     """Names in layers: every name stands in a later layer than those that come before it.
 
     `before` weighs "a comes before b" for pairs (a, b). Where names come before one another in a circle, they share a layer.
     """
-    import networkx
+    pairs = sorted((a, b) for (a, b), weight in before.items() if weight > before.get((b, a), 0))
+    names = sorted({name for pair in before for name in pair})
 
-    order = networkx.DiGraph()
-    for (a, b), weight in sorted(before.items()):
-        order.add_nodes_from((a, b))
-        if weight > before.get((b, a), 0):
-            order.add_edge(a, b)
-    circles = networkx.condensation(order)
-    layers = networkx.topological_generations(circles)
-    return tuple(tuple(sorted(name for node in layer for name in circles.nodes[node]["members"])) for layer in layers)
+    def layers() -> list[list[str]]:
+        import networkx
+
+        order = networkx.DiGraph(pairs)
+        order.add_nodes_from(names)
+        circles = networkx.condensation(order)
+        return [sorted(name for node in layer for name in circles.nodes[node]["members"]) for layer in networkx.topological_generations(circles)]
+
+    return memo.value("generations", [names, pairs], layers)
 
 
-def longest_chain(steps: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def longest_chain(steps: Iterable[tuple[str, str]], *, memo: Memo) -> list[str]:
     """The longest path through steps (from, to); steps that would close a circle are left out."""
-    import networkx
+    pairs = sorted(set(steps))
 
-    paths = networkx.DiGraph()
-    for a, b in sorted(steps):
-        if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
-            paths.add_edge(a, b)
-    return tuple(networkx.dag_longest_path(paths))
+    def chain() -> list[str]:
+        import networkx
+
+        paths = networkx.DiGraph()
+        for a, b in pairs:
+            if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
+                paths.add_edge(a, b)
+        return networkx.dag_longest_path(paths)
+
+    return memo.value("chain", pairs, chain)

@@ -17,6 +17,7 @@ from kb import KbError
 from kb.schema import Finding
 
 CONFIG_NAME = "kb.toml"
+_BESIDE = ".kb-tmp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def write(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".kb-tmp", dir=path.parent)
+        handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=_BESIDE, dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(raw)
@@ -217,7 +218,7 @@ def create(path: Path, data: bytes | str) -> None:
     raw = data.encode("utf-8") if isinstance(data, str) else data
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".kb-tmp", dir=path.parent)
+        handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=_BESIDE, dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(raw)
@@ -245,12 +246,15 @@ def remove(path: Path) -> None:
 def write_tree(folder: Path, wanted: Mapping[str, bytes], *, suffixes: tuple[str, ...]) -> Diff:
     """Make the files below `folder` that end in one of `suffixes` equal to `wanted` (relative path -> bytes).
 
-    Writes only what differs, removes what is no longer wanted, leaves other files alone.
+    Writes only what differs, removes what is no longer wanted and what a killed writer left, leaves other files alone.
+    The caller holds a lock that keeps other writers out of `folder`.
     """
     have = {}
     if folder.is_dir():
         for file in sorted(folder.rglob("*")):
-            if file.name.endswith(suffixes) and file.is_file():
+            if file.name.endswith(_BESIDE):
+                remove(file)
+            elif file.name.endswith(suffixes) and file.is_file():
                 have[file.relative_to(folder).as_posix()] = digest_of(file.read_bytes())
     change = diff({name: digest_of(data) for name, data in wanted.items()}, have)
     for name in (*change.added, *change.changed):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from kb.graph import Graph
+from kb.graph import Graph, Memo
 from kb.indexes.blueprint import blueprint_files
 from kb.indexes.notes import from_row, notes_of
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
@@ -20,14 +20,15 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterable[tuple[str, str]], *, config: Config) -> dict[str, bytes]:
+def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterable[tuple[str, str]], *, config: Config,
+             memo: Memo) -> dict[str, bytes]:
     """Every file of `indexes/`, by path below it."""
     material = Material(graph, trail, cards, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)
     files = {
         **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),
         **profile_files(topics, material),
-        **blueprint_files(topics, material),
+        **blueprint_files(topics, material, memo=memo),
         **catalog_files(material),
     }
     for name, patterns in sorted(config.scopes.items()):

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import replace
 
-from kb.graph import generations, longest_chain
+from kb.graph import Memo, generations, longest_chain
 from kb.indexes.notes import cut
 from kb.indexes.render import Material, bytes_of, cell, change_of, experiment_rows, json_of, link, page_head
 from kb.indexes.topics import Topic
@@ -15,11 +15,11 @@ _MOST_ROWS = 8
 _HANDFUL = 4
 
 
-def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
+def blueprint_files(topics: tuple[Topic, ...], material: Material, *, memo: Memo) -> dict[str, bytes]:
     """`blueprint.md` and `.json`."""
     topics = _told_once(topics)
     won = [e for e in material.trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
-    phases = _phases(topics, won)
+    phases = _phases(topics, won, memo)
     lines = page_head("Blueprint", "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it.")
     rows = []
     for number, phase in enumerate(phases, 1):
@@ -28,7 +28,7 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, 
         lines += [f"## Phase {number}: {cut(', '.join(t.name for t in phase[:3]), 120)}", ""]
         for topic, state in zip(phase, made, strict=True):
             lines += _topic_lines(topic, state, material)
-    chains = _chains(won, material)
+    chains = _chains(won, material, memo)
     lines += ["## What compounds", ""]
     for target, chain in chains:
         lines += [f"- {cell(target, 60)}: " + " → ".join(f"{link(e)}{f' ({cell(change_of(e, material), 60)})' if change_of(e, material) else ''}" for e in chain)]
@@ -51,7 +51,7 @@ def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     return tuple(replace(t, experiments=own) for t in topics if (own := tuple(p for p in t.experiments if home[p] == t.anchor)))
 
 
-def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
+def _phases(topics: tuple[Topic, ...], won: list[Facts], memo: Memo) -> list[list[Topic]]:
     """Topics in layers: one stands before another if more targets gained from it first."""
     supported = {e.path: e for e in won}
     by_name = {t.anchor: t for t in topics if any(p in supported for p in t.experiments)}
@@ -67,7 +67,7 @@ def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
             for b, later in moments.items():
                 if when < later:
                     before[a, b] += 1
-    layers = [[by_name[n] for n in layer] for layer in generations(before)] if before else []
+    layers = [[by_name[n] for n in layer] for layer in generations(before, memo=memo)] if before else []
     layers.extend([[t] for a, t in sorted(by_name.items()) if not any(a in pair for pair in before)])
     size = -(-len(layers) // _MOST_PHASES) or 1
     merged = [[t for layer in layers[i : i + size] for t in layer] for i in range(0, len(layers), size)]
@@ -91,7 +91,7 @@ def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
     return lines + rows + ([f"{more} more in the .json beside this file.", ""] if more > 0 else [])
 
 
-def _chains(won: list[Facts], material: Material) -> list[tuple[str, tuple[Facts, ...]]]:
+def _chains(won: list[Facts], material: Material, memo: Memo) -> list[tuple[str, tuple[Facts, ...]]]:
     """Per target the longest line of supported experiments each of which builds on (names or cites) the one before."""
     supported = {e.path: e for e in won}
     steps: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -100,7 +100,7 @@ def _chains(won: list[Facts], material: Material) -> list[tuple[str, tuple[Facts
         for path in cited & supported.keys():
             if supported[path].target == e.target and supported[path].order < e.order:
                 steps[e.target].append((path, e.path))
-    chains = [(target, tuple(supported[p] for p in longest_chain(pairs))) for target, pairs in sorted(steps.items())]
+    chains = [(target, tuple(supported[p] for p in longest_chain(pairs, memo=memo))) for target, pairs in sorted(steps.items())]
     return [(target, chain) for target, chain in chains if len(chain) >= 2]
 
 

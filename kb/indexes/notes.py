@@ -12,8 +12,8 @@ _SILENT = ("catalog", "index", "log", "program", "page")
 _UNIT = r"(?:%|×|x|[kKMGTP]i?B(?:/s)?|[kKMGTP]?FLOPS?(?:/s)?|TOPS|[kKMG]?Hz|ns|us|µs|ms|s|min|h|pp|dB|bits?|bytes?|W|[a-zA-Z]{1,9}/(?:s|sec|step|token|chip|op|call)(?:/[a-z]+)?)"
 FIGURE = re.compile(rf"(?<![\w.])[~≈±+\-−–]?\d[\d,]*(?:\.\d+)?[ \u00a0]?{_UNIT}(?![\w%])")
 # Headings under which pages of any domain say how a thing shows in a measurement.
-_READING = re.compile(r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b", re.I)
-_APPARATUS = re.compile(r"^(?:see also|sources?|references?|links?|related|changelog|history)\b", re.I)
+_READING = re.compile(r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b", re.IGNORECASE)
+_APPARATUS = re.compile(r"^(?:see also|sources?|references?|links?|related|changelog|history)\b", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _MOST_FIGURES, _MOST_READING = 8, 12
 _GIST, _LINE = 260, 220

@@ -41,7 +41,8 @@ def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None)
     near = _neighbours(graph, pages, tries, tags)
     hubs = _hubs(pages, near)
     members = _members(pages, near, hubs)
-    found = [_topic(graph, hub, own, tags, near, tries) for hub, own in members.items()]
+    said = [(e, frozenset(graph.outlinks.get(e.path, ())), frozenset(t.lower() for t in e.tags), _words(f"{e.title} {e.hypothesis}")) for e in tries]
+    found = [_topic(graph.pages[hub], own, near, said) for hub, own in members.items()]
     made = [t for t in found if len(t.pages) >= _LEAST_PAGES or len(t.experiments) >= _LEAST_EXPERIMENTS]
     made.extend(_tag_topics(pages, tries, tags, graph, covered={e for t in made for e in t.experiments}))
     made.sort(key=lambda t: (-(len(t.experiments) + 2 * len(t.pages)), t.name))
@@ -131,15 +132,13 @@ def _members(pages: Mapping[str, Page], near: dict[str, dict[str, float]], hubs:
     return {hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))] for hub, own in members.items()}
 
 
-def _topic(graph: Graph, hub: str, own: list[str], tags: Mapping[str, frozenset[str]], near: dict[str, dict[str, float]], tries: list[Facts]) -> Topic:
-    page = graph.pages[hub]
+def _topic(page: Page, own: list[str], near: dict[str, dict[str, float]], said: list[tuple[Facts, frozenset[str], frozenset[str], str]]) -> Topic:
     counted = Counter(k[1:] for path in own for k in near[path] if k.startswith("#"))
-    mine = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own) or f"#{t}" in near[hub]}
-    names = _names(page)
+    mine = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own) or f"#{t}" in near[page.path]}
+    names = [f" {n} " for n in _names(page)]
     core = frozenset(own[: max(3, len(own) // 2)])
-    tried = [e.path for e in tries
-             if core & set(graph.outlinks.get(e.path, ())) or mine & {t.lower() for t in e.tags} or any(f" {n} " in _words(f"{e.title} {e.hypothesis}") for n in names)]
-    return Topic(page.title, page.stem, hub, tuple(sorted(mine)), tuple(own), tuple(reversed(tried)))
+    tried = [e.path for e, cited, tags, words in said if core & cited or mine & tags or any(n in words for n in names)]
+    return Topic(page.title, page.stem, page.path, tuple(sorted(mine)), tuple(own), tuple(reversed(tried)))
 
 
 def _names(page: Page) -> tuple[str, ...]:
