@@ -35,7 +35,7 @@ class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it."""
 
     path: str
-    target: str
+    target: str = ""
     variant: str = ""
     date: str = ""
     number: int = 0
