@@ -162,7 +162,7 @@ def target_of_page(page: Page) -> str:
 
 
 def _is_running(page: Page, verdict: VerdictRead) -> bool:
-    return verdict.canonical is None and page.field("status").lower().replace("-", "_").replace(" ", "_") in ("running", "in_progress", "open", "pending")
+    return verdict.canonical in (None, Verdict.OTHER) and page.field("status").lower().replace("-", "_").replace(" ", "_") in ("running", "in_progress", "open", "pending")
 
 
 _NAME_SUFFIX = re.compile(r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|parked|baseline)$", re.IGNORECASE)
