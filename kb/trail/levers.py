@@ -1,18 +1,28 @@
-"""Levers in free text of any domain: flags, `NAME=value`, identifiers, named settings with numbers. Refuses lists of one domain's words."""
+"""Levers in free text of any domain: flags, `NAME=value`, identifiers, settings with numbers, and which way they are moved.
+
+Refuses lists of one domain's words: what is written like a setting or a name of code is one.
+"""
 
 import re
 
 from kb.run.record import Lever
 
 _VALUE = r"[\w.+\-/:,%]*[\w%]"
+# `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
+_THEN = r"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>\d[\d.,]*[kKMG]?)(?![\w.]*[%\w]))?"
 _PATTERNS = (
-    re.compile(rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*[\w])(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b))(?P<value>['\"]?{_VALUE}['\"]?)"),
+    re.compile(rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"),
+    re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"),
     re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w|-[OfmWDgX][\w\-]*\w)"),
-    re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE})"),
-    re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z][\w]*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
-    re.compile(r"(?<![\w-])(?P<name>[a-z]{1,4})(?P<value>\d+[kKmMgG]?)(?![\w])"),
-    re.compile(r"(?<![\w-])(?P<name>[A-Za-z]{3,}(?:[ -](?:size|count|length|limit|depth|factor|level|width))?)[ -](?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w.])"),
+    re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE}){_THEN}"),
+    re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
+    re.compile(rf"(?<![\w-])(?P<name>[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
+    re.compile(
+        r"(?<![\w-])(?P<name>[A-Za-z]{3,}(?:[ -](?:sizes?|count|length|limit|depth|factor|level|width))?)[ -](?:from\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)"
+        rf"(?![\w.%]){_THEN}"),
 )
+# Files, hosts and figures are written like identifiers and settings, and are none.
+_NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|step|steps|worker|page|version|item)$", re.IGNORECASE)
 
 
 def levers_in(text: str) -> tuple[Lever, ...]:
@@ -22,11 +32,12 @@ def levers_in(text: str) -> tuple[Lever, ...]:
     hits: list[tuple[int, str, str]] = []
     for pattern in _PATTERNS:
         for m in pattern.finditer(text):
-            if any(a < m.end() and m.start() < b for a, b in taken):
+            if _NO_LEVER.search(m["name"]) or any(a < m.end() and m.start() < b for a, b in taken):
                 continue
             taken.append(m.span())
             groups = m.groupdict()
-            hits.append((m.start(), groups["name"], (groups.get("value") or "").strip("'\"").rstrip(".,:")))
+            value = groups.get("then") or groups.get("value") or ""
+            hits.append((m.start(), m["name"], value.strip("'\"").rstrip(".,:")))
     for _, name, value in sorted(hits):
         if not found.get(name):
             found[name] = value
@@ -47,3 +58,45 @@ def levers_of(title: str, *, slug: str, stated: tuple[str, ...], hypothesis: str
 def _stated(text: str) -> Lever:
     name, _, value = text.partition("=")
     return Lever(name.strip(), value.strip())
+
+
+def key_of(name: str) -> str:
+    """A lever's name without dashes, case and separators: `--batch-size`, `BATCH_SIZE` and `batchSize` are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def number_of(value: str) -> float | None:
+    """Number of a lever's value: `8k` is 8192 as sizes of code are, `1,024` is 1024; None for any other word."""
+    m = re.fullmatch(r"[+-]?(\d[\d,]*(?:\.\d+)?)([kKMG]?)", value.strip())
+    return float(m[1].replace(",", "")) * {"": 1, "k": 1024, "K": 1024, "M": 1 << 20, "G": 1 << 30}[m[2]] if m else None
+
+
+_CUES = {
+    "raise": r"increas\w*|rais(?:e|es|ed|ing)|bump\w*|bigger|larger|grow(?:s|ing)?|higher|doubl\w+|more of|deeper|longer|widen\w*|maximi[sz]\w*",
+    "lower": r"reduc(?:e|es|ed|ing)|decreas\w*|shrink\w*|smaller|lower(?:s|ed|ing)?|halv\w+|fewer|shorter|tighten\w*|minimi[sz]\w*|less",
+    "disable": r"disabl\w*|remov\w*|dropp?(?:ing|ed)?|without|turn(?:ing|ed)? off|skip\w*|eliminat\w*|no longer|unset",
+    "enable": r"enabl\w*|add(?:s|ing)?|turn(?:ing|ed)? on|introduc\w*|adopt\w*|forc(?:e|ing)|integrat\w*|try|use|using",
+    "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
+}
+_CUE = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in _CUES.items()}
+_ARROW = re.compile(r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)")
+OPPOSITE = {"raise": "lower", "lower": "raise", "enable": "disable", "disable": "enable"}
+
+
+def direction_in(title: str, statement: str) -> str:
+    """`raise`, `lower`, `enable`, `disable` or `replace`, as title and statement say a lever is moved; empty where they do not, or say both ways."""
+    for text in (title, statement):
+        numbers = [tuple(number_of(g.rstrip(".,")) for g in m.groups() if g) for m in _ARROW.finditer(text)]
+        moved = {"raise" if b > a else "lower" for a, b in (n for n in numbers if len(n) == 2 and None not in n) if a != b}
+        if len(moved) == 1:
+            return moved.pop()
+        cues = {name: len(pattern.findall(text)) for name, pattern in _CUE.items()}
+        size = cues["raise"] - cues["lower"]
+        if size and (not cues["raise"] or not cues["lower"]):
+            return "raise" if size > 0 else "lower"
+        if cues["raise"] and cues["lower"]:
+            return ""
+        for name in ("disable", "replace", "enable"):
+            if cues[name]:
+                return name
+    return ""

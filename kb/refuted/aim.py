@@ -1,0 +1,126 @@
+"""What a text wants to move: terms with weights, levers with values, direction, operating point. The same for experiments and proposals."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kb.refuted.terms import clauses, weigh
+from kb.run.record import Lever
+from kb.trail import Facts
+from kb.trail.levers import direction_in, key_of, levers_in, number_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """One lever of an aim: key, name and value as written, and how much of the text is about moving it."""
+
+    key: str
+    name: str
+    value: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a text wants to move. `point` are settings with numbers, moved or not."""
+
+    terms: Mapping[str, float]
+    pulls: tuple[Pull, ...]
+    direction: str
+    point: tuple[Lever, ...]
+
+
+# Weights of the fields; a change is kept only if replay of the trail says it helps.
+_FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8), ("predicted_signal", 0.2), ("because", 0.5))
+_OUTCOME = re.compile(r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|flat)\b[^()\[\]]*[)\]]?", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|$)", re.IGNORECASE)
+_MOST_PULLS = 16
+_PHRASE_WORDS = 9
+
+
+def subject_of(title: str) -> str:
+    """A title without the run's label in front and its outcome in brackets: what the page is about."""
+    return _LABEL.sub("", _OUTCOME.sub("", title)).strip(" -—–:") or title
+
+
+def aim_of(facts: Facts, *, outcome: bool) -> Aim:
+    """Aim of an experiment's facts; `outcome` adds the words of its verdict, which say what the lever ran into."""
+    text = {
+        "title": subject_of(facts.title), "slug": facts.slug.replace("-", " ") if " " not in facts.slug else "", "hypothesis": facts.hypothesis,
+        "mechanism": facts.mechanism, "predicted_signal": facts.predicted_signal, "because": facts.because if outcome else "",
+    }
+    statement = f"{facts.hypothesis[:400]}"
+    return Aim(
+        weigh((text[name], weight) for name, weight in _FIELDS if text[name]),
+        _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name]),
+        direction_in(text["title"], statement),
+        _point((facts.variant, text["title"], facts.hypothesis, facts.mechanism, facts.setup if outcome else "")),
+    )
+
+
+def aim_of_text(text: str) -> Aim:
+    """Aim of one sentence or list item."""
+    return Aim(weigh([(text, 1.5)]), _pulls([(text, 1.0)]), direction_in(text, ""), _point((text,)))
+
+
+def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
+    found: dict[str, Pull] = {}
+    for text, field_weight in fields:
+        best: dict[str, Pull] = {}
+        for clause, said in clauses(text):
+            for lever in levers_in(clause):
+                key = key_of(lever.name)
+                if len(key) < 2 or len(key) < 4 and not lever.value:
+                    continue
+                known = best.get(key)
+                if known is None or said > known.weight or not known.value and lever.value:
+                    best[key] = Pull(key, lever.name, lever.value or (known.value if known else ""), max(said, known.weight if known else 0.0))
+        for key, pull in best.items():
+            known = found.get(key)
+            found[key] = Pull(key, known.name if known else pull.name, known.value if known and known.value else pull.value,
+                              (known.weight if known else 0.0) + field_weight * pull.weight)
+    return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
+
+
+def _point(texts: Iterable[str]) -> tuple[Lever, ...]:
+    found: dict[str, Lever] = {}
+    for text in texts:
+        for lever in levers_in(text):
+            if lever.value and number_of(lever.value) is not None:
+                found.setdefault(key_of(lever.name), lever)
+    return tuple(found.values())
+
+
+def strong(pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
+    """Pulls that carry at least half of the weight of the heaviest."""
+    return tuple(p for p in pulls if p.weight >= pulls[0].weight / 2) if pulls else ()
+
+
+def same_name(a: str, b: str) -> bool:
+    """Whether two keys of settings mean one: equal, one the start of the other (`seq`, `seqlen`), or its initials (`bs`, `batch_size`; keys keep no separators)."""
+    short, long = sorted((a, b), key=len)
+    return short == long or len(short) >= 3 and long.startswith(short)
+
+
+def initials(name: str) -> str:
+    """First letters of the parts of a name: `--batch_size` gives `bs`."""
+    parts = [p for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])", name) if p]
+    return "".join(p[0] for p in parts).lower() if len(parts) > 1 else ""
+
+
+def differences(card: Iterable[Lever], proposal: Iterable[Lever], *, leaving_out: frozenset[str] = frozenset()) -> list[str]:
+    """Settings that both name with other numbers, as `batch_size 3 → 4`; levers in `leaving_out` (keys) are not compared."""
+    found: list[str] = []
+    theirs = list(card)
+    for mine in proposal:
+        key = key_of(mine.name)
+        if key in leaving_out:
+            continue
+        for other in theirs:
+            other_key = key_of(other.name)
+            if same_name(key, other_key) or key in (initials(other.name), other_key[:1]) or other_key in (initials(mine.name), key[:1]):
+                a, b = number_of(other.value), number_of(mine.value)
+                if a != b:
+                    found.append(f"{(mine.name if len(mine.name) > len(other.name) else other.name).lstrip('-')} {other.value} → {mine.value}")
+                break
+    return found[:6]

@@ -1,0 +1,185 @@
+"""Cards of a whole knowledge base: from failed experiments, retired hypotheses and dead-end lists; then scope, reopening and generic principles."""
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kb.graph import Graph
+from kb.refuted.aim import Aim, Pull, aim_of_text, strong, subject_of
+from kb.refuted.card import Card, aim_from_json
+from kb.refuted.statements import Statement
+from kb.run.record import Lever
+from kb.schema import FAILED, Verdict
+from kb.trail import Facts, Trail
+from kb.trail.levers import OPPOSITE
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[])")
+_DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?(?:\s?[–-]\s?[−\-+]?\d+(?:\.\d+)?)?\s?(?:%|pp\b|×|x\b)")
+# A verdict's first words only repeat the verdict.
+_SAYS_VERDICT = re.compile(r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*", re.IGNORECASE)
+# Why something failed, by the words any domain uses; the first that fits names the reason.
+_REASONS = (
+    ("out of memory", re.compile(r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)", re.IGNORECASE)),
+    ("wrong result", re.compile(r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop", re.IGNORECASE)),
+    ("does not run", re.compile(r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no custom_vjp|API\b|crash\w*|deadlock\w*|hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed", re.IGNORECASE)),
+    ("slower", re.compile(r"regress\w*|slower|worse|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|overhead|hurts?\b|costs? more", re.IGNORECASE)),
+    ("no effect", re.compile(r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|effective|fus\w+)", re.IGNORECASE)),
+)
+
+
+def reason_of(text: str, verdict: str) -> str:
+    """Class of why something failed: out of memory, wrong result, does not run, slower, no effect; empty where the text does not say."""
+    return next((name for name, pattern in _REASONS if pattern.search(text)), "does not run" if verdict == Verdict.CRASH else "")
+
+
+def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph) -> tuple[Card, ...]:
+    """Every card, in trail order of its evidence; `aims` are those of all experiments, failed or not, by path."""
+    failed = {e.path: _of_experiment(e, aims[e.path]) for e in trail.experiments if e.verdict.canonical in FAILED}
+    told: dict[str, set[str]] = defaultdict(set)
+    others: list[Card] = []
+    known = {e.path: e for e in trail.experiments}
+    for path, said in statements:
+        page = graph.pages[path]
+        for n, statement in enumerate(said):
+            backed = [c for c in statement.cites if c in failed]
+            for cited in backed:
+                told[cited].add(path)
+            # A row that only points to a failed run repeats that run's own card.
+            if statement.kind in ("bullet", "row") and backed:
+                continue
+            others.append(_of_statement(path, page.date, n, statement, tuple(backed), _target_of(path, statement, known)))
+    cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
+    rare = rarity([*aims.values(), *(c.aim for c in others)])
+    cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], aims, rare)
+    cards = [*cards, *others]
+    return tuple(sorted([*cards, *_principles(cards, rare)], key=lambda c: (*c.order, c.id)))
+
+
+def _of_experiment(e: Facts, aim: Aim) -> Card:
+    title = subject_of(e.title)
+    first = _SENTENCE.split(e.hypothesis.strip().replace("\n", " "))[0] if e.hypothesis else ""
+    claim = first if len(first) >= 30 else f"{title}: {first}" if first else title
+    because = e.because.replace("\n", " ").strip()
+    delta = _DELTA.search(e.title) or _DELTA.search(because)
+    place = e.place("verdict")
+    return Card(
+        id=e.path, kind="experiment", evidence=e.path, anchor=place.anchor if place else "", target=e.target, variant=e.variant, date=e.date, number=e.number,
+        title=title, claim=_cut(claim, 280), because=_cut(_SAYS_VERDICT.sub("", because) or because, 420), delta=delta[0] if delta else "",
+        verdict=str(e.verdict.canonical), levers=_main(aim), direction=aim.direction, point=aim.point,
+        reopen_if=_reopen_if(aim, reason_of(f"{e.title} {because}", str(e.verdict.canonical))), aim=aim)
+
+
+def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str) -> Card:
+    aim = aim_of_text(s.text)
+    return Card(
+        id=f"{path}#{n}", kind=s.kind, evidence=path, anchor=s.anchor, target=target, variant="", date=date, number=0, title=_cut(s.text, 120), claim=_cut(s.text, 280),
+        because=_cut(s.because, 420), delta=s.delta, verdict=str(Verdict.REFUTED), levers=_main(aim), direction=aim.direction, point=aim.point,
+        reopen_if=_reopen_if(aim, reason_of(s.text, "")), aim=aim, experiments=backed)
+
+
+def _target_of(path: str, statement: Statement, known: Mapping[str, Facts]) -> str:
+    """Target that a statement speaks of: that of the runs it cites if they agree, else the page's folder below experiments or its own name below targets."""
+    cited = {known[c].target for c in statement.cites if c in known}
+    if len(cited) == 1:
+        return cited.pop()
+    parts = path.removesuffix(".md").split("/")
+    if len(parts) > 3 and parts[1] in ("experiments", "kernel_experiments"):
+        return "/".join(p for p in parts[2:-1] if p != "experiments")
+    return parts[-1] if len(parts) == 3 and parts[1] in ("targets", "models", "kernels") else ""
+
+
+def _cut(text: str, limit: int) -> str:
+    text = re.sub(r"\s+", " ", text).strip()
+    return text if len(text) <= limit else text[: limit - 2].rsplit(" ", 1)[0] + " …"
+
+
+def _main(aim: Aim) -> tuple[Lever, ...]:
+    """Levers that carry at least half of the weight of the heaviest."""
+    return tuple(Lever(p.name, p.value) for p in strong(aim.pulls))[:6]
+
+
+def _reopen_if(aim: Aim, reason: str) -> str:
+    shape = ", ".join(f"{v.name.lstrip('-')} {v.value}" for v in aim.point[:3])
+    why = {"out of memory": "memory is freed, or the shape is smaller", "wrong result": "the numerics are mended", "does not run": "the stack supports it",
+           "slower": "the cost it ran into is gone", "no effect": "the profile shows that it matters"}.get(reason, "the stack changed")
+    return f"{why}{f' (tried at {shape})' if shape else ''}"
+
+
+def rarity(aims: Iterable[Aim]) -> Mapping[str, float]:
+    """How rare each key of a lever is among aims: log(N / n)."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for aim in aims:
+        total += 1
+        counts.update({p.key for p in aim.pulls})
+    return {key: math.log((total + 1) / n) for key, n in counts.items()}
+
+
+# A lever that a fifth of all runs name is part of their setting, not what one of them tried.
+_COMMON = math.log(5)
+
+
+def key_levers(aim: Aim, rare: Mapping[str, float]) -> dict[str, Pull]:
+    """The strong pulls of an aim that are rare enough to tell it from others, by key."""
+    return {p.key: p for p in strong(tuple(p for p in aim.pulls if rare.get(p.key, _COMMON) >= _COMMON)) } if aim.pulls else {}
+
+
+def _reopened(cards: list[Card], won: list[Facts], aims: Mapping[str, Aim], rare: Mapping[str, float]) -> list[Card]:
+    """Cards with the status that later runs of the same target and variant give them."""
+    by_key: dict[tuple[str, str], list[tuple[tuple[str, int, str], str, str, str, bool]]] = defaultdict(list)
+    for path, target, variant, order, success in [*((e.path, e.target, e.variant, e.order, True) for e in won), *((c.evidence, c.target, c.variant, c.order, False) for c in cards)]:
+        for key, pull in key_levers(aims[path], rare).items():
+            by_key[target, key].append((order, path, variant, pull.value, success))
+    found: list[Card] = []
+    for card in cards:
+        keys = key_levers(card.aim, rare)
+        later = sorted({
+            (order, path, success) for key, pull in keys.items() for order, path, variant, value, success in by_key[card.target, key]
+            if order > card.order and (not variant or not card.variant or variant == card.variant) and value == pull.value
+            and OPPOSITE.get(aims[path].direction) != card.direction and 2 * len(keys.keys() & key_levers(aims[path], rare).keys()) > len(keys)})
+        wins = [path for _, path, success in later if success]
+        losses = [path for _, path, success in later if not success]
+        found.append(replace(card, status="reopened", by=wins[0]) if wins else replace(card, status="superseded", by=losses[-1]) if losses else card)
+    return found
+
+
+def _principles(cards: list[Card], rare: Mapping[str, float]) -> list[Card]:
+    """A generic principle for every lever that two or more targets refuted for the same reason."""
+    groups: dict[tuple[str, str, str], list[Card]] = defaultdict(list)
+    for card in cards:
+        if card.kind == "experiment" and card.status != "reopened":
+            reason = reason_of(f"{card.delta} {card.because}", card.verdict)
+            for key in key_levers(card.aim, rare) if reason else ():
+                groups[key, reason, "" if card.direction not in OPPOSITE else card.direction].append(card)
+    made: list[Card] = []
+    for (key, reason, direction), group in sorted(groups.items()):
+        targets = sorted({c.target for c in group})
+        if len(targets) < 2:
+            continue
+        pulls = [p for c in group for p in c.aim.pulls if p.key == key]
+        name = Counter(p.name for p in pulls).most_common(1)[0][0]
+        newest = max(group, key=lambda c: c.order)
+        claim = f"`{name}` failed on {len(targets)} targets for the same reason: {reason}"
+        aim = Aim({"=" + key: 2.0}, (Pull(key, name, "", 2.0),), direction, ())
+        made.append(Card(
+            id=f"principle:{key}:{reason}:{direction}", kind="principle", evidence=newest.evidence, anchor=newest.anchor, target="", variant="", date=newest.date, number=newest.number,
+            title=f"{name}: {reason}", claim=claim, because=_cut("; ".join(f"{c.target}: {c.because}" for c in group), 420), delta=newest.delta, verdict=str(Verdict.REFUTED),
+            levers=(Lever(name),), direction=direction, point=(), reopen_if=_reopen_if(Aim({}, (), "", ()), reason), aim=aim,
+            experiments=tuple(c.evidence for c in group)))
+    return made
+
+
+def split(rows: Iterable[tuple[str, str]]) -> tuple[dict[str, Aim], list[tuple[str, list[Statement]]]]:
+    """Stored rows apart: aims of experiments by path, statements of other pages."""
+    aims: dict[str, Aim] = {}
+    said: list[tuple[str, list[Statement]]] = []
+    for path, row in rows:
+        value = json.loads(row)
+        if isinstance(value, dict):
+            aims[path] = aim_from_json(value)
+        else:
+            said.append((path, [Statement(*s[:6], cites=tuple(s[6])) for s in value]))
+    return aims, said

@@ -1,0 +1,247 @@
+"""`kb check`: what a proposal would repeat. Refuses to forbid: it names the card, says how alike the two are, and what differs.
+
+The receipt is `kb1-OUTCOME-DIGEST`: the digest is over the proposal's text, its target, the moment and every match (path, kind, verdict), so the same question
+to the same cards gives the same receipt, and `Gate.receipt_fits` tells whether one belongs to a proposal.
+"""
+
+import json
+import math
+import re
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kb.page import read
+from kb.refuted.aim import Aim, Pull, aim_of, differences, strong
+from kb.refuted.card import Card, from_row
+from kb.store import digest_of
+from kb.trail import Moment, experiment, moment, read_facts
+from kb.trail.levers import OPPOSITE, number_of
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is to be tried, in words; `before` (a page) or `as_of` (a day) put the question into the past."""
+
+    text: str
+    id: str = ""
+    target: str = ""
+    before: str = ""
+    as_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One card that a proposal meets. kind: same-value, same-lever, similar; `acknowledged` is the proposal's own sentence on what differs."""
+
+    path: str
+    anchor: str
+    kind: str
+    lever: str
+    value: str
+    scope_diff: tuple[str, ...]
+    verdict: str
+    because: str
+    delta: str
+    date: str
+    score: float
+    target: str
+    claim: str
+    status: str
+    by: str
+    reopen_if: str
+    acknowledged: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Outcome clear, distinguish or repeat, with the matches that led to it, best first."""
+
+    id: str
+    outcome: str
+    receipt: str
+    matches: tuple[Match, ...]
+
+
+# Rarity counts a little more than proportionally; long cards are held back a little; both set by replay of a trail (see docs/decisions).
+_ALPHA, _LENGTH = 1.25, 0.35
+_PROPOSAL_CAP, _CARD_CAP = 2.0, 3.0
+_TERMS_ASKED, _CANDIDATES, _MOST_MATCHES = 120, 30, 10
+# Shares of the proposal's own weight that a card must explain: to be shown, to make the outcome `distinguish`, to be the same lever by its words alone.
+_SHOWN, _SIMILAR, _SAME = 0.10, 0.16, 0.45
+_LOCAL_FROM = 10
+_OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.7, 0.85, 0.6
+
+
+class Gate:
+    """Open tables to check proposals against; keeps what it read between proposals of a batch."""
+
+    def __init__(self, db: sqlite3.Connection):
+        self.db = db
+        self.frequencies: dict[str, tuple[int, Mapping[str, int]]] = {}
+        self.cards: dict[int, Card] = {}
+        self.weights: dict[tuple[str, str], float] = {}
+
+    def check(self, proposal: Proposal) -> Answer:
+        """Answer to one proposal. Raises KbError where `before` names no page."""
+        at = moment(self.db, before=proposal.before or None, as_of=proposal.as_of or None)
+        own = experiment(self.db, proposal.before) if proposal.before else None
+        target = proposal.target or (own.target if own else "")
+        aim = _aim_of_proposal(proposal.text)
+        found = [self._match(aim, card, score, target, proposal, at) for score, card in self._ranked(aim, target, at)]
+        best: dict[str, Match] = {}
+        for match in sorted((m for m in found if m), key=lambda m: (-m.score, m.path)):
+            best.setdefault(match.path, match)
+        matches = tuple(list(best.values())[:_MOST_MATCHES])
+        outcome = _outcome(matches)
+        asked = json.dumps([proposal.text.strip(), target, at, [(m.path, m.kind, m.status) for m in matches]], ensure_ascii=False)
+        return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(asked)}", matches)
+
+    def _frequency(self, target: str) -> tuple[int, Mapping[str, int]]:
+        if target not in self.frequencies:
+            row = self.db.execute("select aims, terms from card_frequency where target = ?", (target,)).fetchone()
+            self.frequencies[target] = (row[0], json.loads(row[1])) if row else (0, {})
+        return self.frequencies[target]
+
+    def _rarity(self, term: str, target: str) -> float:
+        """How much a term tells: rare in the wiki and, for a card of a target with enough runs, rare among that target's runs."""
+        known = self.weights.get((term, target))
+        if known is None:
+            size, counts = self._frequency("")
+            value = math.log((size + 1) / (counts.get(term, 0) + 0.5))
+            own_size, own = self._frequency(target)
+            if target and own_size >= _LOCAL_FROM:
+                value = min(value, math.log((own_size + 2) / (own.get(term, 0) + 0.5)) / math.log((own_size + 2) / 1.5) * math.log((size + 1) / 1.5))
+            known = self.weights[term, target] = max(0.0, value) ** _ALPHA
+        return known
+
+    def _ranked(self, aim: Aim, target: str, at: Moment | None) -> list[tuple[float, Card]]:
+        """Cards that share most with an aim, with the share of the aim's own weight that each explains."""
+        asked = sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True)[:_TERMS_ASKED]
+        weight_of = {t: min(aim.terms[t], _PROPOSAL_CAP) for _, t in asked}
+        where, values = ("", []) if at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(at))
+        sums: dict[tuple[int, str], float] = {}
+        query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
+            where t.term in ({','.join('?' * len(weight_of))}){where}"""
+        for term, number, weight, of in self.db.execute(query, [*weight_of, *values]):
+            sums[number, of] = sums.get((number, of), 0.0) + weight_of[term] * min(weight, _CARD_CAP) * self._rarity(term, of)
+        near = sorted(sums, key=lambda k: (-sums[k] * _kinship(target, k[1]), k[0]))[: 3 * _CANDIDATES]
+        whole = sum(w * min(aim.terms[t], _CARD_CAP) * self._rarity(t, target) for t, w in weight_of.items()) or 1.0
+        mean = self._length(aim, target)
+        ranked = []
+        for number, of in near:
+            card = self._card(number)
+            length = self._length(card.aim, of) / mean if mean else 1.0
+            told = _TOLD if card.kind in ("bullet", "row", "hypothesis") else 1.0
+            ranked.append((sums[number, of] / whole / ((1 - _LENGTH) + _LENGTH * length) * _kinship(target, of) * told, card))
+        return sorted(ranked, key=lambda r: (-r[0], r[1].id))[:_CANDIDATES]
+
+    def _length(self, aim: Aim, target: str) -> float:
+        return sum(min(w, _CARD_CAP) * self._rarity(t, target) for t, w in aim.terms.items())
+
+    def _card(self, number: int) -> Card:
+        if number not in self.cards:
+            self.cards[number] = from_row(self.db.execute("select row from card where number = ?", (number,)).fetchone()[0])
+        return self.cards[number]
+
+    def _match(self, aim: Aim, card: Card, score: float, target: str, proposal: Proposal, at: Moment | None) -> Match | None:
+        card = self._as_of(card, at)
+        shared, whole = self._shared(aim, card, target)
+        kind, lever = _kind(aim, card, shared, whole, score)
+        boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
+        if score * boost < _SHOWN:
+            return None
+        diffs = _scope(aim, card, target, lever)
+        return Match(
+            path=card.evidence, anchor=card.anchor, kind=kind, lever=lever.name if lever else card.levers[0].name if card.levers else card.title,
+            value=lever.value if lever else card.levers[0].value if card.levers else "", scope_diff=diffs, verdict=card.verdict, because=card.because, delta=card.delta,
+            date=card.date, score=round(min(1.0, score * boost), 3), target=card.target, claim=card.claim, status=card.status, by=card.by, reopen_if=card.reopen_if,
+            acknowledged=_acknowledged(proposal.text, card))
+
+    def _as_of(self, card: Card, at: Moment | None) -> Card:
+        """A card as it stood at a moment: what reopened or superseded it later had not happened."""
+        if at is None or not card.by:
+            return card
+        later = experiment(self.db, card.by)
+        return card if later and later.order < at else replace(card, status="standing", by="")
+
+    def _shared(self, aim: Aim, card: Card, target: str) -> tuple[tuple[Pull, Pull] | None, bool]:
+        """The rarest lever that both aims are mostly about, and whether neither side is only a part of the other's bundle."""
+        mine = {p.key: p for p in self._telling(aim, target)}
+        theirs = {p.key: p for p in self._telling(card.aim, card.target)}
+        both = sorted(mine.keys() & theirs.keys(), key=lambda k: (-self._rarity("=" + k, card.target), k))
+        if not both:
+            return None, False
+        whole = 2 * len(both) >= max(len(theirs), len(mine)) or max(len(theirs), len(mine)) < 3
+        return (mine[both[0]], theirs[both[0]]), whole
+
+    def _telling(self, aim: Aim, target: str) -> tuple[Pull, ...]:
+        """Strong pulls that fewer than a fifth of the target's aims name."""
+        size, _ = self._frequency("")
+        least = math.log(5) ** _ALPHA if size >= _LOCAL_FROM else 0.0
+        telling = tuple(p for p in aim.pulls if self._rarity("=" + p.key, target) >= least)
+        return strong(telling) if telling else ()
+
+
+def _kinship(mine: str, other: str) -> float:
+    if not mine or not other or mine == other:
+        return 1.0
+    return _SISTER_TARGET if mine.split("/")[0] == other.split("/")[0] else _OTHER_TARGET
+
+
+def _aim_of_proposal(text: str) -> Aim:
+    facts = read_facts(read("proposal.md", text.encode("utf-8", "replace")), text)
+    if not facts.hypothesis and not facts.mechanism:
+        facts = replace(facts, hypothesis=text[:4000])
+    return aim_of(replace(facts, title="" if facts.title == "proposal" else facts.title, because=""), outcome=False)
+
+
+def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, score: float) -> tuple[str, Pull | None]:
+    """same-value, same-lever or similar, and the card's lever that made it so."""
+    opposite = OPPOSITE.get(aim.direction) == card.direction and aim.direction != ""
+    if shared is None:
+        return ("same-lever" if score >= _SAME and not opposite else "similar"), None
+    mine, theirs = shared
+    if not whole or opposite:
+        return "similar", theirs
+    if mine.value == theirs.value or number_of(mine.value) is not None and number_of(mine.value) == number_of(theirs.value):
+        return "same-value", theirs
+    numbers = number_of(mine.value) is not None and number_of(theirs.value) is not None
+    if numbers and not (aim.direction and aim.direction == card.direction):
+        # Two values of one knob, and nothing says that both lie on the same side of where it stood.
+        return "similar", theirs
+    return "same-lever", theirs
+
+
+def _scope(aim: Aim, card: Card, target: str, lever: Pull | None) -> tuple[str, ...]:
+    diffs = differences(card.point, aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
+    if target and card.target and target != card.target:
+        diffs.insert(0, f"target {card.target} → {target}")
+    known = {p.key for p in card.aim.pulls}
+    if lever:
+        diffs.extend(f"with {p.name.lstrip('-')}" for p in strong(aim.pulls) if p.key not in known and "=" + p.key not in card.aim.terms)
+    return tuple(diffs[:6])
+
+
+_DIFFERS = re.compile(
+    r"\b(?:differ\w*|unlike|whereas|this time|instead|now that|since then|but (?:now|here|with|at)|in contrast|changed since|no longer|because (?:now|the)|new(?:er)? (?:stack|version|build)|"
+    r"not the same|other than|→|->|rather than|here (?:we|it|with))", re.IGNORECASE)
+
+
+def _acknowledged(text: str, card: Card) -> str:
+    """The sentence in which a proposal names a card's page (path, file name or run label with its slug) and says what differs; empty if there is none."""
+    name = card.evidence.rsplit("/", 1)[-1].removesuffix(".md")
+    label = re.search(r"(?:v|exp|run)[-_]?\d+[a-z]?", name)
+    names = [re.escape(name)] + ([rf"(?<![\w-]){label[0][0]}\w*[ -]?0*{card.number}(?!\d)"] if label and card.number else [])
+    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z*`\[])|\n{2,}|\n(?=[-*#])", text):
+        if re.search("|".join(names), sentence, re.IGNORECASE) and _DIFFERS.search(sentence):
+            return re.sub(r"\s+", " ", sentence).strip()[:400]
+    return ""
+
+
+def _outcome(matches: tuple[Match, ...]) -> str:
+    """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism; clear: neither, or each met by what differs."""
+    open_ones = [m for m in matches if not m.acknowledged and m.status != "reopened"]
+    if any(m.kind == "same-value" and not m.scope_diff and m.score >= _SIMILAR for m in open_ones):
+        return "repeat"
+    return "distinguish" if any(m.score >= _SIMILAR for m in open_ones) else "clear"

@@ -1,0 +1,162 @@
+"""What pages say did not work: dead-end bullets and table rows, retired hypotheses. Read page by page; refuses to guess at prose without a mark."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from kb.graph import target_of
+from kb.page import Page, plain_text
+from kb.refuted.aim import aim_of
+from kb.refuted.card import aim_to_json
+from kb.schema import FAILED, canonical_verdict
+from kb.trail.facts import from_row, prose
+from kb.trail.measured import cells_of
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One refuted statement as written: `kind` is hypothesis, principle, bullet or row; `cites` are pages its links lead to."""
+
+    kind: str
+    line: int
+    anchor: str
+    text: str
+    because: str
+    delta: str
+    cites: tuple[str, ...]
+
+
+_DEAD = re.compile(
+    r"refuted|(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)|dead[- ]?ends?|anti-?(?:recommend|pattern|playbook)|retired|what failed|"
+    r"rejected|invalidated|don['’]?t (?:pursue|retry|try|do)|do not (?:pursue|retry|try)|not worth|why .{3,40} (?:don['’]t|doesn['’]t|did not|do not) help|"
+    r"negative results|ruled out|abandoned", re.IGNORECASE)
+# Headings that only tell where to look or what is still open.
+_NOT_DEAD = re.compile(r"\bopen\b|refuted when|refute honestly|how to|next|falsif|when to", re.IGNORECASE)
+_FAILED_CELL = re.compile(r"^\W*(?:❌|✗|✘|🚫)|\b(?:refuted|rejected|regress\w*|invalid|discard\w*|OOM\w*|crash\w*|harmful|deprecated|no[- ]op|silently (?:ignored|rejected))\b", re.IGNORECASE)
+_WON_CELL = re.compile(r"✅|\b(?:supported|accepted|kept|keep|best|frontier)\b", re.IGNORECASE)
+_CROSS = re.compile(r"^\W{0,6}(?:❌|✗|✘|🚫|~~)")
+_DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
+_RULER = re.compile(r"^\s*\|?[\s:|\-]*-[\s:|\-]*\|?\s*$")
+_BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
+
+
+def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
+    """Refuted statements of one page as JSON text; for an experiment page, the terms and direction of its levers. None if it has neither."""
+    if facts is not None:
+        return json.dumps(aim_to_json(aim_of(from_row(facts), outcome=True)), ensure_ascii=False, separators=(",", ":"))
+    if page.type in ("catalog", "log", "program", "source", "codebase") and page.path.count("/") > 2 and page.type != "log":
+        return None
+    found = _hypothesis(page, text) if page.type == "hypothesis" else []
+    lines = text.split("\n")
+    found += _listed(page, lines) + _logged(page, lines)
+    return json.dumps([[s.kind, s.line, s.anchor, s.text, s.because, s.delta, s.cites] for s in found], ensure_ascii=False) if found else None
+
+
+def _hypothesis(page: Page, text: str) -> list[Statement]:
+    """A hypothesis page whose status says that it was refuted or retired."""
+    status = page.field("status").lower()
+    if not (status.startswith("retired") or canonical_verdict(status) in FAILED):
+        return []
+    lines = text.split("\n")
+    said = {s.title.lower(): prose("\n".join(lines[s.start : s.end - 1]), limit=500) for s in page.sections if s.level > 1}
+    claim = next((t for name, t in said.items() if name.startswith(("statement", "hypothesis", "claim")) and t), "")
+    because = next((t for name, t in said.items() if re.match(r"verdict|outcome|result|why|retired|refuted|status|measurement", name) and t), "")
+    return [Statement("hypothesis", page.body_line, "", f"{page.title}. {claim}".strip(), because, "", _cites(page, 1, page.lines + 1))]
+
+
+def _listed(page: Page, lines: list[str]) -> list[Statement]:
+    """Bullets and rows below dead-end headings, and ones marked with a cross anywhere."""
+    found: list[Statement] = []
+    fenced = {line for a, b in page.fences for line in range(a, b)}
+    dead_level = 0
+    for section in page.sections:
+        if dead_level and section.level <= dead_level:
+            dead_level = 0
+        if not dead_level and section.level and _DEAD.search(section.title) and not _NOT_DEAD.search(section.title):
+            dead_level = section.level
+        header: list[str] = []
+        for at in range(section.start, section.end):
+            line = lines[at - 1] if at <= len(lines) else ""
+            if at in fenced:
+                continue
+            if line.lstrip().startswith("|"):
+                follows = lines[at] if at < len(lines) else ""
+                if _RULER.match(follows) and not _RULER.match(line):
+                    header = cells_of(line)
+                elif header and not _RULER.match(line):
+                    found += _row(page, section.anchor, at, cells_of(line), header, dead=bool(dead_level))
+                continue
+            header = []
+            bullet = re.match(r"^(?:\s{0,3}(?:[-*+]|\d+[.)])\s+)(.*)", line)
+            if bullet and (dead_level or _CROSS.match(bullet[1])):
+                end = _item_end(lines, at, section.end)
+                said = plain_text(" ".join(x.strip() for x in [bullet[1], *lines[at:end]])).strip("~ ")
+                kind = "principle" if bullet[1].lstrip().startswith(("❌", "✗", "✘", "🚫")) and page.type in ("index", "program", "page", "concept", "analysis") else "bullet"
+                if len(said) >= 12 and not re.match(r"none\b|n/?a\b|\(none", said, re.IGNORECASE):
+                    found.append(_statement(page, kind, at, end, section.anchor, said))
+    return found
+
+
+def _item_end(lines: list[str], at: int, limit: int) -> int:
+    """Line after the last of a list item that starts on line `at`."""
+    end = at
+    while end + 1 < limit and end < len(lines) and lines[end].startswith((" ", "\t")) and lines[end].strip() and not re.match(r"\s*(?:[-*+]|\d+[.)])\s", lines[end]):
+        end += 1
+    return end
+
+
+def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], *, dead: bool) -> list[Statement]:
+    texts = [plain_text(c) for c in cells]
+    marks = [t for t, h in zip(texts, header, strict=False) if len(t) < 80 and (_FAILED_CELL.search(t) and not _WON_CELL.search(t))]
+    if not dead and not any(_CROSS.match(t) or re.match(r"\W*(?:refuted|rejected|invalid|discard)", t, re.IGNORECASE) for t in marks):
+        return []
+    said = " · ".join(t for t in texts if t and not re.fullmatch(r"[\d#.]{1,4}", t))
+    if len(said) < 12 or dead and any(_WON_CELL.search(t) for t in texts[1:] if len(t) < 30):
+        return []
+    reason = next((t for t, h in zip(texts[::-1], header[::-1], strict=False) if re.match(r"notes?|reason|why|because|comment|lesson|mechanism|status", plain_text(h), re.IGNORECASE)), "")
+    made = _statement(page, "row", at, at, anchor, said)
+    return [Statement(made.kind, made.line, made.anchor, made.text, reason or made.because, made.delta, made.cites)]
+
+
+_DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
+
+
+def _logged(page: Page, lines: list[str]) -> list[Statement]:
+    """Rows of an experiment table (number, description, delta, notes) that moved nothing by more than 1 %, or the wrong way."""
+    found: list[Statement] = []
+    header: list[str] = []
+    for at, line in enumerate(lines, start=1):
+        if not line.lstrip().startswith("|"):
+            header = []
+            continue
+        if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
+            header = [plain_text(c) for c in cells_of(line)]
+            continue
+        delta_at = next((i for i, h in enumerate(header) if i and _DELTA_HEAD.search(h)), 0)
+        note_at = next((i for i, h in enumerate(header) if re.match(r"notes?|reason|why|comment|lesson", h, re.IGNORECASE)), 0)
+        name_at = next((i for i, h in enumerate(header) if re.match(r"desc|change|experiment|what|lever|tried|idea|optimi", h, re.IGNORECASE)), 0)
+        if not (delta_at and note_at and name_at) or not re.match(r"#|no\.?$|exp|id$|run|iter", header[0], re.IGNORECASE) or _RULER.match(line):
+            continue
+        cells = [plain_text(c) for c in cells_of(line)]
+        moved = re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at]) if len(cells) > max(delta_at, note_at, name_at) else None
+        if moved and (moved[1] in ("−", "-") or float(moved[2]) <= 1.0):
+            anchor = next((s.anchor for s in page.sections if s.start <= at < s.end), "")
+            found.append(Statement("row", at, anchor, cells[name_at], cells[note_at], cells[delta_at], _cites(page, at, at + 1)))
+    return found
+
+
+def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: str) -> Statement:
+    cut = _BECAUSE.search(said, min(20, len(said)))
+    delta = _DELTA.search(said)
+    return Statement(kind, start, anchor, said[:700], said[cut.end() :][:500].strip() if cut else "", delta[0] if delta else "", _cites(page, start, max(start, end) + 1))
+
+
+def _cites(page: Page, start: int, end: int) -> tuple[str, ...]:
+    """Paths that links on lines `start` to `end` (excluded) lead to, in order."""
+    found: dict[str, None] = {}
+    for link in page.links:
+        if start <= link.line < end and link.kind in ("inline", "auto"):
+            where = target_of(link.href, folder=page.folder)
+            if where and where[0].endswith(".md"):
+                found[where[0]] = None
+    return tuple(found)

@@ -1,0 +1,87 @@
+"""Words that tell levers apart: identifiers whole and in parts, stems, numbers. Refuses lists of one domain's words: rarity decides.
+
+A term's weight in a text says how much of what is changed it carries: clauses that name what stays fixed weigh little.
+"""
+
+import re
+from collections.abc import Iterable
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]*[A-Za-z0-9]|[A-Za-z]|\d+(?:\.\d+)?")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Z])")
+_MASKED = re.compile(r"\[[A-Z]{2,5}\]")
+
+# English that carries no lever; everything else is weighed by how rare it is in the wiki at hand.
+_STOP = frozenset(
+    ["a", "about", "above", "after", "again", "against", "all", "alone", "already", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below", "best", "better", "between", "both", "bring", "but", "by", "can", "change", "clean", "compare", "confirm", "could", "did", "do", "does", "done", "down", "during", "each", "earlier", "either", "else", "enough", "even", "ever", "every", "exceed", "exp", "experiment", "expect", "few", "first", "for", "found", "from", "further", "gain", "get", "give", "given", "go", "good", "had", "has", "have", "help", "here", "hold", "how", "however", "hypothesis", "if", "improve", "in", "instead", "into", "is", "it", "its", "itself", "just", "keep", "larg", "last", "later", "least", "left", "less", "let", "like", "likely", "look", "lower", "made", "make", "many", "may", "maybe", "mean", "might", "more", "most", "move", "much", "must", "near", "need", "new", "next", "no", "none", "nor", "not", "now", "of", "off", "on", "once", "one", "only", "onto", "or", "other", "otherwise", "our", "out", "over", "own", "page", "per", "possible", "prior", "put", "rather", "reach", "read", "reason", "remain", "result", "run", "same", "say", "see", "seen", "set", "should", "show", "since", "single", "so", "some", "still", "stay", "step", "such", "suppose", "take", "test", "than", "that", "the", "their", "them", "then", "there", "these", "they", "thing", "this", "those", "though", "through", "thus", "time", "to", "too", "total", "toward", "tried", "try", "two", "under", "until", "up", "upon", "us", "use", "valid", "value", "versus", "very", "via", "vs", "was", "way", "we", "well", "were", "what", "when", "where", "whether", "which", "while", "who", "why", "will", "with", "within", "without", "work", "would", "yet", "you"]
+)
+_SUFFIXES = ("ations", "ation", "ings", "ing", "ers", "er", "ed", "es", "s")
+
+
+def stem(word: str) -> str:
+    """A word without its common endings: rough, the same for both sides of a comparison."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4 and not word.endswith("ss"):
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def terms_in(text: str) -> set[str]:
+    """Distinct terms of a text: identifiers as `=whole_name`, their parts and words as stems, neighbouring parts joined, numbers of two digits and more."""
+    found: set[str] = set()
+    last = ""
+    for m in _WORD.finditer(_MASKED.sub(" ", text)):
+        word = m[0]
+        if word[0].isdigit():
+            if len(word) > 1:
+                found.add(word)
+            last = ""
+            continue
+        parts = [p for piece in re.split(r"[_.]+", word) if piece for p in _CAMEL.split(piece)]
+        if len(parts) > 1:
+            found.add("=" + re.sub(r"[_.]+", "", word.lower()))
+        stems = [stem(p.lower()) for p in parts if not p.isdigit()]
+        found.update(s for s in stems if len(s) > 1 and s not in _STOP)
+        for pair in zip([last, *stems], stems, strict=False):
+            if pair[0] and not (pair[0] in _STOP or pair[1] in _STOP):
+                found.add("".join(pair))
+        found.update(p for p in parts if p.isdigit() and len(p) > 1)
+        last = stems[-1] if stems and m.end() < len(text) and text[m.end()] in " -" else ""
+    return found
+
+
+_CLAUSE = re.compile(
+    r"(?<=[.!?;])\s+|\n+|\s+(?=and\s+(?:change|add|set|enable|disable|raise|lower|replace|switch|increase|reduce|remove|only|turn|use)\b)|\s+(?=but\s)"
+    r"|(?=\((?:[^()]*[,=/][^()]*)\))|(?<=\))\s+")
+_FIXED = re.compile(
+    r"\b(?:keep\w*|kept|fixed|unchanged|reus\w+|as (?:before|is)|stays?\b|held|otherwise identical|same (?:as|config|shape|image|stack)|do(?:es)? not (?:carry|change)|"
+    r"frontier config|base(?:line)? config|rather than|identical to|config\s*[+=]|image\b|launch)", re.IGNORECASE)
+_MOVED = re.compile(
+    r"\b(?:only change|chang\w+ only|add\w* only|sets? only|enabl\w+|disabl\w+|add(?:s|ing)?|switch\w*|replac\w+|increas\w+|rais\w+|reduc\w+|lower\w*|"
+    r"shrink\w*|grow\w*|swap\w*|remov\w+|offload\w*|fus(?:e|ing)|forc\w+|bump\w*|pin\w*|tun\w+|try|tests? whether|isolate)\b", re.IGNORECASE)
+
+
+def clauses(text: str) -> Iterable[tuple[str, float]]:
+    """Clauses of a text with how much each says about what is moved: 1.5 moved, 1 neutral, 0.25 fixed."""
+    fixed_before = False
+    for clause in _CLAUSE.split(text):
+        if not clause or not clause.strip():
+            continue
+        moved, fixed = bool(_MOVED.search(clause)), bool(_FIXED.search(clause)) or (fixed_before and clause.startswith("("))
+        yield clause, 0.25 if fixed and not (moved and re.search(r"\bonly\b", clause)) else 1.5 if moved else 1.0
+        fixed_before = fixed
+
+
+def weigh(fields: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Weight of every term of some fields (text, weight of the field): a term counts once a field, at its strongest clause."""
+    weights: dict[str, float] = {}
+    for text, field_weight in fields:
+        best: dict[str, float] = {}
+        for clause, said in clauses(text):
+            for term in terms_in(clause):
+                best[term] = max(best.get(term, 0.0), said)
+        for term, said in best.items():
+            weights[term] = weights.get(term, 0.0) + field_weight * said
+    return weights
