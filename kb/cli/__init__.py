@@ -25,6 +25,7 @@ VERBS = {
     "experiment": ("experiment", "list and show experiments, and open, run, audit and close them"),
     "import": ("import_", "bring another loop's runs in as experiment pages, once"),
     "export": ("export", "give runs back in a loop's own format"),
+    "check": ("check", "say whether a proposal repeats what was refuted, and what differs"),
     "status": ("status", "say where the knowledge base and its trails stand"),
     "site": ("site", "render the knowledge base as a site to browse, and serve it here"),
 }
