@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kb import KbError
-from kb.formats import Ask, events, located, summary, to_json
-from kb.formats.reading import Remark, Segment
+from kb.formats.detection import events, located
+from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.summary import summary, to_json
 from kb.run.record import Lever, Metric, Run
 
 TAB = "\t"

@@ -22,7 +22,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kb import KbError, formats
+    from kb import KbError
+    from kb.formats.detection import located
+    from kb.formats.reading import Ask
+    from kb.formats.summary import summary, to_json, to_text
 
     if args.undo:
         return _undo(args)
@@ -30,15 +33,16 @@ def run(args: argparse.Namespace) -> int:
         raise KbError("name a format and a log: `kb import auto PATH --target T`; `kb import --undo RECEIPT` takes one back")
     if not args.dry_run:
         return _import(args)
-    name, path = formats.located(args.path, args.format)
-    told = formats.summary(path, name, ask=formats.Ask(args.direction, args.metric))
-    print(f"[{formats.to_json(told)}]" if args.shape == "json" else formats.to_text(told))
+    name, path = located(args.path, args.format)
+    told = summary(path, name, ask=Ask(args.direction, args.metric))
+    print(f"[{to_json(told)}]" if args.shape == "json" else to_text(told))
     return 0
 
 
 def _import(args: argparse.Namespace) -> int:
     from kb import KbError, store
-    from kb.formats import Ask, filing
+    from kb.formats import filing
+    from kb.formats.reading import Ask
 
     today = datetime.date.today().isoformat()
     if not args.target:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.formats import events, located
+from kb.formats.detection import events, located
 from kb.formats.judging import Judged, judged
 from kb.formats.pages import page_of, slug_of
 from kb.formats.reading import Ask, Segment
