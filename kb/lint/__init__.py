@@ -16,7 +16,7 @@ from kb.lint.rules import BY_CODE, RULES, Rule, rule_table
 from kb.lint.wiki import index_pages
 from kb.page import Page
 from kb.schema import Finding, Level
-from kb.store import CONFIG_NAME, Config, Layout
+from kb.store import CONFIG_NAME, Config
 
 __all__ = ["BASELINE_NAME", "BY_CODE", "RULES", "Known", "Matter", "Mend", "Report", "Rule", "Rows", "baseline_text", "known_of", "levels_of", "lint",
            "matter_of", "mends_of", "rule_table", "write"]

@@ -9,18 +9,21 @@ from kb.page import Page, read
 from kb.schema import Finding
 from kb.store import read_bytes
 
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"!?\[[^\]]*\]\([^)]*\)")
+_DESTINATION = re.compile(r"\]\([^)]*\)")
 _QUIET = re.compile(r"<[^>]*>|`[^`]*`")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 # A figure stands alone: not in a name (v034), a version (2.4.1), a date, a range's dash, a flag or a path.
 _FIGURE = re.compile(r"([~≈]?)[ ]?[*_]*[+−-]?(?<![\w.,/#:=])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w:/]|[.,-]\d|-\w)")
 # Where a sentence turns from one thing to another: "+3.7 % over the best ([exp 25](…))" says nothing of exp 25.
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\s+[—–]\s+|\s+(?:and|over|than|vs\.?|versus|against|from)\s+")
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\s+[—–]\s+|,\s+and\s+|\s+(?:over|than|vs\.?|versus|against|from)\s+")
 # Columns that compare with another row hold figures that the row's own page need not say.
 _COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.I)
 # Fewer significant digits are too common to tell one measurement from another.
 _DIGITS = 3
 _ABOUT = .02
+# 8.423 s and 8423 ms are one figure.
+_SCALES = (1, 1e-3, 1e3)
 
 
 def figure_mismatches(matter: Matter) -> Iterator[Finding]:
@@ -61,7 +64,11 @@ def _statements(lines: list[str], line: int) -> list[str]:
     """What a line says of one thing at a time: a table row without its comparing columns, else each clause."""
     text = lines[line - 1]
     if not ROW.match(text):
-        return _CLAUSE.split(text)
+        # Links are taken out while the line is cut: "[bf16 and compiled](…)" is one thing.
+        links = _LINK.findall(text)
+        bare = _LINK.sub("\x00", text)
+        whole = iter(links)
+        return [re.sub("\x00", lambda _: next(whole), clause) for clause in _CLAUSE.split(bare)]
     top = line
     while top > 1 and ROW.match(lines[top - 2]):
         top -= 1
@@ -72,7 +79,7 @@ def _statements(lines: list[str], line: int) -> list[str]:
 
 def figures_of(text: str) -> list[tuple[str, bool]]:
     """Figures of a text that can be told apart, each with whether it is given as about so much."""
-    plain = _QUIET.sub(" ", _LINK.sub(r" \1 ", text))
+    plain = _QUIET.sub(" ", _DESTINATION.sub("] ", text))
     found = {figure: bool(about) for about, figure in _FIGURE.findall(plain)}
     return [(figure, about) for figure, about in found.items() if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS]
 
@@ -83,6 +90,10 @@ def is_said(figure: str, numbers: list[float], *, about: bool = False) -> bool:
     near = .5 * 10 ** -len(figure.partition(".")[2]) * (1 + 1e-9)
     if about:
         near = max(near, _ABOUT * value)
+    return any(_holds(numbers, value * scale, near * scale) for scale in _SCALES)
+
+
+def _holds(numbers: list[float], value: float, near: float) -> bool:
     at = bisect_left(numbers, value - near)
     return at < len(numbers) and numbers[at] <= value + near
 

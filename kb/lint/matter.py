@@ -65,19 +65,6 @@ class Matter:
             found.setdefault(posixpath.basename(path), []).append(path)
         return found
 
-    @cached_property
-    def whole_folders(self) -> tuple[str, ...]:
-        """Folders without an index page of their own that some page links to as a whole: whoever follows the link sees all that is in them."""
-        folders = {posixpath.dirname(path) for path in self.pages}
-        folders |= {posixpath.dirname(f) for f in folders}
-        found = set()
-        for citing in self.pages.values():
-            for href in {link.href for link in citing.links if link.kind == "inline" and link.href.endswith("/")}:
-                where = target_of(href, folder=citing.folder)
-                if where and where[0] in folders and not self.target(href, citing):
-                    found.add(where[0] + "/")
-        return tuple(sorted(found))
-
 
 def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
     """The knowledge base as it stands on the disk; pages that `rows` knows by digest are not parsed again."""

@@ -30,7 +30,7 @@ def orphans(matter: Matter) -> Iterator[Finding]:
 def _unlinked(matter: Matter) -> list[str]:
     linked = matter.graph.backlinks
     return [path for path, page in matter.pages.items()
-            if path not in linked and not is_catalog(page) and page.type != "program" and page.folder != "wiki" and not path.startswith(matter.whole_folders)]
+            if path not in linked and not is_catalog(page) and page.type != "program" and page.folder != "wiki"]
 
 
 def unreachable(matter: Matter) -> Iterator[Finding]:
@@ -39,10 +39,9 @@ def unreachable(matter: Matter) -> Iterator[Finding]:
     if not starts:
         return
     seen = matter.graph.reachable(starts)
-    seen = matter.graph.reachable([*seen, *(p for p in matter.pages if p.startswith(matter.whole_folders))])
     alone = set(_unlinked(matter))
     for path, page in matter.pages.items():
-        if path not in seen and path not in alone and page.type not in ("log", "program"):
+        if path not in seen and path not in alone and page.type not in ("catalog", "log", "program"):
             yield Finding(path, 1, "unreachable", f"no chain of links leads here from {starts[0]}", hint="link it from the index, or from a page that the index reaches")
 
 
