@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from kb.page import Page
 from kb.search.chunks import Chunk, chunks_of
+from kb.search.gist import gist_of
 from kb.search.words import names_of, terms_of, without_links
 
-__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "pages_like", "sync", "terms_of", "weights", "without_links"]
+__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "gist", "pages_like", "sync", "terms_of", "weights", "without_links"]
 
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (
-    "create table searched (id integer primary key, path text not null unique, type text not null, head text not null)",
+    "create table searched (id integer primary key, path text not null unique, type text not null, head text not null, anchor text not null, gist text not null)",
     "create table chunk (id integer primary key, path text not null, anchor text not null, title text not null, line integer not null, text text not null)",
     "create index chunk_path on chunk (path)",
     "create virtual table page_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
@@ -45,6 +46,7 @@ class PageHit:
     """One page found; `score` is BM25 over the whole page, higher is better."""
 
     path: str
+    type: str
     score: float
 
 
@@ -62,7 +64,7 @@ def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tupl
             db.execute("delete from searched where path = ?", (path,))
     for page, chunks in added:
         head = _head(page)
-        row = db.execute("insert into searched (path, type, head) values (?, ?, ?)", (page.path, page.type, head)).lastrowid
+        row = db.execute("insert into searched (path, type, head, anchor, gist) values (?, ?, ?, ?, ?)", (page.path, page.type, head, *gist_of(chunks))).lastrowid
         whole, parts = _words(head, chunks)
         db.execute("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", (row, *whole))
         for chunk, part in zip(chunks, parts, strict=True):
@@ -107,16 +109,23 @@ def _match(db: sqlite3.Connection, query: str | Iterable[str], most: int) -> str
     return " OR ".join(f'"{t}"' for t in best)
 
 
-def pages_like(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), most: int = _MOST_TERMS) -> list[PageHit]:
-    """Pages by BM25 over their whole text for a query text (or ready-made terms), best first, ties by path."""
+def pages_like(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), but: Collection[str] = (),
+               most: int = _MOST_TERMS) -> list[PageHit]:
+    """Pages by BM25 over their whole text for a query text (or ready-made terms), best first, ties by path; of `types` only, `but` some types."""
     match = _match(db, query, most)
     if not match:
         return []
-    of_type = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
+    narrowed = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
+    narrowed += f" and s.type not in ({', '.join('?' * len(but))})" if but else ""
     rows = db.execute(
-        f"select s.path, round(-bm25(page_words, {_WEIGHTS}), 6) as score from page_words join searched s on s.id = page_words.rowid "
-        f"where page_words match ?{of_type} order by score desc, s.path limit ?", (match, *sorted(types), limit))
-    return [PageHit(path, score) for path, score in rows]
+        f"select s.path, s.type, round(-bm25(page_words, {_WEIGHTS}), 6) as score from page_words join searched s on s.id = page_words.rowid "
+        f"where page_words match ?{narrowed} order by score desc, s.path limit ?", (match, *sorted(types), *sorted(but), limit))
+    return [PageHit(path, kind, score) for path, kind, score in rows]
+
+
+def gist(db: sqlite3.Connection, path: str) -> tuple[str, str]:
+    """(anchor, text): what a page says of its matter in its own words; empty for a page that says nothing."""
+    return db.execute("select anchor, gist from searched where path = ?", (path,)).fetchone() or ("", "")
 
 
 def find(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None,

@@ -3,50 +3,41 @@
 import sqlite3
 
 from kb import search, trail
-from kb.slices.excerpt import excerpt_of
+from kb.slices.bringing import Bringing
 from kb.slices.ranking import ranked
 from kb.slices.request import Request
 from kb.slices.slice import Filling, Slice
 from kb.slices.view import View
 
+# Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
+_CLOSELY = 10
+
+# After so many pages in a row that no longer fit, none will.
+_MISSES = 12
+
 
 def hypothesis_slice(db: sqlite3.Connection, request: Request) -> Slice:
     """The slice of one hypothesis request."""
     view = View(db, request)
-    tried = trail.experiment(db, request.before) if request.before else None
-    target = request.target or (tried.target if tried else "")
-    variant = request.variant or (tried.variant if tried else "")
-    past = [e for e in trail.experiments(db, target=target or None, before=view.moment, last=200) if view.sees(e.path)] if target else []
+    asked = trail.experiment(db, request.before) if request.before else None
+    target = request.target or (asked.target if asked else "")
+    past = [e for e in trail.experiments(db, target=target, before=view.moment, last=60) if view.sees(e.path)] if target else []
     question = " ".join(t for t in (request.query, request.proposal, request.profile) if t) or (past[-1].hypothesis if past else "")
-    weights = search.weights(db, search.terms_of(question))
     filling = Filling(request.budget)
-
-    def put(part: str, path: str, why: str) -> bool:
-        if path in filling.paths:
-            return True
-        facts = trail.experiment(db, path)
-        lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
-        found = excerpt_of(view.chunks(path), weights, lead=lead)
-        page = view.standing(path)
-        if not found or not page:
-            return True
-        return filling.add(part, path=path, anchor=found.anchor, digest=page.digest, why=why, text=found.text, quoted=page.type == "source")
-
+    bring = Bringing(view, filling, search.weights(db, search.terms_of(question)))
     best = [e for e in past if e.verdict.canonical in ("supported", "baseline")]
     if past:
-        put("state", (best or past)[-1].path, "frontier")
-        for e in past[:-4:-1]:
-            put("recent", e.path, "last run")
-        if not filling.parts.get("recent"):
-            put("recent", past[-1].path, "last run")
-        failed = [e for e in past if e.failed]
-        if failed:
-            put("refuted", failed[-1].path, "refuted")
-    full = 0
-    for page in ranked(view, question, target=target, variant=variant):
-        facts = trail.experiment(db, page.path)
-        if not put("refuted" if facts and facts.failed else "pages", page.path, page.why):
-            full += 1
-            if full > 12:
-                break
+        bring.page("state", (best or past)[-1].path, "frontier", closely=False)
+        for e in [e for e in reversed(past) if e.path not in filling.paths][: 1 if request.budget < 3000 else 3]:
+            bring.page("recent", e.path, "last run", closely=False)
+    pages = ranked(view, question, runs=[e.path for e in past], target=target)
+    failed = [p for p in pages if p.type == "experiment" and bring.failed(p.path) and p.path not in filling.paths]
+    if past and failed:
+        bring.page("refuted", failed[0].path, failed[0].why)
+    misses = 0
+    for place, page in enumerate(p for p in pages if p.path not in filling.paths):
+        part = "refuted" if page.type == "experiment" and bring.failed(page.path) else "pages"
+        misses = 0 if bring.page(part, page.path, page.why, closely=place < _CLOSELY) else misses + 1
+        if misses >= _MISSES:
+            break
     return filling.closed(id=request.id, step="hypothesis", target=target, mode="frontier" if best else "bootstrap")

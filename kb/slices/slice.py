@@ -67,6 +67,11 @@ def cost_of(path: str, anchor: str, why: str, text: str) -> int:
     return max(tokens_of(f"- {path}#{anchor} ({why})\n  {text}\n"), -(-(len(text) + len(path) + len(why) + 24) // 4))
 
 
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = text.lower().split()
+    return {tuple(words[i : i + 5]) for i in range(len(words) - 4)}
+
+
 class Filling:
     """A slice being filled; open until it is closed."""
 
@@ -76,7 +81,7 @@ class Filling:
         self.parts: dict[str, list[Item]] = {}
         self.omitted: list[Omitted] = []
         self.paths: set[str] = set()
-        self.texts: set[str] = set()
+        self.runs: set[tuple[str, ...]] = set()
 
     @property
     def left(self) -> int:
@@ -92,8 +97,13 @@ class Filling:
         self.parts.setdefault(part, []).append(Item(path, anchor, digest, tokens, why, text, quoted))
         self.tokens += tokens + head
         self.paths.add(path)
-        self.texts.add(text)
+        self.runs |= _runs(text)
         return True
+
+    def says(self, text: str) -> bool:
+        """Whether most of a text stands in the slice already, by runs of five words."""
+        runs = _runs(text)
+        return len(runs) > 8 and len(runs & self.runs) > 0.6 * len(runs)
 
     def leave(self, *, path: str, anchor: str, tokens: int, why: str) -> None:
         if len(self.omitted) < _MOST_OMITTED and path not in self.paths:

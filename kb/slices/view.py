@@ -1,14 +1,15 @@
 """What may be seen at a moment: nothing later, nothing excluded, no word that was written down afterwards. Refuses to rank."""
 
+import json
 import posixpath
 import re
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from kb import trail
 from kb.graph import target_of
-from kb.schema import FAILED
 from kb.search import Chunk, chunks_in
 from kb.slices.request import Request
 
@@ -25,11 +26,11 @@ class Standing:
     """What the tables say of a page without opening it."""
 
     path: str
-    digest: str
     type: str
     title: str
     date: str
     rank: float
+    order: trail.Moment | None
 
 
 class View:
@@ -44,28 +45,38 @@ class View:
         self._standing: dict[str, Standing | None] = {}
         self._seen: dict[str, bool] = {}
 
+    def look_up(self, paths: Iterable[str]) -> None:
+        """Fetch the standing of many pages at once."""
+        missing = sorted(set(paths) - self._standing.keys())
+        rows = self.db.execute("select s.path, s.type, s.title, s.date, s.rank, e.date, e.number from json_each(?) j join standing s on s.path = j.value"
+                               " left join experiment e on e.path = s.path", (json.dumps(missing),))
+        self._standing.update(dict.fromkeys(missing))
+        for path, kind, title, date, rank, day, number in rows:
+            self._standing[path] = Standing(path, kind, title, date, rank, None if day is None else (day, number, path))
+
     def standing(self, path: str) -> Standing | None:
         """Standing of a page, whether it may be seen or not; None for no page."""
         if path not in self._standing:
-            row = self.db.execute("select s.path, p.digest, s.type, s.title, s.date, s.rank from standing s join page p on p.path = s.path"
-                                  " where s.path = ?", (path,)).fetchone()
-            self._standing[path] = Standing(*row) if row else None
+            self.look_up([path])
         return self._standing[path]
+
+    def digest(self, path: str) -> str:
+        return self.db.execute("select digest from page where path = ?", (path,)).fetchone()[0]
 
     def sees(self, path: str) -> bool:
         """Whether a page existed at the moment and is not excluded."""
         if path not in self._seen:
-            self._seen[path] = self._sees(path)
+            page = self.standing(path)
+            self._seen[path] = page is not None and self._existed(page) and path != self.before and not self._excluded(path)
         return self._seen[path]
 
-    def _sees(self, path: str) -> bool:
-        page = self.standing(path)
-        if page is None or path == self.before or any(fnmatchcase(path, glob) for glob in self.exclude):
-            return False
+    def _excluded(self, path: str) -> bool:
+        return bool(self.exclude) and any(fnmatchcase(path, glob) for glob in self.exclude)
+
+    def _existed(self, page: Standing) -> bool:
         if self.moment is None:
             return True
-        tried = self.db.execute("select date, number, path from experiment where path = ?", (path,)).fetchone()
-        return tuple(tried) < self.moment if tried else page.date <= self.moment[0]
+        return page.order < self.moment if page.order else page.date <= self.moment[0]
 
     def chunks(self, path: str) -> list[Chunk]:
         """Chunks of a page with everything left out that was written after the moment."""
@@ -97,12 +108,13 @@ class View:
             folder = posixpath.dirname(path)
             for href in _HREF.findall(line):
                 where = target_of(href, folder=folder)
-                if where and where[0] and self.standing(where[0]) and not self._existed(where[0]):
+                page = self.standing(where[0]) if where and where[0] else None
+                if page and not self._existed(page):
                     return True
         return False
 
-    def _existed(self, path: str) -> bool:
-        return self.sees(path) or any(fnmatchcase(path, glob) for glob in self.exclude)
-
-    def failed(self, facts: trail.Facts) -> bool:
-        return facts.verdict.canonical in FAILED
+    def is_masked(self, path: str, text: str) -> bool:
+        """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
+        if self.moment is None:
+            return False
+        return any(day > self.moment[0] for day in _DAY.findall(text)) or self._touched_later(path)

@@ -1,0 +1,68 @@
+"""What a page says in its own words: sentences without markup, and the few that stand for the whole. Refuses to look at a question."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kb.search.chunks import Chunk
+from kb.search.words import without_links
+
+# A gist carries at least this many characters, so that it can be acted on without opening the page.
+SHORTEST = 244
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
+_NOISE = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?)?|<!--.*?-->|^[ \t]*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?[ \t]*$", re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z0-9`(\"'\[*])|\n+")
+_DEAR = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ,.")
+
+# Chunks looked at for a gist: a page says what it is near its head.
+_FIRST = 6
+
+
+def clean(text: str) -> str:
+    """Markdown without addresses, bold marks, quote marks and table rules: what costs tokens and says nothing."""
+    return _NOISE.sub("", _FENCE.sub("", without_links(text)))
+
+
+def sentences_of(text: str) -> list[str]:
+    """Sentences, list items and table rows of a stretch of markdown, each on one line."""
+    return [piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece]
+
+
+def windows(pieces: Sequence[str], size: int) -> Iterator[str]:
+    """Every run of whole pieces that just reaches `size` characters, in order; the whole, if it is shorter but says something."""
+    for start in range(len(pieces)):
+        total = 0
+        for end in range(start, len(pieces)):
+            total += len(pieces[end]) + 1
+            if total > size:
+                yield " ".join(pieces[start : end + 1])
+                break
+        else:
+            if start == 0 and total > 80:
+                yield " ".join(pieces)
+            return
+
+
+def plainness(text: str) -> float:
+    """Share of letters and blanks in a text, 0 to 1: prose costs a third fewer tokens a character than figures, names and table rows."""
+    return 1.0 - len(text.translate(_DEAR)) / max(1, len(text))
+
+
+def cut(text: str, size: int) -> str:
+    """A text cut behind the first word that ends at or after `size` characters."""
+    end = text.find(" ", size) if len(text) > size else -1
+    return text if end < 0 else text[:end]
+
+
+def gist_of(chunks: Sequence[Chunk], *, size: int = SHORTEST) -> tuple[str, str]:
+    """(anchor, text) of the plainest prose near the head of a page, `size` characters or a little more; shorter only if the page is."""
+    best = (-1.0, "", "")
+    for order, chunk in enumerate(chunks[:_FIRST]):
+        for place, text in enumerate(windows(sentences_of(chunk.text), size)):
+            text = cut(text, size)
+            score = plainness(text) - 0.03 * order - 0.02 * place - (0.5 if len(text) < size else 0.0)
+            if score > best[0]:
+                best = (score, chunk.anchor, text)
+            if place >= 4:
+                break
+    return best[1], best[2]

@@ -1,0 +1,60 @@
+"""Bringing pages into a slice, each in its own words: an experiment as a card, any other page by the words that answer or that say what it is."""
+
+from collections.abc import Mapping
+
+from kb import search, trail
+from kb.search.gist import SHORTEST, cut
+from kb.slices.excerpt import Excerpt, excerpt_of
+from kb.slices.slice import Filling
+from kb.slices.view import View
+
+
+class Bringing:
+    """One slice's hands: a view, a filling and the words asked for; open as long as the filling."""
+
+    def __init__(self, view: View, filling: Filling, weights: Mapping[str, float]):
+        self.view, self.filling, self.weights = view, filling, weights
+        self._facts: dict[str, trail.Facts | None] = {}
+
+    def facts(self, path: str) -> trail.Facts | None:
+        """Facts of an experiment; None for any other page."""
+        if path not in self._facts:
+            page = self.view.standing(path)
+            self._facts[path] = trail.experiment(self.view.db, path) if page and page.order else None
+        return self._facts[path]
+
+    def failed(self, path: str) -> bool:
+        facts = self.facts(path)
+        return facts is not None and facts.failed
+
+    def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
+        """Bring one page; false if it does not fit. A page that says nothing, or the same as another, is passed over."""
+        found = self._words(path, closely)
+        if not found or not found.text.strip():
+            return True
+        if self.filling.says(found.text):
+            self.filling.leave(path=path, anchor=found.anchor, tokens=0, why="says the same as another")
+            return True
+        quoted = self.view.standing(path).type == "source"
+        return self.filling.add(part, path=path, anchor=found.anchor, digest=self.view.digest(path), why=why, text=found.text, quoted=quoted)
+
+    def _words(self, path: str, closely: bool) -> Excerpt | None:
+        facts = self.facts(path)
+        lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
+        if not closely:
+            anchor, text = card_of(facts, lead) if facts else search.gist(self.view.db, path)
+            if len(text) >= SHORTEST and not self.view.is_masked(path, text):
+                return Excerpt(anchor, text)
+        return excerpt_of(self.view.chunks(path), self.weights, lead=lead)
+
+
+def card_of(facts: trail.Facts, lead: str) -> tuple[str, str]:
+    """(anchor, text) of an experiment as a card: verdict, claim, because, in the page's own words; each half gives way to the other."""
+    claim, because = " ".join(facts.hypothesis.split()), " ".join(facts.because.split())
+    room = SHORTEST - len(lead)
+    mine = cut(claim, max(room // 2, room - len(because) - 1))
+    text = f"{lead}{mine} {cut(because, room - len(mine) - 1)}".rstrip()
+    place = facts.place("verdict") or facts.place("hypothesis")
+    return (place.anchor if place else ""), text
+
+
