@@ -47,7 +47,12 @@ def test_shares_of_every_format_add_to_one(path):
 def test_the_format_is_told_by_content_whatever_the_name_and_packing(path, tmp_path):
     content = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).replace(b"\r\n", b"\n")
     expected = profiles.read(path)
-    for name, data in (("a.dat", content), ("b", gzip.compress(content)), ("c.csv", b"\xef\xbb\xbf" + content), ("d.json", content.replace(b"\n", b"\r\n"))):
+    for name, data in (
+        ("a.dat", content),
+        ("b", gzip.compress(content)),
+        ("c.csv", b"\xef\xbb\xbf" + content),
+        ("d.json", content.replace(b"\n", b"\r\n")),
+    ):
         again = profiles.read(written(tmp_path, name, data))
         assert (again.kind, again.buckets) == (expected.kind, expected.buckets), name
 
@@ -60,7 +65,9 @@ def test_reading_twice_gives_the_same_bytes_and_the_forms_agree(path):
     assert [b["name"] for b in data["buckets"]] == [b.name for b in profile.buckets]
     text = profiles.to_markdown(profile)
     assert text.startswith("## Profile\n")
-    assert sum(line.startswith("| ") and line.count("%") == 1 and "Bucket" not in line for line in text.split("\n")) >= len(profile.buckets)
+    assert sum(line.startswith("| ") and line.count("%") == 1 and "Bucket" not in line for line in text.split("\n")) >= len(
+        profile.buckets
+    )
     assert profiles.query(profile)
 
 
@@ -90,7 +97,13 @@ def test_perf_reports_give_self_time_in_ms_where_the_event_is_a_clock(name):
 def test_perf_script_counts_the_innermost_frame_by_its_period():
     profile = profiles.read(HERE / "perf_script.txt")
     assert profile.kind == "perf-script" and math.isclose(profile.total, 40 * 2.004008, rel_tol=1e-9)
-    assert {o.name: o.count for o in profile.ops} == {"my_sgemm": 30, "softmax_rows": 7, "parse_tokens": 1, "charge_memcg": 1, "pfn_pte": 1}
+    assert {o.name: o.count for o in profile.ops} == {
+        "my_sgemm": 30,
+        "softmax_rows": 7,
+        "parse_tokens": 1,
+        "charge_memcg": 1,
+        "pfn_pte": 1,
+    }
 
 
 def test_py_spy_agrees_with_itself_in_its_three_forms():
@@ -116,8 +129,13 @@ def test_an_export_of_a_host_only_profile_says_that_it_has_no_operations():
 def test_idle_and_overlap_of_a_gpu_trace_are_as_counted_by_hand():
     profile = profiles.read(HERE / "ranks" / "rank0.json")
     assert math.isclose(profile.total, 0.090)
-    assert shares(profile) == {"matmul": round(35 / 90, 4), "idle": round(20 / 90, 4), "collective": round(15 / 90, 4), "normalisation": round(10 / 90, 4),
-                               "transfer": round(10 / 90, 4)}
+    assert shares(profile) == {
+        "matmul": round(35 / 90, 4),
+        "idle": round(20 / 90, 4),
+        "collective": round(15 / 90, 4),
+        "normalisation": round(10 / 90, 4),
+        "transfer": round(10 / 90, 4),
+    }
     by_name = {b.name: b for b in profile.buckets}
     assert math.isclose(by_name["matmul"].self_time, 0.040) and math.isclose(by_name["matmul"].exposed, 0.030)
     assert math.isclose(by_name["collective"].exposed, 0.010)
@@ -135,9 +153,19 @@ def test_an_xla_device_counts_its_operations_line_and_takes_the_tools_categories
     profile = profiles.read(HERE / "jax_tpu.trace.json")
     assert math.isclose(profile.total, 0.140)
     assert {o.name: round(o.self_time * 1000, 6) for o in profile.ops} == {
-        "fusion.684": 30, "while.1": 30, "closed_call.2": 20, "all-reduce.3": 20, "copy.4": 20}
+        "fusion.684": 30,
+        "while.1": 30,
+        "closed_call.2": 20,
+        "all-reduce.3": 20,
+        "copy.4": 20,
+    }
     assert {o.name: o.bucket for o in profile.ops} == {
-        "fusion.684": "matmul", "while.1": "while", "closed_call.2": "attention", "all-reduce.3": "collective", "copy.4": "layout"}
+        "fusion.684": "matmul",
+        "while.1": "while",
+        "closed_call.2": "attention",
+        "all-reduce.3": "collective",
+        "copy.4": "layout",
+    }
     assert math.isclose(profile.idle_share, 20 / 140) and profile.steps == 2
     assert "convolution fusion" in profiles.query(profile)
 
@@ -157,7 +185,9 @@ def test_nsys_text_tables_and_traces_read_as_their_csv():
 
 
 def test_nsys_host_calls_alone_are_a_table_of_the_host(tmp_path):
-    rows = "Time(%),Total Time (ms),Num Calls,Average,Name\n90.0,9.0,3,3.0,cudaLaunchKernel\n10.0,1.0,1,1.0,cudaDeviceSynchronize\n"
+    rows = (
+        "Time(%),Total Time (ms),Num Calls,Average,Name\n90.0,9.0,3,3.0,cudaLaunchKernel\n10.0,1.0,1,1.0,cudaDeviceSynchronize\n"
+    )
     profile = profiles.read(written(tmp_path, "api.csv", rows))
     assert profile.scope == "host" and shares(profile) == {"runtime": 0.9, "wait": 0.1} and math.isclose(profile.total, 10.0)
 
@@ -169,12 +199,18 @@ def test_ncu_weighs_percentages_by_time_in_all_three_forms():
     assert [(f.name, f.value) for f in gemm.facts] == [("DRAM", "50.0 %"), ("SM", "80.0 %")]
     wide = profiles.read(HERE / "ncu_raw.csv")
     assert shares(wide) == {"matmul": 0.75, "normalisation": 0.25} and wide.ops[1].facts[0].value == "91.0 %"
-    assert {o.name: (o.self_time, o.count) for o in profiles.read(HERE / "ncu_summary.csv").ops} == {"gemm_a": (4.0, 2), "topk_b": (4.0, 4)}
+    assert {o.name: (o.self_time, o.count) for o in profiles.read(HERE / "ncu_summary.csv").ops} == {
+        "gemm_a": (4.0, 2),
+        "topk_b": (4.0, 4),
+    }
 
 
 def test_ncu_units_are_read_and_cells_left_empty_repeat_the_row_above(tmp_path):
-    text = ('"ID","Kernel Name","Stream","Metric Name","Metric Unit","Metric Value"\n1,"gemm_kernel",7,"gpu__time_duration.sum","nsecond",20000\n'
-            ',,,"sm__throughput.avg.pct_of_peak_sustained_elapsed","%",90\n2,"copy_kernel",8,"gpu__time_duration.sum","usecond",5\n,,,"made.up","",n/a\n')
+    text = (
+        '"ID","Kernel Name","Stream","Metric Name","Metric Unit","Metric Value"\n'
+        '1,"gemm_kernel",7,"gpu__time_duration.sum","nsecond",20000\n'
+        ',,,"sm__throughput.avg.pct_of_peak_sustained_elapsed","%",90\n2,"copy_kernel",8,"gpu__time_duration.sum","usecond",5\n,,,"made.up","",n/a\n'
+    )
     profile = profiles.read(written(tmp_path, "x", text))
     assert shares(profile) == {"matmul": 0.8, "transfer": 0.2} and profile.ops[0].facts[0].value == "90.0 %"
 
@@ -198,41 +234,89 @@ def test_framework_stats_are_of_the_device_and_know_its_idle_time():
 
 def test_evented_speedscope_counts_self_time_and_gaps():
     profile = profiles.read(HERE / "speedscope_evented.json")
-    assert {o.name: round(o.self_time, 6) for o in profile.ops} == {"main": 12, "matmul (u/model.py)": 10, "softmax (u/model.py)": 3}
+    assert {o.name: round(o.self_time, 6) for o in profile.ops} == {
+        "main": 12,
+        "matmul (u/model.py)": 10,
+        "softmax (u/model.py)": 3,
+    }
     assert math.isclose(profile.idle_share, 5 / 30)
 
 
 def test_self_time_excludes_children_for_begin_and_end_events_too(tmp_path):
-    events = [{"ph": ph, "name": n, "ts": t, "pid": 1, "tid": 1} for ph, n, t in
-              [("B", "outer", 0), ("B", "matmul", 10), ("E", "matmul", 40), ("E", "outer", 100), ("B", "left_open", 100), ("X", "x", 110)]]
+    events = [
+        {"ph": ph, "name": n, "ts": t, "pid": 1, "tid": 1}
+        for ph, n, t in [
+            ("B", "outer", 0),
+            ("B", "matmul", 10),
+            ("E", "matmul", 40),
+            ("E", "outer", 100),
+            ("B", "left_open", 100),
+            ("X", "x", 110),
+        ]
+    ]
     profile = profiles.read(written(tmp_path, "t", json.dumps(events)))
     assert {o.name: o.self_time for o in profile.ops} == {"outer": 0.07, "matmul": 0.03, "left_open": 0.01}
     assert any("never end" in w for w in profile.warnings)
 
 
-@pytest.mark.parametrize(("bucket", "names"), [
-    ("matmul", ("ampere_bf16_s16816gemm_bf16_256x128_nn|triton_tem_fused_mm_3|void mul_mat_vec_q<(ggml_type)12>(void const*)|ggml_vec_dot_q4_K_q8_K|dot_general.11|"
-                "aten::convolution_backward|void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu>(T1::Params)|sm80_xmma_fprop_implicit_gemm")),
-    ("attention", "fmha_cutlassF_bf16_aligned_64x64_rf_sm80|splash_mha_fwd_residuals.1|flash_attn_ext_f16|void flash_fwd_kernel<cutlass::half_t>"),
-    ("collective", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)|all-gather-start.3|reduce-scatter.7|collective-permute-done.2"),
-    ("quantize", "quantize_q8_1(float const*)|dequantize_row_q4_0|void quantize_mmq_q8_1<0>"),
-    ("normalisation", "void softmax_warp_forward<float>|triton_per_fused_add_native_layer_norm_0|cross_entropy_fwd|rms_norm_f32"),
-    ("transfer", "[CUDA memcpy Host-to-Device]|Memcpy DtoD (Device -> Device)|copy-start.3|aten::copy_|__memmove_avx_unaligned_erms"),
-    ("layout", "transpose.9|dynamic-update-slice.3|void at::native::indexSelectLargeIndex<float>|triton_poi_fused_clone_transpose_1"),
-    ("reduction", "void at::native::reduce_kernel<512, at::native::ReduceOp<float, MeanOps>>|aten::topk|DeviceRadixSortOnesweepKernel|void gatherTopK<float>"),
-    ("elementwise", "void at::native::vectorized_elementwise_kernel<4, SoftMaxLike>|fusion.684|triton_poi_fused_add_mul_silu_4|wrapped_convert|aten::gelu"),
-    ("optimizer", "void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float>>"),
-    ("runtime", "cudaLaunchKernel|cuLaunchKernel|hipLaunchKernel"), ("wait", "cudaStreamSynchronize|futex_wait_queue|epoll_wait|pthread_mutex_lock"),
-    ("allocation", "malloc|operator new(unsigned long)|asm_exc_page_fault"), ("interpreter", "_PyEval_EvalFrameDefault"), ("idle", "swapper|intel_idle"),
-    ("other", "parse_tokens|llama_decode|conversation_step|adminPanel|std::vector<int>::push_back|converse"),
-])
+@pytest.mark.parametrize(
+    ("bucket", "names"),
+    [
+        (
+            "matmul",
+            (
+                "ampere_bf16_s16816gemm_bf16_256x128_nn|triton_tem_fused_mm_3|void mul_mat_vec_q<(ggml_type)12>(void const*)|ggml_vec_dot_q4_K_q8_K|"
+                "aten::convolution_backward|void cutlass::Kernel2<cutlass_80_s16816gemm_relu>(T1::Params)|sm80_xmma_fprop_implicit_gemm|"
+                "dot_general.11"
+            ),
+        ),
+        (
+            "attention",
+            "fmha_cutlassF_bf16_sm80|splash_mha_fwd_residuals.1|flash_attn_ext_f16|void flash_fwd_kernel<cutlass::half_t>",
+        ),
+        (
+            "collective",
+            "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)|all-gather-start.3|reduce-scatter.7|collective-permute-done.2",
+        ),
+        ("quantize", "quantize_q8_1(float const*)|dequantize_row_q4_0|void quantize_mmq_q8_1<0>"),
+        (
+            "normalisation",
+            "void softmax_warp_forward<float>|triton_per_fused_add_native_layer_norm_0|cross_entropy_fwd|rms_norm_f32",
+        ),
+        (
+            "transfer",
+            "[CUDA memcpy Host-to-Device]|Memcpy DtoD (Device -> Device)|copy-start.3|aten::copy_|__memmove_avx_unaligned_erms",
+        ),
+        (
+            "layout",
+            "transpose.9|dynamic-update-slice.3|void at::native::indexSelectLargeIndex<float>|triton_poi_fused_clone_transpose_1",
+        ),
+        (
+            "reduction",
+            "void at::native::reduce_kernel<512, at::native::ReduceOp<float, MeanOps>>|aten::topk|DeviceRadixSort|void gatherTopK<float>",
+        ),
+        (
+            "elementwise",
+            "void at::native::vectorized_elementwise_kernel<4, SoftMaxLike>|fusion.684|triton_poi_fused_mul_silu_4|aten::gelu",
+        ),
+        ("optimizer", "void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float>>"),
+        ("runtime", "cudaLaunchKernel|cuLaunchKernel|hipLaunchKernel"),
+        ("wait", "cudaStreamSynchronize|futex_wait_queue|epoll_wait|pthread_mutex_lock"),
+        ("allocation", "malloc|operator new(unsigned long)|asm_exc_page_fault"),
+        ("interpreter", "_PyEval_EvalFrameDefault"),
+        ("idle", "swapper|intel_idle"),
+        ("other", "parse_tokens|llama_decode|conversation_step|adminPanel|std::vector<int>::push_back|converse"),
+    ],
+)
 def test_names_of_many_tools_fall_into_their_buckets(bucket, names):
     assert {name: profiles.bucket_of(name) for name in names.split("|")} == dict.fromkeys(names.split("|"), bucket)
 
 
 def test_a_category_decides_only_where_it_says_enough():
     assert profiles.bucket_of("fusion.1", "convolution fusion") == "matmul"
-    assert profiles.bucket_of("closed_call.3", "custom-call", "jit(f)/transpose(jvp(M))/splash_attention/pallas_call") == "attention"
+    assert (
+        profiles.bucket_of("closed_call.3", "custom-call", "jit(f)/transpose(jvp(M))/splash_attention/pallas_call") == "attention"
+    )
     assert profiles.bucket_of("closed_call.3", "custom-call") == "custom-call"
     assert profiles.bucket_of("parse", "pkg/copy.py") == "pkg/copy.py"
     assert profiles.bucket_of("parse", "kernel") == "other"
@@ -241,7 +325,11 @@ def test_a_category_decides_only_where_it_says_enough():
 def test_many_files_become_few_buckets(tmp_path):
     lines = "".join(f"main;f{i} (mod{i}.py:1) {100 - i}\n" for i in range(40))
     profile = profiles.read(written(tmp_path, "x", lines))
-    assert len(profile.buckets) == 13 and "other" in shares(profile) and math.isclose(math.fsum(b.share for b in profile.buckets), 1.0)
+    assert (
+        len(profile.buckets) == 13
+        and "other" in shares(profile)
+        and math.isclose(math.fsum(b.share for b in profile.buckets), 1.0)
+    )
 
 
 BROKEN = {
@@ -263,13 +351,43 @@ BROKEN = {
     "perf.data": (b"PERFILE2" + b"\x00" * 500, "perf report"),
     "sqlite": (b"SQLite format 3\x00" + b"\x00" * 500, "nsys stats"),
     "binary": (bytes(range(256)) * 20, "binary"),
-    "frame not there": (b'{"shared": {"frames": []}, "profiles": [{"type": "sampled", "unit": "none", "samples": [[4]], "weights": [1]}]}', "names frame 4"),
-    "weights differ": (b'{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "sampled", "samples": [[0]], "weights": [1, 2]}]}', "1 samples but 2 weights"),
-    "crossed events": ((b'{"shared": {"frames": [{"name": "a"}, {"name": "b"}]}, "profiles": [{"type": "evented", "events": '
-                        b'[{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 1, "at": 1}]}]}'), "not the innermost"),
-    "time goes back": ((b'{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "evented", "events": '
-                        b'[{"type": "O", "frame": 0, "at": 5}, {"type": "C", "frame": 0, "at": 1}]}]}'), "back in time"),
-    "ncu without duration": (b'"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n"0","k","Achieved Occupancy","%","50"\n', "no duration"),
+    "frame not there": (
+        b'{"shared": {"frames": []}, "profiles": [{"type": "sampled", "unit": "none", "samples": [[4]], "weights": [1]}]}',
+        "names frame 4",
+    ),
+    "weights differ": (
+        b'{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "sampled", "samples": [[0]], "weights": [1, 2]}]}',
+        "1 samples but 2 weights",
+    ),
+    "crossed events": (
+        (
+            b'{"shared": {"frames": [{"name": "a"}, {"name": "b"}]}, "profiles": [{"type": "evented", "events": '
+            b'[{"type": "O", "frame": 0, "at": 0}, {"type": "C", "frame": 1, "at": 1}]}]}'
+        ),
+        "not the innermost",
+    ),
+    "time goes back": (
+        (
+            b'{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "evented", "events": '
+            b'[{"type": "O", "frame": 0, "at": 5}, {"type": "C", "frame": 0, "at": 1}]}]}'
+        ),
+        "back in time",
+    ),
+    "endless weight": (
+        b'{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "sampled", "samples": [[0]], "weights": [1e999]}]}',
+        "expected a number",
+    ),
+    "endless frame": (
+        b'{"shared": {"frames": [{"name": "a"}]}, "profiles": [{"type": "sampled", "samples": [[1'
+        + b"0" * 30
+        + b']], "weights": [1]}]}',
+        "number of a frame",
+    ),
+    "endless count": (b"a;b 1\n" + b"a;b 9" + b"9" * 400 + b"\n", "no profile format known"),
+    "ncu without duration": (
+        b'"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n"0","k","Achieved Occupancy","%","50"\n',
+        "no duration",
+    ),
     "nsys without rows": (b"Time (%),Total Time (ns),Instances,Avg (ns),Name\n", "no nsys table"),
     "hlo without rows": (b"Rank,HLO op category,HLO op name,#Occurrences,Total self time (us)\n", "no rows"),
     "xprof cut": (b'{"byProgram": {"name": "x"', "character|not valid JSON"),
@@ -286,15 +404,32 @@ def test_what_is_no_whole_profile_is_refused_with_its_name_and_a_way_out(case, t
 
 
 @pytest.mark.parametrize("kind", profiles.KINDS)
-@pytest.mark.parametrize("content", [b"\n", b"x,y\n1,2\n", b'{"a": 1}', b"[]", b'[{"ph": "X"}]', b'{"profiles": 3}', b'{"byProgram": 3}', b'{"cols": [3], "rows": [4]}',
-                                     b"# Overhead  Command\n    10%\n", b"\xff\xfe\x00"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\n",
+        b"x,y\n1,2\n",
+        b'{"a": 1}',
+        b"[]",
+        b'[{"ph": "X"}]',
+        b'{"profiles": 3}',
+        b'{"byProgram": 3}',
+        b'{"cols": [3], "rows": [4]}',
+        b"# Overhead  Command\n    10%\n",
+        b"\xff\xfe\x00",
+    ],
+)
 def test_a_kind_forced_on_the_wrong_file_is_an_error_not_a_crash(kind, content, tmp_path):
     with pytest.raises(KbError, match="x"):
         profiles.read(written(tmp_path, "x", content), kind=kind)
 
 
 def test_missing_files_folders_without_profiles_and_unknown_kinds_are_said(tmp_path):
-    for path, kind, message in ((tmp_path / "none", "auto", "No such file"), (tmp_path, "auto", "no profile in this folder"), (tmp_path, "vtune", "no kind of profile")):
+    for path, kind, message in (
+        (tmp_path / "none", "auto", "No such file"),
+        (tmp_path, "auto", "no profile in this folder"),
+        (tmp_path, "vtune", "no kind of profile"),
+    ):
         with pytest.raises(KbError, match=message):
             profiles.read(path, kind=kind)
 
@@ -310,8 +445,16 @@ def test_a_folder_of_several_kinds_wants_one_named(tmp_path):
 
 
 def test_damaged_events_are_skipped_and_counted(tmp_path):
-    events = [{"ph": "X", "name": "matmul", "ts": 0, "dur": 10}, {"ph": "X", "name": "a", "ts": "soon", "dur": 1}, {"ph": "X", "name": "b", "ts": 1, "dur": -4},
-              {"ph": "E", "ts": 3}, {"ph": "X", "name": None, "ts": "11", "dur": "2"}, {"ph": "X", "ts": float("nan"), "dur": 1}, {"ph": "X", "ts": 1e999, "dur": 1}, {}]
+    events = [
+        {"ph": "X", "name": "matmul", "ts": 0, "dur": 10},
+        {"ph": "X", "name": "a", "ts": "soon", "dur": 1},
+        {"ph": "X", "name": "b", "ts": 1, "dur": -4},
+        {"ph": "E", "ts": 3},
+        {"ph": "X", "name": None, "ts": "11", "dur": "2"},
+        {"ph": "X", "ts": float("nan"), "dur": 1},
+        {"ph": "X", "ts": 1e999, "dur": 1},
+        {},
+    ]
     profile = profiles.read(written(tmp_path, "x", trace(events)))
     assert math.isclose(profile.total, 0.013) and any(w.startswith("5 of 7 events skipped") for w in profile.warnings)
 
@@ -323,7 +466,9 @@ def test_a_bare_list_may_stay_open_as_the_format_allows(tmp_path):
 
 def test_names_are_quoted_never_markup(tmp_path):
     evil = "a|b`c\n## Verdict <script>alert(1)</script> <!-- /kb:auto x --> \ud800\u202e" + "z" * 5000
-    profile = profiles.read(written(tmp_path, "x", trace([{"ph": "X", "name": evil, "cat": "<img onerror=1>|", "ts": 0, "dur": 10}])))
+    profile = profiles.read(
+        written(tmp_path, "x", trace([{"ph": "X", "name": evil, "cat": "<img onerror=1>|", "ts": 0, "dur": 10}]))
+    )
     text = profiles.to_markdown(profile)
     text.encode()
     assert "\n## Verdict" not in text and "<!--" not in text and "<img" not in text.replace("`", "") and "\u202e" not in text
@@ -334,11 +479,18 @@ def test_names_are_quoted_never_markup(tmp_path):
 
 
 def test_a_long_trace_is_read_in_pieces_and_a_value_across_pieces_is_whole(tmp_path):
-    events = [{"ph": "X", "name": f"matmul_{i % 7}", "ts": i * 10, "dur": 10, "args": {"pad": "é" * 700}} for i in range(4 * CHUNK // 2048)]
+    events = [
+        {"ph": "X", "name": f"matmul_{i % 7}", "ts": i * 10, "dur": 10, "args": {"pad": "é" * 700}}
+        for i in range(4 * CHUNK // 2048)
+    ]
     text = json.dumps({"other": [1.5] * 1000, "traceEvents": events}, ensure_ascii=False)
     assert len(text) > CHUNK
     profile = profiles.read(written(tmp_path, "x", text))
-    assert math.isclose(profile.total, len(events) * 0.01) and sum(o.count for o in profile.ops) == len(events) and len(profile.ops) == 7
+    assert (
+        math.isclose(profile.total, len(events) * 0.01)
+        and sum(o.count for o in profile.ops) == len(events)
+        and len(profile.ops) == 7
+    )
 
 
 def reference(tracks: list[list[tuple[int, int]]]) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float], float]:
@@ -386,7 +538,9 @@ def nested(generator: random.Random, start: int, end: int, depth: int) -> list[t
     children, inner, at = [], 0, start
     while depth and end - at > 2 and generator.random() < 0.7:
         begin = generator.randint(at, end - 2)
-        finish = generator.randint(begin + 1, end - (begin == start))  # never just its parent's time: which is which could not be told
+        finish = generator.randint(
+            begin + 1, end - (begin == start)
+        )  # never just its parent's time: which is which could not be told
         children += nested(generator, begin, finish, depth - 1)
         inner += finish - begin
         at = finish
@@ -409,16 +563,28 @@ def test_a_random_nested_trace_gives_each_name_its_self_time_in_any_order_of_eve
 
 
 def test_notes_about_a_profile_stay_text_where_a_profile_is_read(tmp_path):
-    assert profiles.profile_or_text(written(tmp_path, "n.md", "convolution fusion is 60% of the step\n")) == "convolution fusion is 60% of the step\n"
+    assert (
+        profiles.profile_or_text(written(tmp_path, "n.md", "convolution fusion is 60% of the step\n"))
+        == "convolution fusion is 60% of the step\n"
+    )
     assert profiles.profile_or_text(HERE / "ranks") == profiles.read(HERE / "ranks")
 
 
 def test_the_command_prints_the_section_the_json_and_the_query(kb_command, tmp_path):
     path = HERE / "nsys_stats.csv"
     section = kb_command("profile", "summarize", path, cwd=tmp_path).stdout
-    assert section.startswith("## Profile\n") and "| Bucket | % of time | Top op | Self time |" in section and "| matmul | 56.0% |" in section
-    assert json.loads(kb_command("profile", "summarize", path, "--format", "json", cwd=tmp_path).stdout)["buckets"][0]["name"] == "matmul"
-    assert kb_command("profile", "summarize", path, "--format", "query", cwd=tmp_path).stdout.startswith("matmul 56%: mul_mat_vec_q")
+    assert (
+        section.startswith("## Profile\n")
+        and "| Bucket | % of time | Top op | Self time |" in section
+        and "| matmul | 56.0% |" in section
+    )
+    assert (
+        json.loads(kb_command("profile", "summarize", path, "--format", "json", cwd=tmp_path).stdout)["buckets"][0]["name"]
+        == "matmul"
+    )
+    assert kb_command("profile", "summarize", path, "--format", "query", cwd=tmp_path).stdout.startswith(
+        "matmul 56%: mul_mat_vec_q"
+    )
     wrong = kb_command("profile", "summarize", path, "--kind", "speedscope", cwd=tmp_path, ok=(2,))
     assert "nsys_stats.csv" in wrong.stderr and not wrong.stdout
     rules = json.loads(kb_command("profile", "buckets", "--format", "json", cwd=tmp_path).stdout)

@@ -1,7 +1,7 @@
 """Names of operations to buckets, by published rules. Knows words of many tools and no word of any one model or repository.
 
-First rule that matches wins; a name is tried without its template and call arguments first (`reduce_kernel<512, SoftMax>` reduces),
-then whole, then by what the tool says beside it (framework path). `kb profile buckets` prints the table.
+First rule that matches wins; a name is tried without its template and call arguments first (`reduce_kernel<512, SoftMax>`
+reduces), then whole, then by what the tool says beside it (framework path). `kb profile buckets` prints the table.
 """
 
 import re
@@ -16,81 +16,201 @@ class Rule:
     pattern: re.Pattern[str]
 
 
-def _rule(bucket: str, means: str, *words: str) -> Rule:
-    """A word of letters must stand alone between non-letters; `~` at either end lets it run on into other letters."""
+def _rule(bucket: str, means: str, words: str) -> Rule:
+    """Words are patterns apart by white space. One must stand alone between non-letters; `~` lets it run on at that end."""
     alternatives = []
-    for word in words:
+    for word in words.split():
         left, right = word.startswith("~"), word.endswith("~")
         alternatives.append(("" if left else "(?<![a-z])") + "(?:" + word.strip("~") + ")" + ("" if right else "(?![a-z])"))
     return Rule(bucket, means, re.compile("|".join(alternatives)))
 
 
 RULES: tuple[Rule, ...] = (
-    _rule("idle", "nothing ran: gaps of the device's timeline, or the processor's idle loop",
-          "idle", "swapper", "cpu_?idle", "(?:intel|acpi|mwait|poll|default)_idle~"),
-    _rule("collective", "between devices: all-reduce, all-gather, reduce-scatter, all-to-all, permute, send and receive",
-          "~nccl~", "~rccl~", "~all[-_ ]?reduce~", "~all[-_ ]?gather~", "~reduce[-_ ]?scatter~", "~all[-_ ]?to[-_ ]?all~", "~collective~",
-          "~ppermute~", "c10d~", "mpi", "(?:send|recv)(?:-done|-start)?(?=[.\\d]*$)", "~cross_device~", "~ring_exchange~", "nvshmem~"),
-    _rule("attention", "attention kernels, fused or not",
-          "~attention~", "~attn~", "~flash_?(?:fwd|bwd|decod|infer)~", "~fmha~", "~splash~", "sdpa~", "mha", "mla", "gqa"),
-    _rule("optimizer", "the update of the parameters", "~multi_tensor_apply~", "~adamw?~", "sgd", "lamb", "adafactor", "lion", "~optimizer~"),
-    _rule("quantize", "to and from narrow formats", "(?:de|re)?quantize_(?:row|mmq)~", "~scaled_quant~"),
-    _rule("matmul", "matrix products and convolutions",
-          "~gemm~", "~gemv~", "~mat_?mul~", "~mul_?mat~", "mm", "bmm", "~addmm~", "mmq", "mmvq?", "mmf", "~wgmma~", "~hmma~", "~xmma~", "~mfma~",
-          "~vec_dot~", "dot", "dot_?general~", "dot_?product", "einsum", "linear", "tensordot", "~conv(?:olution)?(?!er|ey)~", "~cudnn~", "~winograd~",
-          "~[wd]grad~", "triton_tem~", "cublas(?:lt)?", "trsm", "syrk", "ragged_dot~", "moe_?(?:gemm|experts?)~"),
-    _rule("quantize", "to and from narrow formats", "~quanti[sz]~", "~dequant~", "quant", "~fp8_cast~", "~to_fp8~"),
-    _rule("normalisation", "softmax, cross-entropy and norms",
-          "~soft_?max~", "~log_?sum_?exp~", "~cross_?entropy~", "nll", "nll_loss~", "~(?:layer|rms|batch|group|instance)_?norm~", "norm", "~normali[sz]~"),
-    _rule("transfer", "bytes moved as they are: memcpy, memset, host to device and back, infeed and outfeed",
-          "~memcpy~", "~memset~", "~memmove~", "(?<!batched_)copy(?:_?kernel|-start|-done)?", "copy_?user~", "copy_?", "[hd](?:to|2)[hd]", "infeed~", "outfeed~",
-          "transfer~", "dma", "offload", "prefetch", "pin_memory", "clear_page~", "rep_movs~"),
-    _rule("layout", "the same values at other places: transpose, reshape, slice, gather, scatter, concatenate, pad, embedding look-up",
-          "~transpose~", "~permut(?!ation_test)~", "reshape", "bitcast~", "~slice~", "concat(?:enate)?", "cat", "~gather(?!_?top)~", "~scatter~", "pad(?:ding)?",
-          "~im2col~", "nchw~", "nhwc~", "~index_(?:select|put|copy|fill|add)~", "index", "~embedding~", "relayout", "contiguous", "repeat",
-          "data formatting", "tile", "(?:un)?squeeze", "view", "as_strided", "expand", "flatten", "narrow", "split", "chunk", "detach", "stack", "unfold", "~swizzle~"),
-    _rule("reduction", "many values to few: sums, maxima, scans, sorts, top-k, pooling",
-          "~reduc(?:e|tion)~", "sum", "mean", "argm(?:ax|in)", "amax", "amin", "~cumsum~", "scan", "top_?k", "~sort~", "~pool(?:ing)?\\d?d?", "triton_(?:red|per)~",
-          "histogram~", "variance", "unique"),
-    _rule("compile", "compilation and tracing at run time", "~compil~", "~autotun~", "trace_to_jaxpr~", "lower(?:ing)?_", "~codegen~", "~llvm~", "ptxas"),
-    _rule("runtime", "the host's calls into the device runtime: launches, graph launches, allocations there",
-          "cuda(?!functor|_?kernel|[a-z_]*synchronize)~", "cu_?(?:launch|mem|stream|event|module|ctx|graph)(?![a-z_]*synchronize)~",
-          "hip_?(?:launch|malloc|memcpy|stream|event|module|graph)(?![a-z_]*synchronize)~",
-          "~pjrt~", "~thunk_?execut~", "~launch_?kernel~", "~kernel_?launch~", "~tfrt~", "~executable~", "~dispatch~", "command buffer~"),
-    _rule("wait", "blocked or spinning: sleeps, polls, locks, barriers",
-          "~futex~", "~epoll~", "poll", "~select_poll~", "nanosleep", "~sleep~", "wait(?:_?for)?", "wait_?\\w*", "~mutex~", "~spin_?lock~", "~barrier~", "~rwlock~",
-          "cond_wait~", "~semaphore~", "acquire", "lock", "join", "sched_yield", "synchronize", "kmp_(?:wait|flag|suspend)~"),
-    _rule("allocation", "memory taken and given back, page faults",
-          "~malloc~", "~calloc~", "~realloc~", "free", "cfree", "mmap~", "munmap~", "~page_fault~", "operator new~", "operator delete~", "~jemalloc~", "je_~",
-          "~tcmalloc~", "~garbage~", "gc", "~alloc(?:at|_)~", "empty", "~mem_cgroup~", "charge_memcg", "~anonymous_page~", "pfn_pte", "madvise~", "brk"),
-    _rule("interpreter", "the interpreter's own loop and objects",
-          "_?py_?eval~", "py_?(?:object|list|dict|tuple|unicode|long|float|type|call|number|sequence)~", "_?pyobject~", "_?pydict~", "~vectorcall~", "v8::~",
-          "~gc_collect~"),
-    _rule("io", "files, sockets, devices",
-          "~sys_(?:p?read|p?write|sendto|recvfrom|fsync|open)~", "vfs_~", "ext4_~", "xfs_~", "~fsync~", "~socket~", "tcp_~", "p?read(?:v|64)?", "p?write(?:v|64)?",
-          "fread", "fwrite", "readinto", "blk_~", "nvme_~", "entry_syscall~", "do_syscall~"),
-    _rule("elementwise", "one value in, one out, and fusions of such",
-          "~element_?wise~", "~pointwise~", "triton_poi~", "~vectorized~", "~fusion~", "~fused~", "(?:add|sub|mul|div)(?:_|\\d|tract|iply|ide)?", "multiply", "subtract", "divide",
-          "exp(?:onential|m?1)?", "log", "tanh", "~relu~", "~gelu~", "~silu~", "~swiglu~", "~sigmoid~", "~dropout~", "cast", "convert(?:_element_type)?", "where",
-          "select(?!ion)", "compare", "clamp", "clip", "maximum", "minimum", "fill_?", "zeros?_?", "zero_like", "ones(?:_like)?", "broadcast(?:_in_dim)?", "iota",
-          "pow(?:er)?", "r?sqrt", "neg(?:ate)?", "abs", "square", "rope", "~rotary~", "~activation~", "threshold(?:_backward)?", "bernoulli_?", "normal_",
-          "uniform_", "rng~", "random~", "unary_op~", "binary_op~", "loop"),
+    _rule(
+        "idle",
+        "nothing ran: gaps of the device's timeline, or the processor's idle loop",
+        r"idle swapper cpu_?idle (?:intel|acpi|mwait|poll|default)_idle~",
+    ),
+    _rule(
+        "collective",
+        "between devices: all-reduce, all-gather, reduce-scatter, all-to-all, permute, send and receive",
+        r"""
+        ~nccl~ ~rccl~ ~all[-_\s]?reduce~ ~all[-_\s]?gather~ ~reduce[-_\s]?scatter~ ~all[-_\s]?to[-_\s]?all~ ~collective~
+        ~ppermute~ c10d~ mpi (?:send|recv)(?:-done|-start)?(?=[.\d]*$) ~cross_device~ ~ring_exchange~ nvshmem~
+        """,
+    ),
+    _rule(
+        "attention",
+        "attention kernels, fused or not",
+        r"~attention~ ~attn~ ~flash_?(?:fwd|bwd|decod|infer)~ ~fmha~ ~splash~ sdpa~ mha mla gqa",
+    ),
+    _rule(
+        "optimizer",
+        "the update of the parameters",
+        r"~multi_tensor_apply~ adamw? sgd lamb adafactor lion ~optimizer~",
+    ),
+    _rule(
+        "quantize",
+        "to and from narrow formats",
+        r"(?:de|re)?quantize_(?:row|mmq)~ ~scaled_quant~",
+    ),
+    _rule(
+        "matmul",
+        "matrix products and convolutions",
+        r"""
+        ~gemm~ ~gemv~ ~mat_?mul~ ~mul_?mat~ mm bmm ~addmm~ mmq mmvq? mmf ~wgmma~ ~hmma~ ~xmma~ ~mfma~ ~vec_dot~ dot
+        dot_?general~ dot_?product einsum linear tensordot ~conv(?:olution)?(?!er|ey)~ ~cudnn~ ~winograd~ ~[wd]grad~
+        triton_tem~ cublas(?:lt)? trsm syrk ragged_dot~ moe_?(?:gemm|experts?)~
+        """,
+    ),
+    _rule(
+        "quantize",
+        "to and from narrow formats",
+        r"~quanti[sz]~ ~dequant~ quant ~fp8_cast~ ~to_fp8~",
+    ),
+    _rule(
+        "normalisation",
+        "softmax, cross-entropy and norms",
+        r"""
+        ~soft_?max~ ~log_?sum_?exp~ ~cross_?entropy~ nll nll_loss~ ~(?:layer|rms|batch|group|instance)_?norm~ norm
+        ~normali[sz]~
+        """,
+    ),
+    _rule(
+        "transfer",
+        "bytes moved as they are: memcpy, memset, host to device and back, infeed and outfeed",
+        r"""
+        ~memcpy~ ~memset~ ~memmove~ (?<!batched_)copy(?:_?kernel|-start|-done)? copy_?user~ copy_? [hd](?:to|2)[hd] infeed~
+        outfeed~ transfer~ dma offload prefetch pin_memory clear_page~ rep_movs~
+        """,
+    ),
+    _rule(
+        "layout",
+        "the same values at other places: transpose, reshape, slice, gather, scatter, concatenate, pad, embedding look-up",
+        r"""
+        ~transpose~ ~permut(?!ation_test)~ reshape bitcast~ ~slice~ concat(?:enate)? cat ~gather(?!_?top)~ ~scatter~
+        pad(?:ding)? ~im2col~ nchw~ nhwc~ ~index_(?:select|put|copy|fill|add)~ index ~embedding~ relayout contiguous repeat
+        data\sformatting tile (?:un)?squeeze view as_strided expand flatten narrow split chunk detach stack unfold ~swizzle~
+        """,
+    ),
+    _rule(
+        "reduction",
+        "many values to few: sums, maxima, scans, sorts, top-k, pooling",
+        r"""
+        ~reduc(?:e|tion)~ sum mean argm(?:ax|in) amax amin ~cumsum~ scan top_?k ~sort~ ~pool(?:ing)?\d?d? triton_(?:red|per)~
+        histogram~ variance unique
+        """,
+    ),
+    _rule(
+        "compile",
+        "compilation and tracing at run time",
+        r"~compil~ ~autotun~ trace_to_jaxpr~ lower(?:ing)?_ ~codegen~ ~llvm~ ptxas",
+    ),
+    _rule(
+        "runtime",
+        "the host's calls into the device runtime: launches, graph launches, allocations there",
+        r"""
+        cuda(?!functor|_?kernel|[a-z_]*synchronize)~ cu_?(?:launch|mem|stream|event|module|ctx|graph)(?![a-z_]*synchronize)~
+        hip_?(?:launch|malloc|memcpy|stream|event|module|graph)(?![a-z_]*synchronize)~ ~pjrt~ ~thunk_?execut~ ~launch_?kernel~
+        ~kernel_?launch~ ~tfrt~ ~executable~ ~dispatch~ command\sbuffer~
+        """,
+    ),
+    _rule(
+        "wait",
+        "blocked or spinning: sleeps, polls, locks, barriers",
+        r"""
+        ~futex~ ~epoll~ poll ~select_poll~ nanosleep ~sleep~ wait(?:_?for)? wait_?\w* ~mutex~ ~spin_?lock~ ~barrier~ ~rwlock~
+        cond_wait~ ~semaphore~ acquire lock join sched_yield synchronize kmp_(?:wait|flag|suspend)~
+        """,
+    ),
+    _rule(
+        "allocation",
+        "memory taken and given back, page faults",
+        r"""
+        ~malloc~ ~calloc~ ~realloc~ free cfree mmap~ munmap~ ~page_fault~ operator\snew~ operator\sdelete~ ~jemalloc~ je_~
+        ~tcmalloc~ ~garbage~ gc ~alloc(?:at|_)~ empty ~mem_cgroup~ charge_memcg ~anonymous_page~ pfn_pte madvise~ brk
+        """,
+    ),
+    _rule(
+        "interpreter",
+        "the interpreter's own loop and objects",
+        r"""
+        _?py_?eval~ py_?(?:object|list|dict|tuple|unicode|long|float|type|call|number|sequence)~ _?pyobject~ _?pydict~
+        ~vectorcall~ v8::~ ~gc_collect~
+        """,
+    ),
+    _rule(
+        "io",
+        "files, sockets, devices",
+        r"""
+        ~sys_(?:p?read|p?write|sendto|recvfrom|fsync|open)~ vfs_~ ext4_~ xfs_~ ~fsync~ ~socket~ tcp_~ p?read(?:v|64)?
+        p?write(?:v|64)? fread fwrite readinto blk_~ nvme_~ entry_syscall~ do_syscall~
+        """,
+    ),
+    _rule(
+        "elementwise",
+        "one value in, one out, and fusions of such",
+        r"""
+        ~element_?wise~ ~pointwise~ triton_poi~ ~vectorized~ ~fusion~ ~fused~ (?:add|sub|mul|div)(?:_|\d|tract|iply|ide)?
+        multiply subtract divide exp(?:onential|m?1)? log tanh ~relu~ ~gelu~ ~silu~ ~swiglu~ ~sigmoid~ ~dropout~ cast
+        convert(?:_element_type)? where select(?!ion) compare clamp clip maximum minimum fill_? zeros?_? zero_like
+        ones(?:_like)? broadcast(?:_in_dim)? iota pow(?:er)? r?sqrt neg(?:ate)? abs square rope ~rotary~ ~activation~
+        threshold(?:_backward)? bernoulli_? normal_ uniform_ rng~ random~ unary_op~ binary_op~ loop
+        """,
+    ),
 )
 
-# Categories that tools attach themselves and that decide alone. Others ("custom-call", "fusion", "kernel") say too little: the name goes first.
+# Categories that tools attach themselves and that decide alone. Others ("custom-call", "fusion", "kernel") say too little:
+# the name goes first.
 CATEGORIES = {
-    "convolution fusion": "matmul", "convolution": "matmul", "output fusion": "matmul", "convolution base-dilated": "matmul",
-    "loop fusion": "elementwise", "non-fusion elementwise": "elementwise", "input fusion": "reduction", "reduce": "reduction", "reduce-window": "reduction",
-    "data formatting": "layout", "copy": "transfer", "copy-start": "transfer", "copy-done": "transfer", "async-copy": "transfer",
-    "infeed": "transfer", "outfeed": "transfer", "host send": "transfer", "host recv": "transfer", "gpu_memcpy": "transfer", "gpu_memset": "transfer",
-    "cuda_runtime": "runtime", "cuda_driver": "runtime", "idle": "idle",
+    "convolution fusion": "matmul",
+    "convolution": "matmul",
+    "output fusion": "matmul",
+    "convolution base-dilated": "matmul",
+    "loop fusion": "elementwise",
+    "non-fusion elementwise": "elementwise",
+    "input fusion": "reduction",
+    "reduce": "reduction",
+    "reduce-window": "reduction",
+    "data formatting": "layout",
+    "copy": "transfer",
+    "copy-start": "transfer",
+    "copy-done": "transfer",
+    "async-copy": "transfer",
+    "infeed": "transfer",
+    "outfeed": "transfer",
+    "host send": "transfer",
+    "host recv": "transfer",
+    "gpu_memcpy": "transfer",
+    "gpu_memset": "transfer",
+    "cuda_runtime": "runtime",
+    "cuda_driver": "runtime",
+    "idle": "idle",
 }
-OPAQUE = frozenset({"kernel", "cpu_op", "op", "function", "python_function", "user_annotation", "fusion", "unknown", "other", "py-spy", "host", "device", ""})
+OPAQUE = frozenset(
+    {
+        "kernel",
+        "cpu_op",
+        "op",
+        "function",
+        "python_function",
+        "user_annotation",
+        "fusion",
+        "unknown",
+        "other",
+        "py-spy",
+        "host",
+        "device",
+        "",
+    }
+)
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ARGUMENTS = re.compile(r"<[^<>]*>|\([^()]*\)")
 # Wrappers of a framework path that say how an operation came to be, not what it is: `transpose(jvp(f))` is a gradient.
-_WRAPPERS = re.compile(r"(?:p?jit|jvp|transpose|vmap|remat|checkpoint|shard_map|while|body|cond|scan|closed_call|rematted_computation)(?=[(/])")
+_WRAPPERS = re.compile(
+    r"(?:p?jit|jvp|transpose|vmap|remat|checkpoint|shard_map|while|body|cond|scan|closed_call|rematted_computation)(?=[(/])"
+)
 
 
 def plain(name: str) -> str:
@@ -119,7 +239,7 @@ def _by_rules(text: str) -> str | None:
 
 @lru_cache(maxsize=65536)
 def bucket_of(name: str, category: str = "", detail: str = "") -> str:
-    """The bucket of an operation: by a deciding category, else by its name, else by `detail` (its framework path), else by the category.
+    """The bucket of an operation: by a deciding category, its name, `detail` (its framework path), or the category itself.
 
     A category that no rule knows is itself the bucket (`custom-call`, `libfoo.so`, `parser.py`); with none, `other`.
     """

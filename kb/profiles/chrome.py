@@ -1,8 +1,9 @@
-"""Chrome trace events (PyTorch, JAX and XLA, TensorFlow, py-spy, any Perfetto JSON) to costs. Knows tracks of devices from tracks of hosts.
+"""Chrome trace events (PyTorch, JAX and XLA, py-spy, any Perfetto JSON) to costs. Knows a device's tracks from a host's.
 
-Format: "Trace Event Format" (complete X, begin B and end E, metadata M; the rest carries no time). Where a device is traced, the shares
-are of its time: PyTorch's kernel, gpu_memcpy and gpu_memset events by GPU and stream; XLA's "XLA Ops" line, or the GPU's streams, of each
-`/device:` process. Otherwise of the host: XLA's CPU executor (events with an hlo_op), else operators, else all events.
+Format: "Trace Event Format" (complete X, begin B and end E, metadata M; the rest carries no time). Where a device is traced,
+the shares are of its time: PyTorch's kernel, gpu_memcpy and gpu_memset events by GPU and stream; XLA's "XLA Ops" line, or the
+GPU's streams, of each `/device:` process. Otherwise of the host: XLA's CPU executor (events with an hlo_op), else operators,
+else all events.
 """
 
 import math
@@ -22,7 +23,9 @@ DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 SPAN_CATEGORIES = frozenset({"user_annotation", "gpu_user_annotation", "trace", "python_function", "ac2g", "fwdbwd"})
 DEVICE_PROCESS = re.compile(r"^/device:|/device:(?:TPU|GPU)|^(?:TPU|GPU)[: ]?\d", re.IGNORECASE)
 # Lines of an XLA device that repeat the operations' time under other names.
-DERIVED_LINES = re.compile(r"^(?:steps|xla modules|xla traceme|framework|tensorflow|source|tf |async xla ops|.*name scope)", re.IGNORECASE)
+DERIVED_LINES = re.compile(
+    r"^(?:steps|xla modules|xla traceme|framework|tensorflow|source|tf |async xla ops|.*name scope)", re.IGNORECASE
+)
 STEP = re.compile(r"^ProfilerStep#(\d+)$")
 US_PER_MS = 1000.0
 
@@ -55,7 +58,11 @@ def _number(value: Json) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 and math.isfinite(value) else None
+    return (
+        float(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 and math.isfinite(value)
+        else None
+    )
 
 
 def _text(value: Json) -> str:
@@ -165,7 +172,11 @@ def _device_facts(devices: Json) -> list[Fact]:
     for device in devices if isinstance(devices, list) else []:
         if isinstance(device, dict):
             memory = _number(device.get("totalGlobalMem"))
-            parts = [_text(device.get("name")), f"{memory / 2**30:.0f} GiB" if memory else "", f"{_text(device.get('numSms'))} SMs" if "numSms" in device else ""]
+            parts = [
+                _text(device.get("name")),
+                f"{memory / 2**30:.0f} GiB" if memory else "",
+                f"{_text(device.get('numSms'))} SMs" if "numSms" in device else "",
+            ]
             facts.append(Fact("device", ", ".join(p for p in parts if p)))
     return facts
 
@@ -193,13 +204,15 @@ def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
             return "device", groups, warnings
         warnings.append("device processes are there but hold no operations; shares are of the host's time")
     hlo = frozenset(i for i, (_, _, _, is_hlo) in enumerate(names) if is_hlo)
-    operators = frozenset(i for i, (name, category, _, _) in enumerate(names) if category.lower() not in SPAN_CATEGORIES and not STEP.match(name))
+    operators = frozenset(
+        i for i, (name, category, _, _) in enumerate(names) if category.lower() not in SPAN_CATEGORIES and not STEP.match(name)
+    )
     host = {key: track for key, track in seen.tracks.items() if key not in lines}
     return "host", picked(hlo or operators or None, host), warnings
 
 
 def _operation_lines(seen: _Seen, lines: dict[TrackKey, Track], warnings: list[str]) -> dict[TrackKey, Track]:
-    """Of the lines of `/device:` processes those that hold operations once: streams, else "XLA Ops", else all that derive from no other."""
+    """Lines of `/device:` processes that hold each operation once: streams, else "XLA Ops", else all not derived from another."""
     chosen: dict[TrackKey, Track] = {}
     names = list(seen.ops)
     for pid in sorted({key[0] for key in lines}):
@@ -239,8 +252,18 @@ def reading(cursor: Cursor) -> Reading:
         idle += spent.idle
         window += spent.window
         costs += [
-            Cost(name, spent.self_time[i] / US_PER_MS, spent.wall[i] / US_PER_MS, spent.counts[i], category, detail, spent.exposed[i] / US_PER_MS)
-            for i, (name, category, detail, _) in enumerate(names) if spent.counts[i]]
+            Cost(
+                name,
+                spent.self_time[i] / US_PER_MS,
+                spent.wall[i] / US_PER_MS,
+                spent.counts[i],
+                category,
+                detail,
+                spent.exposed[i] / US_PER_MS,
+            )
+            for i, (name, category, detail, _) in enumerate(names)
+            if spent.counts[i]
+        ]
     if seen.broken:
         warnings.append(f"{seen.broken} of {seen.events} events skipped: no time, or an end without a beginning")
     if seen.unclosed:
@@ -249,5 +272,14 @@ def reading(cursor: Cursor) -> Reading:
     labels = [seen.processes.get(pid, "") for pid in sorted(groups)]
     facts = seen.facts + [Fact("track", label) for label in dict.fromkeys(labels) if label.startswith("/")]
     return Reading(
-        "chrome-trace", scope, "ms", tuple(costs), idle / US_PER_MS, len(groups), len(durations) or None,
-        math.fsum(durations) / len(durations) / US_PER_MS if durations else None, tuple(facts), tuple(warnings))
+        "chrome-trace",
+        scope,
+        "ms",
+        tuple(costs),
+        idle / US_PER_MS,
+        len(groups),
+        len(durations) or None,
+        math.fsum(durations) / len(durations) / US_PER_MS if durations else None,
+        tuple(facts),
+        tuple(warnings),
+    )

@@ -1,6 +1,7 @@
-"""JSON read piece by piece, so that a trace of any size takes the memory of its largest value. Refuses what is no JSON, saying where.
+"""JSON read piece by piece: a trace of any size takes the memory of its largest value. Refuses what is no JSON, saying where.
 
-`members` and `elements` walk an object and an array in place; a value the caller did not read is skipped. `value` reads one whole.
+`members` and `elements` walk an object and an array in place; a value the caller did not read is skipped. `value` reads one
+whole.
 """
 
 import json
@@ -41,7 +42,7 @@ class Cursor:
         more = self._stream.read(size)
         self._ended = not more
         self._dropped += self._at
-        self._text = self._text[self._at:] + more
+        self._text = self._text[self._at :] + more
         self._at = 0
 
     def peek(self) -> str:

@@ -1,7 +1,8 @@
 """`ncu --csv` to costs: a row a metric (details page), a row a launch (`--page raw`), or a row a metric of a kernel's summary.
 
 ncu runs kernels one at a time and replays them: durations compare kernels, they are no timeline, so idle time is unknown.
-Metric names and units as the tool's documentation gives them; both the section's words and the raw `unit__counter` names are read.
+Metric names and units as the tool's documentation gives them; both the section's words and the raw `unit__counter` names are
+read.
 """
 
 import math
@@ -16,11 +17,22 @@ from kb.profiles.table import Cost, Fact, Reading
 
 DURATION = re.compile(r"^(?:Duration|gpu__time_duration(?:_measured\w*)?\.(?:sum|avg|max))$")
 CYCLES = re.compile(r"^(?:Elapsed Cycles|gpc__cycles_elapsed\.(?:max|avg))$")
-# Percentages worth a place beside a kernel's time, by metric name; the section's older and newer words with the counters behind them.
+# Percentages worth a place beside a kernel's time, by metric name; the section's older and newer words with the counters
+# behind them.
 PERCENTS = (
     ("DRAM", re.compile(r"^(?:DRAM Throughput|SOL DRAM|(?:gpu__)?dram__?throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
-    ("memory", re.compile(r"^(?:Memory Throughput|Memory \[%\]|SOL Memory|gpu__compute_memory_throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
-    ("SM", re.compile(r"^(?:Compute \(SM\) Throughput|Compute \(SM\) \[%\]|SM \[%\]|SOL SM|sm__throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
+    (
+        "memory",
+        re.compile(
+            r"^(?:Memory Throughput|Memory \[%\]|SOL Memory|gpu__compute_memory_throughput\.avg\.pct_of_peak_sustained_elapsed)$"
+        ),
+    ),
+    (
+        "SM",
+        re.compile(
+            r"^(?:Compute \(SM\) (?:Throughput|\[%\])|SM \[%\]|SOL SM|sm__throughput\.avg\.pct_of_peak_sustained_elapsed)$"
+        ),
+    ),
     ("occupancy", re.compile(r"^(?:Achieved Occupancy|sm__warps_active\.avg\.pct_of_peak_sustained_active)$")),
 )
 COUNTER = re.compile(r"^\w+__\w+\.")
@@ -51,14 +63,20 @@ class _Launch:
 
 def is_header(cells: list[str]) -> bool:
     names = {c.strip() for c in cells}
-    return "Kernel Name" in names and ("Metric Name" in names or any(DURATION.match(n.split(" [")[0]) or COUNTER.match(n) for n in names))
+    return "Kernel Name" in names and (
+        "Metric Name" in names or any(DURATION.match(n.split(" [")[0]) or COUNTER.match(n) for n in names)
+    )
 
 
 def _long(sheet: Sheet) -> list[_Launch]:
     """A row a metric. A cell left empty repeats the one above; a summary's row carries invocations and an average."""
     kernel, name, unit = sheet.column("Kernel Name"), sheet.column("Metric Name"), sheet.column("Metric Unit")
     value, average, invocations = sheet.column("Metric Value"), sheet.column("Average"), sheet.column("Invocations")
-    keys = [c for c in (sheet.column("Process ID"), sheet.column("ID"), kernel, sheet.column("Context"), sheet.column("Stream")) if c is not None]
+    keys = [
+        c
+        for c in (sheet.column("Process ID"), sheet.column("ID"), kernel, sheet.column("Context"), sheet.column("Stream"))
+        if c is not None
+    ]
     at = value if value is not None else average
     if kernel is None or name is None or at is None:
         return []
@@ -85,11 +103,11 @@ def _wide(sheet: Sheet) -> list[_Launch]:
     has_units = bool(sheet.rows) and len(sheet.rows[0]) > kernel and not sheet.rows[0][kernel]
     units = sheet.rows[0] if has_units else ()
     launches = []
-    for row in sheet.rows[1 if has_units else 0:]:
+    for row in sheet.rows[1 if has_units else 0 :]:
         if len(row) <= kernel or not row[kernel]:
             continue
         launch = _Launch(row[kernel])
-        for i, cell in enumerate(row[:len(sheet.columns)]):
+        for i, cell in enumerate(row[: len(sheet.columns)]):
             measured = number(cell) if i != kernel else None
             if measured is not None:
                 launch.take(sheet.columns[i], units[i].strip() if i < len(units) else "", measured)

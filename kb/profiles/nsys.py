@@ -1,7 +1,8 @@
-"""`nsys stats` tables (CSV or text, one report or many in one file) to costs. A timeline (cuda_gpu_trace) tells idle time, sums do not.
+"""`nsys stats` tables (CSV or text, many in one file) to costs. A timeline (cuda_gpu_trace) tells idle time, sums do not.
 
-Columns as in the reports cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_sum, cuda_gpu_trace, cuda_api_sum, osrt_sum and their older
-names. Of tables that show the same time twice one is used: the trace, else kernels and copies, else the combined sum, else the host's calls.
+Columns as in the reports cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_sum, cuda_gpu_trace, cuda_api_sum, osrt_sum and
+their older names. Of tables that show the same time twice one is used: the trace, else kernels and copies, else the combined
+sum, else the host's calls.
 """
 
 from collections import defaultdict
@@ -22,7 +23,13 @@ def is_header(cells: list[str]) -> bool:
 def _part(sheet: Sheet) -> str:
     """What a table shows: trace, gpu, kernels, copies, api or other."""
     if sheet.column("Start") is not None:
-        return "trace" if sheet.column("Strm", "Stream") is not None or sheet.column("CorrId", "CorrID") is not None and sheet.column("GrdX") is not None else "other"
+        return (
+            "trace"
+            if sheet.column("Strm", "Stream") is not None
+            or sheet.column("CorrId", "CorrID") is not None
+            and sheet.column("GrdX") is not None
+            else "other"
+        )
     if sheet.column("Style") is not None or sheet.column("Range") is not None:
         return "other"
     if sheet.column("GridXYZ") is not None or "_gb_sum" in sheet.report:
@@ -71,8 +78,20 @@ def _trace(sheet: Sheet, *, label: str) -> Reading:
     for device_name in sorted(devices):
         spent = spend([devices[device_name][s] for s in sorted(devices[device_name])], bucket_by_op=buckets)
         idle += spent.idle
-        costs += [Cost(n, spent.self_time[i], spent.wall[i], spent.counts[i], exposed=spent.exposed[i]) for n, i in ops.items() if spent.counts[i]]
-    return Reading("nsys", "device", "ms", tuple(costs), idle, max(1, len(devices)), facts=tuple(Fact("device", d) for d in sorted(devices) if d))
+        costs += [
+            Cost(n, spent.self_time[i], spent.wall[i], spent.counts[i], exposed=spent.exposed[i])
+            for n, i in ops.items()
+            if spent.counts[i]
+        ]
+    return Reading(
+        "nsys",
+        "device",
+        "ms",
+        tuple(costs),
+        idle,
+        max(1, len(devices)),
+        facts=tuple(Fact("device", d) for d in sorted(devices) if d),
+    )
 
 
 def reading(lines: Iterable[str], *, label: str) -> Reading:
@@ -84,15 +103,21 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
         return _trace(parts["trace"][0], label=label)
     kernels = parts["kernels"] or parts["grids"]
     if kernels or parts["copies"]:
-        device = [c for s in kernels for c in _sums(s, category="")] + [c for s in parts["copies"] for c in _sums(s, category="gpu_memcpy")]
+        device = [c for s in kernels for c in _sums(s, category="")] + [
+            c for s in parts["copies"] for c in _sums(s, category="gpu_memcpy")
+        ]
     else:
         device = [c for s in parts["gpu"] for c in _sums(s, category="")]
     host = [c for s in parts["api"] for c in _sums(s, category="")]
     if not device and not host:
-        raise KbError(f"{label}: no nsys table with times in it; write it with `nsys stats --format csv --report cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`")
+        raise KbError(
+            f"{label}: no nsys table with times in it; write it with `nsys stats --format csv -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`"
+        )
     warnings = ["sums without a timeline: idle time and overlap are unknown (cuda_gpu_trace has them)"]
     facts = []
     if device and host:
         top = max(host, key=lambda c: (c.self_time, c.name))
         facts.append(Fact("longest host call", f"{top.name} {top.self_time:.3g} ms in {top.count} calls"))
-    return Reading("nsys", "device" if device else "host", "ms", tuple(device or host), facts=tuple(facts), warnings=tuple(warnings))
+    return Reading(
+        "nsys", "device" if device else "host", "ms", tuple(device or host), facts=tuple(facts), warnings=tuple(warnings)
+    )

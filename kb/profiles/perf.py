@@ -1,4 +1,4 @@
-"""`perf report --stdio` to costs: self time by symbol. Call graphs under a row are passed over, for a row's own share says it all."""
+"""`perf report --stdio` to costs: self time by symbol. Passes over call graphs, for a row's own share says it all."""
 
 import csv
 import re
@@ -10,11 +10,13 @@ from kb.profiles.stacks import CLOCKS
 from kb.profiles.table import Cost, Reading
 
 SAMPLES = re.compile(r"^#\s*Samples:.*?of event\w*\s+'?(?P<event>[^']+?)'?\s*$")
-COUNT = re.compile(r"^#\s*Event count \(approx\.\):\s*(?P<count>\d+)")
+COUNT = re.compile(r"^#\s*Event count \(approx\.\):\s*(?P<count>\d{1,18})")
 DOTS = re.compile(r"^#\s*\.{3,}(?:\s+\.+)*\s*$")
-PERCENT = re.compile(r"^\s*(\d+(?:\.\d+)?)%")
+PERCENT = re.compile(r"^\s*(\d{1,3}(?:\.\d+)?)%")
 # A report without its comment lines, as people paste it.
-BARE = re.compile(r"^\s*(?P<first>\d+\.\d+)%\s+(?:(?P<self>\d+\.\d+)%\s+)?(?:(?P<samples>\d+)\s+)?(?P<comm>\S.*?)\s+(?P<dso>\S+)\s+\[(?P<ring>.)\]\s+(?P<symbol>.+?)\s*$")
+BARE = re.compile(
+    r"^\s*(?P<first>\d{1,3}\.\d+)%\s+(?:(?P<self>\d{1,3}\.\d+)%\s+)?(?:(?P<samples>\d{1,18})\s+)?(?P<comm>\S.*?)\s+(?P<dso>\S+)\s+\[(?P<ring>.)\]\s+(?P<symbol>.+?)\s*$"
+)
 
 
 def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
@@ -41,12 +43,21 @@ def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
             if separated:
                 names, cells = next(csv.reader([header.lstrip("# ")])), next(csv.reader([line], skipinitialspace=True))
                 yield event, total, dict(zip([n.strip() for n in names], [c.strip() for c in cells], strict=False))
-            elif spans and line[spans[0][0]:spans[0][1]].strip().endswith("%"):
+            elif spans and line[spans[0][0] : spans[0][1]].strip().endswith("%"):
                 yield event, total, dict(zip(_cells(header, spans), _cells(line, spans), strict=True))
             elif found := BARE.match(line):
                 share = found["self"] or found["first"]
-                yield event, total, {"Self": share + "%", "Samples": found["samples"] or "", "Command": found["comm"], "Shared Object": found["dso"],
-                                     "Symbol": f"[{found['ring']}] {found['symbol']}"}
+                yield (
+                    event,
+                    total,
+                    {
+                        "Self": share + "%",
+                        "Samples": found["samples"] or "",
+                        "Command": found["comm"],
+                        "Shared Object": found["dso"],
+                        "Symbol": f"[{found['ring']}] {found['symbol']}",
+                    },
+                )
 
 
 def _cost(row: dict[str, str], *, per_percent: float) -> Cost | None:
@@ -58,7 +69,13 @@ def _cost(row: dict[str, str], *, per_percent: float) -> Cost | None:
     dso = row.get("Shared Object") or row.get("Shared object") or row.get("Command", "")
     time = float(share[1]) * per_percent
     count = row.get("Samples", "")
-    return Cost(name or dso or "(unknown)", time, time, int(count) if count.isdigit() else 0, "[kernel]" if ring == "k" else file_label(dso))
+    return Cost(
+        name or dso or "(unknown)",
+        time,
+        time,
+        int(count) if count.isdecimal() else 0,
+        "[kernel]" if ring == "k" else file_label(dso),
+    )
 
 
 def reading(lines: Iterable[str], *, label: str) -> Reading:

@@ -1,6 +1,7 @@
-"""A path to a profile: opens (gzip or not), tells the format by content, calls its reader. Refuses binary reports, naming the export to make.
+"""A path to a profile: opens, unpacks, tells the format by content. Refuses binary reports, naming the export to make.
 
-A folder is read as one profile in several files (ranks of a job, tables of one report): those that are profiles count, the rest do not.
+A folder is read as one profile in several files (ranks of a job, tables of one report): those that are profiles count, the
+rest do not.
 """
 
 import gzip
@@ -115,7 +116,15 @@ def _json_kind(stream: TextIO, label: str) -> str | None:
             return "chrome-trace"
         if key in ("shared", "profiles"):
             return "speedscope"
-        if key in ("byProgram", "byCategory", "by_program", "by_category", "byProgramExcludeIdle", "byCategoryExcludeIdle", "cols"):
+        if key in (
+            "byProgram",
+            "byCategory",
+            "by_program",
+            "by_category",
+            "byProgramExcludeIdle",
+            "byCategoryExcludeIdle",
+            "cols",
+        ):
             return "xprof"
     return None
 
@@ -140,7 +149,7 @@ def _text_kind(start: str) -> str | None:
 
 
 def kind_of(path: Path, *, label: str) -> str | None:
-    """The kind of a file by its content, None if it is no profile known. Raises KbError for a binary report, a broken archive, broken JSON."""
+    """The kind of a file by its content, None if it is none known. Raises KbError for a binary report, broken gzip, broken JSON."""
     with _opened(path, label) as stream:
         start = stream.read(HEAD)
         if not start.strip():

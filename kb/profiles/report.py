@@ -1,4 +1,4 @@
-"""A profile as text: a page's Profile section, JSON, and the query that finds what it touches. Computes nothing; names are quoted, never markup."""
+"""A profile as text: a page's Profile section, JSON, the query. Computes nothing; names are quoted, never markup."""
 
 import json
 import re
@@ -36,11 +36,15 @@ def _bucket_table(profile: Profile) -> list[str]:
     overlapped = any(b.exposed is not None and b.self_time > 0 and b.exposed < 0.999 * b.self_time for b in profile.buckets)
     lines = [
         f"| Bucket | % of {'step' if profile.steps else 'time'} | Top op | Self time |{' Exposed |' if overlapped else ''}",
-        f"|---|---|---|---|{'---|' if overlapped else ''}"]
+        f"|---|---|---|---|{'---|' if overlapped else ''}",
+    ]
     for bucket in profile.buckets:
         top = _code(bucket.top_ops[0]) if bucket.top_ops and bucket.top_ops[0] != "(gap)" else "—"
         exposed = f" {_amount(bucket.exposed, profile.unit) if bucket.exposed is not None else '—'} |" if overlapped else ""
-        lines.append(f"| {_plain(bucket.name, limit=40)} | {_percent(bucket.share)} | {top} | {_amount(bucket.self_time, profile.unit)} |{exposed}")
+        lines.append(
+            f"| {_plain(bucket.name, limit=40)} | {_percent(bucket.share)} | {top} |"
+            f" {_amount(bucket.self_time, profile.unit)} |{exposed}"
+        )
     return lines
 
 
@@ -49,7 +53,14 @@ def _op_table(profile: Profile) -> list[str]:
 
     def row(op: Op) -> str:
         facts = "; ".join(f"{f.name} {f.value}" for f in op.facts)
-        cells = (_code(op.name), _plain(op.bucket, limit=40), _percent(op.share), _amount(op.self_time, profile.unit), str(op.count), _plain(facts))
+        cells = (
+            _code(op.name),
+            _plain(op.bucket, limit=40),
+            _percent(op.share),
+            _amount(op.self_time, profile.unit),
+            str(op.count),
+            _plain(facts),
+        )
         return "| " + " | ".join(cells) + " |"
 
     return lines + [row(op) for op in profile.ops[:OPS_SHOWN]]

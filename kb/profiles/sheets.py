@@ -13,8 +13,21 @@ TITLE = re.compile(r"^\s*\*\*\s*(?P<title>.+?)\s*(?:\((?P<report>[\w:.\-]+)\))?:
 DASHES = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$")
 # To milliseconds, by the spellings of nsys, ncu and xprof.
 UNITS = {
-    "ns": 1e-6, "nsec": 1e-6, "nsecond": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "usec": 1e-3, "usecond": 1e-3, "ms": 1.0, "msec": 1.0, "msecond": 1.0,
-    "s": 1e3, "sec": 1e3, "second": 1e3, "ps": 1e-9,
+    "ns": 1e-6,
+    "nsec": 1e-6,
+    "nsecond": 1e-6,
+    "us": 1e-3,
+    "µs": 1e-3,
+    "μs": 1e-3,
+    "usec": 1e-3,
+    "usecond": 1e-3,
+    "ms": 1.0,
+    "msec": 1.0,
+    "msecond": 1.0,
+    "s": 1e3,
+    "sec": 1e3,
+    "second": 1e3,
+    "ps": 1e-9,
 }
 # Cells repeat (names, devices, units): so many different ones are kept once, and a table of 200 MB fits in memory.
 CELLS_SHARED = 100_000

@@ -1,6 +1,7 @@
-"""Sampled stacks to costs: folded lines (py-spy raw, stackcollapse), perf script text, speedscope files. An operation is the innermost frame.
+"""Stacks to costs: folded lines (py-spy raw, stackcollapse), perf script, speedscope. An operation is the innermost frame.
 
-Samples of a processor profile say where time went while running; idle time is known only where a format records gaps (evented speedscope).
+Samples of a processor profile say where time went while running; idle time is known only where a format records gaps (evented
+speedscope).
 """
 
 import re
@@ -13,9 +14,11 @@ from kb.profiles.buckets import file_label
 from kb.profiles.jsonstream import Cursor, Json
 from kb.profiles.table import Cost, Reading
 
-FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d+(?:\.\d+)?)$")
+FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d{1,18}(?:\.\d+)?)$")
 PYTHON_FRAME = re.compile(r"^(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)$")
-SAMPLE = re.compile(r"^(?P<comm>\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:(?P<period>\d+)\s+)?(?P<event>[\w.:/=,\-]+):(?:\s+(?P<inline>.*))?$")
+SAMPLE = re.compile(
+    r"^(?P<comm>\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[\w.:/=,\-]+):(?:\s+(?P<inline>.*))?$"
+)
 FRAME = re.compile(r"^\s*[0-9a-f]+\s+(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?(?:\s+\((?P<file>[^()]*(?:\([^()]*\))?[^()]*)\))?$")
 # Events whose count is nanoseconds of processor time, by perf's own definition.
 CLOCKS = frozenset({"cpu-clock", "task-clock"})
@@ -31,8 +34,12 @@ def _frame(text: str) -> tuple[str, str]:
     return name, "[kernel]" if text.endswith("_[k]") else ""
 
 
-def _reading(kind: str, weights: dict[tuple[str, str], list[float]], *, unit: str, scale: float, warnings: Iterable[str]) -> Reading:
-    costs = tuple(Cost(name, total * scale, total * scale, int(count), category) for (name, category), (total, count) in weights.items())
+def _reading(
+    kind: str, weights: dict[tuple[str, str], list[float]], *, unit: str, scale: float, warnings: Iterable[str]
+) -> Reading:
+    costs = tuple(
+        Cost(name, total * scale, total * scale, int(count), category) for (name, category), (total, count) in weights.items()
+    )
     return Reading(kind, "host", unit, costs, warnings=tuple(warnings))
 
 
@@ -55,7 +62,9 @@ def folded(lines: Iterable[str], *, label: str) -> Reading:
         entry = weights[_frame(frames[-1].strip()) if frames else ("(no stack)", "")]
         entry[0] += float(found["count"])
         entry[1] += float(found["count"])
-    return _reading("folded", weights, unit="samples", scale=1.0, warnings=[f"{bad} line(s) are no folded stack; skipped"] if bad else [])
+    return _reading(
+        "folded", weights, unit="samples", scale=1.0, warnings=[f"{bad} line(s) are no folded stack; skipped"] if bad else []
+    )
 
 
 def perf_script(lines: Iterable[str], *, label: str) -> Reading:
@@ -94,7 +103,9 @@ def perf_script(lines: Iterable[str], *, label: str) -> Reading:
     event = min(events)
     clock = event.split(":")[0] in CLOCKS
     warnings = [f"several events; the table is of {event}"] if len(events) > 1 else []
-    return _reading("perf-script", weights, unit="ms" if clock else event.split(":")[0], scale=1e-6 if clock else 1.0, warnings=warnings)
+    return _reading(
+        "perf-script", weights, unit="ms" if clock else event.split(":")[0], scale=1e-6 if clock else 1.0, warnings=warnings
+    )
 
 
 def _frames(cursor: Cursor) -> list[tuple[str, str]]:
@@ -112,9 +123,16 @@ def _frames(cursor: Cursor) -> list[tuple[str, str]]:
 
 
 def _number(cursor: Cursor, value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e300:
         raise cursor.fail(f"expected a number, found {str(value)[:40]!r}")
     return float(value)
+
+
+def _index(cursor: Cursor, value: Json) -> int:
+    number = _number(cursor, value)
+    if not 0 <= number < 1 << 31:
+        raise cursor.fail(f"expected the number of a frame, found {number:g}")
+    return int(number)
 
 
 def _evented(cursor: Cursor, spent: dict[int, list[float]]) -> float:
@@ -125,7 +143,7 @@ def _evented(cursor: Cursor, spent: dict[int, list[float]]) -> float:
         event = cursor.value()
         if not isinstance(event, dict) or event.get("type") not in ("O", "C"):
             raise cursor.fail("expected an event of type O or C")
-        time, frame = _number(cursor, event.get("at")), int(_number(cursor, event.get("frame")))
+        time, frame = _number(cursor, event.get("at")), _index(cursor, event.get("frame"))
         passed = time - at if at is not None else 0.0
         if passed < 0:
             raise cursor.fail("events go back in time")
@@ -162,7 +180,7 @@ def _speedscope_profile(cursor: Cursor, spent: dict[int, list[float]]) -> tuple[
                 stack = cursor.value()
                 if not isinstance(stack, list):
                     raise cursor.fail("expected a sample as a list of frames")
-                leaves.append(int(_number(cursor, stack[-1])) if stack else -1)
+                leaves.append(_index(cursor, stack[-1]) if stack else -1)
         elif key == "weights":
             for _ in cursor.elements():
                 weights.append(_number(cursor, cursor.value()))
@@ -175,7 +193,7 @@ def _speedscope_profile(cursor: Cursor, spent: dict[int, list[float]]) -> tuple[
 
 
 def speedscope(cursor: Cursor) -> Reading:
-    """A speedscope file, threads added up. Raises KbError where profiles have different units or name frames that are not there."""
+    """A speedscope file, threads added up. Raises KbError where units differ or a frame is named that is not there."""
     frames: list[tuple[str, str]] = []
     spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
     units, idles = set(), []
@@ -188,14 +206,25 @@ def speedscope(cursor: Cursor) -> Reading:
                 units.add(unit)
                 idles.append(idle)
     if len(units) > 1:
-        raise KbError(f"{cursor.label}: its profiles count in {', '.join(sorted(units))}; they cannot be added up; keep one of them")
-    lost = [f for f in spent if f >= len(frames) or f < -1]
+        raise KbError(
+            f"{cursor.label}: its profiles count in {', '.join(sorted(units))}; they cannot be added up; keep one of them"
+        )
+    lost = [f for f in spent if f >= len(frames)]
     if lost:
         raise KbError(f"{cursor.label}: names frame {lost[0]}, but has only {len(frames)} frames; export it again")
     unit = units.pop() if units else "none"
     scale = MS.get(unit, 1.0)
     costs = tuple(
-        Cost(*(frames[f][:1] if f >= 0 else ("(no stack)",)), time * scale, time * scale, int(count), frames[f][1] if f >= 0 else "")
-        for f, (time, count) in sorted(spent.items()))
+        Cost(
+            *(frames[f][:1] if f >= 0 else ("(no stack)",)),
+            time * scale,
+            time * scale,
+            int(count),
+            frames[f][1] if f >= 0 else "",
+        )
+        for f, (time, count) in sorted(spent.items())
+    )
     idle = None if None in idles or not idles else sum(i for i in idles if i is not None) * scale
-    return Reading("speedscope", "host", "ms" if unit in MS else "samples" if unit == "none" else unit, costs, idle, len(idles) or 1)
+    return Reading(
+        "speedscope", "host", "ms" if unit in MS else "samples" if unit == "none" else unit, costs, idle, len(idles) or 1
+    )

@@ -1,7 +1,8 @@
 """The one bucket table: what every reader's costs become. Knows no format; refuses a profile without any time in it.
 
-A reader hands over a `Reading`: costs of operations, and idle time if its format has a timeline. `wall` is an operation's part of the
-window, where instants shared by k concurrent operations count 1/k each; so shares add to one, however many streams ran.
+A reader hands over a `Reading`: costs of operations, and idle time if its format has a timeline. `wall` is an operation's
+part of the window, where instants shared by k concurrent operations count 1/k each; so shares add to one, however many
+streams ran.
 """
 
 import math
@@ -27,7 +28,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One operation as a reader saw it, times in the reading's unit. `exposed`: no operation of another bucket ran then; None: unknown."""
+    """One operation, times in the reading's unit. `exposed`: no operation of another bucket ran then; None: unknown."""
 
     name: str
     self_time: float
@@ -68,7 +69,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """share: part of the profile's total; self_time may add to more where streams overlap; exposed None: no timeline to tell from."""
+    """share: part of the total; self_time may add to more where streams overlap; exposed None: no timeline to tell from."""
 
     name: str
     share: float
@@ -113,14 +114,23 @@ def fold(costs: Iterable[Cost]) -> list[Cost]:
     folded = []
     for (name, category), members in groups.items():
         exposed = [m.exposed for m in members]
-        folded.append(Cost(
-            name, math.fsum(m.self_time for m in members), math.fsum(m.wall for m in members), sum(m.count for m in members), category,
-            members[0].detail, None if None in exposed else math.fsum(e for e in exposed if e is not None), members[0].facts))
+        folded.append(
+            Cost(
+                name,
+                math.fsum(m.self_time for m in members),
+                math.fsum(m.wall for m in members),
+                sum(m.count for m in members),
+                category,
+                members[0].detail,
+                None if None in exposed else math.fsum(e for e in exposed if e is not None),
+                members[0].facts,
+            )
+        )
     return sorted(folded, key=lambda c: (-c.wall, c.name, c.category))
 
 
 def merge(readings: Sequence[Reading], *, source: str) -> Reading:
-    """Several files of one profile (ranks, or tables of one report) as one; where some are of a device, the host's are left out."""
+    """Files of one profile (ranks, tables of one report) as one; where some are of a device, those of a host are left out."""
     kinds = sorted({r.kind for r in readings})
     if len(kinds) > 1:
         raise KbError(f"{source}: holds profiles of several kinds ({', '.join(kinds)}); name one file, or choose with --kind")
@@ -135,11 +145,15 @@ def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     idles = [r.idle for r in kept]
     steps = [r for r in kept if r.steps and r.step_time is not None]
     return replace(
-        kept[0], costs=tuple(c for r in kept for c in r.costs), tracks=sum(r.tracks for r in kept),
+        kept[0],
+        costs=tuple(c for r in kept for c in r.costs),
+        tracks=sum(r.tracks for r in kept),
         idle=None if None in idles else math.fsum(i for i in idles if i is not None),
         steps=max((r.steps for r in steps if r.steps), default=None),
         step_time=math.fsum(r.step_time for r in steps if r.step_time is not None) / len(steps) if steps else None,
-        facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)), warnings=tuple(dict.fromkeys(warnings)))
+        facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
 
 
 def _bucket_names(costs: Sequence[Cost]) -> list[str]:
@@ -161,9 +175,14 @@ def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
         if member.category.strip().lower() not in OPAQUE:
             categories[member.category] += member.wall
     return Bucket(
-        name, math.fsum(m.wall for m in members) / total, math.fsum(m.self_time for m in members),
-        None if None in exposed else math.fsum(e for e in exposed if e is not None), sum(m.count for m in members),
-        tuple(m.name for m in members[:TOP_OPS]), tuple(sorted(categories, key=lambda c: (-categories[c], c))[:TOP_OPS]))
+        name,
+        math.fsum(m.wall for m in members) / total,
+        math.fsum(m.self_time for m in members),
+        None if None in exposed else math.fsum(e for e in exposed if e is not None),
+        sum(m.count for m in members),
+        tuple(m.name for m in members[:TOP_OPS]),
+        tuple(sorted(categories, key=lambda c: (-categories[c], c))[:TOP_OPS]),
+    )
 
 
 def profile_from(reading: Reading, *, source: str) -> Profile:
@@ -180,7 +199,21 @@ def profile_from(reading: Reading, *, source: str) -> Profile:
         members["idle"].append(Cost("(gap)", reading.idle, reading.idle, 0, exposed=reading.idle))
     buckets = sorted((_bucket(n, m, total=total) for n, m in members.items()), key=lambda b: (-b.share, b.name))
     idle = next((b.share for b in buckets if b.name == "idle"), 0.0)
-    ops = tuple(Op(c.name, n, c.category, c.self_time, c.wall / total, c.count, c.facts) for c, n in zip(costs, names, strict=True))
+    ops = tuple(
+        Op(c.name, n, c.category, c.self_time, c.wall / total, c.count, c.facts) for c, n in zip(costs, names, strict=True)
+    )
     return Profile(
-        reading.kind, reading.scope, source, reading.unit, total, None if reading.idle is None and not idle else idle, tuple(buckets), ops[:OPS_KEPT],
-        reading.steps, reading.step_time, reading.tracks, reading.facts, reading.warnings)
+        reading.kind,
+        reading.scope,
+        source,
+        reading.unit,
+        total,
+        None if reading.idle is None and not idle else idle,
+        tuple(buckets),
+        ops[:OPS_KEPT],
+        reading.steps,
+        reading.step_time,
+        reading.tracks,
+        reading.facts,
+        reading.warnings,
+    )

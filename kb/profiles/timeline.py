@@ -1,8 +1,9 @@
 """Time on tracks: whose each instant is. Knows no format; refuses nothing, for reversed and empty intervals have no time.
 
 On one track an instant belongs to the event that started last of those running (of two that start together, to the shorter), so a
-caller's self time excludes its callees, and overlaps that do not nest are counted once. On a device with several tracks an instant in
-which k of them are busy counts 1/k to each owner; an instant in which none is busy, between the first start and the last end, is idle.
+caller's self time excludes its callees, and overlaps that do not nest are counted once. On a device with several tracks an
+instant in which k of them are busy counts 1/k to each owner; an instant in which none is busy, between the first start and
+the last end, is idle.
 """
 
 import heapq
@@ -29,7 +30,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Per operation number: self time over all tracks, its part of the window, the part no other bucket overlapped. Then idle and window."""
+    """By operation number: self time over all tracks, part of the window, and of that what no other bucket overlapped."""
 
     self_time: list[float]
     wall: list[float]

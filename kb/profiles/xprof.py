@@ -1,6 +1,7 @@
-"""xprof (TensorBoard profile plugin) exports to costs: hlo_stats, framework_op_stats, kernel_stats and overview_page as JSON or CSV, op_profile JSON.
+"""xprof exports to costs: hlo_stats, framework_op_stats and kernel_stats as JSON or CSV, op_profile and overview_page JSON.
 
-Columns as xprof's converters write them; a JSON table is a gviz DataTable ({"cols", "rows", "p"}). Times are self times summed over cores.
+Columns as xprof's converters write them; a JSON table is a gviz DataTable ({"cols", "rows", "p"}). Times are self times
+summed over cores.
 """
 
 import json
@@ -15,21 +16,36 @@ from kb.profiles.table import Cost, Fact, Reading
 PS_PER_MS = 1e9
 # Headline figures of the overview page that say how the device fares, in the tool's own words.
 OVERVIEW = (
-    "steptime_ms_average", "mxu_utilization_percent", "device_duty_cycle_percent", "device_idle_time_percent", "host_idle_time_percent",
-    "memory_bw_utilization_relative_to_hw_limit", "hbm_utilization_percent", "flop_rate_utilization_relative_to_roofline", "device_type", "device_core_count",
+    "steptime_ms_average",
+    "mxu_utilization_percent",
+    "device_duty_cycle_percent",
+    "device_idle_time_percent",
+    "host_idle_time_percent",
+    "memory_bw_utilization_relative_to_hw_limit",
+    "hbm_utilization_percent",
+    "flop_rate_utilization_relative_to_roofline",
+    "device_type",
+    "device_core_count",
 )
 # Parts of a step on the overview page: property to (operation, category).
 STEP_PARTS = {
-    "device_compute_time_ms_avg": ("device compute", "device compute"), "device_collectives_time_ms_avg": ("device collectives", "collective"),
-    "device_to_device_time_ms_avg": ("device to device", "copy"), "kernel_launch_time_ms_avg": ("kernel launch", "cuda_runtime"),
-    "infeed_time_ms_avg": ("input", "infeed"), "outfeed_time_ms_avg": ("output", "outfeed"), "host_compute_time_ms_avg": ("host compute", "host compute"),
-    "compile_time_ms_avg": ("compilation", "compile"), "other_time_ms_avg": ("all others", "all others"),
+    "device_compute_time_ms_avg": ("device compute", "device compute"),
+    "device_collectives_time_ms_avg": ("device collectives", "collective"),
+    "device_to_device_time_ms_avg": ("device to device", "copy"),
+    "kernel_launch_time_ms_avg": ("kernel launch", "cuda_runtime"),
+    "infeed_time_ms_avg": ("input", "infeed"),
+    "outfeed_time_ms_avg": ("output", "outfeed"),
+    "host_compute_time_ms_avg": ("host compute", "host compute"),
+    "compile_time_ms_avg": ("compilation", "compile"),
+    "other_time_ms_avg": ("all others", "all others"),
 }
 
 
 def is_header(cells: list[str]) -> bool:
     names = {plain(c) for c in cells}
-    return bool({"totalselftime", "totalduration", "totaldurationus"} & names) and bool({"hloopname", "operation", "operationname", "kernelname"} & names)
+    return bool({"totalselftime", "totalduration", "totaldurationus"} & names) and bool(
+        {"hloopname", "operation", "operationname", "kernelname"} & names
+    )
 
 
 def _table(value: Json) -> tuple[Sheet, dict[str, str]] | None:
@@ -53,7 +69,11 @@ def _operations(sheet: Sheet) -> Reading | None:
     if time is None or name is None:
         return None
     category, count = sheet.column("HLO op category", "category", "Operation Type", "Type"), sheet.column("Occurrences")
-    detail, place, bound = sheet.column("Framework op name", "tf_op_name", "Op Name"), sheet.column("Host/device", "host_or_device"), sheet.column("Bound by")
+    detail, place, bound = (
+        sheet.column("Framework op name", "tf_op_name", "Op Name"),
+        sheet.column("Host/device", "host_or_device"),
+        sheet.column("Bound by"),
+    )
     scale = sheet.unit(time, default="us")
     by_scope: dict[str, list[Cost]] = {"device": [], "host": []}
     idle: dict[str, float] = {}
@@ -71,7 +91,16 @@ def _operations(sheet: Sheet) -> Reading | None:
             continue
         facts = (Fact("bound by", cell(row, bound)),) if cell(row, bound) not in ("", "Unknown") else ()
         by_scope[scope].append(
-            Cost(cell(row, name), value * scale, value * scale, int(number(cell(row, count)) or 0), cell(row, category), cell(row, detail), facts=facts))
+            Cost(
+                cell(row, name),
+                value * scale,
+                value * scale,
+                int(number(cell(row, count)) or 0),
+                cell(row, category),
+                cell(row, detail),
+                facts=facts,
+            )
+        )
     scope = "device" if sum(c.wall for c in by_scope["device"]) > 0 else "host"
     return Reading("xprof", scope, "ms", tuple(by_scope[scope]), idle.get(scope))
 
@@ -87,23 +116,49 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
         return None
     # Without a device the page prints every utilisation as zero; that is no measurement.
     dark = not any(_figure(v) for k, v in properties.items() if k in OVERVIEW and "time_ms" not in k)
-    facts = tuple(Fact(k, properties[k]) for k in OVERVIEW if properties.get(k) and not (dark and not _figure(properties[k]) and k != "device_type"))
+    facts = tuple(
+        Fact(k, properties[k])
+        for k in OVERVIEW
+        if properties.get(k) and not (dark and not _figure(properties[k]) and k != "device_type")
+    )
     steps = next((len(s.rows) for s, _ in tables if s.column("Step number", "stepnum") is not None), None)
     step_time = _figure(properties.get("steptime_ms_average", "")) or None
-    top = next((s for s, _ in tables if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None), None)
+    top = next(
+        (s for s, _ in tables if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None), None
+    )
     if top is not None and top.rows:
         share, name, category = top.column("Time", "selfTimePercent"), top.column("Operation"), top.column("Category")
-        costs = [Cost(r[name], p, p, 0, r[category] if category is not None else "")
-                 for r in top.rows if share is not None and name is not None and len(r) > max(share, name) and (p := number(r[share])) is not None]
+        costs = [
+            Cost(r[name], p, p, 0, r[category] if category is not None else "")
+            for r in top.rows
+            if share is not None and name is not None and len(r) > max(share, name) and (p := number(r[share])) is not None
+        ]
         fraction = 100.0 if costs and sum(c.wall for c in costs) <= 1.0 + 1e-9 else 1.0
         costs = [Cost(c.name, c.wall * fraction, c.wall * fraction, 0, c.category) for c in costs]
         rest = 100.0 - sum(c.wall for c in costs)
         if rest > 0.1:
             costs.append(Cost("(operations the page leaves out)", rest, rest, 0))
-        return Reading("xprof", "device", "%", tuple(costs), steps=steps, step_time=step_time, facts=facts,
-                       warnings=("shares are of the operations' time; the page's idle time is under the facts",))
+        return Reading(
+            "xprof",
+            "device",
+            "%",
+            tuple(costs),
+            steps=steps,
+            step_time=step_time,
+            facts=facts,
+            warnings=("shares are of the operations' time; the page's idle time is under the facts",),
+        )
     costs = [Cost(n, t, t, 0, c) for key, (n, c) in STEP_PARTS.items() if (t := _figure(properties.get(key, "")))]
-    return Reading("xprof", "host" if dark else "device", "ms", tuple(costs), steps=steps, step_time=step_time, facts=facts, warnings=("parts of the average step",))
+    return Reading(
+        "xprof",
+        "host" if dark else "device",
+        "ms",
+        tuple(costs),
+        steps=steps,
+        step_time=step_time,
+        facts=facts,
+        warnings=("parts of the average step",),
+    )
 
 
 def _node_time(node: dict[str, Json]) -> float:
@@ -166,9 +221,13 @@ def reading_json(text: str, *, label: str) -> Reading:
     if found is None and tables:
         found = _overview(tables) or next((r for s, _ in tables if (r := _operations(s)) is not None), None)
     if found is None:
-        raise KbError(f"{label}: no xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page")
+        raise KbError(
+            f"{label}: no xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page"
+        )
     if not found.costs:
-        raise KbError(f"{label}: the xprof table has no operations; was the profile taken on a device? (a host-only profile has none)")
+        raise KbError(
+            f"{label}: the xprof table has no operations; was the profile taken on a device? (a host-only profile has none)"
+        )
     return found
 
 
