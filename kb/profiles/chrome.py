@@ -246,11 +246,10 @@ def reading(cursor: Cursor) -> Reading:
     scope, groups, warnings = _groups(seen)
     names = list(seen.ops)
     buckets = [bucket_of(name, category, detail) for name, category, detail, _ in names]
-    costs, idle, window = [], 0.0, 0.0
+    costs, idle = [], 0.0
     for pid in sorted(groups):
         spent = spend(groups[pid], bucket_by_op=buckets)
         idle += spent.idle
-        window += spent.window
         costs += [
             Cost(
                 name,

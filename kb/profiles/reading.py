@@ -149,7 +149,7 @@ def _text_kind(start: str) -> str | None:
 
 
 def kind_of(path: Path, *, label: str) -> str | None:
-    """The kind of a file by its content, None if it is none known. Raises KbError for a binary report, broken gzip, broken JSON."""
+    """The kind of a file by its content, None if it is none known. KbError for a binary report, broken gzip or JSON."""
     with _opened(path, label) as stream:
         start = stream.read(HEAD)
         if not start.strip():
