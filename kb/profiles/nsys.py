@@ -111,7 +111,7 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     host = [c for s in parts["api"] for c in _sums(s, category="")]
     if not device and not host:
         raise KbError(
-            f"{label}: no nsys table with times; write it with `nsys stats --format csv -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`"
+            f"{label}: no nsys table with times; write `nsys stats --format csv -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`"
         )
     warnings = ["sums without a timeline: idle time and overlap are unknown (cuda_gpu_trace has them)"]
     facts = []
