@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from kb.search.chunks import Chunk
 from kb.search.words import without_links
@@ -54,15 +55,24 @@ def cut(text: str, size: int) -> str:
     return text if end < 0 else text[:end]
 
 
+def pieces_from(chunks: Sequence[Chunk], first: int, *, size: int = SHORTEST) -> list[str]:
+    """Sentences of chunk `first`; where they do not reach `size` characters the page's next sections follow, each with its title."""
+    pieces = sentences_of(chunks[first].text)
+    for chunk in chunks[first + 1 :]:
+        if sum(map(len, pieces)) + len(pieces) > size:
+            break
+        title = chunk.title.rpartition(" > ")[2]
+        pieces += [f"{title}:", *sentences_of(chunk.text)] if title else sentences_of(chunk.text)
+    return pieces
+
+
 def gist_of(chunks: Sequence[Chunk], *, size: int = SHORTEST) -> tuple[str, str]:
     """(anchor, text) of the plainest prose near the head of a page, `size` characters or a little more; shorter only if the page is."""
     best = (-1.0, "", "")
     for order, chunk in enumerate(chunks[:_FIRST]):
-        for place, text in enumerate(windows(sentences_of(chunk.text), size)):
+        for place, text in enumerate(islice(windows(pieces_from(chunks, order, size=size), size), 4)):
             text = cut(text, size)
-            score = plainness(text) - 0.03 * order - 0.02 * place - (0.5 if len(text) < size else 0.0)
+            score = plainness(text) - 0.05 * order - 0.02 * place - (0.5 if len(text) < size else 0.0)
             if score > best[0]:
                 best = (score, chunk.anchor, text)
-            if place >= 4:
-                break
     return best[1], best[2]

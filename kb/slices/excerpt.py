@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kb.search import Chunk
-from kb.search.gist import SHORTEST, cut, plainness, sentences_of, windows
+from kb.search.gist import SHORTEST, cut, pieces_from, plainness, windows
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -29,7 +29,7 @@ def excerpt_of(chunks: list[Chunk], weights: Mapping[str, float], *, size: int =
     whole = sum(weights.values()) or 1.0
     best: tuple[float, Excerpt] | None = None
     for _, order, chunk in sorted((-_said(c.text, weights), i, c) for i, c in enumerate(chunks))[:_CLOSELY]:
-        for place, text in enumerate(windows(sentences_of(chunk.text), size - len(lead))):
+        for place, text in enumerate(windows(pieces_from(chunks, order, size=size), size - len(lead))):
             text = cut(text, size - len(lead))
             score = _said(text, weights) / whole + 0.5 * plainness(text) - 0.002 * (order + place) - (0.5 if len(text) + len(lead) < size else 0.0)
             if best is None or score > best[0] + 1e-9:
