@@ -3,7 +3,7 @@
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb.page import Page
@@ -94,25 +94,20 @@ def _words(head: str, chunks: Sequence[Chunk]) -> tuple[tuple[str, str, str], li
 def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
     """Inverse page frequency of every term that some page holds, ln(1 + N / df)."""
     total = db.execute("select count(*) from searched").fetchone()[0]
-    found: dict[str, float] = {}
-    for term in terms:
-        row = db.execute("select doc from page_terms where term = ?", (term,)).fetchone()
-        if row:
-            found[term] = math.log(1 + total / row[0])
-    return found
+    rows = db.execute("select t.term, t.doc from json_each(?) j join page_terms t on t.term = j.value", (json.dumps(sorted(set(terms))),))
+    return {term: math.log(1 + total / pages) for term, pages in rows}
 
 
-def _match(db: sqlite3.Connection, query: str | Iterable[str], most: int) -> str:
-    terms = terms_of(query) if isinstance(query, str) else query
-    known = weights(db, terms)
+def _match(db: sqlite3.Connection, asked: str | Mapping[str, float], most: int) -> str:
+    known = weights(db, terms_of(asked)) if isinstance(asked, str) else asked
     best = sorted(known, key=lambda t: (-known[t], t))[:most]
     return " OR ".join(f'"{t}"' for t in best)
 
 
-def pages_like(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), but: Collection[str] = (),
+def pages_like(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int, types: Collection[str] = (), but: Collection[str] = (),
                most: int = _MOST_TERMS) -> list[PageHit]:
-    """Pages by BM25 over their whole text for a query text (or ready-made terms), best first, ties by path; of `types` only, `but` some types."""
-    match = _match(db, query, most)
+    """Pages by BM25 over their whole text for a text (or its ready-made `weights`), best first, ties by path; of `types` only, `but` some types."""
+    match = _match(db, asked, most)
     if not match:
         return []
     narrowed = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
@@ -128,10 +123,10 @@ def gist(db: sqlite3.Connection, path: str) -> tuple[str, str]:
     return db.execute("select anchor, gist from searched where path = ?", (path,)).fetchone() or ("", "")
 
 
-def find(db: sqlite3.Connection, query: str | Iterable[str], *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None,
+def find(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None,
          most: int = _MOST_CHUNK_TERMS) -> list[Hit]:
-    """Chunks by BM25, best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
-    match = _match(db, query, most)
+    """Chunks by BM25 for a text (or its ready-made `weights`), best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
+    match = _match(db, asked, most)
     if not match:
         return []
     narrowed, values = "", [match]

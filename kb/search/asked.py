@@ -53,7 +53,7 @@ def answers(db: sqlite3.Connection, asked: Asked) -> list[Answer]:
     if asked.limit < 1:
         raise KbError("--limit takes a number of 1 or more")
     terms = terms_of(asked.query)
-    hits = find(db, terms, limit=asked.limit, types=types, paths=_narrowed(db, asked))
+    hits = find(db, asked.query, limit=asked.limit, types=types, paths=_narrowed(db, asked))
     found = []
     for hit in hits:
         chunk = hit.chunk

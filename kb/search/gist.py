@@ -29,18 +29,18 @@ def sentences_of(text: str) -> list[str]:
     return [piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece]
 
 
-def windows(pieces: Sequence[str], size: int) -> Iterator[str]:
-    """Every run of whole pieces that just reaches `size` characters, in order; the whole, if it is shorter but says something."""
+def runs(pieces: Sequence[str], size: int) -> Iterator[tuple[int, int]]:
+    """Every run of whole pieces that just reaches `size` characters, in order; all of them, if they are shorter but say something."""
     for start in range(len(pieces)):
         total = 0
         for end in range(start, len(pieces)):
             total += len(pieces[end]) + 1
             if total > size:
-                yield " ".join(pieces[start : end + 1])
+                yield start, end + 1
                 break
         else:
             if start == 0 and total > 80:
-                yield " ".join(pieces)
+                yield 0, len(pieces)
             return
 
 
@@ -70,9 +70,10 @@ def gist_of(chunks: Sequence[Chunk], *, size: int = SHORTEST) -> tuple[str, str]
     """(anchor, text) of the plainest prose near the head of a page, `size` characters or a little more; shorter only if the page is."""
     best = (-1.0, "", "")
     for order, chunk in enumerate(chunks[:_FIRST]):
-        for place, text in enumerate(islice(windows(pieces_from(chunks, order, size=size), size), 4)):
-            text = cut(text, size)
-            score = plainness(text) - 0.05 * order - 0.02 * place - (0.5 if len(text) < size else 0.0)
+        pieces = pieces_from(chunks, order, size=size)
+        for start, end in islice(runs(pieces, size), 4):
+            text = cut(" ".join(pieces[start:end]), size)
+            score = plainness(text) - 0.05 * order - 0.02 * start - (0.5 if len(text) < size else 0.0)
             if score > best[0]:
                 best = (score, chunk.anchor, text)
     return best[1], best[2]

@@ -23,10 +23,6 @@ class Bringing:
             self._facts[path] = trail.experiment(self.view.db, path) if page and page.order else None
         return self._facts[path]
 
-    def failed(self, path: str) -> bool:
-        facts = self.facts(path)
-        return facts is not None and facts.failed
-
     def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
         """Bring one page; false if it does not fit. A page that says nothing, or the same as another, is passed over."""
         found = self._words(path, closely)
@@ -45,7 +41,7 @@ class Bringing:
             anchor, text = card_of(facts, lead) if facts else search.gist(self.view.db, path)
             if len(text) >= SHORTEST and not self.view.is_masked(path, text):
                 return Excerpt(anchor, text)
-        return excerpt_of(self.view.chunks(path), self.weights, lead=lead)
+        return excerpt_of(search.chunks_in(self.view.db, path), self.weights, masked=self.view.masked, lead=lead)
 
 
 def card_of(facts: trail.Facts, lead: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import sqlite3
 
 from kb import search, trail
+from kb.schema import FAILED
 from kb.slices.bringing import Bringing
 from kb.slices.ranking import ranked
 from kb.slices.request import Request
@@ -15,28 +16,34 @@ _CLOSELY = 10
 # After so many pages in a row that no longer fit, none will.
 _MISSES = 12
 
+# Runs of the target that are looked at; older ones are found by words and links only.
+_LAST = 200
+
 
 def hypothesis_slice(db: sqlite3.Connection, request: Request) -> Slice:
     """The slice of one hypothesis request."""
     view = View(db, request)
     asked = trail.experiment(db, request.before) if request.before else None
     target = request.target or (asked.target if asked else "")
-    past = [e for e in trail.experiments(db, target=target, before=view.moment, last=60) if view.sees(e.path)] if target else []
-    question = " ".join(t for t in (request.query, request.proposal, request.profile) if t) or (past[-1].hypothesis if past else "")
+    past = view.runs(target, last=_LAST) if target else []
+    question = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
+    if not question and past:
+        question = trail.experiment(db, past[-1]).hypothesis
+    weights = search.weights(db, search.terms_of(question))
     filling = Filling(request.budget)
-    bring = Bringing(view, filling, search.weights(db, search.terms_of(question)))
-    best = [e for e in past if e.verdict.canonical in ("supported", "baseline")]
+    bring = Bringing(view, filling, weights)
+    best = [p for p in past if view.standing(p).verdict in ("supported", "baseline")]
     if past:
-        bring.page("state", (best or past)[-1].path, "frontier", closely=False)
-        for e in [e for e in reversed(past) if e.path not in filling.paths][: 1 if request.budget < 3000 else 3]:
-            bring.page("recent", e.path, "last run", closely=False)
-    pages = ranked(view, question, runs=[e.path for e in past], target=target)
-    failed = [p for p in pages if p.type == "experiment" and bring.failed(p.path) and p.path not in filling.paths]
+        bring.page("state", (best or past)[-1], "frontier", closely=False)
+        for path in [p for p in reversed(past) if p not in filling.paths][: 1 if request.budget < 3000 else 3]:
+            bring.page("recent", path, "last run", closely=False)
+    pages = ranked(view, weights, runs=past, target=target)
+    failed = [p for p in pages if view.standing(p.path).verdict in FAILED and p.path not in filling.paths]
     if past and failed:
         bring.page("refuted", failed[0].path, failed[0].why)
     misses = 0
     for place, page in enumerate(p for p in pages if p.path not in filling.paths):
-        part = "refuted" if page.type == "experiment" and bring.failed(page.path) else "pages"
+        part = "refuted" if view.standing(page.path).verdict in FAILED else "pages"
         misses = 0 if bring.page(part, page.path, page.why, closely=place < _CLOSELY) else misses + 1
         if misses >= _MISSES:
             break

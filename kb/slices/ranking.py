@@ -45,15 +45,17 @@ class Ranked:
     why: str
 
 
-def ranked(view: View, question: str, *, runs: Sequence[str], target: str) -> list[Ranked]:
-    """Pages that may be seen, best first, ties by path. `runs` are the target's earlier experiments, oldest first; without a target none."""
+def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], target: str) -> list[Ranked]:
+    """Pages that may be seen, best first, ties by path.
+
+    `weights` are the words of the question; `runs` are the target's earlier experiments, oldest first; without a target none.
+    """
     prior = _FOR_RUNS if target or view.before else _FOR_MATTERS
     links = 1.0 if prior is _FOR_RUNS else 2.0
-    terms = search.terms_of(question)
-    hits = search.pages_like(view.db, terms, limit=_MOST_HITS, but=LISTS)
+    hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
     view.look_up([h.path for h in hits] + list(runs))
     hits = [h for h in hits if view.sees(h.path)]
-    parts: dict[str, dict[str, float]] = {"same words": _words_of(hits, prior), "named": _named(view, question, [h.path for h in hits], prior)}
+    parts: dict[str, dict[str, float]] = {"same words": _words_of(hits, prior), "named": _named(view, weights, [h.path for h in hits], prior)}
     scores = Counter(parts["same words"])
     scores.update(parts["named"])
     parts["same target"] = {path: 0.2 + 0.3 * math.exp(-age / 5) for age, path in enumerate(reversed(runs))}
@@ -65,7 +67,7 @@ def ranked(view: View, question: str, *, runs: Sequence[str], target: str) -> li
     parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in _normal(cited).items()}
     scores.update(parts["cited by these"])
     if target:
-        parts["names the target"] = {p: 0.2 * s for p, s in _named(view, target.replace("_", " "), [h.path for h in hits], {}).items()}
+        parts["names the target"] = {p: 0.2 * s for p, s in _named(view, dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0), [h.path for h in hits], {}).items()}
         scores.update(parts["names the target"])
     found = []
     for path, score in sorted(scores.items(), key=lambda x: (-x[1], x[0])):
@@ -99,22 +101,19 @@ def _words_of(hits: Iterable[search.PageHit], prior: Mapping[str, float]) -> dic
     return {h.path: worth[shelf[h.path]] * (0.7 * h.score / top + 0.5 * h.score / (best[shelf[h.path]] or 1.0)) for h in hits}
 
 
-def _named(view: View, question: str, paths: Iterable[str], prior: Mapping[str, float]) -> dict[str, float]:
+def _named(view: View, weights: Mapping[str, float], paths: Iterable[str], prior: Mapping[str, float]) -> dict[str, float]:
     """Pages whose file name the question says, by the share and the weight of its words; well-linked pages a little more."""
-    asked = set(_WORD.findall(question.lower()))
-    asked |= {w[:-1] for w in asked if w.endswith("s")} | {w + "s" for w in asked}
-    names: dict[str, list[str]] = {}
-    for path in paths:
-        if view.standing(path).type != "experiment":
-            words = [w for w in set(_WORD.findall(path.rsplit("/", 1)[1].removesuffix(".md").lower())) if not w.isdigit()]
-            if not asked.isdisjoint(words):
-                names[path] = words
-    weights = search.weights(view.db, sorted({w for words in names.values() for w in words}))
+    asked = {form: weight for word, weight in weights.items() for form in (word, word + "s", word.removesuffix("s"))}
+    unsaid = sum(weights.values()) / max(1, len(weights))
     said = {}
-    for path, words in names.items():
-        have = sum(weights.get(w, 1.0) for w in words if w in asked)
-        said[path] = have * have / sum(weights.get(w, 1.0) for w in words)
-    most = max((view.standing(p).rank for p in names), default=0.0) or 1.0
+    for path in paths:
+        if view.standing(path).type == "experiment":
+            continue
+        words = {w for w in _WORD.findall(path.rsplit("/", 1)[1].removesuffix(".md").lower()) if not w.isdigit()}
+        have = sum(asked.get(w, 0.0) for w in words)
+        if have:
+            said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))
+    most = max((view.standing(p).rank for p in said), default=0.0) or 1.0
     return {p: s * (0.8 + 0.2 * math.log1p(1000 * view.standing(p).rank / most) / math.log1p(1000)) * (_prior(view, p, prior) if prior else 1.0)
             for p, s in _normal(said).items()}
 

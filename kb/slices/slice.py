@@ -1,7 +1,7 @@
 """A slice: items under a budget, what was left out, and why. Refuses to choose: recipes choose, this holds the budget."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of
@@ -25,6 +25,9 @@ class Item:
     text: str
     quoted: bool = False
 
+    def to_json(self) -> dict[str, object]:
+        return {"path": self.path, "anchor": self.anchor, "digest": self.digest, "tokens": self.tokens, "why": self.why, "text": self.text, "quoted": self.quoted}
+
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
@@ -35,12 +38,18 @@ class Omitted:
     tokens: int
     why: str
 
+    def to_json(self) -> dict[str, object]:
+        return {"path": self.path, "anchor": self.anchor, "tokens": self.tokens, "why": self.why}
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
     name: str
     tokens: int
     items: tuple[Item, ...]
+
+    def to_json(self) -> dict[str, object]:
+        return {"name": self.name, "tokens": self.tokens, "items": [i.to_json() for i in self.items]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,8 @@ class Slice:
         return next((p for p in self.parts if p.name == name), None)
 
     def to_json(self) -> dict[str, object]:
-        return asdict(self)
+        return {"id": self.id, "step": self.step, "target": self.target, "mode": self.mode, "budget": self.budget, "tokens": self.tokens,
+                "digest": self.digest, "parts": [p.to_json() for p in self.parts], "omitted": [o.to_json() for o in self.omitted]}
 
 
 def cost_of(path: str, anchor: str, why: str, text: str) -> int:
@@ -113,5 +123,5 @@ class Filling:
         """The slice, parts in their fixed order."""
         parts = tuple(Part(name, sum(i.tokens for i in self.parts[name]), tuple(self.parts[name])) for name in PARTS if name in self.parts)
         omitted = tuple(o for o in self.omitted if o.path not in self.paths)
-        digest = digest_of(json.dumps([step, target, mode, self.budget, [asdict(p) for p in parts], [asdict(o) for o in omitted]]))
+        digest = digest_of(json.dumps([step, target, mode, self.budget, [p.to_json() for p in parts], [o.to_json() for o in omitted]]))
         return Slice(id, step, target, mode, self.budget, self.tokens, digest, parts, omitted)

@@ -6,30 +6,37 @@ A fit (scripts/calibrate_tokens.py) to what o200k_base and cl100k_base count on 
 
 import math
 import re
+import string
+from collections import Counter
+from functools import lru_cache
 
-_PIECE = re.compile(r"(?P<upper>[A-Z]{2,}(?![a-z]))|(?P<word>[A-Za-z][a-z]*)|(?P<number>\d{1,3})|(?P<space>\s+)|(?P<signs>[^\w\s]+|_+)|(?P<other>\w)")
+# Only the shape of a text counts: which characters are letters, digits, signs.
+_SHAPE = str.maketrans({**dict.fromkeys(string.ascii_lowercase, "a"), **dict.fromkeys(string.ascii_uppercase, "A"), **dict.fromkeys(string.digits, "0"),
+                        **dict.fromkeys(set(string.punctuation) - {"_"}, "."), "\t": " ", "\r": " "})
+_PIECE = re.compile(r" ?(?:A{2,}(?!a)|[Aa]a*|0{1,3}|\.+|_+|[^\x00-\x7f]+)|\s+")
 
 _MARGIN = 1.03
 
 
 def tokens_of(text: str) -> int:
     """Estimated tokens of a text, rounded up."""
-    total = 0.0
-    after_space = False
-    for match in _PIECE.finditer(text):
-        piece, kind = match[0], match.lastgroup
-        size = len(piece)
-        if kind == "word":
-            total += (0.90 if size <= 4 else 1.20 if size <= 8 else 1.70) - (0.0 if after_space else 0.21)
-        elif kind == "space":
-            total += 1.23 if "\n" in piece else 0.55 if size > 1 else 0.0
-        elif kind == "number":
-            total += 1.62 if after_space else 1.34
-        elif kind == "signs":
-            total += 0.85 + 0.10 * (size - 1) + (0.0 if piece.isascii() else 0.3 * sum(not c.isascii() for c in piece))
-        elif kind == "upper":
-            total += 1.55 + 0.12 * size
-        else:
-            total += 1.0
-        after_space = kind == "space" and piece[-1] == " "
-    return math.ceil(total * _MARGIN)
+    pieces = Counter(_PIECE.findall(text.translate(_SHAPE)))
+    return math.ceil(_MARGIN * sum(_cost(piece) * count for piece, count in pieces.items()))
+
+
+@lru_cache(maxsize=4096)
+def _cost(shape: str) -> float:
+    bare = shape.lstrip(" ") if shape.strip() else ""
+    spaced = len(shape) > len(bare)
+    size = len(bare)
+    if not bare:
+        return 1.23 if "\n" in shape else 0.55 if len(shape) > 1 else 0.0
+    if bare[0] == "0":
+        return 1.62 if spaced else 1.34
+    if bare[0] in "._":
+        return 0.85 + 0.10 * (size - 1)
+    if not bare.isascii():
+        return 0.85 + 0.30 * size if not any(c.isalnum() for c in bare) else 1.0 * size
+    if bare.startswith("AA"):
+        return 1.55 + 0.12 * size
+    return (0.90 if size <= 4 else 1.20 if size <= 8 else 1.70) - (0.0 if spaced else 0.21)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from kb import trail
 from kb.graph import target_of
-from kb.search import Chunk, chunks_in
+from kb.search import Chunk
 from kb.slices.request import Request
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
@@ -31,6 +31,7 @@ class Standing:
     date: str
     rank: float
     order: trail.Moment | None
+    verdict: str
 
 
 class View:
@@ -44,15 +45,18 @@ class View:
         self.cold = request.audience == "cold"
         self._standing: dict[str, Standing | None] = {}
         self._seen: dict[str, bool] = {}
+        self._late: dict[str, bool] = {}
 
     def look_up(self, paths: Iterable[str]) -> None:
         """Fetch the standing of many pages at once."""
         missing = sorted(set(paths) - self._standing.keys())
-        rows = self.db.execute("select s.path, s.type, s.title, s.date, s.rank, e.date, e.number from json_each(?) j join standing s on s.path = j.value"
+        if not missing:
+            return
+        rows = self.db.execute("select s.path, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict from json_each(?) j join standing s on s.path = j.value"
                                " left join experiment e on e.path = s.path", (json.dumps(missing),))
         self._standing.update(dict.fromkeys(missing))
-        for path, kind, title, date, rank, day, number in rows:
-            self._standing[path] = Standing(path, kind, title, date, rank, None if day is None else (day, number, path))
+        for path, kind, title, date, rank, day, number, verdict in rows:
+            self._standing[path] = Standing(path, kind, title, date, rank, None if day is None else (day, number, path), verdict or "")
 
     def standing(self, path: str) -> Standing | None:
         """Standing of a page, whether it may be seen or not; None for no page."""
@@ -78,40 +82,45 @@ class View:
             return True
         return page.order < self.moment if page.order else page.date <= self.moment[0]
 
-    def chunks(self, path: str) -> list[Chunk]:
-        """Chunks of a page with everything left out that was written after the moment."""
-        chunks = chunks_in(self.db, path)
+    def runs(self, target: str, *, last: int) -> list[str]:
+        """Paths of the last experiments of a target that may be seen, oldest first."""
+        before = self.moment or ("9999", 0, "")
+        rows = self.db.execute("select path from experiment where target = ? and (date, number, path) < (?, ?, ?)"
+                               " order by date desc, number desc, path desc limit ?", (target, *before, last))
+        paths = [path for (path,) in rows][::-1]
+        self.look_up(paths)
+        return [path for path in paths if self.sees(path)]
+
+    def masked(self, chunk: Chunk) -> Chunk | None:
+        """A chunk with everything left out that was written after the moment; None where nothing is left."""
         if self.moment is None:
-            return chunks
-        late = self._touched_later(path)
-        kept = []
-        for chunk in chunks:
-            if late and _OUTCOME.search(chunk.title):
-                continue
-            text = "\n".join(line for line in chunk.text.split("\n") if not self._is_later(line, path) and not (late and _OUTCOME_LINE.match(line)))
-            if text.strip():
-                kept.append(Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text))
-        return kept
+            return chunk
+        late = self._touched_later(chunk.path)
+        if late and _OUTCOME.search(chunk.title):
+            return None
+        if not late and not self._names_later(chunk.text, chunk.path):
+            return chunk
+        text = "\n".join(line for line in chunk.text.split("\n") if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line)))
+        return Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text) if text.strip() else None
 
     def _touched_later(self, path: str) -> bool:
-        page = self.standing(path)
-        if page is None or page.type == "experiment":
-            return False
-        row = self.db.execute("select json_extract(row, '$[0].updated') from page where path = ?", (path,)).fetchone()
-        return bool(row and row[0]) and str(row[0])[:10] > self.moment[0]
+        if path not in self._late:
+            page = self.standing(path)
+            row = None if page is None or page.order else self.db.execute(
+                "select json_extract(row, '$[0].updated') from page where path = ?", (path,)).fetchone()
+            self._late[path] = bool(row and row[0]) and str(row[0])[:10] > self.moment[0]
+        return self._late[path]
 
-    def _is_later(self, line: str, path: str) -> bool:
-        """Whether a line names a later day, or cites a page that was not there yet."""
-        if any(day > self.moment[0] for day in _DAY.findall(line)):
+    def _names_later(self, text: str, path: str) -> bool:
+        """Whether a text names a later day, or cites a page that was not there yet."""
+        if any(day > self.moment[0] for day in _DAY.findall(text)):
             return True
-        if "](" in line:
-            folder = posixpath.dirname(path)
-            for href in _HREF.findall(line):
-                where = target_of(href, folder=folder)
-                page = self.standing(where[0]) if where and where[0] else None
-                if page and not self._existed(page):
-                    return True
-        return False
+        if "](" not in text:
+            return False
+        folder = posixpath.dirname(path)
+        cited = {where[0] for href in set(_HREF.findall(text)) if (where := target_of(href, folder=folder)) and where[0].endswith(".md")}
+        self.look_up(cited)
+        return any((page := self.standing(c)) is not None and not self._existed(page) for c in cited)
 
     def is_masked(self, path: str, text: str) -> bool:
         """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
