@@ -13,7 +13,7 @@ from kb.site.pages import Ref, badge, front
 from kb.trail import Facts
 
 _ORDER = (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.INVALID, Verdict.CRASH, Verdict.BASELINE, Verdict.OTHER)
-_PLURALS = {"hypothesis": "Hypotheses", "analysis": "Analyses", "index": "Indexes and read-me pages", "page": "Other pages", "program": "Programs", "log": "Logs"}
+_PLURALS = {"hypothesis": "Hypotheses", "analysis": "Analyses", "index": "Index pages", "page": "Other pages", "program": "Programs", "log": "Logs"}
 TYPE_ORDER = tuple(t.name for t in PAGE_TYPES)
 
 
@@ -47,7 +47,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, noun: st
 
 def _cell(cell: Cell, column: Column) -> str:
     value = f' data-kb-value="{escaped(cell.value)}"' if column.kind != "text" else ""
-    css = ' class="kb-number"' if column.kind == "number" else ""
+    css = {"number": ' class="kb-number"', "text": ' class="kb-words"'}.get(column.kind, "")
     return f"<td{css}{value}>{cell.html}</td>"
 
 
@@ -118,7 +118,7 @@ class TargetHub:
 
 def target_page(hub: TargetHub) -> str:
     """The page of one target: verdicts at a glance, the experiments, and where to read on."""
-    pieces = [front(f"{hub.name}: experiments"), heading(1, hub.name, "target")]
+    pieces = [front(f"{hub.name}: experiments", hidden=("toc",)), heading(1, hub.name, "target")]
     pieces.append(block(tallies(hub.experiments)) if hub.experiments else "")
     ways = [*([hub.page] if hub.page else []), *([hub.refuted] if hub.refuted else []), *hub.notes]
     pieces.append(f'<div class="kb-ways">{"".join(anchor(w, css="kb-way") for w in ways)}</div>' if ways else "")
@@ -147,9 +147,10 @@ class Refutation:
 
 def refuted_page(target: str, refutations: Sequence[Refutation], hub: Ref | None) -> str:
     """Why the things that were tried on a target did not work, newest first."""
-    pieces = [front(f"{target}: why refuted", searched=False), heading(1, f"Why refuted: {target}", "why-refuted")]
+    pieces = [front(f"{target}: why refuted", searched=False, hidden=("toc",)), heading(1, f"Why refuted: {target}", "why-refuted")]
     back = f" All of its experiments are on {anchor(hub)}." if hub else ""
     pieces.append(f'<div class="kb-text" data-search-exclude><p>{len(refutations)} things that were tried and did not hold, newest first.{back}</p></div>')
+    scoped = len({r.scope for r in refutations}) > 1
     rows = []
     for r in refutations:
         levers = " ".join(f"<code>{escaped(x)}</code>" for x in r.levers[:4])
@@ -158,8 +159,9 @@ def refuted_page(target: str, refutations: Sequence[Refutation], hub: Ref | None
         claim = f'<p class="kb-claim">{escaped(clipped(r.claim, 260))}</p>' if r.claim else ""
         tried = f'<div class="kb-tried">{title}{claim}<p>{levers}</p></div>'
         rows.append([Cell(f'<span class="kb-date">{escaped(r.date)}</span>', r.date), Cell(tried), Cell(badge(r.verdict, r.verdict), r.verdict),
-                     Cell(why + (f'<p class="kb-delta">{escaped(r.delta)}</p>' if r.delta else "")), Cell(escaped(r.scope), r.scope)])
-    pieces.append(table([Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), Column("Why it did not hold"), Column("Scope", "facet")], rows, noun="refuted"))
+                     Cell(why + (f'<p class="kb-delta">{escaped(r.delta)}</p>' if r.delta else "")), *([Cell(escaped(r.scope), r.scope)] if scoped else [])])
+    columns = [Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), Column("Why it did not hold"), *([Column("Scope", "facet")] if scoped else [])]
+    pieces.append(table(columns, rows, noun="refuted"))
     return _joined(pieces)
 
 
@@ -189,7 +191,7 @@ class Entry:
 
 def listing_page(title: str, entries: Sequence[Entry], *, lead: str = "") -> str:
     """All pages of one type."""
-    pieces = [front(title, searched=False), heading(1, f"{title} ({len(entries)})", "pages"), f'<div class="kb-text" data-search-exclude><p>{escaped(lead)}</p></div>' if lead else ""]
+    pieces = [front(title, searched=False, hidden=("toc",)), heading(1, f"{title} ({len(entries)})", "pages"), f'<div class="kb-text" data-search-exclude><p>{escaped(lead)}</p></div>' if lead else ""]
     dated, noted, folders = any(e.date for e in entries), any(e.note for e in entries), len({e.folder for e in entries}) > 1
     columns = [Column("Page"), *([Column("Status", "facet")] if noted else []), *([Column("Folder", "facet")] if folders else []),
                *([Column("Date", "date")] if dated else []), Column("Cited by", "number")]
@@ -204,12 +206,12 @@ def tags_index(tags: Sequence[tuple[Ref, int]]) -> str:
     """Every tag with the number of pages that carry it."""
     most = max((n for _, n in tags), default=1)
     cloud = " ".join(f'<a class="kb-tag kb-size-{min(4, 1 + (4 * n) // (most + 1))}" href="{escaped(ref.url)}">{escaped(ref.title)} <small>{n}</small></a>' for ref, n in tags)
-    return _joined([front("Tags", searched=False), heading(1, f"Tags ({len(tags)})", "tags"), block(f'<div class="kb-cloud" data-search-exclude>{cloud}</div>')])
+    return _joined([front("Tags", searched=False, hidden=("navigation", "toc")), heading(1, f"Tags ({len(tags)})", "tags"), block(f'<div class="kb-cloud" data-search-exclude>{cloud}</div>')])
 
 
 def tags_page(title: str, tags: Sequence[tuple[str, str, Sequence[Ref]]], *, back: Ref) -> str:
     """Pages under each of some tags, given as (tag, anchor, pages)."""
-    pieces = [front(f"Tags: {title}", searched=False), heading(1, f"Tags: {title}", "tags"), f'<div class="kb-text" data-search-exclude><p>{anchor(back)}</p></div>']
+    pieces = [front(f"Tags: {title}", searched=False, hidden=("navigation",)), heading(1, f"Tags: {title}", "tags"), f'<div class="kb-text" data-search-exclude><p>{anchor(back)}</p></div>']
     for tag, place, refs in tags:
         pieces.append(heading(2, tag, place))
         items = "".join(f"<li>{anchor(r)} <small>{escaped(r.type)}</small></li>" for r in refs)
@@ -233,7 +235,7 @@ class Home:
 
 def home_page(home: Home) -> str:
     """What the knowledge base holds, and the ways in."""
-    pieces = [front(home.name, searched=False), heading(1, home.name, "home")]
+    pieces = [front(home.name, searched=False, hidden=("navigation", "toc")), heading(1, home.name, "home")]
     tiles = "".join(f'<a class="kb-tile" href="{escaped(ref.url)}"><b>{count:,}</b><span>{escaped(ref.title)}</span></a>' for ref, count in home.types)
     pieces.append(f'<div class="kb-tiles" data-search-exclude>{tiles}</div>')
     if home.lead:

@@ -39,6 +39,7 @@ class View:
     box: str = ""
     source_url: str = ""
     searched: bool = True
+    in_navigation: bool = True
 
 
 def key_of(view: View, code: str) -> str:
@@ -46,9 +47,12 @@ def key_of(view: View, code: str) -> str:
     return digest_of(json.dumps([code, asdict(view)], ensure_ascii=False, sort_keys=True))
 
 
-def front(title: str, *, searched: bool = True) -> str:
-    """Front matter of a rendered file."""
-    return f"---\ntitle: {json.dumps(plain_title(title), ensure_ascii=False)}\n{'' if searched else 'search: {exclude: true}'}\n---\n".replace("\n\n", "\n")
+def front(title: str, *, searched: bool = True, hidden: tuple[str, ...] = ()) -> str:
+    """Front matter of a rendered file; `hidden` names what of the theme's frame is left out (navigation, toc)."""
+    lines = [f"title: {json.dumps(plain_title(title), ensure_ascii=False)}"]
+    lines += [] if searched else ["search: {exclude: true}"]
+    lines += [f"hide: [{', '.join(hidden)}]"] if hidden else []
+    return "\n".join(["---", *lines, "---"])
 
 
 def plain_title(text: str) -> str:
@@ -72,7 +76,7 @@ def rendered(root: str, view: View) -> str:
         body = "This file is no text and is not shown."
     parts = parts_of(body, slugs=view.slugs, links=dict(view.links))
     first_heading = next((n for n, p in enumerate(parts) if p.level == 1 and p.html.strip()), None)
-    pieces = [front(view.title, searched=view.searched), block(_crumbs(view.crumbs))]
+    pieces = [front(view.title, searched=view.searched, hidden=() if view.in_navigation else ("navigation",)), block(_crumbs(view.crumbs))]
     if first_heading == 0:
         pieces.extend(markdown_of(parts[:1]))
         parts = parts[1:]

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
@@ -119,9 +119,20 @@ def plan_of(site: Map, *, wiki: Graph, experiments: tuple[Facts, ...]) -> Plan:
     indexes = sorted(set(site.graph.pages) - set(wiki.pages))
     facts = {e.path: e for e in experiments}
     around = _neighbours(survey)
-    views = tuple(_view(survey, path, facts.get(path), around) for path in sorted(site.graph.pages))
     files = {"index.md": _home(survey, indexes), **_targets(survey), **_types(survey), **_tags(survey)}
-    return Plan(views, files, _nav(survey, indexes, files))
+    nav = _nav(survey, indexes, files)
+    listed = frozenset(_listed(nav))
+    views = tuple(_view(survey, path, facts.get(path), around, listed=listed) for path in sorted(site.graph.pages))
+    return Plan(views, files, nav)
+
+
+def _listed(nav: Nav) -> Iterator[str]:
+    for entry in nav:
+        for value in entry.values():
+            if isinstance(value, str):
+                yield value
+            else:
+                yield from _listed(value)
 
 
 def _neighbours(survey: Survey) -> dict[str, tuple[str | None, str | None]]:
@@ -133,7 +144,7 @@ def _neighbours(survey: Survey) -> dict[str, tuple[str | None, str | None]]:
     return found
 
 
-def _view(survey: Survey, path: str, facts: Facts | None, around: Mapping[str, tuple[str | None, str | None]]) -> View:
+def _view(survey: Survey, path: str, facts: Facts | None, around: Mapping[str, tuple[str | None, str | None]], *, listed: frozenset[str]) -> View:
     page, place = survey.site.graph.pages[path], survey.site.places[path]
     compiled = path not in survey.wiki.pages
     citing = [survey.ref(p, place) for p in survey.wiki.backlinks.get(path, ())]
@@ -147,7 +158,7 @@ def _view(survey: Survey, path: str, facts: Facts | None, around: Mapping[str, t
         fields=tuple((k, _shown(v)) for k, v in page.front.items() if k not in ("title", "tags") and v not in (None, "", [])), symbols=page.symbols,
         cited_by=tuple(sorted(citing, key=lambda r: (order.get(r.type, 99), r.title.lower(), r.url))),
         box=_box(survey, page, place, around), source_url=f"{repository.rstrip('/')}/{quote(path)}" if repository else "",
-        searched=not compiled and page.type not in ("catalog", "index"),
+        searched=not compiled and page.type not in ("catalog", "index"), in_navigation=place in listed,
     )
 
 
@@ -271,6 +282,8 @@ def _nav(survey: Survey, indexes: Sequence[str], files: Mapping[str, str]) -> Na
         members: Nav = [{"Experiments": f"{folder}/index.md"}]
         members += [{"Target": survey.site.places[page.path]}] if page else []
         members += [{"Why refuted": f"{folder}/refuted.md"}] if f"{folder}/refuted.md" in files else []
+        trail = survey.trails[name]
+        members += [{plain_title(survey.site.graph.pages[e.path].title): survey.site.places[e.path]} for e in reversed(trail)] if len(trail) <= _NAV_PAGES else []
         targets.append({plain_title(name or "no target"): members})
     nav += [{"Targets": targets}] if targets else []
     for title, wanted in (("Knowledge", _KNOWLEDGE), ("Sources", ("source", "codebase"))):
