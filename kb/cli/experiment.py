@@ -1,10 +1,11 @@
-"""`kb experiment list|show`."""
+"""`kb experiment list|show`, and the door to open, run, audit and close."""
 
 import argparse
 import json
 from pathlib import Path
 
 from kb import KbError, store
+from kb.cli import lifecycle
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,13 +16,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--before", metavar="PAGE", help="strictly earlier than this page")
     listed.add_argument("--as-of", metavar="DATE", help="up to this day")
     listed.add_argument("--format", choices=("text", "json"), default="text")
+    lifecycle.arguments(actions)
     shown = actions.add_parser("show", help="print what one experiment page says")
     shown.add_argument("path", metavar="PAGE")
     shown.add_argument("--format", choices=("text", "json"), default="text")
 
 
 def run(args: argparse.Namespace) -> int:
-    return {"list": _list, "show": _show}[args.action](args)
+    return {"list": _list, "show": _show}.get(args.action, lifecycle.run)(args)
 
 
 def _list(args: argparse.Namespace) -> int:

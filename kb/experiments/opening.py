@@ -6,6 +6,7 @@ Numbers are given out under the lock of the pages and the file is created, never
 import json
 import posixpath
 import re
+import unicodedata
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from kb.experiments import GateClosed
 from kb.experiments.stub import BLOCKS, Stub, in_flight, located
 from kb.experiments.targets import Target
 from kb.page import Page, read, slug_of, text_of
+from kb.refuted import Answer
 from kb.run.criterion import criteria_of, to_text
 from kb.run.record import Lever
+from kb.schema import Verdict, canonical_verdict
 from kb.trail import Facts, read_facts
 
 # Numbers have three digits, more where a target has more experiments.
@@ -49,15 +52,6 @@ class Proposal:
         parts = ((self.title, ""), (levers, "Levers: "), (self.variant, "Variant: "), (self.hypothesis, "Hypothesis: "), (self.mechanism, "Mechanism: "),
                  (self.predicted_signal, "Predicted signal: "), (self.falsification, "Falsification criterion: "), (self.differs, "What differs: "))
         return "\n\n".join(label + text for text, label in parts if text)
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """What `kb check` said of the proposal: clear, distinguish or repeat, its receipt, and its matches in words, best first."""
-
-    outcome: str
-    receipt: str
-    matches: tuple[str, ...] = ()
 
 
 def lever_of(text: str) -> Lever:
@@ -96,7 +90,7 @@ def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()
     clean = {f: one_line(getattr(proposal, f)) for f in ("title", "variant", "hypothesis", "mechanism", "predicted_signal", "falsification", "parent", "differs")}
     proposal = replace(proposal, **clean, levers=tuple(Lever(one_line(v.name), one_line(v.value)) for v in proposal.levers if v.name.strip()))
     if proposal.baseline:
-        return replace(proposal, title=proposal.title or f"Baseline of {target.name}", parent="")
+        return replace(proposal, title=proposal.title or f"First measurement of {target.name}", parent="")
     missing = [f"{label} (--{flag})" for label, flag, value in (
         ("hypothesis", "hypothesis", proposal.hypothesis), ("mechanism", "mechanism", proposal.mechanism), ("predicted signal", "predicted", proposal.predicted_signal),
         ("falsification criterion", "falsification", proposal.falsification), ("parent", "parent", proposal.parent), ("levers", "lever", proposal.levers)) if not value]
@@ -108,23 +102,36 @@ def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()
     return replace(proposal, title=title)
 
 
-def opened(layout: store.Layout, proposal: Proposal, target: Target, *, gate: Gate, today: str) -> str:
-    """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight."""
-    if gate.outcome == "repeat":
-        raise GateClosed(f"this repeats what was refuted: {'; '.join(gate.matches[:3]) or 'see `kb check`'}. Name the match and say what differs: --differs \"unlike PAGE, ...\"")
+def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: Answer | None, today: str) -> str:
+    """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight.
+
+    `answer` is what `kb check` said of it; only a baseline needs none.
+    """
+    if answer is None and not proposal.baseline:
+        raise KbError("an experiment is opened with the answer of `kb check`")
+    if answer and answer.outcome == "repeat":
+        said = "; ".join(f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {m.because[:120]})" for m in answer.matches[:2])
+        raise GateClosed(f"this repeats what was refuted: {said}. Name the match and say what differs: --differs \"unlike {Path(answer.matches[0].path).stem}, ...\"")
     with store.lock(layout, "pages"):
         twin = next((stub for stub in in_flight(layout, target.name) if _same(proposal, stub)), None)
         if twin:
             raise GateClosed(f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant")
         parent = _parent(layout, proposal, target)
         number, date = _number(layout, target.name), max(today, _newest(layout, target.name))
-        stem = f"{date}-v{number:0{_DIGITS}d}-{slug_of(proposal.title)[:_LONGEST_SLUG].strip('-') or 'experiment'}"
+        stem = f"{date}-v{number:0{_DIGITS}d}-{_slug(proposal.title)}"
         path = f"wiki/experiments/{target.name}/{stem}.md"
         try:
-            store.create(layout.root / path, page_of(replace(proposal, parent=parent), target, path=path, stem=stem, gate=gate, date=date))
+            store.create(layout.root / path, page_of(replace(proposal, parent=parent), target, path=path, stem=stem, answer=answer, date=date))
         except FileExistsError as error:
             raise KbError(f"{path} is there already; open again to get the next number") from error
     return path
+
+
+def _slug(title: str) -> str:
+    """Words of a title for a file name, but for those that a reader of file names would take for a verdict."""
+    words = re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower())
+    slug = "-".join(w for w in words if canonical_verdict(w) in (None, Verdict.OTHER))
+    return (slug if len(slug) <= _LONGEST_SLUG else slug[:_LONGEST_SLUG].rpartition("-")[0] or slug[:_LONGEST_SLUG]) or "experiment"
 
 
 def _same(proposal: Proposal, stub: Stub) -> bool:
@@ -163,29 +170,38 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, gate: Gate, date: str) -> bytes:
+def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, answer: Answer | None, date: str) -> bytes:
     """The bytes of a stub."""
     levers = [f"{v.name}={v.value}" if v.value else v.name for v in proposal.levers]
     front = {"title": quoted(proposal.title), "type": "experiment", "target": quoted(target.name), "variant": quoted(proposal.variant),
              "hypothesis": quoted(proposal.hypothesis or proposal.title), "levers": json.dumps(levers, ensure_ascii=False), "parent": quoted(proposal.parent)}
+    front = {key: value for key, value in front.items() if value != '""' or key == "parent"}
     if not proposal.baseline:
         front["falsification"] = quoted(" or ".join(to_text(c) for c in criteria_of(proposal.falsification, metrics=target.metrics)))
-    front |= {"gate": gate.outcome, "receipt": quoted(gate.receipt), "run": quoted(f"sources/runs/{target.name}/{stem}"), "status": "in_progress", "created": date, "updated": date}
+    front |= {"gate": answer.outcome if answer else "none", "receipt": quoted(answer.receipt if answer else "baseline"), "run": quoted(f"sources/runs/{target.name}/{stem}"), "status": "in_progress", "created": date, "updated": date}
     for name, words in (("differs", proposal.differs and quoted(proposal.differs)), ("expect", proposal.expect), ("forbid", proposal.forbid), ("predict", proposal.predict)):
         if words:
             front[name] = words if isinstance(words, str) else json.dumps(list(words), ensure_ascii=False)
     labels = (("Hypothesis", proposal.hypothesis), ("Mechanism", proposal.mechanism), ("Predicted signal", proposal.predicted_signal),
-              ("Falsification criterion", proposal.falsification), ("What differs", proposal.differs))
+              ("Falsification criterion", proposal.falsification), ("What differs", proposal.differs), ("Checked against", _checked_against(path, answer)))
     tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels if text) or "None: this is the first measurement, which others are compared with."
     variant = f", variant {proposal.variant}" if proposal.variant else ""
     shown = ", ".join(f"`{lever}`" for lever in levers) or "none"
     setup = f"Target {_link(path, target.path, target.name)}{variant}; levers: {shown}; parent: {_parent_shown(path, proposal.parent)}."
     blocks = {name: f"<!-- kb:auto {name} -->\n<!-- /kb:auto -->" for name in BLOCKS}
     sections = (("Hypothesis under test", tested), ("Setup", f"{setup}\n\n{blocks['setup']}"), ("Results", blocks["results"]), ("Profile", blocks["profile"]),
-                ("Audit", blocks["audit"]), ("Verdict", blocks["verdict"]), ("Next hypotheses", ""), ("Sources", ""))
+                ("Audit", blocks["audit"]), ("Verdict", blocks["verdict"]), ("Next hypotheses", ""), ("Sources", blocks["sources"]))
     head = "\n".join(f"{key}: {value}" for key, value in front.items())
     body = "\n\n".join(f"## {title}\n\n{text}".rstrip() for title, text in sections)
     return f"---\n{head}\n---\n\n# {proposal.title}\n\n{body}\n".encode()
+
+
+def _checked_against(path: str, answer: Answer | None) -> str:
+    """The refuted cards that the check thought of, so that a reader sees what this one is not."""
+    if not answer or not answer.matches:
+        return ""
+    shown = ", ".join(f"{_link(path, m.path, Path(m.path).stem)} ({m.kind}{', ' + one_line('; '.join(m.scope_diff)) if m.scope_diff else ''})" for m in answer.matches[:3])
+    return f"{answer.outcome}; nearest {shown}"
 
 
 def _link(path: str, other: str, text: str) -> str:

@@ -13,7 +13,7 @@ from kb.run.record import Falsification
 from kb.trail import Facts
 
 # Managed blocks of a stub, in the order of its sections; closing takes the markers away, so that the text is sealed.
-BLOCKS = ("setup", "results", "profile", "audit", "verdict")
+BLOCKS = ("setup", "results", "profile", "audit", "verdict", "sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,10 @@ class Stub:
 
     @property
     def filed(self) -> bool:
-        return self.page.field("status").lower() == "filed" or bool(self.page.field(SEAL)) or self.facts.verdict.canonical is not None
+        if self.page.field("status").lower() == "filed" or self.page.field(SEAL):
+            return True
+        # A stub named after a baseline reads as one before anything is measured.
+        return not self.opened_by_kb and self.facts.verdict.canonical is not None
 
     @property
     def opened_by_kb(self) -> bool:
@@ -89,7 +92,7 @@ def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
             continue  # It went away, or is no file; the build reports what cannot be read.
         if re.search(rb"^status[ \t]*:[ \t]*['\"]?(?:in[_ -]?progress|running|open|pending)\b", head, re.MULTILINE):
             found.append(stub_at(layout, file.relative_to(layout.root).as_posix()))
-    return tuple(stub for stub in found if stub.facts.running)
+    return tuple(stub for stub in found if not stub.filed)
 
 
 def filled(path: str, data: bytes, blocks: dict[str, str]) -> bytes:

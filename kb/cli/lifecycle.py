@@ -1,0 +1,290 @@
+"""`kb experiment open|run|audit|close`: parses, calls `kb.experiments`, prints, and builds so that what follows is there."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from kb import KbError, store
+
+
+def arguments(actions: argparse._SubParsersAction) -> None:
+    _open_arguments(actions.add_parser("open", help="file the stub of an experiment before anything runs"))
+    _run_arguments(actions.add_parser("run", help="measure change and parent by turns, or file a result measured elsewhere"))
+    audit = actions.add_parser("audit", help="say whether the mechanism fired, with the evidence lines")
+    audit.add_argument("--expect", action="append", default=[], metavar="PATTERN", help="regular expression that dumps or outputs must show (again for more)")
+    audit.add_argument("--forbid", action="append", default=[], metavar="PATTERN", help="regular expression that they must not show")
+    audit.add_argument("--predict", action="append", default=[], metavar="MOVE", help="cost bucket and its move, such as 'copy down' or 'matmul -10%%'")
+    close = actions.add_parser("close", help="give the verdict by rule and file the page")
+    close.add_argument("--overrule", choices=("supported", "refuted", "inconclusive", "invalid", "crash", "baseline"), help="a person's verdict; needs --reason")
+    close.add_argument("--reason", default="", metavar="TEXT", help="why the rules are overruled; stays on the page")
+    close.add_argument("--decision", choices=("keep", "revert"), default="", help="what the loop does with the change (default: keep what is supported)")
+    close.add_argument("--date", default="", metavar="YYYY-MM-DD", help="day of the log entry (default: today)")
+    for parser in (audit, close):
+        parser.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
+        parser.add_argument("--target", default="", help="the target whose label is meant")
+        parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def _open_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("proposal", nargs="?", metavar="PROPOSAL", help="markdown file with the four labels, or - for stdin; options say more than the file")
+    for name, text in (("target", "what is optimized"), ("variant", "operating point: size, hardware, batch"), ("title", "title of the page"), ("hypothesis", "what is claimed"),
+                       ("mechanism", "why it should work"), ("predicted", "what will be seen if it works"), ("falsification", "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%%'"),
+                       ("parent", "page, label or git reference it is compared with (default: the newest supported one, else the target's base)"),
+                       ("differs", "what differs from the refuted match, naming it")):
+        parser.add_argument(f"--{name}", default="", metavar="TEXT", help=text)
+    parser.add_argument("--lever", action="append", default=[], metavar="NAME[=VALUE]", help="what the change pulls (again for more)")
+    parser.add_argument("--expect", action="append", default=[], metavar="PATTERN", help="what its audit will look for")
+    parser.add_argument("--forbid", action="append", default=[], metavar="PATTERN", help="what its audit must not find")
+    parser.add_argument("--predict", action="append", default=[], metavar="MOVE", help="cost bucket and its move, such as 'copy down'")
+    parser.add_argument("--baseline", action="store_true", help="the first measurement of a target: no parent, no levers")
+    parser.add_argument("--date", default="", metavar="YYYY-MM-DD", help="day in the file name (default: today)")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
+    parser.add_argument("--target", default="", help="the target whose label is meant")
+    parser.add_argument("--repo", default="", metavar="FOLDER", help="the repository (default: the target page's)")
+    parser.add_argument("--commit", default="", metavar="REF", help="the change (default: HEAD of the repository)")
+    parser.add_argument("--snapshot", action="store_true", help="measure the working tree with its uncommitted changes, kept as a commit under refs/kb/")
+    for name in ("bench", "checks", "profile", "build"):
+        parser.add_argument(f"--{name}", default="", metavar="COMMAND", help=f"the {name} command (default: the target page's)")
+    parser.add_argument("--metric", default="", metavar="NAME", help="the metric that decides (default: the target page's)")
+    parser.add_argument("--repeats", type=int, default=0, metavar="N", help="measurements of each side (default: the target page's, else 5)")
+    parser.add_argument("--warmup", type=int, default=0, metavar="N", help="runs of each side that do not count (default: none)")
+    parser.add_argument("--timeout", type=float, default=0.0, metavar="SECONDS", help="limit of each command (default: the target page's, else 600)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable that the change alone sees (again for more)")
+    parser.add_argument("--record", action="append", default=[], type=Path, metavar="FILE", help="a run of the change measured elsewhere: its log or JSON (again for more)")
+    parser.add_argument("--record-parent", action="append", default=[], type=Path, metavar="FILE", help="a run of the parent measured elsewhere")
+    parser.add_argument("--again", action="store_true", help="measure another attempt; the earlier ones stay on file")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kb.experiments import GateClosed
+
+    layout = store.layout_at(Path.cwd())
+    try:
+        return {"open": _open, "run": _run, "audit": _audit, "close": _close}[args.action](args, layout)
+    except GateClosed as closed:
+        print(f"kb experiment {args.action}: {closed}", file=sys.stderr)
+        return 3
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _built(layout: store.Layout) -> None:
+    from kb.build import build
+
+    build(layout, note=_note)
+
+
+def _day(text: str) -> str:
+    import datetime
+
+    if not text:
+        return datetime.date.today().isoformat()
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise KbError(f"--date {text}: not a day; write YYYY-MM-DD") from error
+
+
+def _now() -> str:
+    import datetime
+
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _typed(layout: store.Layout, args: argparse.Namespace) -> str:
+    from kb.cli.paths import path_in
+    from kb.experiments.stub import located
+
+    typed = path_in(layout, args.page) if args.page.endswith(".md") and Path(args.page).exists() else args.page
+    return located(layout, typed, target=args.target)
+
+
+def _target_of(layout: store.Layout, path: str):
+    from kb.experiments.stub import stub_at
+    from kb.experiments.targets import target_named
+
+    stub = stub_at(layout, path)
+    return stub, target_named(layout, stub.facts.target)
+
+
+def _segment(layout: store.Layout, stub, metric: str) -> tuple[float, ...]:
+    """Primary values of the experiments before this one, of the same target and variant, that count as measured."""
+    from kb import trail
+    from kb.schema import Verdict
+
+    db = store.state(layout)
+    try:
+        before = trail.experiments(db, target=stub.facts.target, before=stub.facts.order)
+    finally:
+        db.close()
+    measured = [e for e in before if e.variant == stub.facts.variant and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH)]
+    return tuple(m.value for e in measured if (m := e.metric(metric)) and m.value is not None)
+
+
+def _proposal(args: argparse.Namespace):
+    from kb.experiments.opening import Proposal, lever_of, proposal_in
+
+    if args.proposal:
+        try:
+            data = sys.stdin.buffer.read() if args.proposal == "-" else Path(args.proposal).read_bytes()
+        except OSError as error:
+            raise KbError(f"{args.proposal}: cannot be read: {error.strerror or error}") from error
+        proposal = proposal_in(data, name=args.proposal)
+    else:
+        proposal = Proposal("")
+    said = {"target": args.target, "variant": args.variant, "title": args.title, "hypothesis": args.hypothesis, "mechanism": args.mechanism,
+            "predicted_signal": args.predicted, "falsification": args.falsification, "parent": args.parent, "differs": args.differs,
+            "levers": tuple(lever_of(v) for v in args.lever), "expect": tuple(args.expect), "forbid": tuple(args.forbid), "predict": tuple(args.predict)}
+    proposal = replace(proposal, **{k: v for k, v in said.items() if v}, baseline=args.baseline)
+    if not proposal.target:
+        raise KbError("what is optimized? say --target NAME, or `target:` in the proposal's front matter")
+    return proposal
+
+
+def _open(args: argparse.Namespace, layout: store.Layout) -> int:
+    from kb import trail
+    from kb.experiments.auditing import move_of, pattern_of
+    from kb.experiments.opening import checked, opened
+    from kb.experiments.targets import target_named
+    from kb.refuted import Gate
+    from kb.refuted import Proposal as Question
+    from kb.schema import Verdict
+    from kb.trail.levers import levers_in
+
+    proposal = _proposal(args)
+    target = target_named(layout, proposal.target)
+    for text in (*proposal.expect, *proposal.forbid):
+        pattern_of(text)
+    for text in proposal.predict:
+        move_of(text)
+    today = _day(args.date)
+    _built(layout)
+    db = store.state(layout)
+    try:
+        if not proposal.parent and not proposal.baseline:
+            kept = [e for e in trail.experiments(db, target=target.name) if e.variant == proposal.variant and e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)]
+            proposal = replace(proposal, parent=kept[-1].path if kept else target.base)
+        proposal = checked(proposal, target, found=levers_in(proposal.text))
+        answer = None if proposal.baseline else Gate(db).check(Question(proposal.text, target=target.name))
+    finally:
+        db.close()
+    path = opened(layout, proposal, target, answer=answer, today=today)
+    _built(layout)
+    for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
+        _note(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:160]}")
+    if args.format == "json":
+        print(json.dumps({"path": path, "outcome": answer.outcome if answer else "none", "receipt": answer.receipt if answer else "baseline"}, ensure_ascii=False))
+    else:
+        print(path)
+    return 0
+
+
+def _run(args: argparse.Namespace, layout: store.Layout) -> int:
+    from kb.experiments.closing import show
+    from kb.experiments.recording import record
+    from kb.experiments.running import Ask
+    from kb.experiments.running import run as measure
+
+    path = _typed(layout, args)
+    _, target = _target_of(layout, path)
+    if args.repeats < 0 or args.warmup < 0 or args.timeout < 0:
+        raise KbError("--repeats, --warmup and --timeout take positive numbers")
+    if args.record or args.record_parent:
+        if not args.record:
+            raise KbError("--record-parent comes with --record FILE, the run of the change")
+        attempt = record(layout, path, target, change=tuple(args.record), parent=tuple(args.record_parent), metric=args.metric, again=args.again, now=_now())
+    else:
+        ask = Ask(args.repo, args.commit, args.snapshot, args.bench, args.checks, args.profile, args.build, args.metric, args.repeats, args.warmup, args.timeout,
+                  tuple(_variable(v) for v in args.set), args.again)
+        progress = _note if sys.stderr.isatty() else lambda text: None
+        attempt = measure(layout, path, target, ask=ask, now=_now(), note=_note, progress=progress)
+    shown = show(layout, path, target)
+    _built(layout)
+    evidence, ruling = shown if shown else (None, None)
+    failed = ruling is not None and ruling.verdict in ("invalid", "crash")
+    figures = {} if failed or not evidence else {m.name: {"change": asdict(m.change), "parent": asdict(m.parent) if m.parent else None, "gain": m.gain} for m in evidence.measured}
+    folder = attempt.folder.relative_to(layout.root).as_posix()
+    if args.format == "json":
+        print(json.dumps({"path": path, "attempt": attempt.plan.number, "folder": folder, "problem": ruling.reason if failed else "", "metrics": figures,
+                          "checks": attempt.measurement.checks if attempt.measurement else ""}, ensure_ascii=False))
+    else:
+        print(f"{path}\n{folder}")
+        for name, m in figures.items():
+            print(f"{name}: {m['change']['mean']:.6g}" + (f" against {m['parent']['mean']:.6g}" if m["parent"] else "") + (f" ({100 * m['gain']:+.2f} %)" if m["gain"] is not None else ""))
+    if failed:
+        _note(f"kb experiment run: {ruling.reason}")
+    return 1 if failed else 0
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.isidentifier():
+        raise KbError(f"--set {text}: write NAME=VALUE")
+    return name, value
+
+
+def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
+    from kb.experiments.attempt import attempts_in
+    from kb.experiments.auditing import Expectation, audit, file_audit, move_of
+    from kb.experiments.closing import show
+    from kb.experiments.running import in_flight_at
+
+    path = _typed(layout, args)
+    stub, target = _target_of(layout, path)
+    stub = in_flight_at(layout, path)
+    attempts = attempts_in(layout.root / stub.page.field("run"))
+    if not attempts or not attempts[-1].measurement:
+        raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
+    words = stub.page.words
+    expectation = Expectation((*words("expect"), *args.expect), (*words("forbid"), *args.forbid), tuple(move_of(v) for v in (*words("predict"), *args.predict)))
+    found = audit(attempts[-1], expectation)
+    file_audit(attempts[-1], found, expectation)
+    show(layout, path, target)
+    _built(layout)
+    if args.format == "json":
+        print(json.dumps({"path": path, **asdict(found)}, ensure_ascii=False))
+    else:
+        print(found.firing or "nothing to go by: say --expect, --forbid or --predict, or name `artifacts:` on the target page")
+        for finding in found.findings:
+            print(f"  {'yes' if finding.held else '?' if finding.held is None else 'no '}  {finding.text}")
+    return 0 if found.firing in ("confirmed", "partial") else 1
+
+
+def _close(args: argparse.Namespace, layout: store.Layout) -> int:
+    from kb import trail
+    from kb.experiments.closing import Overrule, close
+    from kb.experiments.writeback import target_page
+    from kb.schema import Verdict
+
+    path = _typed(layout, args)
+    stub, target = _target_of(layout, path)
+    today = _day(args.date)
+    _built(layout)
+    overrule = Overrule(Verdict(args.overrule), args.reason) if args.overrule else None
+    done = close(layout, path, target, overrule=overrule, decision=args.decision, segment=_segment(layout, stub, target.metric), today=today)
+    _built(layout)
+    db = store.state(layout)
+    try:
+        tried = trail.experiments(db, target=target.name)
+    finally:
+        db.close()
+    if target_page(layout, target, tried):
+        _built(layout)
+    if not target.path:
+        _note(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
+    if args.format == "json":
+        print(json.dumps(asdict(done), ensure_ascii=False))
+    elif done.again:
+        print(f"{path} was filed before: {done.verdict}")
+    else:
+        print(f"{done.verdict}{' (overruled by hand)' if done.overruled else ''}, {done.decision}\nrule {done.rule}: {done.reason}\n{path}")
+    return 0

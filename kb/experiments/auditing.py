@@ -1,0 +1,221 @@
+"""Audits whether the mechanism fired: digests of what was built, patterns in what was left behind, predicted against measured cost buckets.
+
+Refuses to call a gain the mechanism's doing without a line of evidence, and says where each line stands.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from kb import KbError, profiles, store
+from kb.experiments.attempt import Attempt, Kept, Side
+from kb.profiles import Profile
+
+Firing = Literal["confirmed", "partial", "no-op", "none"]
+
+# A share that moves less than this (of the whole, 0.01 is one percent point) has not moved.
+_MOVED = 0.005
+_SHOWN_LINE = 160
+_PATCH = "change.patch"
+_EVIDENCE_LINES = 3
+_DIRECTIONS = {
+    "down": "down falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
+    "up": "up rises rise grows grow increases increase more higher larger ↑ +",
+}
+_WORDS = {word: direction for direction, words in _DIRECTIONS.items() for word in words.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What shows that the mechanism fired. Patterns are regular expressions; `moves` are (bucket, down | up, least relative move or 0)."""
+
+    expect: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+    moves: tuple[tuple[str, str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked for. `held`: True, False, or None where nothing could be seen. `text` says what and where.
+
+    `telling`: it stands in what was built or run, and not in the parent's; a line of the patch shows only what was written.
+    """
+
+    held: bool | None
+    text: str
+    telling: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """`firing` is empty where there was nothing to go by."""
+
+    firing: str
+    findings: tuple[Finding, ...]
+
+
+def move_of(text: str) -> tuple[str, str, float]:
+    """`copy down`, `matmul -10%`, `attention up 5 %` as (bucket, direction, least relative move). Raises KbError for anything else."""
+    match = re.fullmatch(r"\s*(.+?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%)?\s*", text, re.IGNORECASE)
+    word = (match[2] or match[3] or "").lower().replace("−", "-") if match else ""
+    if not match or word not in _WORDS:
+        raise KbError(f"predicted move '{text}' must name a bucket and a direction, such as 'copy down' or 'matmul -10%'")
+    return match[1].strip().lower(), _WORDS[word], float(match[4]) / 100 if match[4] else 0.0
+
+
+def pattern_of(text: str) -> re.Pattern[bytes]:
+    """A regular expression over bytes. Raises KbError where it is none."""
+    try:
+        return re.compile(text.encode("utf-8"), re.MULTILINE)
+    except re.error as error:
+        raise KbError(f"pattern '{text}' is no regular expression: {error}; escape its special characters with a backslash") from error
+
+
+def audit(attempt: Attempt, expectation: Expectation) -> Audit:
+    """What a finished attempt shows of its mechanism."""
+    if attempt.measurement is None:
+        raise KbError(f"{attempt.folder}: the attempt is not finished; `kb experiment run` goes on with it")
+    unchanged, built = _built(attempt)
+    if unchanged:
+        return Audit("no-op", (built,) if built else ())
+    findings = [built] if built else []
+    findings += [_searched(attempt, text, wanted=True) for text in expectation.expect]
+    findings += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
+    if expectation.moves:
+        before, after = profile_of(attempt, "parent"), profile_of(attempt, "change")
+        findings += [_moved(move, before, after) for move in expectation.moves]
+    held = [f.held for f in findings if f.held is not None]
+    asked = [f for f in findings if f is not built and f.held is not None]
+    # That something else was built shows a change, not its mechanism: by itself it is half of the way.
+    if not held:
+        firing = ""
+    elif not asked:
+        firing = "partial"
+    elif not any(f.held for f in asked):
+        firing = "none"
+    else:
+        firing = "confirmed" if all(f.held for f in asked) and any(f.telling for f in asked) else "partial"
+    return Audit(firing, tuple(findings))
+
+
+def _built(attempt: Attempt) -> tuple[bool, Finding | None]:
+    """Whether what was built is the parent's although the change is not empty, with the evidence; no evidence where nothing was kept."""
+    kept = attempt.measurement.kept if attempt.measurement else ()
+    digests: dict[Side, dict[str, str]] = {side: {k.path: k.digest for k in kept if k.role == "artifact" and k.side == side} for side in ("parent", "change")}
+    before, after = digests["parent"], digests["change"]
+    if not before or not after or not attempt.plan.changed:
+        return False, None
+    if before == after and attempt.plan.set:
+        return False, None  # Variables act when it runs; the same build is no sign that they did not.
+    if before == after:
+        shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
+        return True, Finding(False, f"built files are the parent's byte for byte ({shown}), though {len(attempt.plan.changed)} source files differ")
+    path = next(p for p in sorted(before.keys() | after.keys()) if before.get(p) != after.get(p))
+    return False, Finding(True, f"built file {path} differs: {before.get(path, 'absent')} in the parent, {after.get(path, 'absent')} in the change")
+
+
+def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
+    """Look for a pattern in what the change left: dumps and built files, outputs, then the patch."""
+    pattern = pattern_of(text)
+    hits = [f"{name}:{line}: {shown}" for name, data in _material(attempt, "change") for line, shown in _hits(pattern, data)][:_EVIDENCE_LINES]
+    before = any(pattern.search(data) for _, data in _material(attempt, "parent"))
+    if wanted:
+        if not hits:
+            return Finding(False, f"expected `{text}` not found in any dump, output or patch")
+        written = all(hit.startswith(_PATCH) for hit in hits)
+        also = "; the parent has it too" if before else "; written there, not seen to run" if written else ""
+        return Finding(True, f"expected `{text}` found at {'; '.join(hits)}{also}", not before and not written)
+    if hits:
+        return Finding(False, f"forbidden `{text}` found at {'; '.join(hits)}")
+    return Finding(True, f"forbidden `{text}` is absent{', though the parent has it' if before else ''}")
+
+
+def _material(attempt: Attempt, side: Side) -> Iterator[tuple[str, bytes]]:
+    kept: tuple[Kept, ...] = attempt.measurement.kept if attempt.measurement else ()
+    for item in kept:
+        if item.side == side and item.file:
+            yield item.file, (attempt.folder / item.file).read_bytes()
+    for sample in attempt.samples:
+        if sample.side == side:
+            yield sample.output, (attempt.folder / sample.output).read_bytes()
+    patch = attempt.folder / _PATCH
+    if side == "change" and patch.is_file():
+        # Only what the change adds is the change's; lines taken away are the parent's.
+        yield _PATCH, b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in patch.read_bytes().split(b"\n"))
+
+
+def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
+    for count, match in enumerate(pattern.finditer(data)):
+        if count == _EVIDENCE_LINES:
+            return
+        start, end = data.rfind(b"\n", 0, match.start()) + 1, data.find(b"\n", match.end())
+        shown = data[max(start, match.start() - 40) : end if end >= 0 else len(data)][:_SHOWN_LINE].decode("utf-8", "replace")
+        yield data.count(b"\n", 0, match.start()) + 1, "`" + " ".join("".join(c if c.isprintable() else " " for c in shown).replace("`", "'").split()) + "`"
+
+
+def profile_of(attempt: Attempt, side: Side) -> Profile | None:
+    """Bucket table of a side: of a file named like a profile that was left in KB_OUT, else of what the profile command printed; None where neither reads."""
+    kept = attempt.measurement.kept if attempt.measurement else ()
+    files = [attempt.folder / k.file for k in kept if k.role == "profile" and k.side == side and k.file]
+    files += [attempt.folder / s.output for s in attempt.of("profile", side) if not s.problem]
+    for file in files:
+        found = _read_profile(file)
+        if found:
+            return found
+    return None
+
+
+def _read_profile(file: Path) -> Profile | None:
+    try:
+        return profiles.read(file)
+    except KbError:
+        return None  # A profile in words or pictures is evidence for a reader, and no table.
+
+
+def profiled(attempt: Attempt) -> bool:
+    """Whether the run left a profile of the change, readable as a table or not."""
+    kept = attempt.measurement.kept if attempt.measurement else ()
+    return any(k.role == "profile" and k.side == "change" for k in kept) or any(not s.problem and s.output_bytes for s in attempt.of("profile", "change"))
+
+
+def _moved(move: tuple[str, str, float], before: Profile | None, after: Profile | None) -> Finding:
+    name, direction, least = move
+    said = f"predicted {name} {direction}{f' by {100 * least:g} %' if least else ''}"
+    if before is None or after is None:
+        return Finding(None, f"{said}: there is no profile of {'the parent' if before is None else 'the change'} to see it in")
+    shares = [sum(b.share for b in p.buckets if b.name.lower() == name) or sum(op.share for op in p.ops if name in op.name.lower()) for p in (before, after)]
+    # Shares of runs of unequal length do not compare; where both tell a total in the same unit, times do.
+    scale = after.total / before.total if before.unit == after.unit and before.total and before.steps == after.steps else 1.0
+    start, end = shares[0], shares[1] * scale
+    if not start and not end:
+        return Finding(None, f"{said}: neither profile has such a bucket or operation")
+    relative = (end - start) / start if start else 1.0
+    held = (end - start > _MOVED and relative >= least) if direction == "up" else (start - end > _MOVED and -relative >= least)
+    return Finding(held, f"{said}: {100 * start:.1f} % of the parent's time became {100 * end:.1f} %")
+
+
+def file_audit(attempt: Attempt, found: Audit, expectation: Expectation) -> str:
+    """Keep an audit beside the attempt and return its file's name; a later audit does not replace it."""
+    number = 1 + len(list(attempt.folder.glob("audit-*.json")))
+    name = f"audit-{number:03d}.json"
+    text = json.dumps({"audit": asdict(found), "expectation": asdict(expectation)}, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    try:
+        store.create(attempt.folder / name, text)
+    except FileExistsError as error:
+        raise KbError(f"{attempt.folder / name}: another kb filed this audit; ask again") from error
+    return name
+
+
+def last_audit(attempt: Attempt) -> Audit | None:
+    """The newest audit on file, or None."""
+    files = sorted(attempt.folder.glob("audit-*.json"))
+    if not files:
+        return None
+    try:
+        said = json.loads(files[-1].read_bytes())["audit"]
+        return Audit(said["firing"], tuple(Finding(**f) for f in said["findings"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise KbError(f"{files[-1]}: not an audit: {error}; audit again") from error
