@@ -5,11 +5,13 @@ import re
 import unicodedata
 
 from kb.formats.judging import Judged
-from kb.page.seal import FIELD, digest_of_filed
+from kb.page.seal import FIELD
 from kb.run.record import Metric, Run
 from kb.schema import Verdict
+from kb.store import digest_of
 
 _SPECIAL = re.compile(r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)|(\{)(?=:)|(~)(?=~)")
+_TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 # Words at which a file name says a verdict or a baseline; a slug made of a description must not say one by accident.
 _VERDICT_WORDS = frozenset(
     ["accepted", "rejected", "potential", "invalid", "refuted", "supported", "crash", "crashed", "failed", "discard", "discarded", "kept", "keep", "inconclusive",
@@ -19,8 +21,9 @@ _VERDICT_WORDS = frozenset(
 
 def one_line(text: str) -> str:
     """Text on one line without control characters and without the marks that turn the direction of writing."""
-    kept = "".join(" " if c.isspace() else c for c in text if c.isspace() or unicodedata.category(c) not in ("Cc", "Cs", "Cn") and c not in "\u202a\u202b\u202c\u202d\u202e")
-    return re.sub(r" {2,}", " ", kept).strip()
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(c for c in text if c.isspace() or c.isprintable() or unicodedata.category(c) in ("Cf", "Co") and c not in _TURNING)
+    return " ".join(text.split())
 
 
 def as_text(text: str) -> str:
@@ -40,7 +43,7 @@ def quoted(text: str) -> list[str]:
 
 def title_of(run: Run) -> str:
     """What was tried, in the loop's words, cut to a line."""
-    text = one_line(run.description) or one_line(run.hypothesis) or f"Run {run.label or run.origin.line}"
+    text = one_line(run.description) or one_line(run.hypothesis) or f"Run {one_line(run.label) or run.origin.line}"
     if len(text) > 100:
         text = text[:100].rsplit(" ", 1)[0] + " …"
     return text
@@ -60,14 +63,15 @@ def slug_of(run: Run) -> str:
     return slug or "run"
 
 
-def page_of(judged: Judged, *, path: str, record: str, parent: str, date: str) -> bytes:
+def page_of(judged: Judged, *, record: str, parent: str, date: str) -> bytes:
     """The page of one run: `record` is where its full record stands, `parent` the path of the page it started from."""
     run = judged.run
     front = _front(run, record=record, parent=parent, date=date)
     body = "\n".join([f"# {as_text(title_of(run))}", "", *_body(judged)]).rstrip("\n") + "\n"
-    text = "\n".join(["---", *front, "---", "", body])
-    seal = digest_of_filed(path, text.encode("utf-8"))
-    return "\n".join(["---", *front, f"{FIELD}: {seal}", "---", "", body]).encode("utf-8")
+    # The seal of a page without managed blocks and notes, which this one is; `seal.digest_of_filed` would parse each of thousands to see that.
+    head, tail = "\n".join(["---", *front]) + "\n", f"---\n\n{body}"
+    seal = digest_of((head + "---\n").encode("utf-8") + f"\n{body}".encode().rstrip())
+    return f"{head}{FIELD}: {seal}\n{tail}".encode()
 
 
 def _value(value: object) -> str:

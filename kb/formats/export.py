@@ -1,0 +1,306 @@
+"""Runs of a target given back in a loop's own format, whole or as the lines its own file lacks. Import of an export gives the same records.
+
+`jsonl` is lossless (pi's keys, and the whole record beside them under `kb`). `tsv`, `leaderboard` and `log` hold what their columns hold,
+with blanks in texts made single; the leaderboard lists what was kept.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kb import KbError, store
+from kb.formats.detection import events, located
+from kb.formats.filing import entries_of
+from kb.formats.markdown import Table, layout_of_runs, tables_of
+from kb.formats.pages import one_line
+from kb.formats.reading import Ask, Line, lines_of
+from kb.formats.table import Layout, Role, key_of, layout_of, looks_like_header
+from kb.page import Page, read
+from kb.run.direction import Direction, direction_from, direction_of
+from kb.run.record import Lever, Metric, Origin, Outcome, Run, outcome_of, to_line
+from kb.schema import FAILED, canonical_decision, canonical_verdict
+from kb.store import Layout as Base
+
+FORMATS = ("jsonl", "tsv", "leaderboard", "log")
+_RECORD = re.compile(r"(sources/import-[0-9a-f]+/runs\.jsonl)#L(\d+)$")
+
+
+def runs_of_target(base: Base, target: str) -> list[Run]:
+    """Runs of a target in trail order: of an imported page its record, of any other page what its front matter states."""
+    folder = base.wiki / "experiments" / target
+    pages = [read(f.relative_to(base.root).as_posix(), f.read_bytes()) for f in sorted(folder.rglob("*.md"))] if folder.is_dir() else []
+    pages = [p for p in pages if p.type == "experiment" and (p.field("target") or target) == target]
+    if not pages:
+        raise KbError(f"no experiments of '{target}' below wiki/experiments/{target}; `kb experiment list` names the targets")
+    ledgers: dict[str, list[Run]] = {}
+    return [_run_of_page(base, page, ledgers) for page in sorted(pages, key=lambda p: p.order)]
+
+
+def _run_of_page(base: Base, page: Page, ledgers: dict[str, list[Run]]) -> Run:
+    named = _RECORD.match(page.field("record"))
+    if named and (base.root / named[1]).is_file():
+        runs = ledgers.setdefault(named[1], [])
+        if not runs:
+            runs += [e.run for e in entries_of(base.root / named[1])]
+        if 0 < int(named[2]) <= len(runs):
+            return runs[int(named[2]) - 1]
+    return _stated_by(page)
+
+
+def _stated_by(page: Page) -> Run:
+    """What the front matter of a page says of its run."""
+    verdict = canonical_verdict(page.field("verdict")) or canonical_verdict(page.field("status"))
+    decision = canonical_decision(page.field("decision") or page.field("status")) or ""
+    status = {"keep": "keep", "revert": "discard"}.get(decision, "")
+    if verdict in FAILED:
+        status = {"crash": "crash", "invalid": "checks_failed"}.get(verdict, status or "discard")
+    stated = page.front.get("metrics")
+    metrics = tuple(_metric(name, value) for name, value in stated.items()) if isinstance(stated, dict) else ()
+    levers = tuple(Lever(*(part.strip() for part in word.split("=", 1))) for word in page.words("levers"))
+    return Run(
+        Origin(page.path, 1, page.digest), "kb", label=str(page.number) if page.number else page.stem, target=page.field("target"), variant=page.field("variant"),
+        status=status or str(verdict or ""), outcome=outcome_of(status) if status else None, description=page.title,
+        primary=page.field("primary") or (metrics[0].name if metrics else ""), metrics=metrics, levers=levers, hypothesis=page.field("hypothesis"),
+        code=page.field("commit"), verdict=str(verdict or ""), decision=decision, created=page.date,
+    )
+
+
+def _metric(name: str, value: object) -> Metric:
+    said = value if isinstance(value, dict) else {"value": value}
+    number, spread, count = said.get("value"), said.get("stddev"), said.get("n")
+    numeric = isinstance(number, (int, float)) and not isinstance(number, bool)
+    return Metric(name, float(number) if numeric else None, str(said.get("unit") or ""), direction_from(said.get("direction")) or direction_of(name),
+                  count if isinstance(count, int) else None, float(spread) if isinstance(spread, (int, float)) else None, "" if numeric else str(number or ""))
+
+
+def exported(runs: Sequence[Run], kind: str) -> str:
+    """The text of an export. Raises KbError where a leaderboard cannot be ranked."""
+    match kind:
+        case "jsonl":
+            return "".join(_jsonl(runs))
+        case "tsv":
+            return "".join(_tsv(runs))
+        case "leaderboard":
+            return "".join(_leaderboard(runs))
+        case _:
+            return "".join(_log(runs))
+
+
+def _direction(run: Run) -> Direction | None:
+    metric = run.metric(run.primary)
+    return metric.direction if metric else direction_of(run.primary)
+
+
+def _stretches(runs: Iterable[Run]) -> list[list[Run]]:
+    """Runs cut where log, segment or primary metric change: each is a segment of the export."""
+    found: list[list[Run]] = []
+    before: tuple[str, int, str] | None = None
+    for run in runs:
+        key = (run.origin.file, run.segment, run.primary)
+        if key != before:
+            found.append([])
+        before = key
+        found[-1].append(run)
+    return found
+
+
+def _jsonl(runs: Sequence[Run]) -> Iterable[str]:
+    number = 0
+    for stretch in _stretches(runs):
+        first = stretch[0]
+        metric = first.metric(first.primary)
+        config = {"type": "config", "name": first.target, "metricName": first.primary or "metric", "metricUnit": metric.unit if metric else ""}
+        way = next((d for r in stretch if (d := _direction(r))), None)
+        yield json.dumps({**config, **({"bestDirection": way} if way else {})}, ensure_ascii=False) + "\n"
+        for run in stretch:
+            number += 1
+            yield jsonl_line(run, number)
+
+
+def jsonl_line(run: Run, number: int) -> str:
+    """A run as a line of a pi log, with the whole record under `kb`."""
+    beside = {m.name: m.value for m in run.metrics if m.name != run.primary and m.value is not None}
+    asi = {k: v for k, v in (("hypothesis", run.hypothesis), ("rollback_reason", run.reason), ("next_action_hint", run.next_step)) if v}
+    said = {"run": number, "commit": run.code[:7], "metric": run.value if run.value is not None else 0, "metrics": beside, "status": run.status,
+            "description": run.description, "segment": run.segment, **({"asi": asi} if asi else {}), "kb": json.loads(to_line(run))}
+    return json.dumps(said, ensure_ascii=False) + "\n"
+
+
+def _cell(text: str) -> str:
+    return one_line(text)
+
+
+def _number(metric: Metric | None) -> str:
+    if metric is None:
+        return ""
+    return _cell(metric.raw) if metric.value is None else repr(metric.value)
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Metric names of some runs, the primary ones first."""
+    return list(dict.fromkeys([r.primary for r in runs if r.primary] + [m.name for r in runs for m in r.metrics]))
+
+
+def _tsv(runs: Sequence[Run]) -> Iterable[str]:
+    before: list[str] = []
+    for stretch in _stretches(runs):
+        names = [n for n in _names(stretch) if n == _cell(n) and n]
+        header = ["date", "exp_id", "commit", *names, "status", "description"]
+        if header != before:
+            yield "\t".join(header) + "\n"
+            before = header
+        for run in stretch:
+            values = [_number(run.metric(n)) for n in names]
+            yield "\t".join([run.created or "-", _cell(run.label), _cell(run.code), *values, _cell(run.status), _cell(run.description)]) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(_cell(c).replace("|", "\\|") for c in cells) + " |\n"
+
+
+def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
+    kept = [r for r in runs if r.outcome is Outcome.KEPT and r.value is not None]
+    metrics = {r.primary for r in kept}
+    ways = {_direction(r) for r in kept}
+    if not kept:
+        raise KbError("nothing was kept with a measurement: there is no leaderboard; `kb export log` lists every run")
+    if len(metrics) > 1 or None in ways or len(ways) > 1:
+        raise KbError(f"a leaderboard needs one metric and its direction; these runs have {', '.join(sorted(metrics))}; export them as tsv or jsonl")
+    way = ways.pop()
+    ranked = sorted(kept, key=lambda r: (r.value if way == "lower" else -(r.value or 0.0)) or 0.0)
+    name = metrics.pop()
+    beside = [n for n in _names(ranked) if n != name and n == _cell(n)]
+    yield _row(["rank", "exp", name, *beside, "desc"])
+    yield "|" + "---|" * (4 + len(beside)) + "\n"
+    for rank, run in enumerate(ranked, 1):
+        yield _row([str(rank), run.label, _number(run.metric(name)), *(_number(run.metric(n)) for n in beside), run.description])
+
+
+def _log(runs: Sequence[Run]) -> Iterable[str]:
+    yield "# Experiments\n"
+    for stretch in _stretches(runs):
+        name = stretch[0].primary or "value"
+        yield "\n" + _row(["#", "Experiment", name, "Status", "Notes"]) + "|---|---|---|---|---|\n"
+        for run in stretch:
+            yield _row([run.label or str(run.origin.line), run.description, _number(run.metric(run.primary)), run.status, run.reason])
+
+
+def append(log: Path, runs: Sequence[Run]) -> int:
+    """Add to a loop's own file, in its own format, the runs that it lacks; how many that were. Raises KbError where the file has no known shape."""
+    kind, file = located(log, "auto")
+    if file.stat().st_size == 0:
+        raise KbError(f"{file}: an empty file tells no format; write it whole with `kb export FORMAT --out`")
+    there = [e for e in events(file, kind, ask=Ask()) if isinstance(e, Run)]
+    missing = _missing(runs, there)
+    if not missing:
+        return 0
+    match kind:
+        case "pi":
+            lines = [jsonl_line(run, len(there) + i) for i, run in enumerate(missing, 1)]
+            _append_lines(file, lines)
+        case "tsv":
+            layout = _layout_of_file(file)
+            words = _spellings(there)
+            _append_lines(file, ["\t".join(_cells(run, layout, words, number=len(there) + i)) + "\n" for i, run in enumerate(missing, 1)])
+        case "logmd":
+            _append_rows(file, missing, there)
+        case _:
+            raise KbError(f"{file}: appending to '{kind}' is not possible; a pi jsonl, a results.tsv or a log.md table are")
+    return len(missing)
+
+
+def _missing(runs: Sequence[Run], there: Sequence[Run]) -> list[Run]:
+    """Runs that a file does not hold: neither their line, nor their record, nor a line that says the same."""
+    digests = {r.origin.digest for r in there}
+    have = Counter(_saying(r) for r in there)
+    found = []
+    for run in runs:
+        if run.origin.digest in digests:
+            continue
+        if have[_saying(run)] > 0:
+            have[_saying(run)] -= 1
+            continue
+        found.append(run)
+    return found
+
+
+def _saying(run: Run) -> tuple[str, str, float | None]:
+    return one_line(run.description), run.outcome or "", run.value
+
+
+def _append_lines(file: Path, lines: list[str]) -> None:
+    """Whole lines at the end in one write, so that a loop that appends at the same time loses none and reads none by half."""
+    try:
+        with open(file, "rb") as before:
+            before.seek(-1, os.SEEK_END)
+            closed = before.read(1) == b"\n"
+        with open(file, "ab", buffering=0) as log:
+            log.write((("" if closed else "\n") + "".join(lines)).encode("utf-8"))
+            os.fsync(log.fileno())
+    except OSError as error:
+        raise KbError(f"{file}: cannot append: {error.strerror or error}") from error
+
+
+def _layout_of_file(file: Path) -> Layout:
+    """Layout of the last table of a results.tsv. Raises KbError where it has no header."""
+    header: list[str] | None = None
+    rows: list[list[str]] = []
+    for line in lines_of(file):
+        if isinstance(line, Line) and line.text.strip():
+            cells = [c.strip() for c in line.text.split("\t")]
+            if len(cells) > 1 and looks_like_header(cells):
+                header, rows = cells, []
+            elif header and len(cells) == len(header):
+                rows.append(cells)
+    if header is None:
+        raise KbError(f"{file}: no header line tells its columns; add one, or export to another file")
+    return layout_of(header, rows or [[""] * len(header)], ask=Ask())
+
+
+def _spellings(there: Sequence[Run]) -> dict[Outcome, str]:
+    """How a file spells each outcome, the most frequent spelling of each."""
+    seen = Counter((r.outcome, r.status) for r in there if r.outcome is not None and r.status)
+    words = {Outcome.KEPT: "keep", Outcome.DISCARDED: "discard", Outcome.CRASHED: "crash", Outcome.CHECKS_FAILED: "checks_failed"}
+    return words | {outcome: status for (outcome, status), _ in reversed(seen.most_common()) if outcome is not None and outcome is not Outcome.OTHER}
+
+
+def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) -> list[str]:
+    """A run in the columns of a file."""
+    levers = {x.name: x.value for x in run.levers}
+    cells = []
+    for i, column in enumerate(layout.columns):
+        match column.role:
+            case Role.STATUS:
+                cells.append(words.get(run.outcome, run.status) if run.outcome is not None else run.status)
+            case Role.METRIC:
+                metric = run.metric(column.name) or (run.metric(run.primary) if i == layout.primary and key_of(run.primary) == key_of(column.name) else None)
+                # The convention of these files: a run that crashed has zeros, which every reader takes for no measurement.
+                cells.append(_number(metric) or ("0" if run.outcome is Outcome.CRASHED else ""))
+            case Role.ID:
+                cells.append(_cell(run.label) or str(number))
+            case Role.CODE:
+                cells.append(_cell(run.code[:7] if re.fullmatch(r"[0-9a-f]{7,40}", run.code) else run.code))
+            case Role.TIME:
+                cells.append(run.created)
+            case Role.LEVER:
+                cells.append(_cell(levers.get(column.name, "")))
+            case _:
+                cells.append(_cell(run.description) if i == layout.text else _cell(run.reason) if i == layout.reason else "")
+    return cells
+
+
+def _append_rows(file: Path, missing: Sequence[Run], there: Sequence[Run]) -> None:
+    """Rows at the end of the last table of runs, wherever in the file it stands; the file is replaced whole."""
+    tables = [t for t in tables_of(lines_of(file)) if isinstance(t, Table)]
+    found = [(t, layout) for t in tables if (layout := layout_of_runs(t, ask=Ask(), loose=True))]
+    table, layout = found[-1]
+    last = table.rows[-1][0].number
+    data = file.read_bytes()
+    raw = re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
+    newline = "\r\n" if raw[last - 1].endswith(b"\r\n") else "\n"
+    rows = [_row(_cells(run, layout, _spellings(there), number=len(there) + i)).replace("\n", newline) for i, run in enumerate(missing, 1)]
+    closed = b"" if raw[last - 1].endswith(b"\n") else newline.encode()
+    store.write(file, b"".join([*raw[:last], closed, "".join(rows).encode("utf-8"), *raw[last:]]))

@@ -1,0 +1,423 @@
+"""Importing and exporting runs: once, whole, reversible, and the same records back."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import CHECKOUT
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kb import KbError
+from kb.formats import export, filing
+from kb.formats.detection import events
+from kb.formats.judging import judged
+from kb.formats.pages import as_text, page_of
+from kb.formats.reading import Ask, Segment
+from kb.page import read, seal
+from kb.page.markdown import plain_text
+from kb.run.record import Lever, Metric, Origin, Outcome, Run, outcome_of
+
+HEADER = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
+ROWS = ["a1b2c3d\t1.0000\t44.0\tkeep\tbaseline", "b1b2c3d\t1.0050\t44.0\tdiscard\tswitch to GeLU", "c1b2c3d\t0.000000\t0.0\tcrash\tdouble width (OOM)",
+        "d1b2c3d\t0.9990\t44.0\tkeep\tlr=0.04", "e1b2c3d\t0.9000\t44.0\tkeep\tfused kernel", "f1b2c3d\t1.1\t44.0\tchecks_failed\tskip the mask"]
+LOG = HEADER + "\n".join(ROWS) + "\n"
+
+
+@pytest.fixture
+def base(make_base):
+    return make_base({})
+
+
+@pytest.fixture
+def log(tmp_path):
+    file = tmp_path / "loops" / "one" / "results.tsv"
+    file.parent.mkdir(parents=True)
+    file.write_text(LOG)
+    return file
+
+
+def bring(base, log, *, target="t", **more):
+    given_ = {"name": "auto", "target": target, "variant": "", "ask": Ask(), "date": "2026-01-02", "today": "2026-01-03", **more}
+    return filing.import_runs(base, log, **given_)
+
+
+def files_of(base):
+    return {p.relative_to(base.root).as_posix(): p.read_bytes() for folder in ("wiki", "sources") for p in (base.root / folder).rglob("*") if p.is_file()}
+
+
+def pages_of(base, target="t"):
+    return [read(p.relative_to(base.root).as_posix(), p.read_bytes()) for p in sorted((base.wiki / "experiments" / target).glob("*.md"))]
+
+
+# ---- once
+
+
+def test_every_run_becomes_a_page_with_its_origin_and_a_record(base, log):
+    done = bring(base, log)
+    pages = pages_of(base)
+    assert [p.path for p in pages] == list(done.pages)
+    assert pages[1].path == "wiki/experiments/t/2026-01-02-v002-switch-to-gelu.md"
+    assert all(p.type == "experiment" and not p.findings and p.field("status") == "filed" for p in pages)
+    assert pages[2].front["origin"] == {"file": "loops/one/results.tsv", "line": 4, "digest": pages[2].front["origin"]["digest"]}
+    assert pages[1].front["metrics"] == {"val_bpb": {"value": 1.005, "direction": "lower"}, "memory_gb": {"value": 44.0, "unit": "gb", "direction": "lower"}}
+    assert "metrics" not in pages[2].front
+    assert all(seal.holds(p.path, (base.root / p.path).read_bytes()) and p.field("sealed") for p in pages)
+
+
+def test_importing_again_adds_only_what_is_new(base, log):
+    bring(base, log)
+    before = files_of(base)
+    again = bring(base, log)
+    assert (again.pages, again.known, again.receipt) == ((), 6, "")
+    assert files_of(base) == before
+    log.write_text(LOG + "aab2c3d\t0.8\t44.0\tkeep\tseventh\n")
+    more = bring(base, log)
+    assert (len(more.pages), more.known) == (1, 6)
+    assert more.pages[0].startswith("wiki/experiments/t/2026-01-02-v007-")
+    assert pages_of(base)[6].field("parent") == pages_of(base)[4].path
+
+
+def test_a_run_is_known_wherever_its_line_moves_and_whatever_its_number(base, log):
+    bring(base, log)
+    log.write_text(HEADER + "# newest first\n" + "\n".join(reversed(ROWS)) + "\n")
+    assert bring(base, log).pages == ()
+
+
+def test_identical_lines_are_distinct_runs_and_still_imported_once(base, log):
+    log.write_text(HEADER + f"{ROWS[1]}\n" * 3)
+    assert len(bring(base, log).pages) == 3
+    assert bring(base, log).known == 3
+    log.write_text(HEADER + f"{ROWS[1]}\n" * 4)
+    assert len(bring(base, log).pages) == 1
+
+
+def test_the_same_line_of_another_loop_is_another_run(base, log, tmp_path):
+    other = tmp_path / "loops" / "two" / "results.tsv"
+    other.parent.mkdir()
+    other.write_text(LOG)
+    bring(base, log)
+    assert len(bring(base, other).pages) == 6
+
+
+# ---- what the loop said, in kb's words
+
+
+def test_a_keep_is_supported_only_beyond_one_percent_and_beyond_noise(base, log):
+    bring(base, log)
+    said = [(p.field("verdict"), p.field("decision")) for p in pages_of(base)]
+    assert said == [("baseline", "keep"), ("refuted", "revert"), ("crash", ""), ("inconclusive", "keep"), ("supported", "keep"), ("invalid", "")]
+
+
+def judge(text, tmp_path, name="tsv", **asked):
+    file = tmp_path / "x.tsv"
+    file.write_text(text)
+    said = list(events(file, name, ask=Ask(**asked)))
+    return judged([e for e in said if isinstance(e, Segment)], [e for e in said if isinstance(e, Run)])
+
+
+def test_ok_and_unknown_words_give_no_verdict_and_a_word_of_support_is_not_enough(tmp_path):
+    text = HEADER + "".join(f"a1b2c3{i}\t{2 - i / 10}\t4\t{s}\tx\n" for i, s in enumerate(["keep", "ok", "usable", "supported", "parked", "invalid"]))
+    assert [j.run.verdict for j in judge(text, tmp_path)] == ["inconclusive", "", "", "inconclusive", "inconclusive", "invalid"]
+
+
+def test_without_a_direction_nothing_is_supported(tmp_path):
+    text = "commit\tscore\tstatus\tdescription\n" + "".join(f"a1b2c3{i}\t{v}\tkeep\tx\n" for i, v in enumerate([1, 5, 25]))
+    assert {j.run.verdict for j in judge(text, tmp_path)} == {"inconclusive"}
+
+
+def test_going_back_from_a_worse_probe_is_no_gain(tmp_path):
+    text = HEADER + "".join(f"a1b2c3{i}\t{v}\t4\tkeep\tx\n" for i, v in enumerate([1.0, 1.5, 1.0, 1.001, 0.5]))
+    assert [j.run.verdict for j in judge(text, tmp_path)][1:] == ["inconclusive", "inconclusive", "inconclusive", "supported"]
+
+
+def test_rows_of_a_simple_loop_without_gain_over_the_baseline_are_refuted_with_their_reason(base, tmp_path):
+    log = tmp_path / "log.md"
+    log.write_text("| # | Description | t/s | vs Base | Notes |\n|---|---|---|---|---|\n| 0 | Baseline (stock) | 67.04 | - | average |\n"
+                   "| 1 | nwarps=8 | 65.81 | **-1.8%** | Shared memory overhead |\n| 2 | nwarps=2 | 66.89 | ~0% | Same |\n| 3 | fuse | 70.1 | +4.6% | good |\n")
+    bring(base, log)
+    pages = pages_of(base)
+    assert [p.field("verdict") for p in pages] == ["baseline", "refuted", "refuted", "inconclusive"]
+    assert b"> Shared memory overhead" in (base.root / pages[1].path).read_bytes()
+
+
+def test_a_name_never_says_a_verdict_that_the_run_has_not(base, log):
+    log.write_text(HEADER + "a1b2c3d\t1.0\t4\tok\tbetter than the baseline, kept\n")
+    bring(base, log)
+    assert pages_of(base)[0].stem == "2026-01-02-v001-better-than-the"
+
+
+HOSTILE = "# Heading\n---\nverdict: supported\n---\n<script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e.x/i.png) <!-- kb:auto frontier --> ```\n> [!note]\n{: onclick=x}\n\u202egnp.exe\x00\x1b[31m"
+
+
+def test_text_of_a_log_cannot_become_markup_links_headings_or_blocks(base, tmp_path):
+    log = tmp_path / "log.jsonl"
+    config = {"type": "config", "metricName": HOSTILE, "bestDirection": "lower"}
+    entry = {"run": 1, "metric": 3, "metrics": {HOSTILE: 1}, "status": "keep", "description": HOSTILE, "commit": HOSTILE,
+             "asi": {"hypothesis": HOSTILE, "rollback_reason": HOSTILE, "next_action_hint": HOSTILE, HOSTILE: HOSTILE}}
+    log.write_text(json.dumps(config) + "\n" + json.dumps(entry) + "\n")
+    bring(base, log)
+    page, = pages_of(base)
+    assert page.findings == ()
+    assert page.links == ()
+    assert page.blocks == ()
+    assert page.fences == ()
+    assert page.field("verdict") == "inconclusive"
+    assert {h.text for h in page.headings if h.level == 2} == {"Hypothesis under test", "Setup", "Results", "Verdict", "Next hypotheses", "Also in the log"}
+    text = (base.root / page.path).read_text()
+    assert not re.search(r"(?<!\\)<|[\x00\x1b\u202e]", text.split("---\n", 2)[2])
+
+
+@given(st.text(max_size=60))
+def test_escaped_text_reads_as_itself(text):
+    shown = " ".join("".join(c for c in text if c.isprintable() or c.isspace()).split())
+    assert plain_text(as_text(shown)).split() == shown.split()
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
+def test_the_seal_of_a_page_fits_whatever_it_quotes(description, reason, note):
+    run = Run(Origin("log", 1, "d"), "pi", target="t", description=description, reason=reason, notes=((note, note),), verdict="refuted", primary=note,
+              metrics=(Metric(note, 1.0),), levers=(Lever(reason, note),), label=note)
+    page = page_of(judged([Segment(0, 1)], [run])[0], record="sources/import-a/runs.jsonl#L1", parent="", date="2026-01-02")
+    assert seal.holds("wiki/experiments/t/2026-01-02-v001-x.md", page)
+    assert read("wiki/experiments/t/2026-01-02-v001-x.md", page).findings == ()
+
+
+# ---- taking back
+
+
+def test_undo_removes_exactly_what_the_import_created(base, log, tmp_path):
+    bring(base, log)
+    before = files_of(base)
+    other = tmp_path / "o.tsv"
+    other.write_text(LOG.replace("GeLU", "ReLU"))
+    done = bring(base, other)
+    undone = filing.undo(base, done.receipt)
+    assert sorted(undone.removed) == sorted(done.pages)
+    assert files_of(base) == before
+    assert len(bring(base, other).pages) == 6
+
+
+def test_undo_refuses_where_a_page_was_changed_and_says_which(base, log):
+    done = bring(base, log)
+    changed = base.root / done.pages[2]
+    changed.write_text(changed.read_text() + "\n## Note 2026-02-02\n\nmine\n")
+    before = files_of(base)
+    with pytest.raises(KbError, match=re.escape(done.pages[2])):
+        filing.undo(base, done.receipt)
+    assert files_of(base) == before
+
+
+def test_undo_of_pages_that_are_gone_and_of_no_import(base, log):
+    done = bring(base, log)
+    (base.root / done.pages[0]).unlink()
+    assert filing.undo(base, done.receipt).gone == (done.pages[0],)
+    for wrong in (done.receipt, "abcdef", "../..", ""):
+        with pytest.raises(KbError, match="no import"):
+            filing.undo(base, wrong)
+
+
+def test_a_page_that_was_deleted_on_purpose_does_not_come_back(base, log):
+    done = bring(base, log)
+    (base.root / done.pages[0]).unlink()
+    assert bring(base, log).pages == ()
+
+
+def test_an_import_that_was_cut_off_is_taken_back_before_the_next_one(base, log):
+    done = bring(base, log)
+    whole = files_of(base)
+    (base.sources / f"import-{done.receipt}" / "meta.json").unlink()
+    (base.root / done.pages[5]).unlink()
+    (base.root / done.pages[4]).write_bytes(b"")
+    again = bring(base, log)
+    assert again.mended == (done.receipt,)
+    assert files_of(base) == whole
+
+
+# ---- killed, and many at once
+
+
+def start(*words, cwd):
+    return subprocess.Popen([sys.executable, "-m", "kb", *map(os.fspath, words)], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env={**os.environ, "PYTHONPATH": os.fspath(CHECKOUT)})
+
+
+def test_killed_at_any_instant_no_page_is_half_written_and_the_next_import_is_whole(make_base, tmp_path):
+    log = tmp_path / "results.tsv"
+    log.write_text(HEADER + "".join(f"{i:07x}\t{1 + i / 1000}\t4\tdiscard\tchange number {i}\n" for i in range(400)))
+    clean, killed = make_base({}, "clean"), make_base({}, "killed")
+    began = time.monotonic()
+    process = start("import", "tsv", log, "--target", "t", "--date", "2026-01-02", cwd=clean.root)
+    assert process.wait() == 0
+    whole = time.monotonic() - began
+    cut = 0
+    for step in range(14):
+        process = start("import", "tsv", log, "--target", "t", "--date", "2026-01-02", cwd=killed.root)
+        time.sleep(whole * (0.3 + 0.055 * step))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        finished = list(killed.sources.glob("import-*/meta.json"))
+        cut += any(killed.sources.glob("import-*")) and not finished
+        for page in (killed.wiki / "experiments").rglob("*.md"):
+            assert seal.holds("x.md", page.read_bytes()), page
+            assert page.read_bytes().endswith(b"\n")
+        if finished:
+            break
+    process = start("import", "tsv", log, "--target", "t", "--date", "2026-01-02", cwd=killed.root)
+    assert process.wait() == 0
+    left = {k: v for k, v in files_of(killed).items() if not k.endswith(".kb-tmp")}
+    assert left == files_of(clean)
+
+
+def test_eight_importers_at_once_lose_nothing_and_give_no_number_twice(base, tmp_path):
+    logs = []
+    for n in range(8):
+        logs.append(tmp_path / f"loop{n}" / "results.tsv")
+        logs[-1].parent.mkdir()
+        logs[-1].write_text(HEADER + "".join(f"{n}{i:06x}\t{1 + i / 1000}\t4\tdiscard\tloop {n} change {i}\n" for i in range(15)))
+    for process in [start("import", "auto", log, "--target", "t", cwd=base.root) for log in logs]:
+        out, err = process.communicate(timeout=100)
+        assert process.returncode == 0, out + err
+    pages = pages_of(base)
+    assert sorted(p.number for p in pages) == list(range(1, 121))
+    assert len({(p.front["origin"]["file"], p.front["origin"]["line"]) for p in pages}) == 120
+    assert len(list(base.sources.glob("import-*/meta.json"))) == 8
+
+
+# ---- the door
+
+
+def test_the_door_tells_files_takes_back_and_refuses(base, log, kb_command):
+    told = json.loads(kb_command("import", "auto", log, "--target", "t", "--dry-run", "--format", "json", cwd=base.root).stdout)
+    assert (len(told), told[0]["runs"], told[0]["best"]) == (1, 6, {"value": 0.9, "line": 6})
+    assert not (base.wiki / "experiments").exists()
+    done = json.loads(kb_command("import", "auto", log, "--target", "t", "--format", "json", cwd=base.root).stdout)
+    assert (done["added"], done["known"], len(done["pages"])) == (6, 0, 6)
+    assert "6 pages removed" in kb_command("import", "--undo", done["receipt"], cwd=base.root).stdout
+    for words in (["auto", log], ["auto", log, "--target", "../x"], ["auto", log, "--target", "t", "--date", "today"], ["auto", base.root / "none", "--target", "t"],
+                  ["nonsense", log, "--target", "t"], ["--undo", "123456"], []):
+        assert kb_command("import", *words, cwd=base.root, ok=(2,)).stderr.startswith("kb import:")
+
+
+# ---- and back
+
+
+METRIC = st.builds(Metric, st.sampled_from(["tok/s", "latency_ms", "val_bpb"]), st.floats(0.001, 1e9), st.just(""), st.none())
+PLAIN = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=30).map(lambda t: " ".join(t.split()))
+
+
+@st.composite
+def trails(draw):
+    runs = []
+    for i in range(draw(st.integers(1, 6))):
+        status = draw(st.sampled_from(["keep", "discard", "crash", "checks_failed", "ok", "KEEP"]))
+        value = draw(st.floats(0.001, 1e9))
+        metric = Metric("latency_ms", value, "ms", "lower")
+        runs.append(Run(Origin("loop/log.jsonl", i + 1, f"d{i}"), "pi", label=str(i + 1), target="t", status=status, outcome=outcome_of(status),
+                        description="x " + draw(PLAIN), primary="latency_ms", metrics=(metric, Metric("peak_mb", i + 1.0, "mb", "lower")),
+                        created=draw(st.sampled_from(["2026-01-02", "2026-01-02T03:04:05Z"])), code=f"abc123{i}", reason=draw(PLAIN),
+                        notes=tuple(draw(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9)), max_size=2)))))
+    return runs
+
+
+def again(text, name, tmp_path_factory):
+    file = tmp_path_factory.mktemp("export") / ("x.jsonl" if name == "pi" else "x.tsv" if name == "tsv" else "x.md")
+    file.write_text(text, encoding="utf-8")
+    return [e for e in events(file, name, ask=Ask()) if isinstance(e, Run)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(runs=trails())
+def test_an_export_as_jsonl_imports_as_the_same_records(runs, tmp_path_factory):
+    assert again(export.exported(runs, "jsonl"), "pi", tmp_path_factory) == runs
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(runs=trails())
+def test_an_export_as_tsv_imports_as_the_same_columns(runs, tmp_path_factory):
+    def columns(run):
+        return run.label, run.code, run.status, run.outcome, " ".join(run.description.split()), run.primary, [(m.name, m.value) for m in run.metrics], run.created
+
+    assert list(map(columns, again(export.exported(runs, "tsv"), "tsv", tmp_path_factory))) == list(map(columns, runs))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(runs=trails())
+def test_a_log_and_a_leaderboard_import_as_what_they_show(runs, tmp_path_factory):
+    def shown(run):
+        return run.label, " ".join(run.description.split()), run.value
+
+    assert list(map(shown, again(export.exported(runs, "log"), "logmd", tmp_path_factory))) == list(map(shown, runs))
+    kept = [r for r in runs if r.outcome is Outcome.KEPT]
+    if kept:
+        assert sorted(map(shown, again(export.exported(runs, "leaderboard"), "leaderboard", tmp_path_factory))) == sorted(map(shown, kept))
+
+
+def test_an_export_is_known_where_it_came_from_and_new_elsewhere(base, log, make_base, kb_command, tmp_path):
+    bring(base, log)
+    out = tmp_path / "out.jsonl"
+    kb_command("export", "jsonl", "--target", "t", "--out", out, cwd=base.root)
+    assert bring(base, out).known == 6
+    other = make_base({}, "other")
+    assert len(bring(other, out, target="u").pages) == 6
+    first, second = export.runs_of_target(base, "t"), export.runs_of_target(other, "u")
+    assert [(r.description, r.metrics, r.origin) for r in first] == [(r.description, r.metrics, r.origin) for r in second]
+    kb_command("export", "jsonl", "--target", "t", "--out", out, cwd=base.root, ok=(2,))
+    kb_command("export", "tsv", "--target", "none", cwd=base.root, ok=(2,))
+
+
+def test_pages_that_were_not_imported_are_exported_from_what_they_state(make_base):
+    page = ("---\ntitle: Tile the loop\ntype: experiment\ntarget: t\nverdict: refuted\ndecision: revert\nlevers: [tile=8]\n"
+            "metrics: {latency_ms: {value: 3.5, stddev: 0.1, n: 5}}\ncreated: 2026-02-03\n---\n\n# Tile the loop\n")
+    base = make_base({"wiki/experiments/t/2026-02-03-v004-tile.md": page})
+    run, = export.runs_of_target(base, "t")
+    assert (run.label, run.status, run.value, run.levers) == ("4", "discard", 3.5, (Lever("tile", "8"),))
+    assert "2026-02-03\t4\t\t3.5\tdiscard\tTile the loop" in export.exported([run], "tsv")
+
+
+def appended(base, file, content):
+    file.write_text(content)
+    count = export.append(file, export.runs_of_target(base, "t"))
+    assert export.append(file, export.runs_of_target(base, "t")) == 0
+    return count, file.read_text()
+
+
+def test_appending_adds_what_a_loops_own_file_lacks_in_its_own_columns(base, log, tmp_path):
+    bring(base, log)
+    count, text = appended(base, tmp_path / "results.tsv", HEADER + "\n".join(ROWS[:3]))
+    assert count == 3
+    assert text.startswith(HEADER + "\n".join(ROWS[:3]) + "\n")
+    assert text.splitlines()[4].split("\t") == ["d1b2c3d", "0.999", "44.0", "keep", "lr=0.04"]
+    count, text = appended(base, tmp_path / "o.tsv", "exp\tverdict\tnote\tval_bpb\n1\tKEPT\tbaseline\t1.0\n2\tREVERT\tswitch to GeLU\t1.005\n")
+    assert count == 4
+    assert text.splitlines()[-2:] == ["e1b2c3d\tKEPT\tfused kernel\t0.9", "f1b2c3d\tchecks_failed\tskip the mask\t1.1"]
+
+
+def test_appending_to_a_pi_log_and_to_a_markdown_table(base, log, tmp_path):
+    bring(base, log)
+    config = '{"type":"config","name":"x","metricName":"val_bpb","bestDirection":"lower"}\n'
+    count, text = appended(base, tmp_path / "autoresearch.jsonl", config + '{"run":1,"metric":1.0,"status":"keep","description":"baseline"}')
+    assert count == 5
+    assert [json.loads(line)["run"] for line in text.splitlines()[1:]] == [1, 2, 3, 4, 5, 6]
+    table = "# Log\n\n| # | Experiment | val_bpb | Status |\n|---|---|---|---|\n| 1 | baseline | 1.0 | keep |\n\nAfterwards.\n"
+    count, text = appended(base, tmp_path / "log.md", table)
+    assert count == 5
+    assert text.endswith("| skip the mask | 1.1 | checks_failed |\n\nAfterwards.\n")
+
+
+def test_a_file_without_a_shape_is_not_appended_to(base, log, tmp_path):
+    bring(base, log)
+    for name, content in (("a.tsv", ""), ("b.md", "just words\n"), ("c.tsv", "abc1234\t1.0\tkeep\tx\n")):
+        file = tmp_path / name
+        file.write_text(content)
+        with pytest.raises(KbError):
+            export.append(file, export.runs_of_target(base, "t"))
+        assert file.read_text() == content
+    with pytest.raises(KbError, match="no such file"):
+        export.append(Path(tmp_path / "gone.tsv"), [])
