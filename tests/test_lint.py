@@ -1,27 +1,27 @@
 """Every rule shown failing by a case of tests/lint, every fix to the byte; what lint survives, sets aside and prints."""
 
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from kb import KbError, lint, store
+from kb.page import seal
 
 CASES = sorted((Path(__file__).parent / "lint").glob("*.md"))
-# These need bytes, links or permissions that a markdown case cannot show; they have tests of their own below.
-ON_DISK = {"unreadable", "vanished", "symlink", "file-name", "binary", "too-large", "encoding"}
+# These need bytes, links, permissions or digests that a markdown case cannot show; they have tests of their own below.
+TESTED_BELOW = {"unreadable", "vanished", "symlink", "file-name", "binary", "too-large", "encoding", "filed-changed"}
 TODAY = "2026-06-01"
-CONCEPT = "---\ntitle: {0}\ntype: concept\nupdated: 2026-01-01\n---\n\n"
+HEAD = "---\ntitle: {0}\ntype: concept\nupdated: 2026-01-01\n---\n\n"
+FILED = "---\ntitle: E\ntype: experiment\nhypothesis: h\ncreated: 2026-01-02\nupdated: 2026-01-02\ncommit: abc\nverdict: refuted\n---\n\n"
 
 
 def case_of(file: Path) -> tuple[dict[str, str], list[str]]:
     """Pages and expected findings (`path:line target`) of a case file."""
     text = file.read_text(encoding="utf-8")
-    pages = {m[1]: m[2] + "\n" for m in re.finditer(r"^## (\S.*?)\n\n````markdown\n(.*?)\n````$", text, re.S | re.M)}
-    return pages, re.findall(r"^- `(.+)`$", text.partition("\n## Finds\n")[2], re.M)
+    pages = {m[1]: m[2] + "\n" for m in re.finditer(r"^## (\S.*?)\n\n````markdown\n(.*?)\n````$", text, re.DOTALL | re.MULTILINE)}
+    return pages, re.findall(r"^- `(.+)`$", text.partition("\n## Finds\n")[2], re.MULTILINE)
 
 
 def matter_at(layout: store.Layout) -> lint.Matter:
@@ -32,6 +32,11 @@ def found(layout: store.Layout, code: str) -> list[str]:
     return [f"{f.path}:{f.line} {f.target}".strip() for f in lint.lint(matter_at(layout)).findings if f.code == code]
 
 
+def mended(layout: store.Layout) -> dict[str, bytes]:
+    matter = matter_at(layout)
+    return {m.path: m.after for m in lint.write(layout, lint.mends_of(matter, lint.lint(matter).findings))}
+
+
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
 def test_a_rule_finds_what_its_case_says_and_no_more(file, make_base):
     pages, wanted = case_of(file)
@@ -40,4 +45,221 @@ def test_a_rule_finds_what_its_case_says_and_no_more(file, make_base):
 
 
 def test_every_rule_has_a_case():
-    assert {file.stem for file in CASES} | ON_DISK == set(lint.BY_CODE)
+    assert {file.stem for file in CASES} | TESTED_BELOW == set(lint.BY_CODE)
+
+
+def test_the_reference_page_of_the_rules_is_current():
+    page = Path(__file__).parent.parent / "docs" / "rules.md"
+    assert page.read_text(encoding="utf-8") == lint.rule_table(), "write it anew: kb lint --rules > docs/rules.md"
+
+
+def test_hostile_files_become_findings(make_base, tmp_path):
+    (tmp_path / "secret.md").write_text("outside")
+    layout = make_base({"wiki/a.md": b"\0\1\2", "wiki/b.md": b"caf\xe9\n", "wiki/c.md": b"# c\n" + b"word " * 600_000, "wiki/d.md": "[a](a.md) " * 40_000})
+    (layout.wiki / "out.md").symlink_to(tmp_path / "secret.md")
+    (layout.wiki / "loop").symlink_to(layout.wiki)
+    (layout.wiki / "gone.md").symlink_to("nowhere.md")
+    (layout.root / "wiki" / "x\udcff.md").write_text("x")
+    by_path = {(f.path, f.code) for f in lint.lint(matter_at(layout)).findings}
+    assert {("wiki/a.md", "binary"), ("wiki/b.md", "encoding"), ("wiki/c.md", "too-large"), ("wiki/out.md", "symlink"), ("wiki/loop", "symlink"),
+            ("wiki/gone.md", "symlink")} <= by_path
+    assert any(code == "file-name" for _, code in by_path)
+    assert not any(path == "wiki/d.md" and code == "broken-link" for path, code in by_path)
+
+
+def test_a_page_that_cannot_be_read_or_goes_away_is_reported_and_the_rest_is_linted(make_base, monkeypatch):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[x](gone.md)\n", "wiki/concepts/b.md": HEAD.format("B"), "wiki/concepts/c.md": HEAD.format("C")})
+    read = store.read_bytes
+
+    def failing(where, path):
+        if path.endswith("b.md"):
+            raise PermissionError(13, "Permission denied")
+        if path.endswith("c.md"):
+            raise FileNotFoundError(2, "gone")
+        return read(where, path)
+
+    monkeypatch.setattr(store, "read_bytes", failing)
+    codes = {(f.path, f.code) for f in lint.lint(matter_at(layout)).findings}
+    assert {("wiki/concepts/b.md", "unreadable"), ("wiki/concepts/c.md", "vanished"), ("wiki/concepts/a.md", "broken-link")} <= codes
+
+
+def test_a_filed_page_that_was_changed_is_found_and_a_dated_note_is_not(make_base):
+    path = "wiki/experiments/t/2026-01-02-v001-e.md"
+    data = seal.sealed(path, (FILED + "## Verdict\n\nRefuted: slower.\n").encode())
+    layout = make_base({path: data})
+    assert found(layout, "filed-changed") == []
+    (layout.root / path).write_bytes(data + b"\n## Note 2026-02-02\n\nStill so.\n")
+    assert found(layout, "filed-changed") == []
+    (layout.root / path).write_bytes(data.replace(b"slower", b"faster"))
+    assert found(layout, "filed-changed") == [f"{path}:9 sealed"]
+
+
+@pytest.mark.parametrize(("newline", "bom", "end"), [("\n", b"", "\n"), ("\r\n", b"", "\r\n"), ("\n", b"\xef\xbb\xbf", ""), ("\r\n", b"\xef\xbb\xbf", "")])
+def test_fix_changes_these_bytes_and_no_others(make_base, newline, bom, end):
+    def bytes_of(text: str) -> bytes:
+        return bom + (text.replace("\n", newline) + end).encode()
+
+    head = HEAD.format("A  # odd   spacing")
+    before = head + "See [b](../old/moved-page-here.md#part \"T\") and `[b](../other.md)`.  \n- one\n- two\n\n## Pages (3)\n* [b](../concepts/moved-page-here.md)\n*   [a](a.md)\n\ttab"
+    after = head + "See [b](../concepts/moved-page-here.md#part \"T\") and `[b](../other.md)`.  \n\n- one\n- two\n\n## Pages (2)\n* [b](../concepts/moved-page-here.md)\n*   [a](a.md)\n\ttab"
+    layout = make_base({"wiki/sources/a.md": bytes_of(before), "wiki/concepts/moved-page-here.md": HEAD.format("B") + "## Part\n"})
+    assert mended(layout) == {"wiki/sources/a.md": bytes_of(after)}
+    assert (layout.root / "wiki/sources/a.md").read_bytes() == bytes_of(after)
+    assert mended(layout) == {}
+
+
+def test_fix_leads_a_reference_definition_to_the_moved_page(make_base):
+    layout = make_base({"wiki/sources/a.md": HEAD.format("A") + "[one][p] [two][p]\n\n[p]: gone/a-moved-page.md \"T\"\n", "wiki/concepts/a-moved-page.md": HEAD.format("B")})
+    assert mended(layout) == {"wiki/sources/a.md": (HEAD.format("A") + "[one][p] [two][p]\n\n[p]: ../concepts/a-moved-page.md \"T\"\n").encode()}
+
+
+@pytest.mark.parametrize("body", [
+    "[x](gone/overview.md)",  # A name that many folders have.
+    "[x](gone/README.md)",
+    "[x](gone/two-of-these.md)",  # Two candidates.
+    "[x](gone/a-moved-page.md#no-such-part)",  # The anchor is not there.
+    "`[x](gone/a-moved-page.md)` [x](gone/a-moved-page.md)",  # Code that reads the same.
+])
+def test_fix_leaves_alone_what_is_not_certain(body, make_base):
+    layout = make_base({"wiki/sources/a.md": HEAD.format("A") + body + "\n", "wiki/concepts/overview.md": HEAD.format("B"), "wiki/concepts/README.md": "# R\n",
+                        "wiki/concepts/a-moved-page.md": HEAD.format("C"), "wiki/concepts/two-of-these.md": HEAD.format("D"), "wiki/analyses/two-of-these.md": HEAD.format("E")})
+    assert mended(layout) == {}
+
+
+def test_fix_never_touches_a_filed_experiment_and_mends_one_in_flight(make_base):
+    filed, open_ = "wiki/experiments/t/2026-01-02-v001-e.md", "wiki/experiments/t/2026-01-02-v002-f.md"
+    body = "Text\n- list\n"
+    layout = make_base({filed: FILED + body, open_: FILED.replace("verdict: refuted", "status: running") + body})
+    assert set(mended(layout)) == {open_}
+    fixable = {f.path for f in lint.lint(matter_at(layout)).findings if f.fixable}
+    assert fixable == set()
+
+
+def test_fix_leaves_a_page_that_changed_since_it_was_read(make_base):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "Text\n- list\n"})
+    matter = matter_at(layout)
+    mends = lint.mends_of(matter, lint.lint(matter).findings)
+    (layout.wiki / "concepts" / "a.md").write_text("another hand was here")
+    assert lint.write(layout, mends) == []
+    assert (layout.wiki / "concepts" / "a.md").read_text() == "another hand was here"
+
+
+def test_a_comment_allows_one_line_or_a_finding_about_the_page(make_base):
+    layout = make_base({"wiki/concepts/a.md": "---\ntitle: A\ntype: concept\n---\n\n[x](gone.md) <!-- kb:allow broken-link -->\n<!-- kb:allow broken-link, orphan missing-field -->\n[y](gone.md)\n[z](gone.md)\n"})
+    assert found(layout, "broken-link") == ["wiki/concepts/a.md:9 gone.md"]
+    assert found(layout, "orphan") == found(layout, "missing-field") == []
+
+
+def test_kb_toml_switches_rules_off_and_changes_what_fails(make_base, kb_command):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[x](gone.md) [[w]]\n", "kb.toml": '[lint]\nrules = { broken-link = "warn", wikilink = "off" }\n'})
+    done = kb_command("lint", cwd=layout.root)
+    assert "broken-link" in done.stdout
+    assert "wikilink" not in done.stdout
+    (layout.root / "kb.toml").write_text('[lint]\nrules = { orphan = "error" }\n')
+    kb_command("lint", cwd=layout.root, ok=(1,))
+
+
+@pytest.mark.parametrize(("rules", "message"), [('{ broken-lnik = "off" }', "did you mean 'broken-link'"), ('{ orphan = "fatal" }', "error, warn or off")])
+def test_a_wrong_rule_in_kb_toml_is_named(rules, message, make_base):
+    layout = make_base({"kb.toml": f"[lint]\nrules = {rules}\n"})
+    with pytest.raises(KbError, match=message):
+        lint.lint(matter_at(layout))
+
+
+def test_a_rule_that_needs_an_index_page_rests_with_one_note(make_base, kb_command):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[b](b.md)\n", "wiki/concepts/b.md": HEAD.format("B") + "[a](a.md)\n"})
+    done = kb_command("lint", "--format", "json", cwd=layout.root)
+    assert json.loads(done.stdout) == []
+    assert done.stderr.count("no index page") == 1
+
+
+def test_the_baseline_hides_what_is_known_and_shows_what_is_new_however_lines_shift(make_base, kb_command):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[x](gone.md) [y](lost.md)\n"})
+    kb_command("lint", cwd=layout.root, ok=(1,))
+    kb_command("lint", "--baseline", cwd=layout.root)
+    first = (layout.root / lint.BASELINE_NAME).read_bytes()
+    page = layout.wiki / "concepts" / "a.md"
+    page.write_text(HEAD.format("A") + "\n\nMore text.\n\n[x](gone.md)\n[y](lost.md)\n")
+    assert "more are known" in kb_command("lint", cwd=layout.root).stdout
+    page.write_text(page.read_text() + "[x again](gone.md)\n")
+    listed = json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(1,)).stdout)
+    assert [(f["code"], f["line"]) for f in listed] == [("broken-link", 13)]
+    assert len(json.loads(kb_command("lint", "--all", "--format", "json", cwd=layout.root, ok=(1,)).stdout)) > len(listed)
+    page.write_text(HEAD.format("A") + "[x](gone.md) [y](lost.md)\n")
+    kb_command("lint", "--baseline", cwd=layout.root)
+    assert (layout.root / lint.BASELINE_NAME).read_bytes() == first
+    (layout.root / lint.BASELINE_NAME).write_text("{}")
+    assert "record it anew" in kb_command("lint", cwd=layout.root, ok=(2,)).stderr
+
+
+def test_json_lists_findings_with_the_fields_of_the_contract(make_base, kb_command):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[x](gone.md)\n"})
+    listed = json.loads(kb_command("lint", "--format", "json", "--code", "broken-link", cwd=layout.root, ok=(1,)).stdout)
+    assert listed == [{"path": "wiki/concepts/a.md", "line": 7, "code": "broken-link", "level": "error", "target": "gone.md", "message": "no file 'wiki/concepts/gone.md'",
+                       "hint": "write the page, or remove the link", "fixable": False}]
+
+
+def test_github_annotations_escape_what_would_end_them(make_base, kb_command):
+    layout = make_base({"wiki/concepts/a, b.md": HEAD.format("A") + "[x](./50%25.md)\n"})
+    out = kb_command("lint", "--format", "github", "--code", "broken-link", cwd=layout.root, ok=(1,)).stdout
+    assert out.startswith("::error file=wiki/concepts/a%2C b.md,line=7,title=broken-link::no file 'wiki/concepts/50%25.md'")
+
+
+def test_sarif_holds_rules_results_and_fingerprints_that_survive_shifted_lines(make_base, kb_command):
+    def run_of(text: str, name: str):
+        layout = make_base({"wiki/concepts/a b.md": HEAD.format("A") + text}, name=name)
+        report = json.loads(kb_command("lint", "--format", "sarif", cwd=layout.root, ok=(1,)).stdout)
+        assert report["version"] == "2.1.0"
+        return report["runs"][0]
+
+    one, two = run_of("[x](gone.md)\n", "one"), run_of("text\n\n[x](gone.md)\n", "two")
+    broken = next(r for r in one["results"] if r["ruleId"] == "broken-link")
+    assert broken["level"] == "error"
+    assert one["tool"]["driver"]["rules"][broken["ruleIndex"]]["id"] == "broken-link"
+    assert broken["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "wiki/concepts/a%20b.md"
+    assert broken["partialFingerprints"] == next(r for r in two["results"] if r["ruleId"] == "broken-link")["partialFingerprints"]
+
+
+def test_text_is_grouped_by_page_limited_and_summed_up_by_code(make_base, kb_command):
+    layout = make_base({f"wiki/concepts/p{n}.md": HEAD.format(f"P{n}") + "[x](gone.md)\n" * 5 for n in range(60)})
+    out = kb_command("lint", cwd=layout.root, ok=(1,)).stdout
+    assert out.count("wiki/concepts/p0.md\n") == 1
+    assert "--limit 0 shows all" in out
+    assert re.search(r"^ +300  error  broken-link", out, re.MULTILINE)
+    one = kb_command("lint", "wiki/concepts/p7.md", "--code", "broken-link", cwd=layout.root, ok=(1,)).stdout
+    assert "5 errors, 0 warnings in 1 pages" in one
+    assert "5 errors" in kb_command("lint", "p7.md", "--code", "broken-link", cwd=layout.wiki / "concepts", ok=(1,)).stdout
+
+
+def test_fix_dry_run_prints_a_diff_and_changes_nothing(make_base, kb_command):
+    text = HEAD.format("A") + "Text\n- list"
+    layout = make_base({"wiki/concepts/a.md": text})
+    out = kb_command("lint", "--fix", "--dry-run", cwd=layout.root).stdout
+    assert "--- a/wiki/concepts/a.md\n+++ b/wiki/concepts/a.md\n" in out
+    assert "\n Text\n+\n - list\n" in out
+    assert (layout.wiki / "concepts" / "a.md").read_text() == text
+    assert "mended 1 findings in 1 pages" in kb_command("lint", "--fix", cwd=layout.root).stderr
+    assert (layout.wiki / "concepts" / "a.md").read_text() == HEAD.format("A") + "Text\n\n- list"
+
+
+@pytest.mark.parametrize("words", [("nowhere.md",), ("--code", "no-such"), ("--dry-run",), ("--baseline", "--fix"), ("/etc/passwd",)])
+def test_misuse_is_said_and_ends_with_two(words, make_base, kb_command):
+    done = kb_command("lint", *words, cwd=make_base({"wiki/a.md": "# a\n"}).root, ok=(2,))
+    assert done.stderr.startswith("kb lint: ")
+
+
+def test_lint_sees_the_disk_as_it_is_whatever_was_built_and_writes_nothing(make_base, kb_command):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[b](b.md)\n", "wiki/concepts/b.md": HEAD.format("B") + "[a](a.md)\n"})
+    cold = kb_command("lint", "--format", "json", cwd=layout.root).stdout
+    assert not (layout.root / ".kb").exists()
+    assert not (layout.root / "indexes").exists()
+    kb_command("build", cwd=layout.root)
+    assert kb_command("lint", "--format", "json", cwd=layout.root).stdout == cold
+    (layout.wiki / "concepts" / "b.md").unlink()
+    assert [f["target"] for f in json.loads(kb_command("lint", "--format", "json", "--code", "broken-link", cwd=layout.root, ok=(1,)).stdout)] == ["b.md"]
+    (layout.state / "kb.db").write_bytes(b"not a database at all, but long enough to look like one" * 100)
+    kb_command("lint", cwd=layout.root, ok=(1,))
+
+
+def test_the_shipped_wiki_has_no_findings(kb_command):
+    assert json.loads(kb_command("lint", "--format", "json", "--today", "2026-11-21", cwd=Path(__file__).parent.parent).stdout) == []

@@ -21,9 +21,6 @@ from kb.store import CONFIG_NAME, Config
 __all__ = ["BASELINE_NAME", "BY_CODE", "RULES", "Known", "Matter", "Mend", "Report", "Rule", "Rows", "baseline_text", "known_of", "levels_of", "lint",
            "matter_of", "mends_of", "rule_table", "write"]
 
-# A comment that allows one of these stands anywhere on the page: they are about the page, not about a line of it.
-_WHOLE_PAGE = 1
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -77,9 +74,10 @@ def _stated(matter: Matter, levels: Mapping[str, Level]) -> Iterable[Finding]:
 
 
 def _is_allowed(finding: Finding, page: Page | None) -> bool:
+    """Whether a comment allows the finding: on its line, or anywhere on the page if it is about the whole page or its front matter."""
     if page is None or not page.allowed:
         return False
-    return any(code == finding.code and (line == finding.line or finding.line <= _WHOLE_PAGE) for line, code in page.allowed)
+    return any(code == finding.code and (line == finding.line or finding.line == 1 or finding.line < page.body_line) for line, code in page.allowed)
 
 
 def _fixable(finding: Finding, matter: Matter) -> Finding:

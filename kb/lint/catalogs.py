@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from kb.graph import target_of
 from kb.lint.matter import ROW, RULE, Matter, is_catalog
@@ -71,20 +72,18 @@ def catalog_counts(matter: Matter) -> Iterator[Finding]:
 
 
 def _tallies(matter: Matter, page: Page) -> Iterator[Finding]:
-    """`[jax](jax/index.md) … 5 concepts`: pages of a type below the folder of the one page that the line links to."""
-    by_line: dict[int, set[str]] = {}
+    """`[jax](jax/index.md) … 5 concepts`: pages of a type below the one folder that the line links to, by itself or by its index page."""
+    folders: dict[int, set[str]] = {}
     for link in page.links:
-        where = target_of(link.href, folder=page.folder)
-        if link.kind == "inline" and where and where[0]:
-            folder = where[0] if not where[0].endswith(".md") else posixpath.dirname(where[0]) if posixpath.basename(where[0]).lower() in ("index.md", "readme.md") else ""
-            by_line.setdefault(link.line, set()).add(folder)
-    lines = matter.lines(page.path)
-    for line, folders in sorted(by_line.items()):
-        folder = min(folders)
-        if len(folders) != 1 or not folder or folder == page.folder or line > len(lines):
-            continue
-        said = _TALLY.findall(lines[line - 1])
-        if len(said) != 1:
+        if link.kind == "inline" and link.href.lower().endswith(("/", "index.md", "readme.md")):
+            where = target_of(link.href, folder=page.folder)
+            if where and where[0]:
+                folders.setdefault(link.line, set()).add(where[0] if link.href.endswith("/") else posixpath.dirname(where[0]))
+    lines = matter.lines(page.path) if folders else []
+    for line, named in sorted(folders.items()):
+        said = _TALLY.findall(lines[line - 1]) if len(named) == 1 and line <= len(lines) else []
+        folder = min(named)
+        if len(said) != 1 or (page.folder + "/").startswith(folder + "/"):
             continue
         below = [p for p in matter.pages.values() if p.path.startswith(folder + "/")]
         kind = _NAMES.get(said[0][1].lower(), "")
@@ -117,7 +116,7 @@ def logs_out_of_order(matter: Matter) -> Iterator[Finding]:
         if page.type != "log":
             continue
         dated = [(found[1], h) for h in page.headings if (found := _DATED.match(h.text))]
-        steps = [(a[0] > b[0]) - (a[0] < b[0]) for a, b in zip(dated, dated[1:], strict=False)]
+        steps = [(a > b) - (a < b) for (a, _), (b, _) in pairwise(dated)]
         newest_first = sum(steps) >= 0
         latest = ""
         for day, heading in dated:

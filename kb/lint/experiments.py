@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kb.lint.matter import Matter, line_of
-from kb.page import Page
+from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
 from kb.trail import Facts, verdict_sayings
 
@@ -98,6 +98,13 @@ def _has_evidence(page: Page, facts: Facts) -> bool:
         return True
     named = any(page.front.get(key) not in (None, "", "pending", "none", []) for key in ("commit", "evidence", "artifacts", "artifact", "dump", "log", "record", "run"))
     return named or any(not link.href.partition("#")[0].endswith(".md") and "://" not in link.href and link.href[:1] != "#" for link in page.links)
+
+
+def changed_after_filing(matter: Matter) -> Iterator[Finding]:
+    """Pages whose seal no longer fits their text."""
+    for path, page in matter.pages.items():
+        if page.field(seal.FIELD):
+            yield from seal.findings(path, matter.data(path))
 
 
 def undated(matter: Matter) -> Iterator[Finding]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kb.lint.matter import ROW, RULE, Matter, is_catalog
 from kb.page import Page, read
 from kb.schema import Finding
-from kb.store import read_bytes
 
 _LINK = re.compile(r"!?\[[^\]]*\]\([^)]*\)")
 _DESTINATION = re.compile(r"\]\([^)]*\)")
@@ -57,7 +56,7 @@ def _listing_pages(matter: Matter) -> Iterator[tuple[Page, list[str]]]:
     folder = matter.layout.indexes
     for file in sorted(folder.rglob("*.md")) if folder.is_dir() else ():
         path = file.relative_to(matter.layout.root).as_posix()
-        yield read(path, read_bytes(matter.layout, path)), matter.lines(path)
+        yield read(path, matter.data(path)), matter.lines(path)
 
 
 def _statements(lines: list[str], line: int) -> list[str]:

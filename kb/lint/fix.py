@@ -46,7 +46,7 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
     found = []
     for path, todo in sorted(by_page.items()):
         page = matter.pages[path]
-        before = after = store.read_bytes(matter.layout, path)
+        before = after = matter.data(path)
         if store.digest_of(before) != page.digest:
             continue
         done = []
@@ -67,7 +67,7 @@ def write(layout: store.Layout, mends: Iterable[Mend]) -> list[Mend]:
     with store.lock(layout, "pages"):
         for mend in mends:
             file = layout.root / mend.path
-            if file.is_symlink() or store.read_bytes(layout, mend.path) != mend.before:
+            if file.is_symlink() or not file.is_file() or store.read_bytes(layout, mend.path) != mend.before:
                 continue
             store.write(file, mend.after)
             written.append(mend)

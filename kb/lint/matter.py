@@ -41,13 +41,16 @@ class Matter:
     def lines(self, path: str) -> list[str]:
         """Lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
         if path not in self.texts:
-            try:
-                data = store.read_bytes(self.layout, path)
-            except OSError:
-                data = b""
             readable = path not in self.pages or self.pages[path].lines
-            self.texts[path] = page.text_of(data[: page.LARGEST]).split("\n") if readable else []
+            self.texts[path] = page.text_of(self.data(path)[: page.LARGEST]).split("\n") if readable else []
         return self.texts[path]
+
+    def data(self, path: str) -> bytes:
+        """Bytes of a file; none if it has gone since the scan, so that a rule finds nothing in it."""
+        try:
+            return store.read_bytes(self.layout, path)
+        except OSError:
+            return b""
 
     def target(self, href: str, citing: Page) -> str:
         """Path of the page that a link leads to; empty if it leads to no page. A link to a folder is one to its index page."""

@@ -52,6 +52,7 @@ RULES = (
     Rule("unknown-verdict", W, "a verdict or status outside the vocabulary counts as none", "schema", fields.unknown_verdicts),
     # Experiments
     Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", experiments.verdict_conflicts),
+    Rule("filed-changed", E, "a filed experiment that was changed is no evidence any more", "page", experiments.changed_after_filing),
     Rule("missing-verdict", W, "an experiment without a verdict warns nobody and wins nothing", "trail", experiments.missing_verdicts),
     Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", experiments.missing_labels),
     Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", experiments.missing_labels),
