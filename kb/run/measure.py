@@ -165,18 +165,22 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 def end_marked(mark: str) -> int:
     """End every process of this user whose environment says KB_RUN=`mark`: what a run, or a run that was killed, left behind. Linux only."""
     wanted = f"KB_RUN={mark}".encode()
-    ended = 0
-    for _ in range(3):  # A process may fork while it is being looked for.
+    ended: set[int] = set()
+    quiet = 0
+    # A process may fork, or be between fork and exec and show no environment, while it is being looked for.
+    for _ in range(50):
         found = [pid for pid in _processes() if pid != os.getpid() and wanted in _environment(pid)]
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)
-                ended += 1
             except (ProcessLookupError, PermissionError):
-                pass
-        if not found:
+                continue
+            ended.add(pid)
+        quiet = 0 if found else quiet + 1
+        if quiet == 2:
             break
-    return ended
+        time.sleep(0.005)
+    return len(ended)
 
 
 def _processes() -> list[int]:
