@@ -49,18 +49,26 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         "title": subject_of(facts.title), "slug": facts.slug.replace("-", " ") if " " not in facts.slug else "", "hypothesis": facts.hypothesis,
         "mechanism": facts.mechanism, "predicted_signal": facts.predicted_signal, "because": facts.because if outcome else "",
     }
-    statement = f"{facts.hypothesis[:400]}"
+    pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
     return Aim(
-        weigh((text[name], weight) for name, weight in _FIELDS if text[name]),
-        _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name]),
-        direction_in(text["title"], statement),
+        _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
+        pulls,
+        direction_in(text["title"], facts.hypothesis[:400]),
         _point((facts.variant, text["title"], facts.hypothesis, facts.mechanism, facts.setup if outcome else "")),
     )
 
 
 def aim_of_text(text: str) -> Aim:
     """Aim of one sentence or list item."""
-    return Aim(weigh([(text, 1.5)]), _pulls([(text, 1.0)]), direction_in(text, ""), _point((text,)))
+    pulls = _pulls([(text, 1.0)])
+    return Aim(_named(weigh([(text, 1.5)]), pulls), pulls, direction_in(text, ""), _point((text,)))
+
+
+def _named(terms: dict[str, float], pulls: Iterable[Pull]) -> dict[str, float]:
+    """Terms with the key of every pull among them, so that tables of terms tell how common a lever is."""
+    for pull in pulls:
+        terms.setdefault("=" + pull.key, pull.weight / 4)
+    return terms
 
 
 def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
@@ -77,7 +85,9 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
                     best[key] = Pull(key, lever.name, lever.value or (known.value if known else ""), max(said, known.weight if known else 0.0))
         for key, pull in best.items():
             known = found.get(key)
-            found[key] = Pull(key, known.name if known else pull.name, known.value if known and known.value else pull.value,
+            value = pull.value or (known.value if known else "")
+            # The mechanism, read last, states the value that is run; a hypothesis may name the one it starts from.
+            found[key] = Pull(key, known.name if known else pull.name, known.value if known and known.value and pull.weight < 1 else value,
                               (known.weight if known else 0.0) + field_weight * pull.weight)
     return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
 

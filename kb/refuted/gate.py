@@ -63,14 +63,17 @@ class Answer:
     matches: tuple[Match, ...]
 
 
-# Rarity counts a little more than proportionally; long cards are held back a little; both set by replay of a trail (see docs/decisions).
+# Rarity counts a little more than proportionally, and a long card is held back a little: both set by replaying a trail.
 _ALPHA, _LENGTH = 1.25, 0.35
 _PROPOSAL_CAP, _CARD_CAP = 2.0, 3.0
 _TERMS_ASKED, _CANDIDATES, _MOST_MATCHES = 120, 30, 10
-# Shares of the proposal's own weight that a card must explain: to be shown, to make the outcome `distinguish`, to be the same lever by its words alone.
-_SHOWN, _SIMILAR, _SAME = 0.10, 0.16, 0.45
+# A score is the share of the weights of proposal and card that they have in common. From which share on a card is shown, and is the same lever by its words alone.
+_SHOWN, _SAME = 0.08, 0.45
+# Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6 to 15).
+_STANDS_OUT, _BEHIND = 0.125, slice(5, 15)
 _LOCAL_FROM = 10
-_OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.7, 0.85, 0.6
+# A card of another target, of a sister target (same first folder), and one that a page tells without a run of its own behind it.
+_OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.75, 0.85, 0.4
 
 
 class Gate:
@@ -90,10 +93,11 @@ class Gate:
         aim = _aim_of_proposal(proposal.text)
         found = [self._match(aim, card, score, target, proposal, at) for score, card in self._ranked(aim, target, at)]
         best: dict[str, Match] = {}
-        for match in sorted((m for m in found if m), key=lambda m: (-m.score, m.path)):
+        for match in sorted(found, key=lambda m: (-m.score, m.path)):
             best.setdefault(match.path, match)
-        matches = tuple(list(best.values())[:_MOST_MATCHES])
-        outcome = _outcome(matches)
+        behind = sum(m.score for m in list(best.values())[_BEHIND]) / (_BEHIND.stop - _BEHIND.start)
+        matches = tuple([m for m in best.values() if m.score >= _SHOWN][:_MOST_MATCHES])
+        outcome = _outcome(matches, _STANDS_OUT + behind)
         asked = json.dumps([proposal.text.strip(), target, at, [(m.path, m.kind, m.status) for m in matches]], ensure_ascii=False)
         return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(asked)}", matches)
 
@@ -126,32 +130,29 @@ class Gate:
         for term, number, weight, of in self.db.execute(query, [*weight_of, *values]):
             sums[number, of] = sums.get((number, of), 0.0) + weight_of[term] * min(weight, _CARD_CAP) * self._rarity(term, of)
         near = sorted(sums, key=lambda k: (-sums[k] * _kinship(target, k[1]), k[0]))[: 3 * _CANDIDATES]
-        whole = sum(w * min(aim.terms[t], _CARD_CAP) * self._rarity(t, target) for t, w in weight_of.items()) or 1.0
-        mean = self._length(aim, target)
+        whole = self._length(aim, target)
         ranked = []
         for number, of in near:
             card = self._card(number)
-            length = self._length(card.aim, of) / mean if mean else 1.0
-            told = _TOLD if card.kind in ("bullet", "row", "hypothesis") else 1.0
-            ranked.append((sums[number, of] / whole / ((1 - _LENGTH) + _LENGTH * length) * _kinship(target, of) * told, card))
+            own = self._length(card.aim, of)
+            told = 1.0 if card.kind == "experiment" else _TOLD
+            ranked.append((sums[number, of] / (whole ** (1 - _LENGTH) * own ** _LENGTH or 1.0) * _kinship(target, of) * told, card))
         return sorted(ranked, key=lambda r: (-r[0], r[1].id))[:_CANDIDATES]
 
     def _length(self, aim: Aim, target: str) -> float:
-        return sum(min(w, _CARD_CAP) * self._rarity(t, target) for t, w in aim.terms.items())
+        return sum(min(w, _PROPOSAL_CAP) * min(w, _CARD_CAP) * self._rarity(t, target) for t, w in aim.terms.items())
 
     def _card(self, number: int) -> Card:
         if number not in self.cards:
             self.cards[number] = from_row(self.db.execute("select row from card where number = ?", (number,)).fetchone()[0])
         return self.cards[number]
 
-    def _match(self, aim: Aim, card: Card, score: float, target: str, proposal: Proposal, at: Moment | None) -> Match | None:
+    def _match(self, aim: Aim, card: Card, score: float, target: str, proposal: Proposal, at: Moment | None) -> Match:
         card = self._as_of(card, at)
         shared, whole = self._shared(aim, card, target)
         kind, lever = _kind(aim, card, shared, whole, score)
         boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
-        if score * boost < _SHOWN:
-            return None
-        diffs = _scope(aim, card, target, lever)
+        diffs = _scope(aim, card, target, lever, self._telling(aim, target))
         return Match(
             path=card.evidence, anchor=card.anchor, kind=kind, lever=lever.name if lever else card.levers[0].name if card.levers else card.title,
             value=lever.value if lever else card.levers[0].value if card.levers else "", scope_diff=diffs, verdict=card.verdict, because=card.because, delta=card.delta,
@@ -213,13 +214,14 @@ def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, s
     return "same-lever", theirs
 
 
-def _scope(aim: Aim, card: Card, target: str, lever: Pull | None) -> tuple[str, ...]:
+def _scope(aim: Aim, card: Card, target: str, lever: Pull | None, telling: tuple[Pull, ...]) -> tuple[str, ...]:
+    """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not have."""
     diffs = differences(card.point, aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
     if target and card.target and target != card.target:
         diffs.insert(0, f"target {card.target} → {target}")
     known = {p.key for p in card.aim.pulls}
     if lever:
-        diffs.extend(f"with {p.name.lstrip('-')}" for p in strong(aim.pulls) if p.key not in known and "=" + p.key not in card.aim.terms)
+        diffs.extend(f"with {p.name.lstrip('-')}" for p in telling if p.key not in known)
     return tuple(diffs[:6])
 
 
@@ -239,9 +241,9 @@ def _acknowledged(text: str, card: Card) -> str:
     return ""
 
 
-def _outcome(matches: tuple[Match, ...]) -> str:
+def _outcome(matches: tuple[Match, ...], least: float) -> str:
     """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism; clear: neither, or each met by what differs."""
-    open_ones = [m for m in matches if not m.acknowledged and m.status != "reopened"]
-    if any(m.kind == "same-value" and not m.scope_diff and m.score >= _SIMILAR for m in open_ones):
+    near = [m for m in matches if m.score >= least and not m.acknowledged and m.status != "reopened"]
+    if any(m.kind == "same-value" and not m.scope_diff for m in near):
         return "repeat"
-    return "distinguish" if any(m.score >= _SIMILAR for m in open_ones) else "clear"
+    return "distinguish" if near else "clear"

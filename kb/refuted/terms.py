@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]*[A-Za-z0-9]|[A-Za-z]|\d+(?:\.\d+)?")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Z])")
+# A setting with its number, however it is written: `bs=4`, `bs4`, `batch 4`.
+_SETTING = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(?:[_-]size)?[= -]?(\d+(?:\.\d+)?[kKM]?)(?![A-Za-z0-9.%]*[A-Za-z0-9%])")
 _MASKED = re.compile(r"\[[A-Z]{2,5}\]")
 
 # English that carries no lever; everything else is weighed by how rare it is in the wiki at hand.
@@ -30,9 +32,10 @@ def stem(word: str) -> str:
 
 def terms_in(text: str) -> set[str]:
     """Distinct terms of a text: identifiers as `=whole_name`, their parts and words as stems, neighbouring parts joined, numbers of two digits and more."""
-    found: set[str] = set()
+    text = _MASKED.sub(" ", text)
+    found = {stem(m[1].lower()) + m[2].lower() for m in _SETTING.finditer(text) if m[1].lower() not in _STOP}
     last = ""
-    for m in _WORD.finditer(_MASKED.sub(" ", text)):
+    for m in _WORD.finditer(text):
         word = m[0]
         if word[0].isdigit():
             if len(word) > 1:
@@ -57,7 +60,7 @@ _CLAUSE = re.compile(
     r"|(?=\((?:[^()]*[,=/][^()]*)\))|(?<=\))\s+")
 _FIXED = re.compile(
     r"\b(?:keep\w*|kept|fixed|unchanged|reus\w+|as (?:before|is)|stays?\b|held|otherwise identical|same (?:as|config|shape|image|stack)|do(?:es)? not (?:carry|change)|"
-    r"frontier config|base(?:line)? config|rather than|identical to|config\s*[+=]|image\b|launch)", re.IGNORECASE)
+    r"frontier config|base(?:line)? config|rather than|identical to|leaves|left at|currently|by default|still (?:has|at|uses|leaves|runs)|config\s*[+=]|image\b|launch)", re.IGNORECASE)
 _MOVED = re.compile(
     r"\b(?:only change|chang\w+ only|add\w* only|sets? only|enabl\w+|disabl\w+|add(?:s|ing)?|switch\w*|replac\w+|increas\w+|rais\w+|reduc\w+|lower\w*|"
     r"shrink\w*|grow\w*|swap\w*|remov\w+|offload\w*|fus(?:e|ing)|forc\w+|bump\w*|pin\w*|tun\w+|try|tests? whether|isolate)\b", re.IGNORECASE)

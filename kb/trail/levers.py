@@ -10,16 +10,21 @@ from kb.run.record import Lever
 _VALUE = r"[\w.+\-/:,%]*[\w%]"
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
 _THEN = r"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>\d[\d.,]*[kKMG]?)(?![\w.]*[%\w]))?"
+# What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block size 512").
+_SETTING = (
+    "sizes?|counts?|length|limit|depth|factor|level|width|batch|block|tile|seq|sequence|threads?|workers?|heads?|stages?|warps?|unroll|window|chunk|rank|degree|rate|budget|"
+    "capacity|queue|pool|cache|buffer|stride|groups?|splits?|bits?|interval|timeout|offset")
+# bf16, int8, sha256: a format's name, not a setting.
+_FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
     re.compile(rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"),
     re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"),
     re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w|-[OfmWDgX][\w\-]*\w)"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE}){_THEN}"),
     re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
-    re.compile(rf"(?<![\w-])(?P<name>[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
+    re.compile(rf"(?<![\w-])(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
     re.compile(
-        r"(?<![\w-])(?P<name>[A-Za-z]{3,}(?:[ -](?:sizes?|count|length|limit|depth|factor|level|width))?)[ -](?:from\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)"
-        rf"(?![\w.%]){_THEN}"),
+        rf"(?<![\w-])(?P<name>(?:[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w.%]){_THEN}", re.IGNORECASE),
 )
 # Files, hosts and figures are written like identifiers and settings, and are none.
 _NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|step|steps|worker|page|version|item)$", re.IGNORECASE)
