@@ -18,8 +18,25 @@ from kb.page import Page
 from kb.schema import Finding, Level
 from kb.store import CONFIG_NAME, Config
 
-__all__ = ["BASELINE_NAME", "BY_CODE", "RULES", "Known", "Matter", "Mend", "Report", "Rule", "Rows", "baseline_text", "known_of", "levels_of", "lint",
-           "matter_of", "mends_of", "rule_table", "write"]
+__all__ = [
+    "BASELINE_NAME",
+    "BY_CODE",
+    "RULES",
+    "Known",
+    "Matter",
+    "Mend",
+    "Report",
+    "Rows",
+    "Rule",
+    "baseline_text",
+    "known_of",
+    "levels_of",
+    "lint",
+    "matter_of",
+    "mends_of",
+    "rule_table",
+    "write",
+]
 
 
 @dataclass(frozen=True, slots=True)

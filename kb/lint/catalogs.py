@@ -17,9 +17,9 @@ _ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+\S")
 _NAMES = {plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))}
 # A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
 _FAR = 4
-_TALLY = re.compile(rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)", re.I)
+_TALLY = re.compile(rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)", re.IGNORECASE)
 _DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\b")
-_FRONTIER = re.compile(r"frontier|current best|leader\b|best (?:so far|exp\w*|run)", re.I)
+_FRONTIER = re.compile(r"frontier|current best|leader\b|best (?:so far|exp\w*|run)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
 from kb.trail import Facts, verdict_sayings
 
-_FIRST_CLAUSE = re.compile(r"[\W_]*(?:verdict|result|outcome|status)?[\W_]*((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.I)
-_HYPOTHESIS = re.compile(rf"[\s>*_-]*(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.I)
+_FIRST_CLAUSE = re.compile(r"[\W_]*(?:verdict|result|outcome|status)?[\W_]*((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE)
+_HYPOTHESIS = re.compile(rf"[\s>*_-]*(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE)
 _PLACE_NAMES = {"verdict": "verdict:", "status": "status:", "name": "the file name", "section": "the Verdict section"}
 
 
@@ -128,5 +128,5 @@ def numbers_twice(matter: Matter) -> Iterator[Finding]:
 
 def _suffix(page: Page, number: int) -> str:
     """The letter behind a number: `v043` and `v043b` are two labels."""
-    letter = re.search(rf"0*{number}([a-z])(?=[-_.]|$)", page.stem, re.I)
+    letter = re.search(rf"0*{number}([a-z])(?=[-_.]|$)", page.stem, re.IGNORECASE)
     return letter[1].lower() if letter else ""

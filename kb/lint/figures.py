@@ -17,7 +17,7 @@ _FIGURE = re.compile(r"([~≈]?)[ ]?[*_]*[+−-]?(?<![\w.,/#:=])(\d{1,3}(?:,\d{3
 # Where a sentence turns from one thing to another: "+3.7 % over the best ([exp 25](…))" says nothing of exp 25.
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\s+[—–]\s+|,\s+and\s+|\s+(?:over|than|vs\.?|versus|against|from)\s+")
 # Columns that compare with another row hold figures that the row's own page need not say.
-_COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.I)
+_COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.IGNORECASE)
 # Fewer significant digits are too common to tell one measurement from another.
 _DIGITS = 3
 _ABOUT = .02

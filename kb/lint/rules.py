@@ -3,8 +3,29 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kb.lint import catalogs, experiments, fields, figures, wiki
+from kb.lint.catalogs import catalog_counts, catalog_gaps, failed_frontiers, logs_out_of_order
+from kb.lint.experiments import (
+    changed_after_filing,
+    missing_evidence,
+    missing_labels,
+    missing_verdicts,
+    numbers_twice,
+    undated,
+    verdict_conflicts,
+)
+from kb.lint.fields import missing_fields, stale, target_against_folder, type_against_folder, unknown_types, unknown_verdicts
+from kb.lint.figures import figure_mismatches
 from kb.lint.matter import Matter
+from kb.lint.wiki import (
+    case_twins,
+    contradictions,
+    duplicate_titles,
+    long_pages,
+    orphans,
+    unlinkable_names,
+    unreachable,
+    unsafe_links,
+)
 from kb.schema import Finding, Level
 
 
@@ -43,41 +64,41 @@ RULES = (
     Rule("broken-anchor", E, "an anchor that is not there cannot be loaded as a section", "graph"),
     Rule("unresolved-reference", W, "a reference without a definition is shown as raw brackets", "graph"),
     Rule("wikilink", W, "markdown does not follow wikilinks, so the page behind counts as unlinked", "graph"),
-    Rule("unsafe-link", E, "javascript:, vbscript: and data: links run code in a reader's browser", "lint", wiki.unsafe_links),
+    Rule("unsafe-link", E, "javascript:, vbscript: and data: links run code in a reader's browser", "lint", unsafe_links),
     # Front matter
-    Rule("missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", fields.missing_fields),
-    Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", fields.unknown_types),
-    Rule("type-folder", W, "a page whose type contradicts its folder is looked for in the wrong place", "schema", fields.type_against_folder),
-    Rule("target-folder", W, "an experiment whose target contradicts its folder counts for the wrong trail", "trail", fields.target_against_folder),
-    Rule("unknown-verdict", W, "a verdict or status outside the vocabulary counts as none", "schema", fields.unknown_verdicts),
+    Rule("missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields),
+    Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", unknown_types),
+    Rule("type-folder", W, "a page whose type contradicts its folder is looked for in the wrong place", "schema", type_against_folder),
+    Rule("target-folder", W, "an experiment whose target contradicts its folder counts for the wrong trail", "trail", target_against_folder),
+    Rule("unknown-verdict", W, "a verdict or status outside the vocabulary counts as none", "schema", unknown_verdicts),
     # Experiments
-    Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", experiments.verdict_conflicts),
-    Rule("filed-changed", E, "a filed experiment that was changed is no evidence any more", "page", experiments.changed_after_filing),
-    Rule("missing-verdict", W, "an experiment without a verdict warns nobody and wins nothing", "trail", experiments.missing_verdicts),
-    Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", experiments.missing_labels),
-    Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", experiments.missing_labels),
-    Rule("missing-prediction", W, "without a predicted signal any result fits", "trail", experiments.missing_labels),
-    Rule("missing-falsification", W, "without a falsification criterion nothing can be refuted", "trail", experiments.missing_labels),
-    Rule("missing-profile", W, "without a profile the verdict is capped at inconclusive", "trail", experiments.missing_evidence),
-    Rule("missing-evidence", W, "a result without commit, dump, log or figures cannot be checked", "trail", experiments.missing_evidence),
-    Rule("undated", W, "without a date an experiment counts as older than all others", "trail", experiments.undated),
-    Rule("number-twice", W, "a number given twice in one target no longer names one experiment", "trail", experiments.numbers_twice),
-    Rule("stale-stub", W, "an experiment opened and never closed blocks its lever for others", "trail", fields.stale),
-    Rule("stale-hypothesis", W, "an open hypothesis that nobody touches crowds out live ones", "trail", fields.stale),
+    Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", verdict_conflicts),
+    Rule("filed-changed", E, "a filed experiment that was changed is no evidence any more", "page", changed_after_filing),
+    Rule("missing-verdict", W, "an experiment without a verdict warns nobody and wins nothing", "trail", missing_verdicts),
+    Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", missing_labels),
+    Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", missing_labels),
+    Rule("missing-prediction", W, "without a predicted signal any result fits", "trail", missing_labels),
+    Rule("missing-falsification", W, "without a falsification criterion nothing can be refuted", "trail", missing_labels),
+    Rule("missing-profile", W, "without a profile the verdict is capped at inconclusive", "trail", missing_evidence),
+    Rule("missing-evidence", W, "a result without commit, dump, log or figures cannot be checked", "trail", missing_evidence),
+    Rule("undated", W, "without a date an experiment counts as older than all others", "trail", undated),
+    Rule("number-twice", W, "a number given twice in one target no longer names one experiment", "trail", numbers_twice),
+    Rule("stale-stub", W, "an experiment opened and never closed blocks its lever for others", "trail", stale),
+    Rule("stale-hypothesis", W, "an open hypothesis that nobody touches crowds out live ones", "trail", stale),
     # The wiki
-    Rule("orphan", W, "a page that nothing links to is found by search alone", "graph", wiki.orphans),
-    Rule("unreachable", W, "a page that no chain of links leads to is not browsed", "graph", wiki.unreachable),
-    Rule("duplicate-title", W, "two pages of one title are told apart by nobody", "lint", wiki.duplicate_titles),
-    Rule("case-twin", E, "two paths that differ by case only are one file on many disks", "lint", wiki.case_twins),
-    Rule("unlinkable-name", W, "a name with spaces, # or brackets breaks plain links to it", "lint", wiki.unlinkable_names),
-    Rule("long-page", W, "a page longer than [lint] page_lines is read by nobody whole", "lint", wiki.long_pages),
-    Rule("open-contradiction", W, "an open contradiction leaves an agent to pick a side", "lint", wiki.contradictions),
+    Rule("orphan", W, "a page that nothing links to is found by search alone", "graph", orphans),
+    Rule("unreachable", W, "a page that no chain of links leads to is not browsed", "graph", unreachable),
+    Rule("duplicate-title", W, "two pages of one title are told apart by nobody", "lint", duplicate_titles),
+    Rule("case-twin", E, "two paths that differ by case only are one file on many disks", "lint", case_twins),
+    Rule("unlinkable-name", W, "a name with spaces, # or brackets breaks plain links to it", "lint", unlinkable_names),
+    Rule("long-page", W, "a page longer than [lint] page_lines is read by nobody whole", "lint", long_pages),
+    Rule("open-contradiction", W, "an open contradiction leaves an agent to pick a side", "lint", contradictions),
     # Pages that list others
-    Rule("catalog-count", W, "a count that has rotted says that the list is not kept up", "lint", catalogs.catalog_counts, fixes=True),
-    Rule("catalog-gap", W, "a list of nearly all pages of a folder hides the few it misses", "lint", catalogs.catalog_gaps),
-    Rule("log-order", W, "an entry out of order is overlooked", "lint", catalogs.logs_out_of_order),
-    Rule("failed-frontier", E, "a frontier that names a failed experiment sends the loop back", "trail", catalogs.failed_frontiers),
-    Rule("figure-mismatch", W, "a figure attributed to a page that does not say it is hearsay", "lint", figures.figure_mismatches),
+    Rule("catalog-count", W, "a count that has rotted says that the list is not kept up", "lint", catalog_counts, fixes=True),
+    Rule("catalog-gap", W, "a list of nearly all pages of a folder hides the few it misses", "lint", catalog_gaps),
+    Rule("log-order", W, "an entry out of order is overlooked", "lint", logs_out_of_order),
+    Rule("failed-frontier", E, "a frontier that names a failed experiment sends the loop back", "trail", failed_frontiers),
+    Rule("figure-mismatch", W, "a figure attributed to a page that does not say it is hearsay", "lint", figure_mismatches),
 )
 BY_CODE = {rule.code: rule for rule in RULES}
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from kb.lint.matter import Matter, is_catalog, line_of
 from kb.schema import Finding
 
-_UNSAFE = re.compile(r"\s*(?:javascript|vbscript|data)\s*:", re.I)
-_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif)[;,]", re.I)
+_UNSAFE = re.compile(r"\s*(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
+_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif)[;,]", re.IGNORECASE)
 _CALLOUT = re.compile(r"^[ ]{0,3}>[ ]*\[!(\w+)\]")
-_CONTRADICTS = re.compile(r"contradict|conflicts? with|disagree", re.I)
+_CONTRADICTS = re.compile(r"contradict|conflicts? with|disagree", re.IGNORECASE)
 # Settled is what says so outright: a line that opens with it, or "resolved 2026-06-02", "resolved by [v034]".
-_RESOLVED = re.compile(r"^[\W_]*(?:\[!\w+\][\W_]*)?(?:resolved|settled)\b|\b(?:resolved|settled)\s+(?:(?:on|by|in|with)\s+)?[\[\d`]|\((?:resolved|settled)\b", re.I | re.M)
+_RESOLVED = re.compile(r"^[\W_]*(?:\[!\w+\][\W_]*)?(?:resolved|settled)\b|\b(?:resolved|settled)\s+(?:(?:on|by|in|with)\s+)?[\[\d`]|\((?:resolved|settled)\b", re.IGNORECASE | re.MULTILINE)
 # Characters that a markdown link cannot hold as they are.
 _UNLINKABLE = re.compile(r"[\s#?%<>()\[\]]")
 
