@@ -216,7 +216,12 @@ def _take_back(layout: Layout, folder: Path) -> str:
     """Remove what an import filed, its ledger last; a page that reads otherwise than it was filed stays."""
     store.remove(folder / "meta.json")
     if (folder / LEDGER).is_file():
-        for entry in entries_of(folder / LEDGER):
+        entries = entries_of(folder / LEDGER)
+        begun = {f for place in {(layout.root / e.page).parent for e in entries} for f in place.glob(".*.kb-tmp")}
+        names = tuple(f".{Path(e.page).name[:40]}." for e in entries)
+        for left in sorted(f for f in begun if f.name.startswith(names)):
+            store.remove(left)
+        for entry in entries:
             page = layout.root / entry.page
             # After a power cut a page that was not yet on the disk may be there without its bytes.
             if page.is_file() and (page.stat().st_size == 0 or digest_of(page.read_bytes()) == entry.digest):
