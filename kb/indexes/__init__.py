@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from kb.graph import Graph, Memo
 from kb.indexes.blueprint import blueprint_files
 from kb.indexes.notes import from_row, notes_of
+from kb.indexes.refuted_lists import refuted_files
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
 from kb.indexes.topics import Topic, topics_of
 from kb.refuted import Card
@@ -30,6 +31,7 @@ def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterabl
         **profile_files(topics, material),
         **blueprint_files(topics, material, memo=memo),
         **catalog_files(material),
+        **refuted_files(cards),
     }
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, only=_pages_in(graph, patterns))

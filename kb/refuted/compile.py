@@ -11,6 +11,7 @@ from kb.graph import Graph
 from kb.refuted.aim import Aim, Pull, aim_of_text, strong, subject_of
 from kb.refuted.card import Card, aim_from_json
 from kb.refuted.statements import Statement
+from kb.refuted.terms import terms_in
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
 from kb.trail import Facts, Trail
@@ -41,20 +42,26 @@ def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[s
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     known = {e.path: e for e in trail.experiments}
+    by_label: dict[str, list[Card]] = defaultdict(list)
+    for card in failed.values():
+        by_label[str(card.number)].append(card)
+        by_label[card.evidence.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
     for path, said in statements:
         page = graph.pages[path]
         for n, statement in enumerate(said):
             backed = [c for c in statement.cites if c in failed]
             for cited in backed:
                 told[cited].add(path)
-            # A row that only points to a failed run repeats that run's own card.
+            # A line that only points to a failed run, by link or label, repeats that run's own card.
+            backed = backed or _labelled(statement, by_label) if statement.kind == "row" else backed
             if statement.kind in ("bullet", "row") and backed:
+                told[backed[0]].add(path)
                 continue
             others.append(_of_statement(path, page.date, n, statement, tuple(backed), _target_of(path, statement, known)))
     cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
-    rare = rarity([*aims.values(), *(c.aim for c in others)])
+    rare = Rarity([*((e.target, aims[e.path]) for e in trail.experiments), *((c.target, c.aim) for c in others)])
     cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], aims, rare)
-    cards = [*cards, *others]
+    cards = [replace(c, levers=tuple(Lever(p.name, p.value) for p in rare.telling(c.target, c.aim))[:6] or c.levers) for c in (*cards, *others)]
     return tuple(sorted([*cards, *_principles(cards, rare)], key=lambda c: (*c.order, c.id)))
 
 
@@ -108,52 +115,71 @@ def _reopen_if(aim: Aim, reason: str) -> str:
     return f"{why}{f' (tried at {shape})' if shape else ''}"
 
 
-def rarity(aims: Iterable[Aim]) -> Mapping[str, float]:
-    """How rare each key of a lever is among aims: log(N / n)."""
-    counts: Counter[str] = Counter()
-    total = 0
-    for aim in aims:
-        total += 1
-        counts.update({p.key for p in aim.pulls})
-    return {key: math.log((total + 1) / n) for key, n in counts.items()}
+class Rarity:
+    """How rare levers are among all aims and among those of each target: what a fifth of them name is their setting, not what one of them tried."""
+
+    def __init__(self, aims: Iterable[tuple[str, Aim]]):
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self.sizes: Counter[str] = Counter()
+        for target, aim in aims:
+            for name in {"", target}:
+                self.counts[name].update({p.key for p in aim.pulls})
+                self.sizes[name] += 1
+
+    def of(self, target: str, key: str) -> float:
+        """log(aims / aims that name the key), of the whole or of the target (if it has ten aims), whichever is less."""
+        names = [""] + ([target] if self.sizes[target] >= _ENOUGH else [])
+        return min(math.log((self.sizes[n] + 1) / max(1, self.counts[n][key])) for n in names)
+
+    def telling(self, target: str, aim: Aim) -> tuple[Pull, ...]:
+        """The strong pulls that are rare enough, the most telling first."""
+        least = _COMMON if self.sizes[""] >= _ENOUGH else 0.0
+        rare = strong(tuple(p for p in aim.pulls if self.of(target, p.key) >= least))
+        return tuple(sorted(rare, key=lambda p: (-p.weight * self.of(target, p.key), p.key)))
 
 
-# A lever that a fifth of all runs name is part of their setting, not what one of them tried.
-_COMMON = math.log(5)
+_COMMON, _ENOUGH = math.log(5), 10
 
 
-def key_levers(aim: Aim, rare: Mapping[str, float]) -> dict[str, Pull]:
-    """The strong pulls of an aim that are rare enough to tell it from others, by key."""
-    return {p.key: p for p in strong(tuple(p for p in aim.pulls if rare.get(p.key, _COMMON) >= _COMMON)) } if aim.pulls else {}
+def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[str]:
+    """The failed run that a ledger's row is about: its first cell is the run's label or file name, and they share a word of the title."""
+    first, _, rest = statement.text.partition(" · ")
+    label = re.fullmatch(r"(?:v|exp\.?|run|#)?\s?0*(\d+)[a-z]?(?:[\s–-].*)?", first, re.IGNORECASE)
+    named = by_label.get(first, []) or by_label.get(label[1], []) if label else by_label.get(first, [])
+    return [c.evidence for c in named if first in c.evidence or terms_in(rest) & terms_in(c.title)][:1]
 
 
-def _reopened(cards: list[Card], won: list[Facts], aims: Mapping[str, Aim], rare: Mapping[str, float]) -> list[Card]:
-    """Cards with the status that later runs of the same target and variant give them."""
-    by_key: dict[tuple[str, str], list[tuple[tuple[str, int, str], str, str, str, bool]]] = defaultdict(list)
-    for path, target, variant, order, success in [*((e.path, e.target, e.variant, e.order, True) for e in won), *((c.evidence, c.target, c.variant, c.order, False) for c in cards)]:
-        for key, pull in key_levers(aims[path], rare).items():
-            by_key[target, key].append((order, path, variant, pull.value, success))
+def _reopened(cards: list[Card], won: list[Facts], aims: Mapping[str, Aim], rare: Rarity) -> list[Card]:
+    """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the same, with the same value and way."""
+    later: dict[tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, str, bool]]] = defaultdict(list)
+
+    def place(target: str, aim: Aim) -> tuple[str, str, str] | None:
+        telling = rare.telling(target, aim)
+        return (target, telling[0].key, telling[0].value) if telling else None
+
+    runs = [*((e.path, e.target, e.variant, e.order, True) for e in won), *((c.evidence, c.target, c.variant, c.order, False) for c in cards)]
+    for path, target, variant, order, success in runs:
+        if at := place(target, aims[path]):
+            later[at].append((order, path, variant, aims[path].direction, success))
     found: list[Card] = []
     for card in cards:
-        keys = key_levers(card.aim, rare)
-        later = sorted({
-            (order, path, success) for key, pull in keys.items() for order, path, variant, value, success in by_key[card.target, key]
-            if order > card.order and (not variant or not card.variant or variant == card.variant) and value == pull.value
-            and OPPOSITE.get(aims[path].direction) != card.direction and 2 * len(keys.keys() & key_levers(aims[path], rare).keys()) > len(keys)})
-        wins = [path for _, path, success in later if success]
-        losses = [path for _, path, success in later if not success]
+        at = place(card.target, card.aim)
+        fits = [(order, path, success) for order, path, variant, direction, success in later.get(at, ()) if order > card.order
+                and (not variant or not card.variant or variant == card.variant) and (not direction or OPPOSITE.get(direction) != card.direction)] if at else []
+        wins = [path for _, path, success in sorted(fits) if success]
+        losses = [path for _, path, success in sorted(fits) if not success]
         found.append(replace(card, status="reopened", by=wins[0]) if wins else replace(card, status="superseded", by=losses[-1]) if losses else card)
     return found
 
 
-def _principles(cards: list[Card], rare: Mapping[str, float]) -> list[Card]:
+def _principles(cards: list[Card], rare: Rarity) -> list[Card]:
     """A generic principle for every lever that two or more targets refuted for the same reason."""
     groups: dict[tuple[str, str, str], list[Card]] = defaultdict(list)
     for card in cards:
         if card.kind == "experiment" and card.status != "reopened":
             reason = reason_of(f"{card.delta} {card.because}", card.verdict)
-            for key in key_levers(card.aim, rare) if reason else ():
-                groups[key, reason, "" if card.direction not in OPPOSITE else card.direction].append(card)
+            for pull in rare.telling(card.target, card.aim)[:1] if reason else ():
+                groups[pull.key, reason, "" if card.direction not in OPPOSITE else card.direction].append(card)
     made: list[Card] = []
     for (key, reason, direction), group in sorted(groups.items()):
         targets = sorted({c.target for c in group})

@@ -65,23 +65,25 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
 
 
 def _listed(page: Page, lines: list[str]) -> list[Statement]:
-    """Bullets and rows below dead-end headings, and ones marked with a cross anywhere."""
+    """Bullets, rows and sub-headings below dead-end headings, and bullets and rows marked with a cross anywhere."""
     found: list[Statement] = []
     fenced = {line for a, b in page.fences for line in range(a, b)}
     dead_level = 0
     for section in page.sections:
         if dead_level and section.level <= dead_level:
             dead_level = 0
+        if dead_level and section.level == dead_level + 1:
+            said = f"{section.title}. {prose(chr(10).join(lines[section.start : section.end - 1]), limit=400)}"
+            found.append(_statement(page, "principle", section.start, section.end - 1, section.anchor, said))
         if not dead_level and section.level and _DEAD.search(section.title) and not _NOT_DEAD.search(section.title):
             dead_level = section.level
         header: list[str] = []
-        for at in range(section.start, section.end):
-            line = lines[at - 1] if at <= len(lines) else ""
+        for at in range(section.start, min(section.end, len(lines) + 1)):
+            line = lines[at - 1]
             if at in fenced:
                 continue
             if line.lstrip().startswith("|"):
-                follows = lines[at] if at < len(lines) else ""
-                if _RULER.match(follows) and not _RULER.match(line):
+                if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
                     header = cells_of(line)
                 elif header and not _RULER.match(line):
                     found += _row(page, section.anchor, at, cells_of(line), header, dead=bool(dead_level))
@@ -89,12 +91,16 @@ def _listed(page: Page, lines: list[str]) -> list[Statement]:
             header = []
             bullet = re.match(r"^(?:\s{0,3}(?:[-*+]|\d+[.)])\s+)(.*)", line)
             if bullet and (dead_level or _CROSS.match(bullet[1])):
-                end = _item_end(lines, at, section.end)
-                said = plain_text(" ".join(x.strip() for x in [bullet[1], *lines[at:end]])).strip("~ ")
-                kind = "principle" if bullet[1].lstrip().startswith(("❌", "✗", "✘", "🚫")) and page.type in ("index", "program", "page", "concept", "analysis") else "bullet"
-                if len(said) >= 12 and not re.match(r"none\b|n/?a\b|\(none", said, re.IGNORECASE):
-                    found.append(_statement(page, kind, at, end, section.anchor, said))
+                found += _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
     return found
+
+
+def _bullet(page: Page, anchor: str, at: int, first: str, rest: list[str]) -> list[Statement]:
+    said = plain_text(" ".join(x.strip() for x in [first, *rest])).strip("~ ")
+    if len(said) < 12 or re.match(r"none\b|n/?a\b|\(none", said, re.IGNORECASE):
+        return []
+    crossed = re.match(r"\W{0,4}(?:❌|✗|✘|🚫)", first) and page.type not in ("experiment", "target", "log")
+    return [_statement(page, "principle" if crossed else "bullet", at, at + len(rest), anchor, said.lstrip("❌✗✘🚫 "))]
 
 
 def _item_end(lines: list[str], at: int, limit: int) -> int:

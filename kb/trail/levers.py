@@ -27,7 +27,7 @@ _PATTERNS = (
         rf"(?<![\w-])(?P<name>(?:[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w.%]){_THEN}", re.IGNORECASE),
 )
 # Files, hosts and figures are written like identifiers and settings, and are none.
-_NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|step|steps|worker|page|version|item)$", re.IGNORECASE)
+_NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|rerun|retry|attempt|trial|steps?|worker|page|version|item)$", re.IGNORECASE)
 
 
 def levers_in(text: str) -> tuple[Lever, ...]:

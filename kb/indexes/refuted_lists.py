@@ -1,0 +1,60 @@
+"""`refuted/<target>.md` and `.json`: what failed on a target and why, newest first; `refuted/generic.*`: what holds for every target.
+
+Refuses to rank: the list is in trail order, and a card that a later run contradicts stays, marked as reopened.
+"""
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from kb.indexes.render import bytes_of, cell, json_of, page_head
+from kb.refuted import Card
+
+_GENERIC = "generic"
+
+
+def refuted_files(cards: Iterable[Card]) -> dict[str, bytes]:
+    """Every refuted list, by path below `indexes/`."""
+    by_target: dict[str, list[Card]] = {}
+    for card in cards:
+        by_target.setdefault(card.target or _GENERIC, []).append(card)
+    files: dict[str, bytes] = {}
+    for target, group in sorted(by_target.items()):
+        newest = sorted(group, key=lambda c: (*c.order, c.id), reverse=True)
+        name = "refuted/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
+        files[f"{name}.md"] = bytes_of(_lines(target, newest, up="../" * (name.count("/") + 1)))
+        files[f"{name}.json"] = json_of({"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]})
+    return files
+
+
+def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
+    about = "Levers that failed whatever the target, and why." if target == _GENERIC else f"What was tried on {target} and failed, newest first."
+    lines = page_head(f"Refuted on {target}" if target != _GENERIC else "Refuted everywhere", f"{about} Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it.")
+    own = [c for c in cards if c.kind == "experiment"]
+    told = [c for c in cards if c.kind != "experiment"]
+    for title, group in (("Experiments", own), ("Principles and other dead ends", told)):
+        if group:
+            lines += [f"## {title}", ""]
+            for card in group:
+                lines += _card(card, up)
+            lines.append("")
+    return lines
+
+
+def _card(card: Card, up: str) -> list[str]:
+    page = f"{up}{quote(card.evidence, safe='/~@!$&*+,;=:')}" + (f"#{card.anchor}" if card.anchor else "")
+    levers = ", ".join(f"`{v.name}{'=' if v.value else ''}{v.value}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.name + v.value)
+    marks = "" if card.status == "standing" else f" **{card.status}** by [{cell(card.by.rsplit('/', 1)[-1].removesuffix('.md'), 90)}]({up}{quote(card.by)});"
+    lines = [f"- [{cell(card.title, 120)}]({page}) ({', '.join(x for x in (card.verdict, card.date, card.delta) if x)}):{marks} {cell(card.claim, 280)}"]
+    lines += [f"  - because: {cell(card.because, 420)}"] if card.because else []
+    lines += [f"  - levers: {levers}" + (f"; moved: {card.direction}" if card.direction else "")] if levers else []
+    return [*lines, f"  - reopen if {cell(card.reopen_if, 200)}"]
+
+
+def _twin(card: Card) -> dict[str, object]:
+    said = {
+        "kind": card.kind, "evidence": card.evidence, "anchor": card.anchor, "date": card.date, "variant": card.variant, "verdict": card.verdict, "title": card.title,
+        "claim": card.claim, "because": card.because, "delta": card.delta, "levers": [{"name": v.name, "value": v.value} for v in card.levers], "direction": card.direction,
+        "operating_point": {v.name: v.value for v in card.point}, "status": card.status, "by": card.by, "reopen_if": card.reopen_if, "told_by": list(card.told_by),
+        "experiments": list(card.experiments),
+    }
+    return {name: value for name, value in said.items() if value not in ("", [], {})}
