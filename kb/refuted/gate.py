@@ -152,7 +152,7 @@ class Gate:
         shared, whole = self._shared(aim, card, target)
         kind, lever = _kind(aim, card, shared, whole, score)
         boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
-        diffs = _scope(aim, card, target, lever, self._telling(aim, target))
+        diffs = _scope(aim, card, target, lever, self._rare(aim, target))
         return Match(
             path=card.evidence, anchor=card.anchor, kind=kind, lever=lever.name if lever else card.levers[0].name if card.levers else card.title,
             value=lever.value if lever else card.levers[0].value if card.levers else "", scope_diff=diffs, verdict=card.verdict, because=card.because, delta=card.delta,
@@ -177,11 +177,13 @@ class Gate:
         return (mine[both[0]], theirs[both[0]]), whole
 
     def _telling(self, aim: Aim, target: str) -> tuple[Pull, ...]:
-        """Strong pulls that fewer than a fifth of the target's aims name."""
+        return strong(self._rare(aim, target))
+
+    def _rare(self, aim: Aim, target: str) -> tuple[Pull, ...]:
+        """Pulls that fewer than a fifth of the target's aims name."""
         size, _ = self._frequency("")
         least = math.log(5) ** _ALPHA if size >= _LOCAL_FROM else 0.0
-        telling = tuple(p for p in aim.pulls if self._rarity("=" + p.key, target) >= least)
-        return strong(telling) if telling else ()
+        return tuple(p for p in aim.pulls if self._rarity("=" + p.key, target) >= least)
 
 
 def _kinship(mine: str, other: str) -> float:
@@ -214,14 +216,18 @@ def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, s
     return "same-lever", theirs
 
 
-def _scope(aim: Aim, card: Card, target: str, lever: Pull | None, telling: tuple[Pull, ...]) -> tuple[str, ...]:
-    """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not have."""
+# A pull of this weight stands in a clause of its own, not among what stays fixed.
+_SAID = 1.0
+
+
+def _scope(aim: Aim, card: Card, target: str, lever: Pull | None, rare: tuple[Pull, ...]) -> tuple[str, ...]:
+    """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not pull."""
     diffs = differences(card.point, aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
     if target and card.target and target != card.target:
         diffs.insert(0, f"target {card.target} → {target}")
     known = {p.key for p in card.aim.pulls}
     if lever:
-        diffs.extend(f"with {p.name.lstrip('-')}" for p in telling if p.key not in known)
+        diffs.extend(f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}" for p in rare if p.key not in known and p.weight >= _SAID)
     return tuple(diffs[:6])
 
 
