@@ -76,13 +76,13 @@ def rendered(root: str, view: View) -> str:
         body = "This file is no text and is not shown."
     parts = parts_of(body, slugs=view.slugs, links=dict(view.links))
     first_heading = next((n for n, p in enumerate(parts) if p.level == 1 and p.html.strip()), None)
-    pieces = [front(view.title, searched=view.searched, hidden=() if view.in_navigation else ("navigation",)), block(_crumbs(view.crumbs))]
+    pieces = [front(view.title, searched=view.searched, hidden=() if view.in_navigation else ("navigation",))]
     if first_heading == 0:
         pieces.extend(markdown_of(parts[:1]))
         parts = parts[1:]
     elif first_heading is None:
         pieces.append(heading(1, view.title, "page-title"))
-    pieces.append(block(_head(view)))
+    pieces += [block(_crumbs(view.crumbs)), block(_head(view))]
     pieces.append(view.box)
     pieces.extend(markdown_of(parts))
     pieces.extend(_tail(view))

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
 from kb.graph import Files, Graph, LinkStatus, status_of, target_of
@@ -20,6 +21,8 @@ _LARGEST_PICTURE = 8 * 1024 * 1024
 _LARGEST_SVG = 400 * 1024
 # Longer names would pass what file systems take once `.html` is added.
 _LONGEST_NAME = 150
+# Folders of the site that are MkDocs's own, or ours.
+_KEPT_FOLDERS = frozenset(("assets", "search", "templates", "pictures", "kb-assets", "by-target", "by-type", "by-tag"))
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 
 
@@ -28,8 +31,10 @@ def site_paths(paths: Iterable[str], *, taken: Iterable[str] = ()) -> dict[str, 
     used = {t.lower() for t in taken}
     places: dict[str, str] = {}
     for path in sorted(paths):
-        parts = path.removesuffix(".md").removeprefix("wiki/").split("/")
-        stem = "/".join(map(_name, parts))
+        parts = [_name(part) for part in path.removesuffix(".md").removeprefix("wiki/").split("/")]
+        if len(parts) > 1 and parts[0].lower() in _KEPT_FOLDERS:
+            parts[0] += "-"
+        stem = "/".join(parts)
         if "/" not in stem and stem.lower() == "index":
             stem = "contents"  # The site's own home page stands at index.md.
         place, n = f"{stem}.md", 2
@@ -44,7 +49,7 @@ def _name(part: str) -> str:
     kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in unicodedata.normalize("NFC", part)).strip(".-") or "untitled"
     if len(kept.encode()) > _LONGEST_NAME:
         kept = kept.encode()[: _LONGEST_NAME - 20].decode(errors="ignore") + "-" + digest_of(part)
-    return {"readme": "read-me", "templates": "templates-"}.get(kept.lower(), kept)
+    return "read-me" if kept.lower() == "readme" else kept  # MkDocs takes a README for the index of its folder.
 
 
 def name_of(text: str) -> str:
@@ -116,19 +121,30 @@ def _picture(href: str, page: Page, sitemap: Map, place: str) -> Destination:
     if where is None:
         return _web(href)
     path = where[0]
-    real = os.path.realpath(os.path.join(sitemap.layout.root, path))
-    inside = real.startswith(os.path.realpath(sitemap.layout.root) + os.sep)
-    if path.startswith("..") or not inside or not os.path.isfile(real):
+    data = _picture_bytes(path, sitemap.layout.root)
+    if data is None:
         unseen = (path + "/").startswith(sitemap.files.unseen)
         return _file(path, sitemap) if unseen else Destination("broken", note=f"no picture {path}")
     suffix = posixpath.splitext(path)[1].lower()
-    if suffix == ".svg" and os.path.getsize(real) <= _LARGEST_SVG:
-        with open(real, "rb") as file:
-            return Destination("image", "data:image/svg+xml;base64," + base64.b64encode(file.read()).decode())
-    if suffix not in _PICTURES or os.path.getsize(real) > _LARGEST_PICTURE:
+    if suffix == ".svg" and len(data) <= _LARGEST_SVG:
+        return Destination("image", "data:image/svg+xml;base64," + base64.b64encode(data).decode())
+    if suffix not in _PICTURES:
         return _file(path, sitemap)
-    with open(real, "rb") as file:
-        data = file.read()
     name = f"pictures/{digest_of(data)}{suffix}"
     sitemap.pictures[name] = data
     return Destination("image", url_between(place, name))
+
+
+def _picture_bytes(path: str, root: Path) -> bytes | None:
+    """Bytes of a file inside the knowledge base; None for one that is missing, unreadable, outside or too large to be shown."""
+    if "\0" in path or path.startswith(".."):
+        return None
+    real = os.path.realpath(os.path.join(root, path))
+    if not real.startswith(os.path.realpath(root) + os.sep) or not os.path.isfile(real):
+        return None
+    try:
+        with open(real, "rb") as file:
+            data = file.read(_LARGEST_PICTURE + 1)
+    except OSError:
+        return None
+    return data if len(data) <= _LARGEST_PICTURE else None

@@ -268,7 +268,7 @@ def _home(survey: Survey, indexes: Sequence[str]) -> str:
     lead = [p for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in survey.wiki.pages]
     return hubs.home_page(Home(
         config.site_name or config.name or "Knowledge base", tuple(survey.ref(p, place) for p in lead),
-        tuple((Ref(type_place(t), hubs.plural(t)) , len(members)) for t, members in ((t, m) for t, m in survey.by_type.items())),
+        tuple((Ref(url_between(place, type_place(t)), hubs.plural(t)), len(members)) for t, members in survey.by_type.items()),
         tuple((Ref(url_between(place, f"{survey.target_places[n]}/index.md"), n or "no target"), e) for n, e in survey.trails.items()),
         latest, {e.path: survey.ref(e.path, place) for e in latest}, tuple(survey.ref(p.path, place) for p in central),
         tuple(survey.ref(p, place) for p in indexes)))
