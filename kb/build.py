@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import kb
-from kb import KbError, graph, indexes, page, refuted, search, store, trail
+from kb import KbError, graph, indexes, page, refuted, search, slices, store, trail
 from kb.graph import Memo
 from kb.page import Page
 from kb.schema import Finding
@@ -72,6 +72,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             _save(db, whole, memo.used)
             trail.save(db, tried)
             refuted.save(db, tried, statements, cards)
+            slices.save(db, wanted)
             counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(cards), "indexes": len(wanted)}
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
@@ -102,7 +103,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
                 db.execute(f"drop table {name}")
             for (name,) in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
                 db.execute(f"drop table {name}")
-            for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES):
+            for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES, *slices.TABLES):
                 db.execute(statement)
             _put(db, {"made_by": made_by})
             db.execute("commit")

@@ -30,20 +30,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kb.slices import slice_of
+    from kb.slices import Loader
     from kb.slices.markdown import to_markdown
 
     layout = store.layout_at(Path.cwd())
     budget = args.budget if args.budget is not None else layout.config.budget
     if args.batch:
         requests = _batch(args.batch, args.step, budget)
-        db = built_state(layout)
+        loader = Loader(built_state(layout))
         for request in requests:
-            print(json.dumps(slice_of(db, request).to_json(), ensure_ascii=False))
+            print(json.dumps(loader.slice(request).to_json(), ensure_ascii=False))
         return 0
     said = {"query": args.query, "target": args.target, "variant": args.variant, "before": args.before, "as_of": args.as_of, "exclude": args.exclude,
             "mode": args.mode, "audience": args.audience, "profile": _profile(args.profile), "proposal": _text(args.proposal)}
-    found = slice_of(built_state(layout), request_from(said, step=args.step, budget=budget))
+    found = Loader(built_state(layout)).slice(request_from(said, step=args.step, budget=budget))
     print(json.dumps(found.to_json(), ensure_ascii=False) if args.format == "json" else to_markdown(found, explain=args.explain), end="\n" if args.format == "json" else "")
     return 0
 

@@ -2,18 +2,40 @@
 
 import sqlite3
 
-from kb import KbError
+from kb import search, trail
+from kb.refuted import Gate
+from kb.slices import hypothesis
+from kb.slices.bringing import Bringing
 from kb.slices.request import MODES, Request, request_from
-from kb.slices.slice import Item, Omitted, Part, Slice
+from kb.slices.slice import Filling, Item, Omitted, Part, Slice
 from kb.slices.tokens import tokens_of
+from kb.slices.topics import TABLES, save
+from kb.slices.view import View
 
-__all__ = ["MODES", "Item", "Omitted", "Part", "Request", "Slice", "request_from", "slice_of", "tokens_of"]
+__all__ = ["MODES", "TABLES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "save", "tokens_of"]
+
+# Runs of the target that are looked at; older ones are found by words and links only.
+_LAST_RUNS = 200
 
 
-def slice_of(db: sqlite3.Connection, request: Request) -> Slice:
-    """The slice of one request. Raises KbError for a page or a target that is not there."""
-    from kb.slices.hypothesis import hypothesis_slice
+class Loader:
+    """Open tables to load slices from; keeps what the gate read between the requests of a batch."""
 
-    if request.step != "hypothesis":
-        raise KbError(f"the step '{request.step}' has no recipe yet")
-    return hypothesis_slice(db, request)
+    def __init__(self, db: sqlite3.Connection):
+        self.db = db
+        self.gate = Gate(db)
+
+    def slice(self, request: Request) -> Slice:
+        """The slice of one request. Raises KbError for a page that is not there."""
+        view = View(self.db, request)
+        asked = trail.experiment(self.db, request.before) if request.before else None
+        target = request.target or (asked.target if asked else "")
+        variant = request.variant or (asked.variant if asked else "")
+        runs = view.runs(target, last=_LAST_RUNS) if target else []
+        question = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
+        if not question and runs:
+            question = trail.experiment(self.db, runs[-1]).hypothesis
+        filling = Filling(request.budget)
+        bring = Bringing(view, filling, weights=search.weights(self.db, search.terms_of(question)), target=target, variant=variant, runs=runs)
+        mode = hypothesis.fill(bring, self.gate, request, question)
+        return filling.closed(id=request.id, step=request.step, target=target, mode=mode)

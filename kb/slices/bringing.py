@@ -1,19 +1,21 @@
 """Bringing pages into a slice, each in its own words: an experiment as a card, any other page by the words that answer or that say what it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kb import search, trail
 from kb.search.gist import SHORTEST, cut
 from kb.slices.excerpt import Excerpt, excerpt_of
 from kb.slices.slice import Filling
 from kb.slices.view import View
+from kb.store import digest_of
 
 
 class Bringing:
-    """One slice's hands: a view, a filling and the words asked for; open as long as the filling."""
+    """One slice's hands: what may be seen, what is filled, what is asked; `runs` are the target's earlier experiments, oldest first."""
 
-    def __init__(self, view: View, filling: Filling, weights: Mapping[str, float]):
+    def __init__(self, view: View, filling: Filling, *, weights: Mapping[str, float], target: str = "", variant: str = "", runs: Sequence[str] = ()):
         self.view, self.filling, self.weights = view, filling, weights
+        self.target, self.variant, self.runs = target, variant, runs
         self._facts: dict[str, trail.Facts | None] = {}
 
     def facts(self, path: str) -> trail.Facts | None:
@@ -34,6 +36,17 @@ class Bringing:
         quoted = self.view.standing(path).type == "source"
         return self.filling.add(part, path=path, anchor=found.anchor, digest=self.view.digest(path), why=why, text=found.text, quoted=quoted)
 
+    def words(self, part: str, path: str, anchor: str, *, why: str, text: str, most: int | None = None) -> bool:
+        """Bring words about a page or an index that were put together already; false if they do not fit."""
+        page = self.view.standing(path)
+        digest = self.view.digest(path) if page else digest_of(text)
+        return self.filling.add(part, path=path, anchor=anchor, digest=digest, why=why, text=text, most=most, quoted=page is not None and page.type == "source")
+
+    def says(self, text: str) -> float:
+        """How much of the question a text answers, 0 to 1 by the weight of its words."""
+        asked = sum(self.weights.values())
+        return sum(self.weights.get(w, 0.0) for w in set(search.terms_of(text))) / asked if asked else 0.0
+
     def _words(self, path: str, closely: bool) -> Excerpt | None:
         facts = self.facts(path)
         lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
@@ -52,5 +65,3 @@ def card_of(facts: trail.Facts, lead: str) -> tuple[str, str]:
     text = f"{lead}{mine} {cut(because, room - len(mine) - 1)}".rstrip()
     place = facts.place("verdict") or facts.place("hypothesis")
     return (place.anchor if place else ""), text
-
-

@@ -1,14 +1,21 @@
 """The hypothesis step: where the target stands, what was tried and refuted, and what the wiki knows about the question."""
 
-import sqlite3
-
-from kb import search, trail
+from kb.refuted import Gate, Proposal
 from kb.schema import FAILED
 from kb.slices.bringing import Bringing
-from kb.slices.ranking import ranked
+from kb.slices.layers import (
+    bring_blueprint,
+    bring_envelope,
+    bring_leads,
+    bring_matches,
+    bring_retrospective,
+    bring_topics,
+    bring_untried,
+    touched_topics,
+)
+from kb.slices.ranking import Ranked, ranked
 from kb.slices.request import Request
-from kb.slices.slice import Filling, Slice
-from kb.slices.view import View
+from kb.slices.state import bring_state
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -16,35 +23,78 @@ _CLOSELY = 10
 # After so many pages in a row that no longer fit, none will.
 _MISSES = 12
 
-# Runs of the target that are looked at; older ones are found by words and links only.
-_LAST = 200
+# Failures in a row after which more of the same is no search.
+_THRASH = 5
 
 
-def hypothesis_slice(db: sqlite3.Connection, request: Request) -> Slice:
-    """The slice of one hypothesis request."""
-    view = View(db, request)
-    asked = trail.experiment(db, request.before) if request.before else None
-    target = request.target or (asked.target if asked else "")
-    past = view.runs(target, last=_LAST) if target else []
-    question = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
-    if not question and past:
-        question = trail.experiment(db, past[-1]).hypothesis
-    weights = search.weights(db, search.terms_of(question))
-    filling = Filling(request.budget)
-    bring = Bringing(view, filling, weights)
-    best = [p for p in past if view.standing(p).verdict in ("supported", "baseline")]
-    if past:
-        bring.page("state", (best or past)[-1], "frontier", closely=False)
-        for path in [p for p in reversed(past) if p not in filling.paths][: 1 if request.budget < 3000 else 3]:
+def mode_of(bring: Bringing, request: Request) -> str:
+    """What the slice is for: the mode asked for; else whole without a target, bootstrap without runs, exploration after five failures in a row, frontier."""
+    if request.mode != "auto":
+        return request.mode
+    if request.proposal and not request.query and not request.profile:
+        return "override"
+    if not bring.runs:
+        return "bootstrap" if bring.target else "whole"
+    last = [bring.view.standing(p).verdict for p in bring.runs[-_THRASH:]]
+    return "exploration" if len(last) == _THRASH and all(v in FAILED for v in last) else "frontier"
+
+
+def fill(bring: Bringing, gate: Gate, request: Request, question: str) -> str:
+    """Fill the slice of one hypothesis request; its mode is returned."""
+    mode = mode_of(bring, request)
+    budget = request.budget
+    cold = request.audience == "cold"
+    if not cold:
+        bring_state(bring, terse=budget < 6000)
+        for path in [p for p in reversed(bring.runs) if p not in bring.filling.paths][: 1 if budget < 3000 else 3]:
             bring.page("recent", path, "last run", closely=False)
-    pages = ranked(view, weights, runs=past, target=target)
-    failed = [p for p in pages if view.standing(p.path).verdict in FAILED and p.path not in filling.paths]
-    if past and failed:
-        bring.page("refuted", failed[0].path, failed[0].why)
+        if bring.runs and "recent" not in bring.filling.parts:
+            bring.words("recent", bring.runs[-1], "", why="last run", text=bring.view.standing(bring.runs[-1]).title)
+    pages = ranked(bring.view, bring.weights, runs=bring.runs, target=bring.target)
+    if not cold:
+        _bring_refuted(bring, gate, request, question, pages, mode)
+    if mode != "override":
+        _bring_layers(bring, pages, budget=budget, mode=mode, cold=cold)
+    bring_pages(bring, pages, cold=cold)
+    return mode
+
+
+def _bring_refuted(bring: Bringing, gate: Gate, request: Request, question: str, pages: list[Ranked], mode: str) -> None:
+    most = 8 if mode == "override" else 1 + request.budget // 3000
+    bring_matches(bring, gate, Proposal(question, target=bring.target, before=request.before, as_of=request.as_of), most=most)
+    failed = [p for p in pages if bring.view.standing(p.path).verdict in FAILED and p.path not in bring.filling.paths]
+    if "refuted" not in bring.filling.parts and failed:
+        bring.page("refuted", failed[0].path, failed[0].why, closely=False)
+    older = [p for p in reversed(bring.runs) if bring.view.standing(p).verdict in FAILED]
+    if bring.runs and "refuted" not in bring.filling.parts:
+        path, said = (older[0], "failed last: ") if older else (bring.runs[-1], "no run of this target failed so far; last: ")
+        bring.words("refuted", path, "", why="target", text=said + bring.view.standing(path).title)
+
+
+def _bring_layers(bring: Bringing, pages: list[Ranked], *, budget: int, mode: str, cold: bool) -> None:
+    """Leads, retrospective, topics, ladder, envelope and one untried lever: an eighth of a small slice, a fifth of a large one."""
+    share = budget // 25 if budget < 6000 else budget // 20
+    wide = mode in ("exploration", "bootstrap")
+    topics = touched_topics(bring, pages)
+    if not cold:
+        if budget >= 1500:
+            bring_leads(bring, most=1 if budget < 3000 else 4, tokens=share)
+            bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(120, share))
+            bring_topics(bring, topics, most=1 if budget < 3000 else 3, tokens=share)
+        if budget >= 3000:
+            bring_untried(bring, topics, pages, most=3 if wide else 1)
+            bring_blueprint(bring, tokens=share * (2 if wide else 1))
+    if budget >= 3000 and (bring.target or wide):
+        bring_envelope(bring, most=1 if budget < 6000 else 2, tokens=max(150, share))
+
+
+def bring_pages(bring: Bringing, pages: list[Ranked], *, cold: bool = False) -> None:
+    """Bring ranked pages until the budget is full: failed experiments among the refuted, open hypotheses among the leads."""
     misses = 0
-    for place, page in enumerate(p for p in pages if p.path not in filling.paths):
-        part = "refuted" if view.standing(page.path).verdict in FAILED else "pages"
+    for place, page in enumerate(p for p in pages if p.path not in bring.filling.full):
+        part = "pages"
+        if not cold:
+            part = "refuted" if bring.view.standing(page.path).verdict in FAILED else "leads" if page.type == "hypothesis" else "pages"
         misses = 0 if bring.page(part, page.path, page.why, closely=place < _CLOSELY) else misses + 1
         if misses >= _MISSES:
             break
-    return filling.closed(id=request.id, step="hypothesis", target=target, mode="frontier" if best else "bootstrap")

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from kb.search.gist import SHORTEST
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of
 
@@ -91,6 +92,7 @@ class Filling:
         self.parts: dict[str, list[Item]] = {}
         self.omitted: list[Omitted] = []
         self.paths: set[str] = set()
+        self.full: set[str] = set()
         self.runs: set[tuple[str, ...]] = set()
 
     @property
@@ -107,6 +109,8 @@ class Filling:
         self.parts.setdefault(part, []).append(Item(path, anchor, digest, tokens, why, text, quoted))
         self.tokens += tokens + head
         self.paths.add(path)
+        if len(text) >= SHORTEST:
+            self.full.add(path)
         self.runs |= _runs(text)
         return True
 

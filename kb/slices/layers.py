@@ -1,0 +1,164 @@
+"""The layers of a hypothesis slice beside pages: gate, leads, retrospective, topics, blueprint, envelope, untried. Each keeps to its share of the budget."""
+
+import json
+import re
+
+from kb import search
+from kb.refuted import Gate, Proposal
+from kb.schema import Verdict
+from kb.search.gist import clean
+from kb.slices.bringing import Bringing
+from kb.slices.excerpt import excerpt_of
+from kb.slices.ranking import Ranked
+from kb.slices.topics import TopicRow, Tried, ladder, touched
+
+_DIRECTIONS = re.compile(r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE)
+_HARDWARE = re.compile(r"hardware|envelope|device|roofline|peak|specs?\b|limits?\b|capacity|bandwidth|memory hierarchy|constants|environment|what limits", re.IGNORECASE)
+_QUANTITY = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B|[GT]B/s|[GTP]?FLOP|TOPS|GHz|MHz|ns|µs|us|ms|W|cores?|lanes?|bytes?|bit)\b")
+
+
+def bring_matches(bring: Bringing, gate: Gate, proposal: Proposal, *, most: int) -> None:
+    """Cards that the question meets, as `kb check` finds them."""
+    for match in [m for m in gate.check(proposal).matches if bring.view.sees(m.path) and m.path not in bring.filling.paths][:most]:
+        lever = f" {match.lever}" if match.lever and match.kind != "similar" else ""
+        bring.page("refuted", match.path, f"{match.kind}{lever}"[:40], closely=False)
+
+
+def bring_leads(bring: Bringing, *, most: int, tokens: int) -> None:
+    """Ideas that recent runs left for the next, not tried since: nearest to the question first, then newest."""
+    runs = [f for f in map(bring.facts, bring.runs[-16:]) if f]
+    found: list[tuple[float, int, str, str, str]] = []
+    said: set[str] = set()
+    for age, facts in enumerate(reversed(runs)):
+        later = [set(search.terms_of(f.title)) for f in runs[len(runs) - age :]]
+        place = facts.place("next")
+        for idea in facts.next_ideas[:6]:
+            words = set(search.terms_of(idea[:160]))
+            if len(words) < 3 or idea[:40] in said or bring.view.is_masked(facts.path, idea) or any(len(t & words) >= 0.6 * len(t) for t in later if len(t) > 2):
+                continue
+            said.add(idea[:40])
+            found.append((round(bring.says(idea) + 0.15 / (1 + age), 4), -age, facts.path, place.anchor if place else "", _short(idea, 170)))
+    ceiling = bring.filling.tokens + tokens
+    for _, _, path, anchor, idea in sorted(found, key=lambda f: (-f[0], -f[1], f[2:]))[:most]:
+        bring.words("leads", path, anchor, why="open idea", text=idea, most=ceiling)
+
+
+def bring_retrospective(bring: Bringing, *, most: int, tokens: int) -> None:
+    """Directions and anti-recommendations of the newest analysis that cites runs of the target; a retrospective by name before any other."""
+    if not bring.runs:
+        return
+    rows = bring.view.db.execute("select n.cited_by from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(bring.runs),))
+    citing: dict[str, int] = {}
+    for (cited_by,) in rows:
+        for path in json.loads(cited_by):
+            citing[path] = citing.get(path, 0) + 1
+    bring.view.look_up(citing)
+    pages = [p for p in (bring.view.standing(path) for path in citing if bring.view.sees(path)) if p.type == "analysis"]
+    if not pages:
+        return
+    newest = max(pages, key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path))
+    chunks = [c for c in search.chunks_in(bring.view.db, newest.path) if _DIRECTIONS.search(c.title)]
+    ceiling = bring.filling.tokens + tokens
+    for chunk in (chunks or search.chunks_in(bring.view.db, newest.path)[:1])[:most]:
+        found = excerpt_of([chunk], bring.weights, masked=bring.view.masked)
+        if found and not bring.filling.says(found.text):
+            bring.words("retrospective", newest.path, found.anchor, why=_short(chunk.title.rpartition(" > ")[2], 40) or "newest", text=found.text, most=ceiling)
+
+
+def touched_topics(bring: Bringing, pages: list[Ranked]) -> list[TopicRow]:
+    """Topics that the best pages of a question belong to, most touched first."""
+    return touched(bring.view, [(p.path, p.score) for p in pages[:25]], most=6)
+
+
+def bring_topics(bring: Bringing, topics: list[TopicRow], *, most: int, tokens: int) -> None:
+    """Rows of the hypothesis index: what was tried under a topic, here and elsewhere, and the best that was reported."""
+    ceiling = bring.filling.tokens + tokens
+    for row in topics[:most]:
+        here = sum(t.target == bring.target for t in row.tried) if bring.target else 0
+        counts = f"tried {len(row.tried)}{f', {here} here' if bring.target else ''}; {len(row.supported())} supported, {row.failed()} failed"
+        best = _best(row)
+        bring.words("topics", "indexes/hypothesis.md", row.anchor, why="touched", most=ceiling,
+                    text=f"{row.name}: {counts}" + (f"; best {best.change} {_short(best.title, 80)}" if best else ""))
+
+
+def bring_blueprint(bring: Bringing, *, tokens: int) -> None:
+    """The ladder: per phase what this target tried and won, whether it is saturated, and the first phase that is not in full."""
+    phases = ladder(bring.view)
+    lines, full = [], ""
+    for phase, topics in phases:
+        if not any(t.tried for t in topics):
+            continue
+        here = {t.path: t.verdict for row in topics for t in row.tried if not bring.target or t.target == bring.target}
+        untouched = [row for row in topics if row.tried and not any(t.path in here for t in row.tried)]
+        won = sum(v == Verdict.SUPPORTED for v in here.values())
+        lines.append(f"Phase {phase} ({_short(', '.join(t.name for t in topics), 60)}): {len(here)} tried, {won} supported"
+                     + (", saturated" if here and not untouched else f", {len(untouched)} topics open"))
+        if not full and untouched:
+            full = f"Current: phase {phase}. " + "; ".join(_ladder_row(row) for row in topics if row.tried)
+    ceiling = bring.filling.tokens + tokens
+    if lines and not (full and bring.words("blueprint", "indexes/blueprint.md", "", why="ladder", text="\n".join([*lines, full]), most=ceiling)):
+        bring.words("blueprint", "indexes/blueprint.md", "", why="ladder", text="\n".join(lines), most=ceiling)
+
+
+def _ladder_row(row: TopicRow) -> str:
+    best = _best(row)
+    return f"{_short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported" + (f", best {best.change}" if best and best.change else "")
+
+
+def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
+    """What the machine can do: sections about hardware with quantities in them, nearest to the target's variant and the question."""
+    hits = search.find(bring.view.db, f"{bring.variant} {bring.variant} hardware peak bandwidth memory capacity limits " + " ".join(_machine(bring)), limit=60,
+                       types=("concept", "source", "target", "observation", "analysis", "codebase"))
+    ceiling = bring.filling.tokens + tokens
+    best = []
+    for place, hit in enumerate(hits):
+        seen = bring.view.masked(hit.chunk) if bring.view.sees(hit.chunk.path) else None
+        figures = len(_QUANTITY.findall(seen.text)) if seen else 0
+        if seen and figures >= 2:
+            named = bool(_HARDWARE.search(f"{hit.page_title} {hit.chunk.title}"))
+            best.append((-(min(figures, 8) + (4 if named else 0) + 4 * hit.score / hits[0].score), place, seen))
+    for _, _, chunk in sorted(best, key=lambda b: b[:2])[:most]:
+        text = _short(" ".join(clean(chunk.text).split()), 420)
+        bring.words("envelope", chunk.path, chunk.anchor, why="hardware", text=text, most=ceiling)
+
+
+def _machine(bring: Bringing) -> list[str]:
+    """Words of the question that name a machine or a resource: short, with a digit and a letter."""
+    return [w for w in bring.weights if len(w) <= 6 and re.search(r"\d", w) and re.search(r"[a-z]", w)][:6]
+
+
+def bring_untried(bring: Bringing, topics: list[TopicRow], pages: list[Ranked], *, most: int) -> None:
+    """Levers that no run of the target pulled: topics that paid elsewhere, the nearest first; else the nearest concept that no run cites."""
+    if not bring.target:
+        return
+    everywhere = [row for _, rows in ladder(bring.view) for row in rows]
+    brought = 0
+    for row in {r.anchor: r for r in (*topics, *everywhere)}.values():
+        best = _best(row)
+        if brought < most and best and not any(t.target == bring.target for t in row.tried):
+            text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {_short(best.title, 90)}"
+            brought += bring.words("untried", best.path, "", why="untried here", text=text)
+    if brought:
+        return
+    rows = bring.view.db.execute("select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(bring.runs)),))
+    cited = {path for (cites,) in rows for path in json.loads(cites)}
+    for page in pages:
+        if page.type == "concept" and page.path not in cited:
+            title = bring.view.standing(page.path).title
+            bring.words("untried", page.path, "", why="untried here", text=f"{title}: no run of this target cites it")
+            return
+
+
+def _best(row: TopicRow) -> Tried | None:
+    wins = row.supported()
+    return max(wins, key=lambda t: (_gain(t.change), t.path)) if wins else None
+
+
+def _gain(change: str) -> float:
+    figure = re.match(r"\s*\+\s*(\d+(?:\.\d+)?)", change)
+    return float(figure[1]) if figure else 0.0
+
+
+def _short(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"

@@ -1,0 +1,92 @@
+"""Topics, ladder and readings of the compiled indexes, kept so that a slice finds those it touches without reading the whole index."""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kb.schema import Verdict
+from kb.slices.view import View
+
+TABLES: tuple[str, ...] = (
+    "create table topic (anchor text primary key, name text not null, row text not null) without rowid",
+    "create table topic_page (path text not null, anchor text not null, primary key (path, anchor)) without rowid",
+    "create table ladder (phase integer primary key, row text not null)",
+    "create table reading (number integer primary key, path text not null, anchor text not null, section text not null, topic text not null, text text not null)",
+    "create index reading_path on reading (path)",
+)
+
+
+def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
+    """Write down what the JSON twins of the indexes hold (`hypothesis.json`, `blueprint.json`, `profile.json`, as far as they are there)."""
+    for table in ("topic", "topic_page", "ladder", "reading"):
+        db.execute(f"delete from {table}")
+    topics = _read(files, "hypothesis.json").get("topics", [])
+    db.executemany("insert into topic values (?, ?, ?)", ((t["anchor"], t["name"], json.dumps(
+        {"hub": t.get("hub", ""), "tried": [[e["path"], e["verdict"], e["target"], e["change"], e["title"]] for e in t["experiments"]]})) for t in topics))
+    ties = {(tied["path"], t["anchor"]) for t in topics for tied in (*t["pages"], *t["experiments"])}
+    db.executemany("insert into topic_page values (?, ?)", sorted(ties))
+    ladder = _read(files, "blueprint.json").get("phases", [])
+    db.executemany("insert into ladder values (?, ?)", ((p["phase"], json.dumps([[t["anchor"], t["topic"]] for t in p["topics"]])) for p in ladder))
+    db.executemany("insert into reading (path, anchor, section, topic, text) values (?, ?, ?, ?, ?)", (
+        (r["path"], r["anchor"], r["section"], t["name"], r["text"]) for t in _read(files, "profile.json").get("topics", []) for r in t["readings"]))
+
+
+def _read(files: Mapping[str, bytes], name: str) -> dict:
+    return json.loads(files[name]) if name in files else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One experiment under a topic."""
+
+    path: str
+    verdict: str
+    target: str
+    change: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """A topic as a request may see it: experiments of later days and excluded ones are gone."""
+
+    anchor: str
+    name: str
+    hub: str
+    tried: tuple[Tried, ...]
+
+    def supported(self) -> tuple[Tried, ...]:
+        return tuple(t for t in self.tried if t.verdict == Verdict.SUPPORTED)
+
+    def failed(self) -> int:
+        return sum(t.verdict in (Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH) for t in self.tried)
+
+
+def topic(view: View, anchor: str) -> TopicRow | None:
+    """One topic; None where the index has none of that name."""
+    found = view.db.execute("select name, row from topic where anchor = ?", (anchor,)).fetchone()
+    if not found:
+        return None
+    row = json.loads(found[1])
+    view.look_up(t[0] for t in row["tried"])
+    return TopicRow(anchor, found[0], row["hub"], tuple(Tried(*t) for t in row["tried"] if view.sees(t[0])))
+
+
+def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> list[TopicRow]:
+    """Topics that the best pages belong to, most touched first; a topic that holds everything is touched by chance and counts less."""
+    weights = dict(weighted)
+    votes: Counter[str] = Counter()
+    for path, anchor in view.db.execute("select t.path, t.anchor from json_each(?) j join topic_page t on t.path = j.value", (json.dumps(sorted(weights)),)):
+        votes[anchor] += weights[path]
+    sizes = dict(view.db.execute("select anchor, count(*) from topic_page where anchor in (select value from json_each(?)) group by anchor",
+                                 (json.dumps(sorted(votes)),)))
+    best = sorted(votes, key=lambda a: (-votes[a] / sizes[a] ** 0.5, a))[:most]
+    return [row for row in (topic(view, anchor) for anchor in best) if row]
+
+
+def ladder(view: View) -> list[tuple[int, list[TopicRow]]]:
+    """Phases in order, each with its topics."""
+    phases = view.db.execute("select phase, row from ladder order by phase").fetchall()
+    return [(phase, [t for t in (topic(view, anchor) for anchor, _ in json.loads(row)) if t]) for phase, row in phases]
