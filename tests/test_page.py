@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb import KbError, page
-from kb.page import edit, markdown
+from kb.page import blocks, edit, markdown
 
 # Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
 PIECES = st.sampled_from(
@@ -22,6 +22,30 @@ def test_headings_and_links_are_those_of_markdown_it(body):
     headings, links = markdown.reference_links(body)
     assert [(link.kind, link.href) for link in outline.links if link.kind not in ("wikilink", "unresolved")] == links
     assert [h.level for h in outline.headings] == [level for level, _ in headings]
+
+
+# Lines that open, continue, interrupt and close every kind of block.
+LINES = st.sampled_from([
+    "", "", "  ", "text [a](b.md)", "# head", "## h [x](y) ##", "#nohead", "- item [a](b)", "* item [c](d)", "+ x [l](m)", "1. one [n](o)", "2. two [n](o)", "10) ten [q](z)",
+    "  - nested [e](f)", "   - three [e](f)", "    - four [i](j)", "      - six [k](l)", "  cont [g](h)", "    code [z](z)", "     five [z](z)", "      six [z](z)", "> quote [q](r)",
+    ">> qq [q](r)", "| a [t](u) | b |", "|---|---|", "| c \\| [v](w) | `x|y` [aa](bb) |", "a | b [a](b)", "--- | ---", "---", "===", "***", "* * *", "_ _ _", "```", "```py", "~~~", "  ```",
+    "   ```", "- ```", "```inline```", "<div>", "</div>", "<b>x</b> [a](b)", "<!-- c -->", "- # hh [a](b)", "- > q [a](b)", "- - dd [a](b)", "-", "1.", "- [ ] task [a](b)", "`code",
+    "span` [a](b)", "[multi", "line](x.md)", "- [multi", "\ttab [a](b)", "-\ttab item [a](b)", "- \ttab2 [a](b)", "1986. year [a](b)", "**bold** [a](b)", "  # indented [a](b)",
+    "   > iq [a](b)", "=x [a](b)", ": def [a](b)", "[r]: u", "[r]", "<!-- open", "close -->", "\u00a0nb [a](b)", "- \u00a0nb [a](b)", "\x0b", "a\\", "| single [a](b) |", "|-|",
+])
+
+
+def told(blocks):
+    """What a reader of blocks makes use of: links can only stand in text with a bracket."""
+    return [(b.kind, b.line, b.end if b.kind == "fence" else 0, [line.strip() for line in b.text.strip().split("\n")], b.level, b.kind == "heading" and b.top)
+            for b in blocks if b.kind != "inline" or "[" in b.text or "<" in b.text]
+
+
+@settings(max_examples=800, deadline=None)
+@given(st.lists(LINES, max_size=12).map("\n".join), st.sampled_from(["", "\n"]))
+def test_blocks_read_piece_by_piece_are_those_of_the_whole(body, end):
+    fast = blocks.blocks_of(body + end, markdown._BLOCKS, {})
+    assert told(fast) == told(blocks._parsed(body + end, markdown._BLOCKS, {}, 0, last=True))
 
 
 @pytest.mark.corpora

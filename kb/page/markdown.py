@@ -12,6 +12,8 @@ from markdown_it import MarkdownIt
 from markdown_it.common.html_re import HTML_TAG_RE
 from markdown_it.token import Token
 
+from kb.page.blocks import blocks_of
+
 
 class Heading(NamedTuple):
     """One heading; a NamedTuple because a wiki holds a hundred thousand and they are rebuilt on every start. `top` is false inside a quote or list."""
@@ -94,7 +96,7 @@ def slug_of(text: str) -> str:
 def outline_of(body: str, *, line: int = 1) -> Outline:
     """Headings, links, explicit ids and fences of a markdown body whose first line is line `line` of its page."""
     env: dict = {}
-    tokens = _BLOCKS.parse(body, env)
+    found = blocks_of(body, _BLOCKS, env)
     references = env.get("references", {})
     headings: list[Heading] = []
     links: list[Link] = []
@@ -103,43 +105,29 @@ def outline_of(body: str, *, line: int = 1) -> Outline:
     glued: list[int] = []
     open_fence = 0
     slugs: dict[str, int] = {}
-    body_lines = 0
-    for position, token in enumerate(tokens):
-        kind = token.type
-        if kind == "inline":
-            at = line + (token.map[0] if token.map else 0)
-            before = tokens[position - 1]
-            if before.type == "heading_open":
-                headings.append(_heading(token, before, at, slugs, ids))
-            if "[" in token.content or "<" in token.content:
-                links.extend(_links(token.content, at, env, references))
-                if "<" in token.content:
-                    ids.extend(_ID.findall(token.content))
-        elif kind in ("bullet_list_open", "ordered_list_open"):
-            # A paragraph is three tokens; a list on its very next line is none to renderers of the older rule (Python-Markdown).
-            before = tokens[position - 3] if position >= 3 and token.level == 0 and tokens[position - 1].type == "paragraph_close" else None
-            if before and before.map and before.map[1] == token.map[0]:
-                glued.append(line + token.map[0])
-        elif kind == "html_block":
-            ids.extend(_ID.findall(token.content))
-            ids.extend(slug_of(re.sub(r"<[^>]*>", "", m[2])) for m in _HTML_HEADING.finditer(token.content))
+    for kind, start, end, text, level, top in found:
+        at = line + start
+        if kind in ("inline", "heading"):
+            if kind == "heading":
+                headings.append(_heading(text, level, at, slugs, ids, top=top))
+            if "[" in text or "<" in text:
+                links.extend(_links(text, at, env, references))
+                if "<" in text:
+                    ids.extend(_ID.findall(text))
+        elif kind == "list":
+            # Renderers of the older rule (Python-Markdown) see no list there.
+            glued.append(at)
+        elif kind == "html":
+            ids.extend(_ID.findall(text))
+            ids.extend(slug_of(re.sub(r"<[^>]*>", "", m[2])) for m in _HTML_HEADING.finditer(text))
         elif kind == "fence":
-            fences.append((line + token.map[0], line + token.map[1]))
-            body_lines = body_lines or body.count("\n") + (not body.endswith("\n"))
-            if token.map[1] >= body_lines and not _closes(body, token):
-                open_fence = line + token.map[0]
+            fences.append((at, line + end))
+            if text:
+                open_fence = at
     return Outline(headings, links, ids, fences, open_fence, glued)
 
 
-def _closes(body: str, token: Token) -> bool:
-    """Whether a fence that reaches the end of the page was closed: its last line is a bare run of its own marker."""
-    last = body.rstrip("\n").rsplit("\n", 1)[-1].strip(" >\t")
-    inner = token.map[1] - token.map[0] - 1
-    return inner >= 1 and len(last) >= len(token.markup) and set(last) == {token.markup[0]} and token.content.count("\n") < inner
-
-
-def _heading(token: Token, opening: Token, at: int, slugs: dict[str, int], ids: list[str]) -> Heading:
-    raw = token.content
+def _heading(raw: str, level: int, at: int, slugs: dict[str, int], ids: list[str], *, top: bool) -> Heading:
     named = _ATTR_ID.search(raw)
     if named:
         ids.append(named[1])
@@ -150,7 +138,7 @@ def _heading(token: Token, opening: Token, at: int, slugs: dict[str, int], ids: 
         slugs[base] += 1
         slug = f"{base}-{slugs[base]}"
     slugs.setdefault(slug, 0)
-    return Heading(int(opening.tag[1]), text, slug, at, opening.level == 0)
+    return Heading(level, text, slug, at, top)
 
 
 def plain_text(inline: str) -> str:
