@@ -210,6 +210,30 @@ def test_settings_become_levers_and_resources_are_never_the_aim(log):
     assert first.levers == (Lever("n_batch", "128"), Lever("flash_attn", "True"), Lever("seq", "1024"))
 
 
+def test_the_state_before_the_costs_and_the_training_figure_are_never_the_aim(log):
+    for header, primary in (("iteration|hypothesis|baseline_latency_ms|measured_value|delta_pct|verdict|commit_sha|notes", "measured_value"),
+                            ("commit|estimated_cost_usd|screen_score|status|description", "screen_score"),
+                            ("round|train_loss|val_loss|status|description", "val_loss"), ("commit|memory_gb|val_acc|status|description", "val_acc"),
+                            ("commit|elapsed_s|latency_ms|quality_score|status|description", "latency_ms")):
+        rows = ["|".join("keep" if c in ("verdict", "status") else "abc1234" if c.startswith("commit") else "text" if c in ("hypothesis", "notes", "description") else "1.5"
+                         for c in header.split("|"))] * 3
+        assert runs_of(log("results.tsv", tsv(header, *rows)))[0].primary == primary
+
+
+def test_a_hypothesis_column_is_the_hypothesis_and_quoted_cells_lose_their_quotes(log):
+    text = tsv("run|hypothesis|latency_ms|config|status|description", '1|smaller tiles fit L2|3.5|"{""tile"": 8, ""unroll"": 2}"|keep|"say ""tile"" it"')
+    run, = runs_of(log("results.tsv", text))
+    assert (run.hypothesis, run.description) == ("smaller tiles fit L2", 'say "tile" it')
+    assert run.levers == (Lever("tile", "8"), Lever("unroll", "2"))
+
+
+def test_a_line_that_parts_the_table_is_no_run(log):
+    text = tsv("round|strategy|val_loss|status", "0|base|3.0|基线", "---|Phase 1|-|done", "1|deeper|2.5|保留", "2|wider|2.9|回滚")
+    said = told(log("results.tsv", text))
+    assert counts(said) == (3, 1, 1, 0, 0, 1)
+    assert any("parts the table" in w for w in said["warnings"])
+
+
 def test_commas_separate_where_no_tab_does(log):
     text = 'commit,val_loss,status,description\nabc1234,3.0,keep,"first, with comma"\nabc1235,2.0,discard,second\n'
     assert counts(told(log("results.csv", text))) == (2, 1, 1, 0, 0, 0)

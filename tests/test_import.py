@@ -22,7 +22,7 @@ from kb.formats.pages import as_text, page_of
 from kb.formats.reading import Ask, Segment
 from kb.page import read, seal
 from kb.page.markdown import plain_text
-from kb.run.record import Lever, Metric, Origin, Outcome, Run, outcome_of
+from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_sentinel, outcome_of
 
 HEADER = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
 ROWS = ["a1b2c3d\t1.0000\t44.0\tkeep\tbaseline", "b1b2c3d\t1.0050\t44.0\tdiscard\tswitch to GeLU", "c1b2c3d\t0.000000\t0.0\tcrash\tdouble width (OOM)",
@@ -317,7 +317,7 @@ def trails(draw):
     runs = []
     for i in range(draw(st.integers(1, 6))):
         status = draw(st.sampled_from(["keep", "discard", "crash", "checks_failed", "ok", "KEEP"]))
-        value = draw(st.floats(0.001, 1e9))
+        value = draw(st.floats(0.001, 1e9).filter(lambda v: not is_sentinel(v, outcome=Outcome.CRASHED, direction="lower", counted=False)))
         metric = Metric("latency_ms", value, "ms", "lower")
         runs.append(Run(Origin("loop/log.jsonl", i + 1, f"d{i}"), "pi", label=str(i + 1), target="t", status=status, outcome=outcome_of(status),
                         description="x " + draw(PLAIN), primary="latency_ms", metrics=(metric, Metric("peak_mb", i + 1.0, "mb", "lower")),

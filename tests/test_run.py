@@ -24,9 +24,9 @@ from kb.run.record import (
 )
 
 LOWER = """latency latency_us step_time_ms val_bpb val/bpb train_loss val_rmse ttft_ms total_µs combined_µs ci_test_seconds memory_gb peak_vram_mb
-migration_failures max_abs_diff ms/tok time_per_token sec_per_step s/iter runtime wall_s p99_ms perplexity cache_misses error_rate max_dd
+migration_failures max_abs_diff smape ms/tok time_per_token sec_per_step s/iter runtime wall_s p99_ms perplexity cache_misses error_rate max_dd
 joules_per_token peak_hbm_gib reconstruct_100_ns validationLoss"""
-HIGHER = """tok/s tok_s output_tok_s tok_per_sec tps tokens_per_second t/s it/s samples/sec throughput_tflops mfu_percent cache_hit accuracy top1_acc f1
+HIGHER = """tok/s tok_s output_tok_s tok_per_sec tps tokens_per_second t/s it/s samples/sec throughput_tflops mfu_percent cache_hit accuracy top1_acc roc_auc primary_f05 val_return pass@1 f1
 speedup_vs_pytorch gb/s memory_bandwidth_gbps steps_per_sec sharpe acceptance_rate tokens_per_joule gpu_util decode_tok_s images_per_s"""
 UNKNOWN = """score metric metric_after quality compression toffoli robustness_gap performance batch_size n_ctx num_steps error_reduction fitness
 cycle commit emitted_ops qubits"""
@@ -82,7 +82,8 @@ def test_json_numbers_must_be_finite_and_booleans_are_none():
     ("discard", Outcome.DISCARDED), ("REVERT", Outcome.DISCARDED), ("rejected", Outcome.DISCARDED), ("KILL", Outcome.DISCARDED),
     ("discard - OOM", Outcome.DISCARDED), ("OOM", Outcome.CRASHED), ("NO_JSON", Outcome.CRASHED), ("timeout", Outcome.CRASHED),
     ("checks_failed", Outcome.CHECKS_FAILED), ("Checks Failed", Outcome.CHECKS_FAILED), ("ok", Outcome.OTHER), ("inconclusive", Outcome.OTHER),
-    ("parked", Outcome.OTHER), ("not kept", Outcome.OTHER), ("keepalive tuning", Outcome.OTHER), ("", Outcome.OTHER),
+    ("parked", Outcome.OTHER), ("not kept", Outcome.OTHER), ("not_kept", Outcome.OTHER), ("screen_discard", Outcome.DISCARDED), ("保留✔✔", Outcome.KEPT),
+    ("回滚(交易<10)", Outcome.DISCARDED), ("基线", Outcome.OTHER), ("keepalive tuning", Outcome.OTHER), ("", Outcome.OTHER),
 ])
 def test_a_status_is_read_whatever_its_spelling_and_unknown_is_no_win(raw, outcome):
     assert outcome_of(raw) is outcome

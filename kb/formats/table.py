@@ -74,11 +74,15 @@ _ID = word_set("# no nr num number id idx index n exp exp_id expid experiment_id
 _CODE = word_set("commit commit_hash sha git_sha hash rev revision git branch ref")
 _STATUS = word_set("status verdict decision outcome state result disposition action kept keep keep_discard")
 _TIME = word_set("date datetime timestamp time created created_at started finished when ts")
-_TEXT = ("description", "desc", "change", "changes", "experiment", "hypothesis", "idea", "what", "summary", "title", "name", "label", "notes", "note",
+_TEXT = ("description", "desc", "change_description", "change", "changes", "experiment", "hypothesis", "idea", "what", "summary", "title", "name", "label", "notes", "note",
          "comment", "comments", "tag")
 _REASON = ("key_finding", "finding", "findings", "notes", "note", "reason", "why", "lesson", "learned", "conclusion", "comment", "comments", "remark")
 _CHECKS = word_set("correct correctness check checks tests test parity valid passed verified")
-_DELTA = re.compile(r"(^|_)(delta|vs|improvement|improved|gain|change_pct|pct_change|relative|diff_pct)(_|$)|Δ")
+_DELTA = re.compile(r"(^|_)(delta|vs|improvement|improved|gain|change_pct|pct_change|diff_pct)(_|$)|Δ")
+# Columns of figures that are never what a run is judged by: the state before it, and what it cost to try.
+_BESIDE = re.compile(r"(^|_)(baseline|base|before|parent|prev|previous|old|cost|usd|price|budget|cumulative|wall|elapsed|std|stddev|stderr)(_|$)")
+_AIMED = re.compile(r"_(score|metric|objective|fitness|reward)$|(^|_)(measured|new|after|current|candidate)_value$")
+_BOOLEAN = frozenset(["true", "false", "yes", "no", "ok", "pass", "passed", "fail", "failed"])
 _AIM = ("score", "metric", "metric_after", "after", "objective", "fitness", "value", "combined_score")
 _SETTING = re.compile(
     r"^(n|num|nr|kv|max|min|use|enable)_|(^|_)(batch|ubatch|bs|lr|seed|threads?|ctx|layers?|heads?|dim|depth|width|warps?|stages?|block|tile|unroll|"
@@ -192,7 +196,7 @@ def _role(name: str, cells: list[str], *, headed: bool) -> Role:
         return Role.ID
     if key in _CODE:
         return Role.CODE
-    if key in _CHECKS and not mostly:
+    if key in _CHECKS and not mostly or direction_of(name) and said and all(c.lower() in _BOOLEAN for c in said):
         return Role.CHECK
     if _DELTA.search(key) or _DELTA.search(name):
         return Role.DELTA if direction_of(name) is None or not _is_speedup(name) else Role.METRIC
@@ -240,12 +244,13 @@ def _primary(names: list[str], roles: list[Role], cells: list[list[str]], *, hea
     if not headed or not metrics:
         return -1
     aims = [i for i in metrics if key_of(names[i]) in _AIM]
-    if "metric_before" in map(key_of, names):
-        aims = [i for i in aims if key_of(names[i]) != "metric_before"]
-    known = [i for i in metrics if direction_of(names[i]) and not is_resource(names[i])]
+    own = [i for i in metrics if not is_resource(names[i]) and not _BESIDE.search(key_of(names[i]))]
+    known = [i for i in own if direction_of(names[i]) or _AIMED.search(key_of(names[i]))]
     # `score` beside `latency`: the aim is what the loop called so; without one, the first quantity that names a side.
-    plain = [i for i in metrics if not is_resource(names[i]) and any(to_quantity(c) for c in cells[i])]
-    return next(iter(aims or known or plain or metrics))
+    plain = [i for i in own if any(to_quantity(c) for c in cells[i])]
+    chosen = next(iter(aims or known or plain or metrics))
+    held_out = re.sub(r"^train(ing)?_", "", key_of(names[chosen]))
+    return next((i for i in own if re.fullmatch(rf"(val|valid|validation|test|eval|dev)_{re.escape(held_out)}", key_of(names[i])) and key_of(names[chosen]) != held_out), chosen)
 
 
 def _unit_of(name: str) -> str:
@@ -270,8 +275,12 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
     checks: list[Check] = []
     notes: list[tuple[str, str]] = []
     found = {Role.ID: "", Role.CODE: "", Role.TIME: ""}
+    stated = {"hypothesis": "", "mechanism": ""}
     for i, (column, raw) in enumerate(zip(layout.columns, cells, strict=True)):
-        cell = bare(raw)
+        cell = bare(_unquoted(raw))
+        if i != layout.text and key_of(column.name) in stated:
+            stated[key_of(column.name)] = cell
+            continue
         match column.role:
             case Role.METRIC:
                 metrics.append(_metric(column, cell, layout=layout, outcome=outcome, primary=i == layout.primary))
@@ -288,11 +297,27 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
     code = found[Role.CODE]
     return Run(
         Origin(file, line.number, line.digest), kind, label=found[Role.ID] or code, segment=segment, status=status, outcome=outcome,
-        description=cells[layout.text].strip() if layout.text >= 0 else ", ".join(f"{x.name}={x.value}" for x in levers)[:300],
+        description=_unquoted(cells[layout.text]) if layout.text >= 0 else ", ".join(f"{x.name}={x.value}" for x in levers)[:300],
         primary=layout.primary_name, metrics=tuple(metrics), levers=tuple(levers), checks=tuple(checks),
-        reason=cells[layout.reason].strip() if layout.reason >= 0 else "", code=code if code.lower() not in ("none", "tbd", "head", "n/a", "-") else "",
+        reason=_unquoted(cells[layout.reason]) if layout.reason >= 0 else "", hypothesis=stated["hypothesis"], mechanism=stated["mechanism"], code=code if code.lower() not in ("none", "tbd", "head", "n/a", "-") else "",
         created=moment(found[Role.TIME]), notes=tuple(notes),
     )
+
+
+def _unquoted(cell: str) -> str:
+    """A cell without the quotes that a CSV writer put around it: `"{""a"": 1}"`; any other quote is a plain character."""
+    cell = cell.strip()
+    inner = cell[1:-1]
+    if len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner.replace('""', ""):
+        return inner.replace('""', '"')
+    return cell
+
+
+def is_divider(cells: list[str], layout: Layout) -> bool:
+    """Whether a row only parts the table: dashes where the run's id stands, and no figure."""
+    ids = [cells[i] for i, c in enumerate(layout.columns) if c.role in (Role.ID, Role.CODE)]
+    figures = [cells[i] for i, c in enumerate(layout.columns) if c.role is Role.METRIC]
+    return bool(ids) and all(re.fullmatch(r"[-=*_]{3,}", c) for c in ids[:1]) and not any(to_quantity(c) for c in figures)
 
 
 def _metric(column: Column, cell: str, *, layout: Layout, outcome: Outcome | None, primary: bool) -> Metric:

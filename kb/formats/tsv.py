@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from kb.formats.reading import Ask, Line, Remark, Segment, lines_of, split_sample
-from kb.formats.table import Layout, fits_header, key_of, layout_of, looks_like_header, modal_width, run_of
+from kb.formats.table import Layout, fits_header, is_divider, key_of, layout_of, looks_like_header, modal_width, run_of
 from kb.run.record import Run, is_status
 
 
@@ -166,6 +166,9 @@ def _runs(rows: Iterator[Cells | Remark], layout: Layout, *, header: Cells | Non
         if short is not None and row.line.number != short.line.number:
             yield Remark("a line with too few columns; skipped", short.line.number)
         short = None
+        if is_divider(cells, layout):
+            yield Remark("a line that parts the table; skipped", row.line.number)
+            continue
         if remark:
             yield Remark(remark, row.line.number)
         if hash(row.line.text) in seen:

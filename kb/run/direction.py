@@ -14,12 +14,13 @@ def word_set(text: str) -> frozenset[str]:
 
 # Words that name a quantity. A name that holds words of both rows says nothing and must be asked for.
 _HIGHER = word_set("""throughput tps tokps toks qps rps fps ips iops goodput speed speedup tflops gflops pflops mfu hfu utilization utilisation util
-    occupancy efficiency bandwidth gbps mbps hit hits accuracy acc acceptance accepted success passed passing win wins auc auroc auprc f1
+    occupancy efficiency bandwidth gbps mbps hit hits accuracy acc acceptance accepted success passed passing win wins auc auroc auprc f1 f2 f05 fbeta ap map map50 pearson spearman
+    correlation kappa ari nmi solved coverage pass return returns
     precision recall iou miou dice bleu rouge meteor ndcg mrr r2 mcc elo psnr ssim snr reward sharpe sortino calmar profit pnl revenue
     saved savings""")
 _LOWER = word_set("""latency lat time ttft tpot itl rtt runtime elapsed duration wall walltime makespan overhead jitter p50 p90 p95 p99 p999
-    loss losses nll bpb bpc bpd perplexity ppl kl kld rmse mse mae mape rmsle logloss brier wer cer eer fid error errors err errs regret
-    failure failures failed failing fails crashes violations mismatches mismatch misses miss stalls spills conflicts retries timeouts
+    loss losses nll bpb bpc bpd perplexity ppl kl kld rmse nrmse mse nmse mae mape smape mase crps rmsle logloss brier wer cer eer fid error errors err errs regret
+    failure failures failed failing fails warnings crashes violations mismatches mismatch misses miss stalls spills conflicts retries timeouts
     allocations allocs cycles instructions cost costs price usd energy joules watts power drawdown dd diff lcp fcp tbt tti cls""")
 # Units and resources: they decide only where no quantity word does ("total_ms", "memory_gb"), so "throughput_gb" stays higher.
 _LOWER_UNITS = word_set("""ms us ns sec secs seconds s msec usec nsec millis minutes gb mb kb gib mib kib bytes memory mem vram ram rss hbm heap footprint disk

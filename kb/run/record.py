@@ -144,7 +144,12 @@ _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in
 # Statuses that are known and say neither; unknown words are OTHER as well but do not help to recognise a status column.
 _SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete completed baseline base parked park inconclusive invalid tentative partial wip info
     usable theoretical blocked deferred pending running queued skip skipped neutral tie flat support supported repair investigated
-    provisional open filed pruned noop no_op reference warmup tbd""")
+    provisional open filed pruned noop no_op reference warmup tbd duplicate""")
+
+
+# Loops that speak Chinese.
+_ELSEWHERE = {"保留": Outcome.KEPT, "采纳": Outcome.KEPT, "接受": Outcome.KEPT, "回滚": Outcome.DISCARDED, "丢弃": Outcome.DISCARDED, "放弃": Outcome.DISCARDED,
+              "拒绝": Outcome.DISCARDED, "崩溃": Outcome.CRASHED, "失败": Outcome.CRASHED, "超时": Outcome.CRASHED, "基线": Outcome.OTHER}
 
 
 @lru_cache(4096)
@@ -159,13 +164,20 @@ def outcome_of(raw: str) -> Outcome:
     words = status_words(raw)
     if words in _OUTCOME_OF:
         return _OUTCOME_OF[words]
+    for beginning, outcome in _ELSEWHERE.items():
+        if raw.strip().startswith(beginning):
+            return outcome
     first = re.match(r"\W*(\w+?)(?:_*(?:[\s(\[:;,/|–—-]|$))", raw.lower())
-    return _OUTCOME_OF.get(first[1], Outcome.OTHER) if first else Outcome.OTHER
+    if first and first[1] in _OUTCOME_OF:
+        return _OUTCOME_OF[first[1]]
+    # `screen_discard`, `auto_revert`: what was done stands last.
+    last = words.rsplit("_", 1)[-1]
+    return _OUTCOME_OF[last] if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept|crash|oom)", words) else Outcome.OTHER
 
 
 def is_status(raw: str) -> bool:
     """Whether a cell is a word of the status vocabulary, decided or not."""
-    return len(raw) <= 40 and (outcome_of(raw) is not Outcome.OTHER or status_words(raw) in _SAYS_NEITHER)
+    return len(raw) <= 40 and (outcome_of(raw) is not Outcome.OTHER or status_words(raw) in _SAYS_NEITHER or raw.strip().startswith("基线"))
 
 
 _NINES = frozenset(float("9" * n) for n in range(3, 13))
