@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kb import KbError, page, store, trail
+from kb import KbError, page, refuted, store, trail
 from kb.graph import Files, Graph, graph_of
 from kb.page import Page
 from kb.site import config, pages, tree
@@ -49,7 +49,7 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
     graph = graph_of(read)
     compiled = _index_pages(layout)
     site = Map(layout, Graph({**read, **compiled}, graph.edges), site_paths([*read, *compiled], taken=("index.md", "404.md")), Files(layout, read), {})
-    plan = tree.plan_of(site, wiki=graph, experiments=trail.experiments(db))
+    plan = tree.plan_of(site, wiki=graph, experiments=trail.experiments(db), cards=refuted.cards(db))
     code = _code_digest()
     keys = {view.place: pages.key_of(view, code) for view in plan.views}
     had = _ledger(layout)

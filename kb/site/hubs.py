@@ -4,10 +4,11 @@ Refuses to judge: verdicts, metrics and reasons are the trail's and the cards' o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kb.schema import FAILED, PAGE_TYPES, Verdict
+from kb.refuted import Card
+from kb.schema import PAGE_TYPES, Verdict
 from kb.site.html import block, escaped, heading
 from kb.site.pages import Ref, badge, front
 from kb.trail import Facts
@@ -131,45 +132,38 @@ def target_page(hub: TargetHub) -> str:
     return _joined(pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class Refutation:
-    """One thing that did not work, why, and where that is shown."""
-
-    verdict: str
-    claim: str
-    because: str
-    delta: str
-    levers: tuple[str, ...]
-    scope: str
-    date: str
-    evidence: Ref | None
-
-
-def refuted_page(target: str, refutations: Sequence[Refutation], hub: Ref | None) -> str:
-    """Why the things that were tried on a target did not work, newest first."""
-    pieces = [front(f"{target}: why refuted", searched=False, hidden=("toc",)), heading(1, f"Why refuted: {target}", "why-refuted")]
+def refuted_page(target: str, cards: Sequence[Card], refs: Mapping[str, Ref], *, hub: Ref | None) -> str:
+    """Why the things that were tried on a target (or, with an empty name, anywhere) did not work, newest first."""
+    title = f"Why refuted: {target}" if target else "Why refuted, whatever the target"
     back = f" All of its experiments are on {anchor(hub)}." if hub else ""
-    pieces.append(f'<div class="kb-text" data-search-exclude><p>{len(refutations)} things that were tried and did not hold, newest first.{back}</p></div>')
-    scoped = len({r.scope for r in refutations}) > 1
+    lead = f"{len(cards)} things that were tried and did not hold, newest first.{back} A card is a warning, not a ban: each says what would reopen it."
+    scoped, marked = len({c.variant for c in cards}) > 1, any(c.status != "standing" for c in cards)
+    columns = [Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), *([Column("Status", "facet")] if marked else []),
+               Column("Why it did not hold"), *([Column("Variant", "facet")] if scoped else [])]
     rows = []
-    for r in refutations:
-        levers = " ".join(f"<code>{escaped(x)}</code>" for x in r.levers[:4])
-        title = anchor(r.evidence) if r.evidence else ""
-        why = f"<p>{escaped(clipped(r.because, 420))}</p>" if r.because else ""
-        claim = f'<p class="kb-claim">{escaped(clipped(r.claim, 260))}</p>' if r.claim else ""
-        tried = f'<div class="kb-tried">{title}{claim}<p>{levers}</p></div>'
-        rows.append([Cell(f'<span class="kb-date">{escaped(r.date)}</span>', r.date), Cell(tried), Cell(badge(r.verdict, r.verdict), r.verdict),
-                     Cell(why + (f'<p class="kb-delta">{escaped(r.delta)}</p>' if r.delta else "")), *([Cell(escaped(r.scope), r.scope)] if scoped else [])])
-    columns = [Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), Column("Why it did not hold"), *([Column("Scope", "facet")] if scoped else [])]
-    pieces.append(table(columns, rows, noun="refuted"))
-    return _joined(pieces)
+    for card in reversed(cards):
+        verdict = card.verdict or card.kind
+        by = f" {anchor(refs[card.by])}" if card.by in refs else ""
+        rows.append([Cell(f'<span class="kb-date">{escaped(card.date)}</span>', f"{card.date}#{card.number:05d}"), Cell(_tried(card, refs)), Cell(badge(verdict, verdict), verdict),
+                     *([Cell(badge(card.status, card.status) + by, card.status)] if marked else []), Cell(_why(card)),
+                     *([Cell(escaped(card.variant), card.variant)] if scoped else [])])
+    return _joined([front(title, searched=False, hidden=("toc",)), heading(1, title, "why-refuted"), f'<div class="kb-text" data-search-exclude><p>{lead}</p></div>',
+                    table(columns, rows, noun="refuted")])
 
 
-def refutations_of(experiments: Iterable[Facts], refs: dict[str, Ref]) -> list[Refutation]:
-    """The failed experiments of a trail, newest first, in their own words."""
-    return [Refutation(e.verdict.canonical or "", e.hypothesis if e.hypothesis != e.title else "", e.because, "",
-                       tuple(x.name + ("=" + x.value if x.value else "") for x in e.levers), e.variant, e.date, refs[e.path])
-            for e in reversed(tuple(experiments)) if e.verdict.canonical in FAILED]
+def _tried(card: Card, refs: Mapping[str, Ref]) -> str:
+    ref = refs.get(card.evidence)
+    title = anchor(Ref(ref.url, clipped(card.title or ref.title, 140))) if ref else escaped(card.title)
+    claim = f'<p class="kb-claim">{escaped(clipped(card.claim, 260))}</p>' if card.claim and card.claim != card.title else ""
+    levers = " ".join(f"<code>{escaped(v.name + ('=' + v.value if v.value else ''))}</code>" for v in card.levers[:4])
+    return f'<div class="kb-tried">{title}{claim}{f"<p>{levers}</p>" if levers else ""}</div>'
+
+
+def _why(card: Card) -> str:
+    because = f"<p>{escaped(clipped(card.because, 420))}</p>" if card.because else ""
+    delta = f'<p class="kb-delta">{escaped(card.delta)}</p>' if card.delta else ""
+    reopen = f'<p class="kb-delta">Reopen if {escaped(clipped(card.reopen_if, 200))}</p>' if card.reopen_if else ""
+    return because + delta + reopen
 
 
 def clipped(text: str, length: int) -> str:

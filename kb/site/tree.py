@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from kb.graph import Graph
 from kb.page import Page
-from kb.schema import FAILED
+from kb.refuted import Card
 from kb.site import hubs
 from kb.site.hubs import Entry, Home, TargetHub
 from kb.site.pages import Ref, View, plain_title
@@ -20,6 +20,7 @@ from kb.trail import Facts
 _NAV_PAGES = 45
 # Tags share one page up to this many entries, beyond that they are split by first letter.
 _ONE_TAG_PAGE = 1500
+_REFUTED_ANYWHERE = "by-target/refuted.md"
 _LATEST = 25
 _CENTRAL = 24
 
@@ -42,6 +43,7 @@ class Survey:
     site: Map
     wiki: Graph
     experiments: tuple[Facts, ...]
+    cards: tuple[Card, ...]
 
     @cached_property
     def trails(self) -> dict[str, tuple[Facts, ...]]:
@@ -53,6 +55,17 @@ class Survey:
             if page.type == "target":
                 found.setdefault(target_named(page), [])
         return {name: tuple(found[name]) for name in sorted(found) if name or found[name]}
+
+    @cached_property
+    def refuted(self) -> dict[str, tuple[Card, ...]]:
+        """Cards by target in trail order; those of no target, or of one that is not there, are under an empty name."""
+        found: dict[str, list[Card]] = defaultdict(list)
+        for card in self.cards:
+            found[card.target if card.target in self.trails else ""].append(card)
+        return {name: tuple(found[name]) for name in sorted(found)}
+
+    def refuted_place(self, name: str) -> str:
+        return f"{self.target_places[name]}/refuted.md" if name else _REFUTED_ANYWHERE
 
     @cached_property
     def target_pages(self) -> dict[str, Page]:
@@ -113,13 +126,13 @@ def type_place(type_name: str) -> str:
     return f"by-type/{name_of(type_name)}.md"
 
 
-def plan_of(site: Map, *, wiki: Graph, experiments: tuple[Facts, ...]) -> Plan:
+def plan_of(site: Map, *, wiki: Graph, experiments: tuple[Facts, ...], cards: tuple[Card, ...]) -> Plan:
     """The whole site as it should be."""
-    survey = Survey(site, wiki, experiments)
+    survey = Survey(site, wiki, experiments, cards)
     indexes = sorted(set(site.graph.pages) - set(wiki.pages))
     facts = {e.path: e for e in experiments}
     around = _neighbours(survey)
-    files = {"index.md": _home(survey, indexes), **_targets(survey), **_types(survey), **_tags(survey)}
+    files = {"index.md": _home(survey, indexes), **_targets(survey), **_refuted(survey), **_types(survey), **_tags(survey)}
     nav = _nav(survey, indexes, files)
     listed = frozenset(_listed(nav))
     views = tuple(_view(survey, path, facts.get(path), around, listed=listed) for path in sorted(site.graph.pages))
@@ -203,8 +216,8 @@ def _box(survey: Survey, page: Page, place: str, around: Mapping[str, tuple[str 
 
 
 def _ways(survey: Survey, name: str, place: str, *first: Ref) -> list[Ref]:
-    failed = [e for e in survey.trails[name] if e.verdict.canonical in FAILED]
-    more = [Ref(url_between(place, f"{survey.target_places[name]}/refuted.md"), f"Why refuted ({len(failed)})")] if failed else []
+    cards = survey.refuted.get(name, ())
+    more = [Ref(url_between(place, survey.refuted_place(name)), f"Why refuted ({len(cards)})")] if cards and name else []
     return [*first, *more]
 
 
@@ -226,10 +239,16 @@ def _targets(survey: Survey) -> dict[str, str]:
             str(primary.get("name", "")) if isinstance(primary, dict) else "", tuple(survey.ref(p, place) for p in notes),
             tuple((survey.ref(p.path, place), p.field("status")) for p in hypotheses), next(iter(_ways(survey, name, place)), None))
         made[place] = hubs.target_page(hub)
-        if hub.refuted:
-            there = f"{survey.target_places[name]}/refuted.md"
-            refutations = hubs.refutations_of(experiments, {e.path: survey.ref(e.path, there) for e in experiments})
-            made[there] = hubs.refuted_page(hub.name, refutations, Ref(url_between(there, place), "the target's page"))
+    return made
+
+
+def _refuted(survey: Survey) -> dict[str, str]:
+    made = {}
+    for name, cards in survey.refuted.items():
+        place = survey.refuted_place(name)
+        refs = {p: survey.ref(p, place) for card in cards for p in (card.evidence, card.by) if p in survey.site.places}
+        hub = Ref(url_between(place, f"{survey.target_places[name]}/index.md"), "the target's page") if name else None
+        made[place] = hubs.refuted_page(name, cards, refs, hub=hub)
     return made
 
 
@@ -265,9 +284,10 @@ def _home(survey: Survey, indexes: Sequence[str]) -> str:
     rank = survey.wiki.rank
     central = sorted((p for p in survey.wiki.pages.values() if p.type in ("concept", "observation", "hypothesis", "source", "analysis", "codebase")),
                      key=lambda p: (-rank[p.path], p.path))[:_CENTRAL]
-    lead = [p for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in survey.wiki.pages]
+    lead = [survey.ref(p, place) for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in survey.wiki.pages]
+    lead += [Ref(url_between(place, _REFUTED_ANYWHERE), "Refuted, whatever the target")] if "" in survey.refuted else []
     return hubs.home_page(Home(
-        config.site_name or config.name or "Knowledge base", tuple(survey.ref(p, place) for p in lead),
+        config.site_name or config.name or "Knowledge base", tuple(lead),
         tuple((Ref(url_between(place, type_place(t)), hubs.plural(t)), len(members)) for t, members in survey.by_type.items()),
         tuple((Ref(url_between(place, f"{survey.target_places[n]}/index.md"), n or "no target"), e) for n, e in survey.trails.items()),
         latest, {e.path: survey.ref(e.path, place) for e in latest}, tuple(survey.ref(p.path, place) for p in central),
@@ -281,17 +301,18 @@ def _nav(survey: Survey, indexes: Sequence[str], files: Mapping[str, str]) -> Na
         folder, page = survey.target_places[name], survey.target_pages.get(name)
         members: Nav = [{"Experiments": f"{folder}/index.md"}]
         members += [{"Target": survey.site.places[page.path]}] if page else []
-        members += [{"Why refuted": f"{folder}/refuted.md"}] if f"{folder}/refuted.md" in files else []
+        members += [{"Why refuted": survey.refuted_place(name)}] if name in survey.refuted and name else []
         trail = survey.trails[name]
         members += [{plain_title(survey.site.graph.pages[e.path].title): survey.site.places[e.path]} for e in reversed(trail)] if len(trail) <= _NAV_PAGES else []
         targets.append({plain_title(name or "no target"): members})
+    targets += [{"Refuted everywhere": _REFUTED_ANYWHERE}] if _REFUTED_ANYWHERE in files else []
     nav += [{"Targets": targets}] if targets else []
     for title, wanted in (("Knowledge", _KNOWLEDGE), ("Sources", ("source", "codebase"))):
         section = [_type_nav(survey, t) for t in survey.by_type if t in wanted]
         nav += [{title: section}] if section else []
     rest = [_type_nav(survey, t) for t in survey.by_type if t not in (*_KNOWLEDGE, "source", "codebase", "target")]
     nav += [{"More": rest}] if rest else []
-    nav += [{"Indexes": [{plain_title(survey.site.graph.pages[p].title): survey.site.places[p]} for p in indexes]}] if indexes else []
+    nav += [{"Indexes": [{plain_title(survey.site.graph.pages[p].title): survey.site.places[p]} for p in indexes if p.count("/") == 1]}] if indexes else []
     nav += [{"Tags": "by-tag/index.md"}] if survey.tags else []
     return nav
 
