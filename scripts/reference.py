@@ -1,0 +1,80 @@
+"""Writes the generated reference pages: docs/cli.md from the command table, docs/schema.md from the schema, docs/configuration.md from Config.
+
+`python scripts/reference.py --check` exits 1 where a page is out of date; a test calls the same.
+"""
+
+import argparse
+import contextlib
+import io
+import os
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, os.fspath(ROOT))
+os.environ["COLUMNS"] = "100"
+
+from kb import cli, schema, store  # noqa: E402
+
+HEAD = "<!-- Written by scripts/reference.py; edits here are lost. -->\n\n"
+
+
+def cli_page() -> str:
+    parts = [HEAD + "# Commands\n\nExit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed. Data goes to stdout, talk to stderr.\n"]
+    for verb, (_, summary) in cli.VERBS.items():
+        parts.append(f"\n## kb {verb}\n\n{summary[0].upper()}{summary[1:]}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n")
+        parser = cli.parser_of(verb)
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for name, sub in action.choices.items():
+                    parts.append(f"\n### kb {verb} {name}\n\n```text\n{sub.format_help().strip()}\n```\n")
+    return "".join(parts)
+
+
+def schema_page() -> str:
+    lines = [HEAD + "# Page types\n", "| type | folders | spellings of `type:` | required fields | statuses |", "|---|---|---|---|---|"]
+    for kind in schema.PAGE_TYPES:
+        lines.append(f"| {kind.name} | {', '.join(f'`{f}/`' for f in kind.folders)} | {', '.join(kind.names)} | {', '.join(kind.required)} | {', '.join(kind.statuses)} |")
+    lines += ["", "# Sections of a skeleton", ""]
+    lines += [f"- **{kind.name}**: {', '.join(kind.sections)}" for kind in schema.PAGE_TYPES if kind.sections]
+    lines += ["", "# Verdicts", "", ", ".join(f"`{v}`" for v in schema.Verdict) + ". Failed are: " + ", ".join(sorted(schema.FAILED)) + ".", "",
+              "# Labels of a hypothesis", ""]
+    lines += [f"- `{name}`: {', '.join(spellings)}" for name, spellings in schema.LABELS.items()]
+    lines += ["", "# Steps", "", ", ".join(f"`{s}`" for s in schema.STEPS), ""]
+    return "\n".join(lines)
+
+
+def configuration_page() -> str:
+    defaults = store.Config()
+    lines = [HEAD + "# kb.toml\n", "Every key has a default; an unknown key is refused with the nearest known one.\n", "| table | key | default | takes |", "|---|---|---|---|"]
+    kinds = {f.name: f.type for f in fields(store.Config)}
+    for table, keys in store._KEYS.items():
+        for key, name in keys.items():
+            value = getattr(defaults, name)
+            kind = str(kinds[name]).replace("collections.abc.", "").replace("<class '", "").replace("'>", "")
+            lines.append(f"| `[{table}]` | `{key}` | `{list(value) if isinstance(value, tuple) else value!r}` | {kind} |".replace("'", '"'))
+    lines += ["| `[scopes]` | any name | none | list of globs on the path (`*` crosses `/`) or `tag:NAME`; each makes `indexes/<name>.md` |", ""]
+    return "\n".join(lines)
+
+
+PAGES = {"docs/cli.md": cli_page, "docs/schema.md": schema_page, "docs/configuration.md": configuration_page}
+
+
+def main() -> int:
+    stale = []
+    for path, made in PAGES.items():
+        with contextlib.redirect_stderr(io.StringIO()):
+            text = made()
+        file = ROOT / path
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(path)
+            if "--check" not in sys.argv:
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+    print("\n".join(f"{'out of date' if '--check' in sys.argv else 'written'}: {p}" for p in stale) or "up to date")
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
