@@ -309,6 +309,14 @@ def test_without_config_the_metric_beside_tells_its_name_but_values_never_tell_a
     assert (said["direction"], said["best"], said["runs"]) == (None, None, 2)
 
 
+def test_a_config_without_a_direction_is_read_as_the_tool_itself_reads_it(log):
+    rows = [entry(1, 10), entry(2, 9)]
+    said = told(log("a.jsonl", jsonl({"type": "config", "name": "x", "metricName": "toffoli"}, *rows)))
+    assert (said["direction"], said["direction_source"], said["best"]["value"]) == ("lower", "format", 9.0)
+    said = told(log("b.jsonl", jsonl({"type": "config", "name": "x", "metricName": "tok/s"}, *rows)))
+    assert (said["direction"], said["direction_source"], said["best"]["value"]) == ("higher", "name", 10.0)
+
+
 def test_interlab_spells_it_in_snake_case(log):
     config = {"type": "config", "name": "x", "metric_name": "reconstruct_ns", "metric_unit": "ns", "direction": "lower_is_better"}
     rows = [{"type": "result", "decision": d, "description": "x", "metric_value": v, "commit_hash": "abc"} for d, v in (("keep", 5.0), ("discard", 6.0), ("keep", 4.0))]

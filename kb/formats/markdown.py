@@ -112,6 +112,8 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
         if keys != before:
             index, before = index + 1, keys
             yield layout.segment(index, table.line, table.heading)
+            if layout.doubt:
+                yield Remark(layout.doubt, table.line)
         else:
             yield Remark("a further table of the same metric; read as one segment with the one above", table.line)
         for line, cells in _in_order(table, layout):

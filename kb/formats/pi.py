@@ -68,8 +68,8 @@ def _segment(row: Row, index: int, ask: Ask) -> Segment:
     if ask.direction:
         direction, source = ask.direction, "asked"
     elif direction is None:
-        direction = direction_of(name)
-        source = "name" if direction else ""
+        # A session whose config leaves it out is minimised by the tool itself; what its name says goes before.
+        direction, source = direction_of(name) or "lower", "name" if direction_of(name) else "format"
     unit = text_of(first_of(said, ("metricUnit", "metric_unit", "unit")))
     return Segment(index, row.line.number, text_of(said.get("name")), name, unit, direction, source)
 

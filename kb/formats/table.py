@@ -53,6 +53,14 @@ class Layout:
     direction: Direction | None = None
     source: str = ""
     mixed: bool = False
+    rivals: tuple[str, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        """What to tell where several columns could be the primary metric; empty where one alone can."""
+        if len(self.rivals) < 2 or self.source == "asked" or not self.primary_name:
+            return ""
+        return f"judged by '{self.primary_name}'; {', '.join(n for n in self.rivals if n != self.primary_name)} could be meant as well, --metric names another"
 
     @property
     def primary_name(self) -> str:
@@ -81,6 +89,8 @@ _CHECKS = word_set("correct correctness check checks tests test parity valid pas
 _DELTA = re.compile(r"(^|_)(delta|vs|improvement|improved|gain|change_pct|pct_change|diff_pct)(_|$)|Δ")
 # Columns of figures that are never what a run is judged by: the state before it, and what it cost to try.
 _BESIDE = re.compile(r"(^|_)(baseline|base|before|parent|prev|previous|old|cost|usd|price|budget|cumulative|wall|elapsed|std|stddev|stderr)(_|$)")
+# Figures that explain a result rather than being it.
+_DERIVED = re.compile(r"(^|_)(hits?|miss(es)?|mfu|hfu|util\w*|occupancy|speedup|efficiency|train|training)(_|$)")
 _AIMED = re.compile(r"_(score|metric|objective|fitness|reward)$|(^|_)(measured|new|after|current|candidate)_value$")
 _BOOLEAN = frozenset(["true", "false", "yes", "no", "ok", "pass", "passed", "fail", "failed"])
 _AIM = ("score", "metric", "metric_after", "after", "objective", "fitness", "value", "combined_score")
@@ -138,8 +148,9 @@ def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> L
     columns = tuple(Column(n, r, _unit_of(n)) for n, r in zip(names, roles, strict=True))
     words = {status_words(c) for c in cells[status]} if status >= 0 else set()
     decided = any(outcome_of(w) in (Outcome.KEPT, Outcome.DISCARDED) for w in words)
+    rivals = () if ask.metric else tuple(names[i] for i in _rivals(names, [i for i, r in enumerate(roles) if r is Role.METRIC]))
     mixed = decided and "pass" in words and status_words(names[status]) in _CHECKS
-    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed)
+    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed, rivals)
 
 
 def fits_header(header: list[str], rows: list[list[str]]) -> bool:
@@ -245,12 +256,18 @@ def _primary(names: list[str], roles: list[Role], cells: list[list[str]], *, hea
         return -1
     aims = [i for i in metrics if key_of(names[i]) in _AIM]
     own = [i for i in metrics if not is_resource(names[i]) and not _BESIDE.search(key_of(names[i]))]
-    known = [i for i in own if direction_of(names[i]) or _AIMED.search(key_of(names[i]))]
+    known = _rivals(names, own)
     # `score` beside `latency`: the aim is what the loop called so; without one, the first quantity that names a side.
     plain = [i for i in own if any(to_quantity(c) for c in cells[i])]
     chosen = next(iter(aims or known or plain or metrics))
     held_out = re.sub(r"^train(ing)?_", "", key_of(names[chosen]))
     return next((i for i in own if re.fullmatch(rf"(val|valid|validation|test|eval|dev)_{re.escape(held_out)}", key_of(names[i])) and key_of(names[chosen]) != held_out), chosen)
+
+
+def _rivals(names: list[str], metrics: list[int]) -> list[int]:
+    """Columns that could be what runs are judged by, those that only explain a result left out where others are."""
+    known = [i for i in metrics if direction_of(names[i]) and not is_resource(names[i]) and not _BESIDE.search(key_of(names[i])) or _AIMED.search(key_of(names[i]))]
+    return [i for i in known if not _DERIVED.search(key_of(names[i]))] or known
 
 
 def _unit_of(name: str) -> str:

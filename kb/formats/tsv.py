@@ -123,6 +123,8 @@ def _read_block(rows: Iterator[Cells | Remark], index: int, *, path: Path, ask: 
     layout, remarks = _layout(header, mended, ask=ask)
     yield layout.segment(index, told[0].line.number if told else 1)
     yield from remarks
+    if layout.doubt:
+        yield Remark(layout.doubt)
     if header and ask.metric and layout.primary < 0:
         yield Remark(f"no column '{ask.metric}'; the header names {', '.join(header.cells)}", header.line.number)
     if not header and not any(len(r.cells) > 1 for r in told):
