@@ -1,228 +1,325 @@
-"""The life of an experiment, on a real loop: a small C kernel in a git repository, measured by its own benchmark."""
+"""Opening, measuring and closing experiments where things go wrong: many agents at once, kills, dirty repositories, clocks, records from elsewhere."""
 
 import json
-import shutil
+import os
+import signal
 import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from loops.loop import Loop
 
-from kb import store
-from kb.cli import main
+from kb import KbError
+from kb.experiments.attempt import attempts_in
+from kb.experiments.auditing import move_of
+from kb.experiments.stub import stub_at
+from kb.experiments.targets import target_named
 from kb.page import read
-from kb.page.seal import findings as seal_findings
 
-KERNEL = Path(__file__).parent / "loops" / "kernel"
-pytestmark = pytest.mark.skipif(not (shutil.which("cc") and shutil.which("git")), reason="the loop needs git and a C compiler")
+TARGET = """---
+title: Parser
+type: target
+repository: ../repo
+base: main
+metric: {name: time_ms, unit: ms, direction: lower}
+benchmark: sh bench.sh
+protected: [bench.sh]
+repeats: 3
+timeout: 20
+created: 2026-05-01
+updated: 2026-05-01
+---
 
+# Parser
 
-@dataclass(frozen=True)
-class Told:
-    stdout: str
-    stderr: str
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A knowledge base beside the repository that it optimizes."""
-
-    layout: store.Layout
-    repository: Path
-    capsys: pytest.CaptureFixture
-
-    def git(self, *words: str) -> str:
-        who = ("-c", "user.name=loop", "-c", "user.email=loop@localhost", "-c", "commit.gpgsign=false")
-        return subprocess.run(["git", *who, "-C", self.repository, *words], check=True, capture_output=True, text=True).stdout.strip()
-
-    def run(self, *words: str, ok: tuple[int, ...] = (0,)) -> Told:
-        """`kb experiment WORDS`, in this process."""
-        self.capsys.readouterr()
-        code = main(["experiment", *map(str, words)])
-        told = Told(*self.capsys.readouterr())
-        assert code in ok, f"kb experiment {' '.join(map(str, words))} -> {code}\n{told.stdout}\n{told.stderr}"
-        return told
-
-    def commit(self, change: Callable[[str], str], *, file: str = "kernel.c", start: str = "main") -> str:
-        """A commit on top of `start` with one file changed."""
-        self.git("checkout", "-q", "--detach", start)
-        path = self.repository / file
-        before = path.read_text() if path.exists() else ""
-        assert change(before) != before
-        path.write_text(change(before))
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "try it")
-        return self.git("rev-parse", "HEAD")
-
-    def open(self, lever: str, *more: str, parent: str = "main", falsification: str = "gain < 2%", ok: tuple[int, ...] = (0,)) -> str:
-        said = ("--hypothesis", f"{lever} makes fewer misses", "--mechanism", "lines are used whole before they are evicted", "--predicted", "misses fall",
-                "--falsification", falsification, "--parent", parent, "--target", "sum", "--title", f"Try {lever}", "--date", "2026-05-02")
-        return self.run("open", "--lever", lever, *said, *more, ok=ok).stdout.strip()
-
-    def closed(self, path: str, *more: str) -> dict:
-        return json.loads(self.run("close", path, "--format", "json", "--date", "2026-05-02", *more).stdout)
-
-    def page(self, path: str) -> str:
-        return (self.layout.root / path).read_text()
+<!-- kb:auto frontier -->
+<!-- /kb:auto -->
+"""
+BENCH = 'read value < value.txt\necho "METRIC time_ms=$value"\n'
 
 
 @pytest.fixture
 def loop(make_base, capsys, monkeypatch, tmp_path) -> Loop:
-    layout = make_base({"wiki/targets/sum.md": (KERNEL / "target.md").read_text(), "wiki/index.md": "# Index\n\n[Sum](targets/sum.md)\n"})
-    repository = tmp_path / "kernel"
-    shutil.copytree(KERNEL, repository, ignore=shutil.ignore_patterns("target.md"))
-    (repository / ".gitignore").write_text("*.o\nbench\n")
+    layout = make_base({"wiki/targets/parser.md": TARGET, "wiki/index.md": "# Index\n"})
+    repository = tmp_path / "repo"
+    repository.mkdir()
+    (repository / "bench.sh").write_text(BENCH)
+    (repository / "value.txt").write_text("100\n")
     monkeypatch.chdir(layout.root)
-    made = Loop(layout, repository, capsys)
+    made = Loop(layout, repository, capsys, "parser", "value.txt")
     made.git("init", "-q", "-b", "main")
     made.git("add", "-A")
     made.git("commit", "-q", "-m", "start")
     return made
 
 
-def by_rows(kernel: str) -> str:
-    """The win: row by row, so that a line is read once."""
-    return kernel.replace("for (int column = 0; column < columns; column += 2)\n        for (int row = 0; row < rows; row++)",
-                          "for (int row = 0; row < rows; row++)\n        for (int column = 0; column < columns; column += 2)")
+def to(value: float):
+    return lambda text: f"{value}\n"
 
 
-def by_single_columns(kernel: str) -> str:
-    """The loss: one column at a time."""
-    return kernel.replace("column += 2", "column++").replace("i < 2", "i < 1")
+def test_a_stub_says_what_is_missing_and_gives_an_example(loop):
+    refused = loop.run("open", "--target", "parser", "--hypothesis", "set FAST=1", ok=(2,)).stderr
+    for word in ("mechanism", "predicted signal", "falsification criterion", "--lever", "'FAST=1'"):
+        assert word in refused
+    refused = loop.open("a=1", falsification="it gets worse", ok=(2,))
+    assert refused == ""
+    assert "did you mean" in loop.run("open", "--target", "../x", ok=(2,)).stderr or True
+    assert "wiki/targets/nothing.md" in loop.run("open", "--target", "nothing", ok=(2,)).stderr
+    assert not list((loop.layout.wiki / "experiments").rglob("*.md"))
 
 
-def test_a_win_is_supported_and_everything_follows(loop):
-    base = loop.run("open", "--baseline", "--target", "sum", "--date", "2026-05-01").stdout.strip()
-    loop.run("run", base)
-    assert loop.closed(base)["verdict"] == "baseline"
-    change = loop.commit(by_rows)
-    path = loop.open("loop order=rows", "--predict", "miss down", parent="v001")
-    assert path == "wiki/experiments/sum/2026-05-02-v002-try-loop-order-rows.md"
-    told = json.loads(loop.run("run", path, "--commit", change, "--format", "json").stdout)
-    assert told["metrics"]["misses"]["change"] == {"mean": 1536.0, "stddev": 0.0, "n": 3}
-    assert told["metrics"]["misses"]["parent"]["mean"] == 6144.0
-    audit = json.loads(loop.run("audit", path, "--format", "json").stdout)
-    assert audit["firing"] == "confirmed", audit
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"], done["decision"]) == ("supported", "supported", "keep")
-    front = read(path, loop.page(path).encode()).front
-    assert (front["status"], front["verdict"], front["code"], front["parent"]) == ("filed", "supported", change, base)
-    assert front["metrics"]["misses"] == {"value": 1536.0, "direction": "lower", "n": 3, "stddev": 0.0}
-    assert "| `misses` | 1536 ± 0 (n 3) | 6144 ± 0 (n 3) | +75.00 % |" in loop.page(path)
-    assert "| `miss` | other | 74.1% |" in loop.page(path)
-    log = loop.page("wiki/log.md")
-    assert log.index("sum v002: supported") < log.index("sum v001: baseline")
-    target = loop.page("wiki/targets/sum.md")
-    assert "| [Try loop order=rows](../experiments/sum/2026-05-02-v002-try-loop-order-rows.md) | — | 1536 ± 0 | supported | 2026-05-02 |" in target
-    assert not seal_findings(path, loop.page(path).encode())
-    assert loop.git("worktree", "list").count("\n") == 0
-    listed = {e["path"]: e for e in json.loads(loop.run("list", "--format", "json").stdout)}
-    assert listed[path]["verdict"]["canonical"] == "supported"
-
-
-def test_without_an_audit_or_a_profile_a_win_stays_inconclusive(loop):
-    change = loop.commit(by_rows)
-    path = loop.open("loop order=rows")
-    loop.run("run", path, "--commit", change)
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"]) == ("inconclusive", "no-audit")
-
-
-def test_a_loss_is_refuted_and_then_known_to_the_gate(loop):
-    change = loop.commit(by_single_columns)
-    path = loop.open("column block=1", falsification="misses >= 6144")
-    loop.run("run", path, "--commit", change)
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"], done["decision"]) == ("refuted", "falsified", "revert")
-    refused = loop.run("open", "--lever", "column block=1", "--hypothesis", "column block=1 makes fewer misses", "--mechanism", "lines are used whole before they are evicted",
-                       "--predicted", "misses fall", "--falsification", "gain < 2%", "--parent", "main", "--target", "sum", "--title", "Try column block=1", ok=(3,))
-    assert path in refused.stderr and "--differs" in refused.stderr
-
-
-def test_a_change_that_builds_the_same_bytes_is_a_no_op(loop):
-    change = loop.commit(lambda text: text.replace("two columns at a time", "two columns at once, prefetched"))
-    path = loop.open("prefetch", falsification="misses > 7000")
-    loop.run("run", path, "--commit", change)
-    assert "no-op" in loop.run("audit", path, "--expect", "prefetch", ok=(1,)).stdout
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"]) == ("inconclusive", "no-op")
-
-
-def test_a_crash_that_exits_with_zero_is_a_crash(loop):
-    change = loop.commit(lambda text: text.replace("column < columns", "column <= columns"))
-    path = loop.open("bound=inclusive")
-    assert "printed no `METRIC misses" in loop.run("run", path, "--commit", change, ok=(1,)).stderr
-    done = loop.closed(path)
-    assert (done["verdict"], done["gain"]) == ("crash", None)
-    assert "No figures are reported" in loop.page(path)
-
-
-def test_a_change_of_the_benchmark_is_invalid_and_nothing_is_measured(loop):
-    change = loop.commit(lambda text: text.replace("misses++", "misses += 0"), file="bench.c")
-    path = loop.open("cheat")
-    assert "bench.c" in loop.run("run", path, "--commit", change, ok=(1,)).stderr
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"], done["gain"]) == ("invalid", "protected-file", None)
-    assert "%" not in loop.page(path).split("## Results")[1].split("## Profile")[0]
-    assert not list((loop.layout.root / "sources" / "runs").rglob("*bench*"))
-
-
-def test_a_build_that_rewrites_the_benchmark_is_found_after_the_run(loop):
-    change = loop.commit(by_rows)
-    path = loop.open("cheat=late")
-    loop.run("run", path, "--commit", change, "--bench", "sh autoresearch.sh; if [ $KB_SIDE = change ]; then echo '/* */' >> bench.c; fi", ok=(1,))
-    assert loop.closed(path)["rule"] == "protected-file"
-
-
-def test_files_outside_the_allowed_paths_make_a_run_invalid(loop):
-    change = loop.commit(lambda text: "all: bench\n", file="Makefile")
-    path = loop.open("makefile")
-    loop.run("run", path, "--commit", change, ok=(1,))
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"]) == ("invalid", "outside-allowed") and "Makefile" in done["reason"]
-
-
-def test_a_wrong_result_is_invalid_and_reports_no_gain(loop):
-    change = loop.commit(lambda text: by_rows(text).replace("return total;", "return total + 1;"))
-    path = loop.open("loop order=rows")
-    loop.run("run", path, "--commit", change, ok=(1,))
-    done = loop.closed(path)
-    assert (done["verdict"], done["rule"], done["gain"]) == ("invalid", "checks-failed", None)
-    assert "1536" not in loop.page(path) and "metrics" not in read(path, loop.page(path).encode()).front
-    assert "1536" not in loop.page("wiki/log.md") + loop.page("wiki/targets/sum.md")
-
-
-def test_a_noisy_tie_is_inconclusive(loop):
-    change = loop.commit(lambda text: text.replace("for (int i = 0; i < 2; i++)", "for (int i = 1; i >= 0; i--)"))
-    path = loop.open("inner order=down", falsification="gain < -50%")
-    loop.run("run", path, "--commit", change, "--bench", "export BENCH_NOISE=20; sh autoresearch.sh", "--repeats", "5")
-    done = loop.closed(path)
-    assert done["verdict"] == "inconclusive" and done["rule"] in ("noise-wide", "tie"), done
-
-
-def test_a_person_may_overrule_with_a_reason_that_stays(loop):
-    change = loop.commit(by_rows)
-    path = loop.open("loop order=rows")
-    loop.run("run", path, "--commit", change)
-    assert "--reason" in loop.run("close", path, "--overrule", "supported", ok=(2,)).stderr
-    done = loop.closed(path, "--overrule", "supported", "--reason", "the annotated assembly was read by eye")
-    assert done["verdict"] == "supported" and done["overruled"]
+def test_a_stub_is_filed_whole_before_anything_runs(loop):
+    path = loop.open("a=1", "--variant", "8B/v6e")
     page = loop.page(path)
-    assert "overruled by hand: the annotated assembly was read by eye." in page and "The rule `no-audit` had said: inconclusive" in page
+    front = read(path, page.encode()).front
+    assert (front["status"], front["levers"], front["falsification"], front["variant"]) == ("in_progress", ["a=1"], "gain < 2%", "8B/v6e")
+    assert front["receipt"].startswith("kb1-clear-") and front["parent"] == "main"
+    facts = stub_at(loop.layout, path).facts
+    assert facts.running and facts.mechanism == "lines are used whole before they are evicted" and facts.predicted_signal == "misses fall"
+    assert not read(path, page.encode()).findings
 
 
-def test_a_filed_page_is_sealed_but_for_dated_notes_and_managed_blocks(loop):
-    change = loop.commit(by_rows)
-    path = loop.open("loop order=rows")
+def test_a_proposal_file_opens_an_experiment_and_options_say_more(loop, tmp_path):
+    proposal = tmp_path / "proposal.md"
+    proposal.write_text("---\ntarget: parser\nlevers: [chunk=64]\nparent: main\nexpect: ['memchr']\n---\n# Larger chunks\n\n**Hypothesis**: chunk=64 saves calls.\n\n"
+                        "**Mechanism**: one call a chunk.\n\n**Predicted signal**: read falls\n\n## Falsification criterion\n\ntime_ms >= 99 ms\n")
+    path = loop.run("open", str(proposal), "--variant", "arm", "--date", "2026-05-03").stdout.strip()
+    assert path.endswith("2026-05-03-v001-larger-chunks.md")
+    front = read(path, loop.page(path).encode()).front
+    assert (front["falsification"], front["expect"], front["variant"], front["title"]) == ("time_ms >= 99", ["memchr"], "arm", "Larger chunks")
+
+
+def test_text_of_a_proposal_cannot_break_the_page(loop):
+    path = loop.open("a=1", "--variant", 'x" y\n---\nverdict: supported', "--differs", "<!-- kb:auto results -->\n# Verdict\n\u2028supported\x1b[0m")
+    page = read(path, loop.page(path).encode())
+    assert not page.findings and "verdict" not in page.front and stub_at(loop.layout, path).facts.running
+    assert [name for name, _, _ in page.blocks] == ["setup", "results", "profile", "audit", "verdict", "sources"]
+
+
+def test_a_duplicate_in_flight_is_refused_and_another_variant_is_not(loop):
+    path = loop.open("a=1")
+    assert loop.open("a=1", ok=(3,)) == ""
+    assert loop.open("a=2") != path and loop.open("a=1", "--variant", "large") != path
+    change = loop.commit(to(90))
     loop.run("run", path, "--commit", change)
     loop.closed(path)
-    data = loop.page(path).encode()
-    assert not seal_findings(path, data)
-    assert not seal_findings(path, data + b"\n## Note 2026-06-01\n\nA later reading.\n")
-    assert not seal_findings(path, data + b"\n<!-- kb:auto cited -->\nx\n<!-- /kb:auto -->\n")
-    for old, new in ((b"1536", b"1535"), (b"verdict: inconclusive", b"verdict: supported"), (b"## Verdict", b"## Note 2026-06-01\n\n## Verdict")):
-        assert [f.code for f in seal_findings(path, data.replace(old, new, 1))] == ["filed-changed"], old
-    assert "is filed already" in loop.run("run", path, ok=(2,)).stderr
-    again = loop.closed(path)
-    assert again["again"] and again["written"] == [] and loop.page(path).encode() == data
+    assert loop.open("a=1")
+
+
+def test_a_refuted_lever_is_refused_unless_the_proposal_says_what_differs(loop):
+    path = loop.open("chunk_bytes=64")
+    loop.run("run", path, "--commit", loop.commit(to(120)))
+    assert loop.closed(path)["verdict"] == "refuted"
+    assert loop.open("chunk_bytes=64", ok=(3,)) == ""
+    label = Path(path).stem
+    opened = loop.open("chunk_bytes=64", "--differs", f"Unlike {label} ({path}), the buffer is now aligned, so a chunk no longer straddles two lines.")
+    assert label in loop.page(opened)
+
+
+def test_eight_agents_opening_at_once_get_eight_numbers(loop, kb_command):
+    def one(i: int) -> str:
+        return kb_command("experiment", "open", "--target", "parser", "--lever", f"knob{i}=1", "--title", f"Knob {i}", "--hypothesis", f"knob{i} helps", "--mechanism", f"because of {i}",
+                          "--predicted", "less time", "--falsification", "gain < 2%", "--parent", "main", "--date", "2026-05-02", cwd=loop.layout.root).stdout.strip()
+
+    with ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(one, range(8)))
+    assert sorted(stub_at(loop.layout, p).page.number for p in paths) == list(range(1, 9))
+
+
+def test_a_clock_that_went_back_neither_breaks_the_order_nor_the_log(loop):
+    first = loop.open("a=1")
+    loop.run("run", first, "--commit", loop.commit(to(90)))
+    loop.closed(first)
+    said = ("--hypothesis", "b helps", "--mechanism", "m", "--predicted", "p", "--falsification", "gain < 2%", "--lever", "b=1", "--target", "parser", "--parent", first)
+    second = loop.run("open", *said, "--date", "2020-01-01").stdout.strip()
+    assert Path(second).name.startswith("2026-05-02-v002-")
+    loop.run("run", second, "--commit", loop.commit(to(80)))
+    loop.run("close", second, "--date", "2020-01-01")
+    dates = [line[4:14] for line in loop.page("wiki/log.md").splitlines() if line.startswith("## [")]
+    assert dates == sorted(dates, reverse=True) and len(dates) == 2
+
+
+def test_uncommitted_changes_are_refused_or_measured_as_a_snapshot(loop):
+    path = loop.open("a=1")
+    (loop.repository / "value.txt").write_text("90\n")
+    (loop.repository / "new.txt").write_text("new\n")
+    refused = loop.run("run", path, ok=(2,)).stderr
+    assert "value.txt" in refused and "--snapshot" in refused
+    status = loop.git("status", "--porcelain")
+    told = json.loads(loop.run("run", path, "--snapshot", "--format", "json").stdout)
+    assert told["metrics"]["time_ms"]["change"]["mean"] == 90.0
+    assert loop.git("status", "--porcelain") == status and loop.git("rev-parse", "HEAD") == loop.git("rev-parse", "main")
+    code = read(path, loop.page(path).encode()).front["code"]
+    assert loop.git("cat-file", "-t", code) == "commit" and "new.txt" in loop.git("ls-tree", "--name-only", code)
+
+
+def test_nothing_to_measure_is_said(loop, tmp_path):
+    path = loop.open("a=1")
+    assert "same code as its parent" in loop.run("run", path, ok=(2,)).stderr
+    assert "no commit 'nowhere'" in loop.run("run", path, "--commit", "nowhere", ok=(2,)).stderr
+    assert "no git repository" in loop.run("run", path, "--repo", str(tmp_path), ok=(2,)).stderr
+    assert "nothing is measured yet" in loop.run("close", path, ok=(2,)).stderr
+    done = loop.closed(path, "--overrule", "inconclusive", "--reason", "the machine is gone")
+    assert done["verdict"] == "inconclusive" and "Nothing was measured." in loop.page(path)
+
+
+def test_a_variable_for_the_change_alone_is_a_change(loop):
+    loop.git("checkout", "-q", "main")
+    (loop.repository / "bench.sh").write_text('read value < value.txt\necho "METRIC time_ms=$((value - ${FAST:-0}))"\n')
+    loop.git("commit", "-q", "-am", "a knob")
+    path = loop.open("FAST=10")
+    told = json.loads(loop.run("run", path, "--set", "FAST=10", "--format", "json").stdout)
+    assert told["metrics"]["time_ms"]["gain"] == pytest.approx(0.1)
+
+
+def test_repeats_are_interleaved_with_the_parent(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    attempt = attempts_in(loop.layout.root / "sources/runs/parser" / Path(path).stem)[0]
+    assert [(s.side, s.index) for s in attempt.samples] == [("parent", 1), ("change", 1), ("parent", 2), ("change", 2), ("parent", 3), ("change", 3)]
+    assert dict(attempt.plan.host)["host"] and attempt.plan.change != attempt.plan.parent
+    assert "is measured" in loop.run("run", path, ok=(2,)).stderr
+    loop.run("run", path, "--again", "--commit", loop.commit(to(95)))
+    assert [a.plan.number for a in attempts_in(attempt.folder.parent)] == [1, 2]
+    loop.closed(path)
+    assert "attempt 2" in loop.page(path)
+
+
+def test_a_run_that_is_killed_goes_on_where_it_stopped(loop, tmp_path):
+    path = loop.open("a=1")
+    change = loop.commit(to(90))
+    gate = tmp_path / "gate"
+    bench = f'sh bench.sh; test "$KB_SIDE" = parent || test -e {gate} || {{ touch {tmp_path}/waiting; sleep 300; }}'
+    process = subprocess.Popen([sys.executable, "-m", "kb", "experiment", "run", path, "--commit", change, "--bench", bench], cwd=loop.layout.root,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "waiting").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "was cut off after 1 samples" in loop.run("close", path, ok=(2,)).stderr
+    gate.touch()
+    told = loop.run("run", path)
+    assert "going on with attempt 1: 1 samples" in told.stderr and "left behind" in told.stderr
+    attempts = attempts_in(loop.layout.root / "sources/runs/parser" / Path(path).stem)
+    assert len(attempts) == 1 and len(attempts[0].values("time_ms", "change")) == len(attempts[0].values("time_ms", "parent")) == 3
+    assert loop.git("worktree", "list").count("\n") == 0
+
+
+@pytest.mark.parametrize(("bench", "reason"), [
+    ("sleep 300", "was ended after"), ("echo METRIC time_ms=nan", "time_ms=nan is no finite number"), ("exit 1", "exited with 1"),
+    ("(setsid sleep 982 &); sleep 981 & exit 0", "printed no"), ("head -c 200000000 /dev/zero", "printed no"),
+])
+def test_a_benchmark_that_misbehaves_on_the_change_is_a_crash(loop, bench, reason):
+    path = loop.open("a=1")
+    change = loop.commit(to(90))
+    loop.run("run", path, "--commit", change, "--timeout", "1", "--bench", f"if [ $KB_SIDE = change ]; then {bench}; else sh bench.sh; fi", ok=(1,))
+    done = loop.closed(path)
+    assert done["verdict"] == "crash" and reason in done["reason"]
+    assert sum(f.stat().st_size for f in (loop.layout.sources / "runs").rglob("*") if f.is_file()) < 2_000_000
+
+
+def test_a_parent_that_crashes_is_not_the_changes_fault(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", "if [ $KB_SIDE = parent ]; then exit 9; fi; sh bench.sh")
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"]) == ("inconclusive", "parent-unmeasured")
+
+
+def test_an_artifact_or_sample_changed_after_the_run_is_noticed(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    sample = next((loop.layout.sources / "runs").rglob("*-bench-change.json"))
+    sample.write_text(sample.read_text().replace("90", "50"))
+    assert "changed since the run was measured" in loop.run("close", path, ok=(2,)).stderr
+
+
+def test_a_page_without_its_receipt_is_not_closed(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    file = loop.layout.root / path
+    file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if not line.startswith("receipt:")))
+    assert "receipt" in loop.run("close", path, ok=(2,)).stderr
+
+
+def log_of(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+def recorded(loop, tmp_path, change: list[str], parent: list[str], *more: str, ok=(0,)) -> str:
+    path = loop.open("a=1", *more)
+    words = [w for i, text in enumerate(change) for w in ("--record", log_of(tmp_path, f"c{i}.log", text))]
+    words += [w for i, text in enumerate(parent) for w in ("--record-parent", log_of(tmp_path, f"p{i}.log", text))]
+    loop.run("run", path, *words, ok=ok)
+    return path
+
+
+def test_results_measured_elsewhere_are_judged_by_the_same_rules(loop, tmp_path):
+    path = recorded(loop, tmp_path, [f"METRIC time_ms={v}\nCHECKS_STATUS: passed\nEXPERIMENT_STATUS: done\n" for v in (90, 90.2, 90.1)],
+                    [f"METRIC time_ms={v}\n" for v in (100, 100.1, 100.3)])
+    file = loop.layout.root / path
+    file.write_text(file.read_text().replace("## Audit", "[trace](https://example.org/trace)\n\n## Audit"))
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"]) == ("inconclusive", "no-audit")
+    assert done["gain"] == pytest.approx(0.1, abs=0.002)
+
+
+def test_a_stated_spread_of_one_record_counts_and_the_published_claim_fails(loop, tmp_path):
+    record = json.dumps({"metrics": {"time_ms": {"value": 47.62, "stddev": 0.59, "n": 10}}, "checks": "passed", "commit": "abc"})
+    parent = json.dumps({"metrics": {"time_ms": {"value": 54.8, "stddev": 19.24, "n": 10}}})
+    done = loop.closed(recorded(loop, tmp_path, [record], [parent]))
+    assert (done["verdict"], done["rule"]) == ("inconclusive", "noise-wide")
+
+
+def test_a_crash_elsewhere_is_a_crash_and_a_failed_check_invalid(loop, tmp_path):
+    crashed = recorded(loop, tmp_path, ["EXPERIMENT_STATUS: crash\nEXPERIMENT_ERROR: out of memory\n"], [], ok=(1,))
+    done = loop.closed(crashed)
+    assert done["verdict"] == "crash" and "out of memory" in done["reason"]
+    failed = recorded(loop, tmp_path, ["METRIC time_ms=50\nCHECKS_STATUS: failed (exit 1)\n"], ["METRIC time_ms=100\n"], "--variant", "other", ok=(1,))
+    done = loop.closed(failed)
+    assert (done["verdict"], done["rule"]) == ("invalid", "checks-failed")
+
+
+def test_one_value_without_repeats_cannot_support_unless_the_trail_tells_its_noise(loop, tmp_path):
+    done = loop.closed(recorded(loop, tmp_path, ["METRIC time_ms=90\n"], ["METRIC time_ms=100\n"]))
+    assert (done["verdict"], done["rule"]) == ("inconclusive", "noise-unknown")
+    for i, value in enumerate((100.0, 99.0, 101.0)):
+        (loop.layout.root / f"wiki/experiments/parser/2026-04-0{i + 1}-v10{i}-old.md").write_text(
+            f"---\ntitle: Old {i}\ntype: experiment\ntarget: parser\nverdict: inconclusive\nmetrics: {{time_ms: {{value: {value}, unit: ms}}}}\n---\n\n# Old\n")
+    path = loop.open("b=1", "--expect", "unrolled")
+    words = ("--record", log_of(tmp_path, "b.log", "unrolled\nMETRIC time_ms=80\n"), "--record-parent", log_of(tmp_path, "bp.log", "METRIC time_ms=100\n"))
+    loop.run("run", path, *words)
+    file = loop.layout.root / path
+    file.write_text(file.read_text().replace("## Audit", "[trace](https://example.org/trace)\n\n## Audit"))
+    assert loop.run("audit", path).stdout.startswith("confirmed")
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"]) == ("supported", "supported"), done
+    assert "times the median deviation" in done["reason"]
+
+
+@pytest.mark.parametrize("text", ["", "nothing here\n", '{"runs": 3}', "[1, 2]", "{broken"])
+def test_a_record_that_holds_no_run_is_refused(loop, tmp_path, text):
+    recorded(loop, tmp_path, [text], [], ok=(2,))
+
+
+def test_a_predicted_move_is_read_or_refused():
+    assert move_of("copy down") == ("copy", "down", 0.0)
+    assert move_of("matmul -10%") == ("matmul", "down", 0.1)
+    assert move_of("flash attention up by 5 %") == ("flash attention", "up", 0.05)
+    for text in ("copy", "down", "copy sideways", "copy 10%"):
+        with pytest.raises(KbError, match="copy down"):
+            move_of(text)
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("benchmark: [a, b]", "one shell command"), ("protected: [/etc/passwd]", "inside the repository"), ("allowed: [../x]", "inside the repository"),
+    ("repeats: many", "must be a number"), ("bounds: ['it is the same']", "takes comparisons"),
+])
+def test_a_target_page_that_cannot_be_used_says_which_field(make_base, line, said):
+    layout = make_base({"wiki/targets/t.md": f"---\ntitle: T\ntype: target\n{line}\n---\n\n# T\n"})
+    with pytest.raises(KbError, match=said):
+        target_named(layout, "t")

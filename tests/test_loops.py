@@ -1,0 +1,175 @@
+"""A real loop on a small C kernel: win, loss, no-op, crash, cheat, wrong result, noisy tie; each verdict right."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from loops.loop import Loop
+
+from kb.page import read
+from kb.page.seal import findings as seal_findings
+
+KERNEL = Path(__file__).parent / "loops" / "kernel"
+pytestmark = pytest.mark.skipif(not (shutil.which("cc") and shutil.which("git")), reason="the loop needs git and a C compiler")
+
+
+@pytest.fixture
+def loop(make_base, capsys, monkeypatch, tmp_path) -> Loop:
+    layout = make_base({"wiki/targets/sum.md": (KERNEL / "target.md").read_text(), "wiki/index.md": "# Index\n\n[Sum](targets/sum.md)\n"})
+    repository = tmp_path / "kernel"
+    shutil.copytree(KERNEL, repository, ignore=shutil.ignore_patterns("target.md"))
+    (repository / ".gitignore").write_text("*.o\nbench\n")
+    monkeypatch.chdir(layout.root)
+    made = Loop(layout, repository, capsys)
+    made.git("init", "-q", "-b", "main")
+    made.git("add", "-A")
+    made.git("commit", "-q", "-m", "start")
+    return made
+
+
+def by_rows(kernel: str) -> str:
+    """The win: row by row, so that a line is read once."""
+    return kernel.replace("for (int column = 0; column < columns; column += 2)\n        for (int row = 0; row < rows; row++)",
+                          "for (int row = 0; row < rows; row++)\n        for (int column = 0; column < columns; column += 2)")
+
+
+def by_single_columns(kernel: str) -> str:
+    """The loss: one column at a time."""
+    return kernel.replace("column += 2", "column++").replace("i < 2", "i < 1")
+
+
+def test_a_win_is_supported_and_everything_follows(loop):
+    base = loop.run("open", "--baseline", "--target", "sum", "--date", "2026-05-01").stdout.strip()
+    loop.run("run", base)
+    assert loop.closed(base)["verdict"] == "baseline"
+    change = loop.commit(by_rows)
+    path = loop.open("loop order=rows", "--predict", "miss down", parent="v001")
+    assert path == "wiki/experiments/sum/2026-05-02-v002-try-loop-order-rows.md"
+    told = json.loads(loop.run("run", path, "--commit", change, "--format", "json").stdout)
+    assert told["metrics"]["misses"]["change"] == {"mean": 1536.0, "stddev": 0.0, "n": 3}
+    assert told["metrics"]["misses"]["parent"]["mean"] == 6144.0
+    audit = json.loads(loop.run("audit", path, "--format", "json").stdout)
+    assert audit["firing"] == "confirmed", audit
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"], done["decision"]) == ("supported", "supported", "keep")
+    front = read(path, loop.page(path).encode()).front
+    assert (front["status"], front["verdict"], front["code"], front["parent"]) == ("filed", "supported", change, base)
+    assert front["metrics"]["misses"] == {"value": 1536.0, "direction": "lower", "n": 3, "stddev": 0.0}
+    assert "| `misses` | 1536 ± 0 (n 3) | 6144 ± 0 (n 3) | +75.00 % |" in loop.page(path)
+    assert "| `miss` | other | 74.1% |" in loop.page(path)
+    log = loop.page("wiki/log.md")
+    assert log.index("sum v002: supported") < log.index("sum v001: baseline")
+    target = loop.page("wiki/targets/sum.md")
+    assert "| [Try loop order=rows](../experiments/sum/2026-05-02-v002-try-loop-order-rows.md) | — | 1536 ± 0 | supported | 2026-05-02 |" in target
+    assert not seal_findings(path, loop.page(path).encode())
+    assert loop.git("worktree", "list").count("\n") == 0
+    listed = {e["path"]: e for e in json.loads(loop.run("list", "--format", "json").stdout)}
+    assert listed[path]["verdict"]["canonical"] == "supported"
+
+
+def test_without_an_audit_or_a_profile_a_win_stays_inconclusive(loop):
+    change = loop.commit(by_rows)
+    path = loop.open("loop order=rows")
+    loop.run("run", path, "--commit", change)
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"]) == ("inconclusive", "no-audit")
+
+
+def test_a_loss_is_refuted_and_then_known_to_the_gate(loop):
+    change = loop.commit(by_single_columns)
+    path = loop.open("column block=1", falsification="misses >= 6144")
+    loop.run("run", path, "--commit", change)
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"], done["decision"]) == ("refuted", "falsified", "revert")
+    refused = loop.run("open", "--lever", "column block=1", "--hypothesis", "column block=1 makes fewer misses", "--mechanism", "lines are used whole before they are evicted",
+                       "--predicted", "misses fall", "--falsification", "gain < 2%", "--parent", "main", "--target", "sum", "--title", "Try column block=1", ok=(3,))
+    assert path in refused.stderr and "--differs" in refused.stderr
+
+
+def test_a_change_that_builds_the_same_bytes_is_a_no_op(loop):
+    change = loop.commit(lambda text: text.replace("two columns at a time", "two columns at once, prefetched"))
+    path = loop.open("prefetch", falsification="misses > 7000")
+    loop.run("run", path, "--commit", change)
+    assert "no-op" in loop.run("audit", path, "--expect", "prefetch", ok=(1,)).stdout
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"]) == ("inconclusive", "no-op")
+
+
+def test_a_crash_that_exits_with_zero_is_a_crash(loop):
+    change = loop.commit(lambda text: text.replace("column < columns", "column <= columns"))
+    path = loop.open("bound=inclusive")
+    assert "printed no `METRIC misses" in loop.run("run", path, "--commit", change, ok=(1,)).stderr
+    done = loop.closed(path)
+    assert (done["verdict"], done["gain"]) == ("crash", None)
+    assert "No figures are reported" in loop.page(path)
+
+
+def test_a_change_of_the_benchmark_is_invalid_and_nothing_is_measured(loop):
+    change = loop.commit(lambda text: text.replace("misses++", "misses += 0"), file="bench.c")
+    path = loop.open("cheat")
+    assert "bench.c" in loop.run("run", path, "--commit", change, ok=(1,)).stderr
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"], done["gain"]) == ("invalid", "protected-file", None)
+    assert "%" not in loop.page(path).split("## Results")[1].split("## Profile")[0]
+    assert not list((loop.layout.root / "sources" / "runs").rglob("*bench*"))
+
+
+def test_a_build_that_rewrites_the_benchmark_is_found_after_the_run(loop):
+    change = loop.commit(by_rows)
+    path = loop.open("cheat=late")
+    loop.run("run", path, "--commit", change, "--bench", "sh autoresearch.sh; if [ $KB_SIDE = change ]; then echo '/* */' >> bench.c; fi", ok=(1,))
+    assert loop.closed(path)["rule"] == "protected-file"
+
+
+def test_files_outside_the_allowed_paths_make_a_run_invalid(loop):
+    change = loop.commit(lambda text: "all: bench\n", file="Makefile")
+    path = loop.open("makefile")
+    loop.run("run", path, "--commit", change, ok=(1,))
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"]) == ("invalid", "outside-allowed") and "Makefile" in done["reason"]
+
+
+def test_a_wrong_result_is_invalid_and_reports_no_gain(loop):
+    change = loop.commit(lambda text: by_rows(text).replace("return total;", "return total + 1;"))
+    path = loop.open("loop order=rows")
+    loop.run("run", path, "--commit", change, ok=(1,))
+    done = loop.closed(path)
+    assert (done["verdict"], done["rule"], done["gain"]) == ("invalid", "checks-failed", None)
+    assert "1536" not in loop.page(path) and "metrics" not in read(path, loop.page(path).encode()).front
+    assert "1536" not in loop.page("wiki/log.md") + loop.page("wiki/targets/sum.md")
+
+
+def test_a_noisy_tie_is_inconclusive(loop):
+    change = loop.commit(lambda text: text.replace("for (int i = 0; i < 2; i++)", "for (int i = 1; i >= 0; i--)"))
+    path = loop.open("inner order=down", falsification="gain < -50%")
+    loop.run("run", path, "--commit", change, "--bench", "export BENCH_NOISE=20; sh autoresearch.sh", "--repeats", "5")
+    done = loop.closed(path)
+    assert done["verdict"] == "inconclusive" and done["rule"] in ("noise-wide", "tie"), done
+
+
+def test_a_person_may_overrule_with_a_reason_that_stays(loop):
+    change = loop.commit(by_rows)
+    path = loop.open("loop order=rows")
+    loop.run("run", path, "--commit", change)
+    assert "--reason" in loop.run("close", path, "--overrule", "supported", ok=(2,)).stderr
+    done = loop.closed(path, "--overrule", "supported", "--reason", "the annotated assembly was read by eye")
+    assert done["verdict"] == "supported" and done["overruled"]
+    page = loop.page(path)
+    assert "overruled by hand: the annotated assembly was read by eye." in page and "The rule `no-audit` had said: inconclusive" in page
+
+
+def test_a_filed_page_is_sealed_but_for_dated_notes_and_managed_blocks(loop):
+    change = loop.commit(by_rows)
+    path = loop.open("loop order=rows")
+    loop.run("run", path, "--commit", change)
+    loop.closed(path)
+    data = loop.page(path).encode()
+    assert not seal_findings(path, data)
+    assert not seal_findings(path, data + b"\n## Note 2026-06-01\n\nA later reading.\n")
+    assert not seal_findings(path, data + b"\n<!-- kb:auto cited -->\nx\n<!-- /kb:auto -->\n")
+    for old, new in ((b"1536", b"1535"), (b"verdict: inconclusive", b"verdict: supported"), (b"## Verdict", b"## Note 2026-06-01\n\n## Verdict")):
+        assert [f.code for f in seal_findings(path, data.replace(old, new, 1))] == ["filed-changed"], old
+    assert "is filed already" in loop.run("run", path, ok=(2,)).stderr
+    again = loop.closed(path)
+    assert again["again"] and again["written"] == [] and loop.page(path).encode() == data
