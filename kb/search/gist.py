@@ -15,6 +15,9 @@ _NOISE = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z0-9`(\"'\[*])|\n+")
 _DEAR = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ,.")
 
+# Sections that list where else to look; they hold many words and say nothing.
+REFERENCES = re.compile(r"(?:^|> )(?:see also|sources?|references?|related|links|further reading|bibliography|connections)\b[^>]*$", re.IGNORECASE)
+
 # Chunks looked at for a gist: a page says what it is near its head.
 _FIRST = 6
 
@@ -74,6 +77,7 @@ def gist_of(chunks: Sequence[Chunk], *, size: int = SHORTEST) -> tuple[str, str]
         for start, end in islice(runs(pieces, size), 4):
             text = cut(" ".join(pieces[start:end]), size)
             score = plainness(text) - 0.05 * order - 0.02 * start - (0.5 if len(text) < size else 0.0)
+            score -= 0.3 if REFERENCES.search(chunk.title) else 0.0
             if score > best[0]:
                 best = (score, chunk.anchor, text)
     return best[1], best[2]

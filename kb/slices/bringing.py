@@ -62,6 +62,7 @@ def card_of(facts: trail.Facts, lead: str) -> tuple[str, str]:
     claim, because = " ".join(facts.hypothesis.split()), " ".join(facts.because.split())
     room = SHORTEST - len(lead)
     mine = cut(claim, max(room // 2, room - len(because) - 1))
-    text = f"{lead}{mine} {cut(because, room - len(mine) - 1)}".rstrip()
+    between = " " if mine == claim else " … "
+    text = f"{lead}{mine}{between}{cut(because, room - len(mine) - len(between))}".rstrip()
     place = facts.place("verdict") or facts.place("hypothesis")
     return (place.anchor if place else ""), text

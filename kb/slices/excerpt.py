@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb.search import Chunk
-from kb.search.gist import SHORTEST, cut, pieces_from, plainness, runs
+from kb.search.gist import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -41,6 +41,7 @@ def excerpt_of(chunks: Sequence[Chunk], weights: Mapping[str, float], *, masked:
             text = cut(" ".join(pieces[start:end]), room)
             said = set().union(*words[start:end])
             score = sum(map(weights.__getitem__, said)) / whole + 0.5 * plainness(text) - 0.002 * (order + start) - (0.5 if len(text) < room else 0.0)
+            score -= 0.3 if REFERENCES.search(seen[0].title) else 0.0
             if best is None or score > best[0] + 1e-9:
                 best = (score, Excerpt(seen[0].anchor, lead + text))
     return best[1] if best else None
@@ -48,7 +49,8 @@ def excerpt_of(chunks: Sequence[Chunk], weights: Mapping[str, float], *, masked:
 
 def _closest(chunks: Sequence[Chunk], weights: Mapping[str, float], masked: Callable[[Chunk], Chunk | None]) -> Iterator[tuple[int, list[Chunk]]]:
     """The chunks that hold most of the words, each with those that follow it, as far as they may be seen."""
-    said = [sum(map(weights.__getitem__, weights.keys() & _WORD.findall(c.text.lower()))) for c in chunks[:_LOOKED_AT]]
+    said = [sum(map(weights.__getitem__, weights.keys() & _WORD.findall(c.text.lower()))) * (0.2 if REFERENCES.search(c.title) else 1.0)
+            for c in chunks[:_LOOKED_AT]]
     found = 0
     for order in sorted(range(len(said)), key=lambda i: (-said[i], i)):
         first = masked(chunks[order])

@@ -150,7 +150,7 @@ def bring_untried(bring: Bringing, topics: list[TopicRow], pages: list[Ranked], 
 
 
 def _best(row: TopicRow) -> Tried | None:
-    wins = row.supported()
+    wins = [t for t in row.supported() if _gain(t.change)]
     return max(wins, key=lambda t: (_gain(t.change), t.path)) if wins else None
 
 
