@@ -26,6 +26,8 @@ VERBS = {
     "import": ("import_", "bring another loop's runs in as experiment pages, once"),
     "export": ("export", "give runs back in a loop's own format"),
     "check": ("check", "say whether a proposal repeats what was refuted, and what differs"),
+    "stop-check": ("stop_check", "say whether a loop may stop, and why not yet"),
+    "retro": ("retro", "compute the skeleton of a retrospective"),
     "status": ("status", "say where the knowledge base and its trails stand"),
     "site": ("site", "render the knowledge base as a site to browse, and serve it here"),
 }

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable
 
 from kb.page import Page, plain_text
-from kb.run.direction import direction_of, words_of
+from kb.run.direction import direction_from, direction_of, words_of
+from kb.run.quantity import to_float
 from kb.run.record import Metric
 
 _NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?"
@@ -31,14 +32,17 @@ _FOREIGN = re.compile(
 
 
 def metrics_of(page: Page, lines: list[str], stretches: list[tuple[int, int]]) -> tuple[Metric, ...]:
-    """Metrics that a page reports for its own run, in order of first mention; the first reading of a name counts.
+    """Metrics that a page reports for its own run: those its front matter states, as they stand there, else those that its text shows.
 
-    `stretches` are the line ranges of its results and verdict; a page without them is read whole.
+    In text the first reading of a name counts. `stretches` are the line ranges of results and verdict; a page without them is read whole.
     """
+    stated = tuple(_front(page))
+    if stated:
+        return stated
     found: dict[str, Metric] = {}
     own = _own_labels(page)
     fenced = {line for a, b in page.fences for line in range(a, b)}
-    readings = [list(_front(page))]
+    readings: list[list[Metric]] = []
     for start, end in stretches or [(page.body_line, len(lines) + 1)]:
         body = [(n, lines[n - 1]) for n in range(start, min(end, len(lines) + 1)) if n not in fenced]
         tables, rest = _split(body)
@@ -63,9 +67,10 @@ def _front(page: Page) -> Iterable[Metric]:
         if isinstance(number, str):
             m = _CELL.match(number)
             number, unit = (_float(m["value"]), unit or m["unit"] or "") if m else (None, unit)
-        if isinstance(number, (int, float)) and not isinstance(number, bool):
-            spread = said.get("stddev")
-            yield _metric(name, float(number), unit, spread if isinstance(spread, (int, float)) else None)
+        n = said.get("n")
+        if (value := to_float(number)) is not None:
+            yield Metric(name, value, unit, direction_from(said.get("direction")) or direction_of(f"{name} {unit}"), n if isinstance(n, int) else None,
+                         to_float(said.get("stddev")))
 
 
 def _own_labels(page: Page) -> re.Pattern[str] | None:

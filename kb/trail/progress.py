@@ -1,0 +1,250 @@
+"""Where a target stands by rule: frontier, plateau, nibbling, thrash, balance, closed topics. Refuses prose: every alarm names its rule and its pages."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from kb.run.direction import Direction, is_resource
+from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
+from kb.run.record import Metric
+from kb.schema import FAILED, Verdict
+from kb.trail.facts import Facts
+from kb.trail.levers import key_of, levers_in
+
+# HeyGen's stop rule: the best value not improved for eight profile-guided attempts in a row.
+PLATEAU = 8
+# pi's anti-thrash hook: five discards in a row ask for a rethink.
+THRASH = 5
+# The retrospective of the TPU loop: five settings to one structural change, stuck for ten runs; a topic refuted five times and never supported is closed.
+UNBALANCED, STUCK, CLOSED = 5, 10, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kept run on the way to the frontier; `gain` is relative to the best before it (0.01 is 1 %), None for the first."""
+
+    path: str
+    value: float
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A rule that fired: code, what it asks for, and the pages that made it fire."""
+
+    code: str
+    text: str
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How one variant of a target moved by one metric. `band` is the noise of the frontier's own repeats, relative; None where nobody measured it."""
+
+    target: str
+    variant: str
+    metric: str
+    unit: str
+    direction: Direction | None
+    runs: int
+    counts: dict[str, int]
+    baseline: Step | None
+    frontier: Step | None
+    band: float | None
+    plateau: int
+    steps: tuple[Step, ...]
+    alarms: tuple[Alarm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic of a target's trail: a tag or hypothesis that some, not most, of its runs carry."""
+
+    name: str
+    supported: int
+    failed: int
+    other: int
+    paths: tuple[str, ...]
+
+    @property
+    def closed(self) -> bool:
+        return self.failed >= CLOSED and not self.supported
+
+
+def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
+    """The metric a target is judged by: the stated one, else the one with a known direction that most runs measure and that is no resource."""
+    if stated:
+        named = [m for e in experiments for m in e.metrics if key_of(m.name) == key_of(stated)]
+        return named[0] if named else None
+    counts: Counter[str] = Counter()
+    first: dict[str, Metric] = {}
+    for e in experiments:
+        for m in e.metrics:
+            if m.value is not None and m.direction and not is_resource(m.name) and "loss" not in m.name:
+                counts[m.name] += 1
+                first.setdefault(m.name, m)
+    return first[min(counts, key=lambda name: (-counts[name], name))] if counts else None
+
+
+def kept(e: Facts) -> bool:
+    """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a baseline."""
+    return e.decision == "keep" if e.decision else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
+
+
+def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) -> tuple[Step, ...]:
+    """Kept runs in trail order with the gain of each over the best before it."""
+    steps: list[Step] = []
+    best: float | None = None
+    for e in experiments:
+        found = e.metric(metric)
+        if found is None or found.value is None or not kept(e):
+            continue
+        steps.append(Step(e.path, found.value, None if best is None else gain_of(found.value, best, direction=direction)))
+        if best is None or (found.value > best) == (direction == "higher"):
+            best = found.value
+    return tuple(steps)
+
+
+def nibbles(gains: Sequence[float | None]) -> tuple[int, ...]:
+    """Positions at which two kept changes in a row had gained under 1 %: the next one must be structural."""
+    small = [g is not None and g < SMALLEST_GAIN for g in gains]
+    return tuple(i for i in range(1, len(small)) if small[i] and small[i - 1])
+
+
+def progress_of(experiments: Sequence[Facts], *, target: str, variant: str, metric: Metric | None) -> Progress:
+    """Progress of the experiments of one target and variant, in trail order, by a metric."""
+    counts = Counter(str(e.verdict.canonical or "open") for e in experiments)
+    direction = metric.direction if metric else None
+    steps = steps_of(experiments, metric.name, direction) if metric and direction else ()
+    frontier = (max if direction == "higher" else min)(steps, key=lambda s: s.value) if steps else None
+    by_path = {e.path: e for e in experiments}
+    baseline = next((s for s in steps if by_path[s.path].verdict.canonical is Verdict.BASELINE), None)
+    band = None
+    if frontier and metric and (m := by_path[frontier.path].metric(metric.name)) and m.stddev is not None:
+        band = Spread(m.value or 0.0, m.stddev, m.n).relative
+    plateau = _plateau(experiments, steps)
+    alarms = (*_noise_alarms(by_path, frontier, baseline, metric), *_step_alarms(steps), *_streak_alarms(experiments, plateau))
+    return Progress(target, variant, metric.name if metric else "", metric.unit if metric else "", direction, len(experiments), dict(sorted(counts.items())),
+                    baseline, frontier, band, plateau, steps, alarms)
+
+
+def _plateau(experiments: Sequence[Facts], steps: Sequence[Step]) -> int:
+    """Runs with a verdict since the frontier last moved by 1 % or more."""
+    moved = {s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN}
+    count = 0
+    for e in experiments:
+        if e.path in moved:
+            count = 0
+        elif e.verdict.canonical is not None and e.verdict.canonical is not Verdict.BASELINE:
+            count += 1
+    return count
+
+
+def _noise_alarms(by_path: dict[str, Facts], frontier: Step | None, baseline: Step | None, metric: Metric | None) -> Iterable[Alarm]:
+    for name, step in (("frontier", frontier), ("baseline", baseline)):
+        if step is None or metric is None or (name == "baseline" and frontier is not None and step.path == frontier.path):
+            continue
+        m = by_path[step.path].metric(metric.name)
+        if m is None or m.value is None or m.stddev is None:
+            if name == "frontier":
+                yield Alarm("noise-unknown", f"nobody measured the noise of the frontier {step.value:g} {metric.unit}: repeat it", (step.path,))
+        elif Spread(m.value, m.stddev, m.n).wide:
+            yield Alarm("noise-wide", f"the {name} {m.value:g} ± {m.stddev:g} {metric.unit} is noise of {m.stddev / abs(m.value or 1):.0%}, over 2 %: "
+                          "no gain over it is shown until it is measured on a quiet host", (step.path,))
+
+
+def _step_alarms(steps: Sequence[Step]) -> Iterable[Alarm]:
+    at = nibbles([s.gain for s in steps])
+    if at and at[-1] == len(steps) - 1:
+        yield Alarm("nibbling", "the last two kept changes gained under 1 %: the next one must be structural, against the first profiled cost",
+                      tuple(s.path for s in steps[-2:]))
+
+
+def _streak_alarms(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm]:
+    decided = [e for e in experiments if e.verdict.canonical is not None]
+    streak = 0
+    for e in reversed(decided):
+        if e.verdict.canonical not in FAILED and e.decision != "revert":
+            break
+        streak += 1
+    if streak >= THRASH:
+        yield Alarm("thrash", f"{streak} failures in a row: stop, profile, and rethink before the next run", tuple(e.path for e in decided[-streak:]))
+    settings, structural = balance_of(experiments)
+    if plateau >= STUCK and settings >= UNBALANCED * max(1, structural):
+        yield Alarm("unbalanced", f"{settings} runs moved settings and {structural} changed structure, and the frontier has not moved for {plateau} runs: "
+                      "change structure")
+
+
+_STRUCTURE = re.compile(
+    r"\b(?:kernel|fus(?:e|ed|ing|ion)|rewrit\w*|replac\w*|implement\w*|algorithm\w*|layout|restructur\w*|port(?:ed|ing)?|custom|refactor\w*|vectori[sz]\w*|"
+    r"pipelin\w*|async\w*|cache|shard\w*|parallel\w*|schedul\w*|data structure|scan)\b", re.IGNORECASE)
+
+
+def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
+    """(runs that only moved settings, runs that changed structure), by what title and mechanism say is changed."""
+    settings = structural = 0
+    for e in experiments:
+        if e.verdict.canonical is Verdict.BASELINE:
+            continue
+        valued = any(lever.value and lever.value != "on" or lever.name.startswith("-") for lever in e.levers[:3])
+        if valued and not _STRUCTURE.search(e.title):
+            settings += 1
+        elif _STRUCTURE.search(f"{e.title} {e.mechanism[:300]}"):
+            structural += 1
+        else:
+            settings += valued
+    return settings, structural
+
+
+def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
+    """Topics of a trail, most tried first: tags and hypotheses that at most half of the runs carry."""
+    members: dict[str, list[Facts]] = defaultdict(list)
+    for e in experiments:
+        for name in {*(t.lower() for t in e.tags), *([e.slug] if e.slug and " " not in e.slug else [])} - {"experiment", "baseline", *(str(v) for v in Verdict)}:
+            members[name].append(e)
+    found = []
+    for name, group in members.items():
+        if len(group) * 2 <= max(4, len(experiments)):
+            won = sum(e.verdict.canonical is Verdict.SUPPORTED for e in group)
+            failed = sum(e.verdict.canonical in FAILED for e in group)
+            found.append(Topic(name, won, failed, len(group) - won - failed, tuple(e.path for e in group)))
+    return tuple(sorted(found, key=lambda t: (-len(t.paths), t.name)))
+
+
+def untried_levers(own: Sequence[Facts], others: Iterable[Facts], *, most: int = 10) -> tuple[tuple[str, str], ...]:
+    """(lever, page) pairs that are supported on another target and that no run of this one names, newest first."""
+    tried = {key_of(lever.name) for e in own for lever in (*e.levers, *levers_in(f"{e.title} {e.setup}"))}
+    found: dict[str, str] = {}
+    for e in sorted(others, key=lambda e: e.order, reverse=True):
+        if e.verdict.canonical is Verdict.SUPPORTED:
+            for lever in levers_in(e.title):
+                key = key_of(lever.name)
+                if len(key) > 3 and key not in tried and key not in found:
+                    found[key] = e.path
+    return tuple(found.items())[:most]
+
+
+def unfiled(log: str, experiments: Sequence[Facts]) -> tuple[str, ...]:
+    """Labels of runs (`v023`, `exp 7`) that headings and rows of a log name and that no experiment page has."""
+    numbers = {e.number for e in experiments}
+    named: dict[str, None] = {}
+    for line in log.split("\n"):
+        if re.match(r"#{1,4}\s|\s*(?:[-*]\s+)?\*\*|\|", line):
+            for m in re.finditer(r"(?<![\w./-])(v|exp ?|run ?)0*(\d{1,4})(?![\d.])", line.split("](")[0], re.IGNORECASE):
+                if int(m[2]) not in numbers and not line.lstrip().startswith("| v"):
+                    named[m[0].lower()] = None
+    return tuple(named)
+
+
+def by_variant(experiments: Iterable[Facts], *, stated: str = "", only: Callable[[Facts], bool] = lambda e: True) -> tuple[Progress, ...]:
+    """Progress of every (target, variant) among the experiments, in that order; the metric is the target's own."""
+    groups: dict[tuple[str, str], list[Facts]] = defaultdict(list)
+    of_target: dict[str, list[Facts]] = defaultdict(list)
+    for e in experiments:
+        if only(e):
+            groups[e.target, e.variant].append(e)
+            of_target[e.target].append(e)
+    return tuple(
+        progress_of(group, target=target, variant=variant, metric=metric_of(group, stated) or metric_of(of_target[target], stated))
+        for (target, variant), group in sorted(groups.items()))

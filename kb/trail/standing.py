@@ -1,0 +1,168 @@
+"""Where a target stands as a whole: progress by variant, topics, leads, runs in flight or never filed, retrospective, and whether the loop may stop.
+
+Refuses to touch the disk: the text of logs and retrospectives comes through a function that the door gives.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.page import Page, from_row
+from kb.trail.facts import Facts
+from kb.trail.facts import from_row as facts_from_row
+from kb.trail.progress import PLATEAU, Progress, Topic, balance_of, by_variant, topics_of, unfiled
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Something nobody has tried yet: an open hypothesis page, or an idea that a run left."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrospective:
+    """The newest retrospective of a target; `covers_last` is whether it speaks of the last run, `headroom` what it states."""
+
+    path: str
+    date: str
+    covers_last: bool
+    headroom: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """All of that for one target. `page` is empty where the target has none."""
+
+    target: str
+    page: str
+    runs: int
+    first: str
+    last: str
+    progress: tuple[Progress, ...]
+    settings: int
+    structural: int
+    closed: tuple[Topic, ...]
+    leads: tuple[Lead, ...]
+    in_flight: tuple[str, ...]
+    unfiled: tuple[str, ...]
+    retrospective: Retrospective | None
+    headroom: str
+
+
+def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str], str]) -> Standing:
+    """Standing of one target; `text_of` gives the text of a page by its path. Raises KbError for a target nobody knows."""
+    tried = tuple(facts_from_row(row) for (row,) in db.execute("select row from experiment where target = ? order by date, number, path", (target,)))
+    home = target_page(db, target)
+    if not tried and home is None:
+        known = ", ".join(t for (t,) in db.execute("select distinct target from experiment order by target")) or "none"
+        raise KbError(f"no target '{target}'; known: {known}")
+    decided = [e for e in tried if not e.running]
+    retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
+    settings, structural = balance_of(tried)
+    stated = _metric_named(home) if home else ""
+    headroom = (home.field("headroom") if home else "") or (retrospective.headroom if retrospective else "")
+    return Standing(
+        target=target, page=home.path if home else "", runs=len(tried), first=tried[0].path if tried else "", last=decided[-1].path if decided else "",
+        progress=by_variant(decided, stated=stated), settings=settings, structural=structural, closed=tuple(t for t in topics_of(tried) if t.closed),
+        leads=(*_open_hypotheses(db, target, home, tried), *_ideas(decided)), in_flight=tuple(e.path for e in tried if e.running),
+        unfiled=unfiled(_log_of(db, target, text_of), tried), retrospective=retrospective, headroom=headroom)
+
+
+def target_page(db: sqlite3.Connection, target: str) -> Page | None:
+    """The page of a target: the one whose `target:` says so, else the one whose file name does."""
+    found = None
+    for path, digest, row in db.execute("select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'target' order by p.path"):
+        page = from_row(path, digest, row)
+        if page.field("target") == target:
+            return page
+        if page.stem == target or page.stem == target.replace("/", "-"):
+            found = found or page
+    return found
+
+
+def _metric_named(home: Page) -> str:
+    value = home.front.get("metric")
+    return str(value.get("name", "")) if isinstance(value, dict) else home.field("metric")
+
+
+def _cites(db: sqlite3.Connection, path: str) -> frozenset[str]:
+    found = db.execute("select cites, cited_by from neighbours where path = ?", (path,)).fetchone()
+    return frozenset((*json.loads(found[0]), *json.loads(found[1]))) if found else frozenset()
+
+
+def _open_hypotheses(db: sqlite3.Connection, target: str, home: Page | None, tried: tuple[Facts, ...]) -> Iterable[Lead]:
+    own = {e.path for e in tried} | ({home.path} if home else set())
+    query = "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'hypothesis' order by p.path"
+    for path, digest, row in db.execute(query):
+        page = from_row(path, digest, row)
+        if not re.match(r"open|in[_ -]progress|proposed|new\b", page.field("status").lower()):
+            continue
+        named = page.field("target")
+        if named == target or not named and own & _cites(db, path):
+            yield Lead(path, page.title)
+
+
+_IDEAS_FROM = 3
+
+
+def _ideas(decided: list[Facts]) -> Iterable[Lead]:
+    """Ideas that the last runs left and that no later run links to."""
+    for e in reversed(decided[-_IDEAS_FROM:]):
+        for idea in e.next_ideas:
+            if not re.match(r"none|n/a|no (?:further|more|follow)", idea, re.IGNORECASE) and not re.search(r"dispatched|done in|tried (?:in|as)|see v?\d", idea, re.IGNORECASE):
+                yield Lead(e.path, idea)
+
+
+def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:
+    """Text of the logs that stand in a target's own folders."""
+    own = db.execute("select path from standing where type = 'log' and (path like ? or path like ?) order by path",
+                     (f"wiki/experiments/{target}/%", f"wiki/kernel_experiments/{target}/%")).fetchall()
+    return "\n".join(text_of(path) for (path,) in own if path.rsplit("/", 1)[-1].lower() == "log.md")
+
+
+def _retrospective(db: sqlite3.Connection, target: str, last: Facts | None, *, text_of: Callable[[str], str]) -> Retrospective | None:
+    own = {path for (path,) in db.execute("select path from experiment where target = ?", (target,))}
+    query = """select p.path, p.digest, p.row from page p join standing s on s.path = p.path
+        where s.type = 'analysis' and (lower(s.title) like '%retrospective%' or lower(s.path) like '%retrospective%') order by s.date desc, p.path desc"""
+    for path, digest, row in db.execute(query):
+        page = from_row(path, digest, row)
+        named = page.field("target")
+        if named != target and (named or len(own & _cites(db, path)) < 2):
+            continue
+        cites = _cites(db, path)
+        label = rf"(?<![\w.])(?:v|exp\.? ?|run ?)0*{last.number}(?!\d)" if last and last.number else ""
+        covers = last is None or last.path in cites or bool(label and re.search(label, text_of(path), re.IGNORECASE))
+        return Retrospective(path, page.date, covers, page.field("headroom"))
+    return None
+
+
+def reasons_to_go_on(standing: Standing) -> tuple[str, ...]:
+    """Why a loop must not stop yet; empty where plateau, missing headroom and a fresh retrospective are all on file."""
+    if not standing.runs:
+        return (f"{standing.target}: nothing was run yet",)
+    reasons: list[str] = []
+    newest = [p for p in standing.progress if any(s.path == standing.last for s in p.steps)] or sorted(standing.progress, key=lambda p: -p.runs)[:1]
+    for p in newest:
+        where = f" on {p.variant}" if p.variant else ""
+        if p.plateau < PLATEAU:
+            reasons.append(f"no plateau{where}: {p.plateau} runs since the frontier moved by 1 %, {PLATEAU} are asked for")
+    if standing.in_flight:
+        reasons.append(f"{len(standing.in_flight)} runs are in flight: {', '.join(standing.in_flight[:3])}")
+    if standing.leads:
+        reasons.append(f"{len(standing.leads)} leads are open, such as {standing.leads[0].path}: {standing.leads[0].text[:120]}; try them, or retire them with a reason")
+    if not re.match(r"(?:none|no\b|0\b)", standing.headroom, re.IGNORECASE):
+        reasons.append("nobody states that no headroom is left: write `headroom: none` with the profile's evidence into the retrospective or the target page"
+                       + (f" (it says '{standing.headroom}')" if standing.headroom else ""))
+    retro = standing.retrospective
+    if retro is None:
+        reasons.append("no retrospective is on file: `kb retro` computes its skeleton")
+    elif not retro.covers_last:
+        reasons.append(f"the retrospective {retro.path} does not cover the last run {standing.last}")
+    if standing.unfiled:
+        reasons.append(f"runs in the log have no page: {', '.join(standing.unfiled[:8])}")
+    return tuple(reasons)
