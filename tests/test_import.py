@@ -98,6 +98,11 @@ def test_identical_lines_are_distinct_runs_and_still_imported_once(base, log):
     assert len(bring(base, log).pages) == 1
 
 
+def test_numbers_go_on_from_any_page_and_any_measured_run(make_base, log):
+    base = make_base({"wiki/experiments/t/2025-01-01-exp12-old.md": "# old\n", "sources/runs/t/2025-01-02-v040-measured/result.json": "{}"})
+    assert bring(base, log).pages[0].startswith("wiki/experiments/t/2026-01-02-v041-")
+
+
 def test_the_same_line_of_another_loop_is_another_run(base, log, tmp_path):
     other = tmp_path / "loops" / "two" / "results.tsv"
     other.parent.mkdir()

@@ -17,12 +17,12 @@ from kb.formats.detection import events, located
 from kb.formats.judging import Judged, judged
 from kb.formats.pages import page_of, slug_of
 from kb.formats.reading import Ask, Segment
+from kb.page import read
 from kb.run.record import Run, from_line, to_line
 from kb.store import Layout, digest_of
 
 LOCK = "pages"
 LEDGER = "runs.jsonl"
-_NUMBERED = re.compile(r"\d{4}-\d{2}-\d{2}-v(\d+)")
 
 # What makes a run the same run: target, log, digest of its line, how many identical lines stand above it.
 Key = tuple[str, str, str, int]
@@ -160,10 +160,10 @@ def _entries(layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, 
 
 
 def next_number(layout: Layout, target: str) -> int:
-    """The number of the next experiment of a target; to be asked, and used, under the lock `LOCK`."""
-    folder = layout.wiki / "experiments" / target
-    taken = [int(m[1]) for file in (folder.rglob("*.md") if folder.is_dir() else ()) if (m := _NUMBERED.match(file.name))]
-    return max(taken, default=0) + 1
+    """The number of the next experiment of a target: above every page's and every measured run's. To be asked, and used, under the lock `LOCK`."""
+    folder, runs = layout.wiki / "experiments" / target, layout.sources / "runs" / target
+    names = [f.stem for f in (folder.rglob("*.md") if folder.is_dir() else ())] + [f.name for f in (runs.iterdir() if runs.is_dir() else ())]
+    return 1 + max((read(f"wiki/experiments/{name}.md", b"").number for name in names), default=0)
 
 
 def _file_all(layout: Layout, receipt: str, entries: list[tuple[int, Entry]], pages: dict[int, str], rated: Sequence[Judged]) -> list[Entry]:
