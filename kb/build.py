@@ -4,7 +4,6 @@ Local, dear work (parsing, cutting into chunks, reading facts) is found again by
 Building after any history of edits gives what building from nothing gives; building twice changes nothing.
 """
 
-import hashlib
 import json
 import multiprocessing
 import os
@@ -12,9 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-import kb
 from kb import KbError, graph, indexes, page, refuted, search, slices, store, trail
 from kb.graph import Memo
 from kb.page import Page
@@ -89,14 +86,13 @@ _INDEX_SUFFIXES = (".md", ".json")
 
 
 def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connection:
-    made_by = _made_by()
     file = layout.state / "kb.db"
     for attempt in (1, 2):
         db = None
         try:
             db = store.state(layout, writable=True)
-            known = db.execute("select name from sqlite_master where name = 'meta'").fetchone()
-            if known and _meta(db, "made_by") == made_by:
+            db.execute("select count(*) from sqlite_master").fetchone()
+            if store.is_current(db):
                 return db
             db.execute("begin immediate")
             for (name,) in db.execute("select name from sqlite_master where type = 'table' and sql like 'create virtual%'").fetchall():
@@ -105,7 +101,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
                 db.execute(f"drop table {name}")
             for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES, *slices.TABLES):
                 db.execute(statement)
-            _put(db, {"made_by": made_by})
+            _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
             db.execute("commit")
             return db
         except sqlite3.DatabaseError as error:
@@ -117,20 +113,6 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
             for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
                 store.remove(layout.state / name)
     raise AssertionError("unreachable")
-
-
-def is_current(db: sqlite3.Connection) -> bool:
-    """Whether this version of kb made the tables, so that it can read their rows."""
-    return _meta(db, "made_by") == _made_by()
-
-
-def _made_by() -> str:
-    """Digest of kb's own code: tables made by another version are made anew."""
-    sha = hashlib.sha256()
-    home = Path(kb.__file__).parent
-    for file in sorted(home.rglob("*.py")):
-        sha.update(file.read_bytes())
-    return sha.hexdigest()[:16]
 
 
 def _meta(db: sqlite3.Connection, key: str) -> str:

@@ -300,6 +300,42 @@ def state(layout: Layout, *, writable: bool = False) -> sqlite3.Connection:
     return connection
 
 
+# Rooms whose code makes no table.
+_NOT_COMPILING = ("cli", "experiments", "formats", "lint", "profiles", "site")
+
+
+def made_by() -> str:
+    """Digest of the code that makes the compiled tables: tables made by other code are made anew."""
+    sha = hashlib.sha256()
+    for file in _compiling_code():
+        with open(file, "rb") as code:
+            sha.update(code.read())
+    return sha.hexdigest()[:16]
+
+
+def code_state() -> str:
+    """Names, sizes and times of the same code: equal ones need not be hashed again."""
+    return digest_of("\n".join(f"{file} {(seen := os.stat(file)).st_size} {seen.st_mtime_ns}" for file in _compiling_code()))
+
+
+def _compiling_code() -> list[str]:
+    home = os.path.dirname(os.path.abspath(__file__))
+    found = []
+    for folder, folders, files in os.walk(home):
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and not (folder == home and f in _NOT_COMPILING))
+        found.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
+    return found
+
+
+def is_current(db: sqlite3.Connection) -> bool:
+    """Whether this version of kb made the tables, so that it can read their rows."""
+    try:
+        known = dict(db.execute("select key, value from meta where key in ('made_by', 'code_state')"))
+    except sqlite3.DatabaseError:
+        return False
+    return bool(known) and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """The markdown files of a knowledge base as they stood: path relative to root -> digest, and what could not be read."""

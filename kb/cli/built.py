@@ -1,4 +1,4 @@
-"""The tables of a knowledge base for verbs that read them: built first where nothing is built yet."""
+"""The tables of a knowledge base for verbs that read them: built first where nothing is built yet, or by another version of kb."""
 
 import sqlite3
 import sys
@@ -7,10 +7,16 @@ from kb import store
 
 
 def built_state(layout: store.Layout) -> sqlite3.Connection:
-    """Read-only tables of `layout`, after a first build if there are none."""
-    if not (layout.state / "kb.db").is_file():
-        from kb.build import build
-
+    """Read-only tables of `layout` that this version of kb can read."""
+    if (layout.state / "kb.db").is_file():
+        db = store.state(layout)
+        if store.is_current(db):
+            return db
+        db.close()
+        print("the tables are of another version of kb; building anew", file=sys.stderr)
+    else:
         print("nothing is built here yet; building", file=sys.stderr)
-        build(layout, note=lambda text: print(text, file=sys.stderr))
+    from kb.build import build
+
+    build(layout, note=lambda text: print(text, file=sys.stderr))
     return store.state(layout)

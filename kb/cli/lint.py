@@ -71,7 +71,6 @@ def _under(layout: store.Layout, typed: list[str]) -> list[str]:
 
 def _rows(layout: store.Layout) -> dict[str, tuple[str, str, str | None]]:
     """What the last build read; nothing if there was none, or if another version of kb made it."""
-    from kb.build import is_current
 
     if not (layout.state / "kb.db").is_file():
         print("nothing is built here; reading all pages (`kb build` keeps them read)", file=sys.stderr)
@@ -79,7 +78,7 @@ def _rows(layout: store.Layout) -> dict[str, tuple[str, str, str | None]]:
     try:
         db = store.state(layout)
         try:
-            return {path: (digest, row, facts) for path, digest, row, facts in db.execute("select path, digest, row, facts from page")} if is_current(db) else {}
+            return {path: (digest, row, facts) for path, digest, row, facts in db.execute("select path, digest, row, facts from page")} if store.is_current(db) else {}
         finally:
             db.close()
     except sqlite3.Error as error:
