@@ -92,6 +92,12 @@ def test_a_status_column_is_known_by_its_words_not_by_its_name(log):
     assert said["statuses"]["PASS"] == 1
 
 
+def test_a_column_of_decisions_goes_before_one_of_how_the_job_ended(log):
+    said = told(log("results.tsv", tsv("exp|status|latency_ms|decision|notes", "1|ok|3.0|keep|a", "2|ok|2.0|revert|b", "3|crash|0|-|c", "4|ok|2.5|keep|d")))
+    assert counts(said) == (4, 2, 1, 1, 0, 0)
+    assert said["best"]["value"] == 2.5
+
+
 def test_correct_on_every_row_is_a_check_and_no_verdict(log):
     said = told(log("results.tsv", tsv("commit|latency_ms|correct|notes", "abcdef1|3.0|OK|", "abcdef2|2.0|OK|")))
     assert (said["runs"], said["kept"], said["best"]) == (2, None, None)

@@ -219,6 +219,16 @@ def test_undo_refuses_where_a_page_was_changed_and_says_which(base, log):
     assert files_of(base) == before
 
 
+def test_undo_refuses_where_a_page_was_moved(base, log, kb_command):
+    done = bring(base, log)
+    kb_command("mv", done.pages[1], "wiki/experiments/u/2026-01-02-v001-moved.md", cwd=base.root)
+    before = files_of(base)
+    with pytest.raises(KbError, match="v001-moved"):
+        filing.undo(base, done.receipt)
+    assert files_of(base) == before
+    assert bring(base, log).pages == ()
+
+
 def test_undo_of_pages_that_are_gone_and_of_no_import(base, log):
     done = bring(base, log)
     (base.root / done.pages[0]).unlink()

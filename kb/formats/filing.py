@@ -208,8 +208,18 @@ def undo(layout: Layout, receipt: str) -> Undo:
         if changed:
             more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
             raise KbError(f"import {receipt} cannot be taken back: changed since: {', '.join(changed[:5])}{more}; nothing was removed. Move or restore these pages first")
+        moved = [] if all(here.values()) else _moved(layout, folder, set(here))
+        if moved:
+            raise KbError(f"import {receipt} cannot be taken back: moved since: {', '.join(moved[:5])}; nothing was removed. Remove or move back these pages first")
         _take_back(layout, folder)
         return Undo(receipt, tuple(p for p, there in here.items() if there), tuple(p for p, there in here.items() if not there))
+
+
+def _moved(layout: Layout, folder: Path, filed: set[str]) -> list[str]:
+    """Pages that name this import's ledger and stand where it filed none."""
+    named = f"{folder.relative_to(layout.root).as_posix()}/".encode()
+    pages = (p for p in sorted(layout.wiki.rglob("*.md")) if p.relative_to(layout.root).as_posix() not in filed)
+    return [p.relative_to(layout.root).as_posix() for p in pages if named in p.read_bytes()[:8000]]
 
 
 def _take_back(layout: Layout, folder: Path) -> str:

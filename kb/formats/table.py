@@ -43,7 +43,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the columns of a table are. `text` is the index of the description, `reason` of the remark beside it; -1: none."""
+    """What the columns of a table are. `text` is the index of the description, `reason` of the remark beside it; -1: none.
+
+    `second` is a further status column (ran or crashed, beside kept or discarded); `mixed`: one column holds both kinds of word.
+    """
 
     columns: tuple[Column, ...]
     status: int = -1
@@ -54,6 +57,7 @@ class Layout:
     source: str = ""
     mixed: bool = False
     rivals: tuple[str, ...] = ()
+    second: int = -1
 
     @property
     def doubt(self) -> str:
@@ -132,7 +136,7 @@ def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> L
     width = len(rows[0]) if rows else len(header or ())
     names = [bare(h) or f"col{i + 1}" for i, h in enumerate(header)] if header else [f"col{i + 1}" for i in range(width)]
     cells = [[row[i] for row in rows] for i in range(width)]
-    status = _status_column(names, cells)
+    status, second = [*_status_columns(names, cells), -1, -1][:2]
     roles = [_role(names[i], cells[i], headed=header is not None) for i in range(width)]
     if status >= 0:
         roles[status] = Role.STATUS
@@ -150,7 +154,7 @@ def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> L
     decided = any(outcome_of(w) in (Outcome.KEPT, Outcome.DISCARDED) for w in words)
     rivals = () if ask.metric else tuple(names[i] for i in _rivals(names, [i for i, r in enumerate(roles) if r is Role.METRIC]))
     mixed = decided and "pass" in words and status_words(names[status]) in _CHECKS
-    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed, rivals)
+    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed, rivals, second)
 
 
 def fits_header(header: list[str], rows: list[list[str]]) -> bool:
@@ -176,20 +180,22 @@ def _decides(cells: list[str]) -> bool:
     return bool(words & {Outcome.KEPT, Outcome.DISCARDED}) or Outcome.CRASHED in words and any(status_words(c) == "ok" for c in cells)
 
 
-def _status_column(names: list[str], cells: list[list[str]]) -> int:
-    """Index of the column that holds statuses; -1 where none does."""
+def _status_columns(names: list[str], cells: list[list[str]]) -> list[int]:
+    """Columns that hold statuses, the one that tells kept from discarded first."""
     found: list[tuple[float, int]] = []
     for i, column in enumerate(cells):
         key, share = key_of(names[i]), _share(column)
-        if key in ("status", "verdict", "decision") and (share > 0 or not any(to_quantity(c) for c in column)):
-            found.append((3 + share, -i))
+        kept = {outcome_of(bare(c)) for c in column} & {Outcome.KEPT, Outcome.DISCARDED}
+        if key in ("status", "verdict", "decision") and share > 0:
+            found.append((3 + share + 2 * bool(kept), -i))
         elif share >= 0.6 and _decides(column):
             found.append((2 + share if key in _STATUS else 1 + share, -i))
         elif key in _STATUS and share >= 0.6:
             found.append((share, -i))
-    best = -max(found)[1] if found else -1
-    # A column of that name without one known word is believed only if no other column decides.
-    return best
+        elif key == "status" and not any(to_quantity(c) for c in column):
+            # Without one known word it is believed only where no other column decides.
+            found.append((0.5, -i))
+    return [-i for _, i in sorted(found, reverse=True)]
 
 
 def _role(name: str, cells: list[str], *, headed: bool) -> Role:
@@ -283,6 +289,9 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
     """One row as a run; `cells` are as many as the layout has columns."""
     status = cells[layout.status].strip() if layout.status >= 0 else ""
     outcome = outcome_of(bare(status)) if status else Outcome.OTHER if layout.status >= 0 else None
+    if outcome is Outcome.OTHER and layout.second >= 0 and outcome_of(bare(cells[layout.second])) in (Outcome.CRASHED, Outcome.CHECKS_FAILED):
+        status = status or cells[layout.second].strip()
+        outcome = outcome_of(bare(cells[layout.second]))
     if layout.mixed and status_words(status) == "pass":
         outcome = Outcome.KEPT
     if layout.ranked:
