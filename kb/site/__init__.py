@@ -3,6 +3,7 @@
 A file of site/docs is rendered again only if something it shows has changed; files that are no longer wanted are removed.
 """
 
+import gc
 import hashlib
 import json
 import multiprocessing
@@ -108,7 +109,7 @@ def _rendered(layout: store.Layout, stale: list[View]) -> Iterator[tuple[str, by
     if len(stale) < _POOL_FROM:
         yield from map(one, stale)
         return
-    with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")) as pool:
+    with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork"), initializer=gc.disable) as pool:  # short-lived, nothing cyclic
         yield from pool.map(one, stale, chunksize=32)
 
 

@@ -79,7 +79,7 @@ def number(value: float | None) -> str:
 def experiments_table(experiments: Sequence[Facts], refs: dict[str, Ref], *, metric_names: Sequence[str], with_target: bool = False) -> str:
     """The experiments of a target, newest first, with the metrics named."""
     units = {m.name: m.unit for e in experiments for m in e.metrics if m.unit}
-    variants = len({e.variant for e in experiments}) > 1
+    variants = len({e.variant for e in experiments if e.variant}) > 1
     columns = [Column("Date", "date"), Column("No.", "number"), Column("Experiment"), *([Column("Target", "facet")] if with_target else []),
                *([Column("Variant", "facet")] if variants else []), Column("Verdict", "facet"), Column("Levers"),
                *(Column(f"{name} ({units[name]})" if units.get(name, name) != name else name, "number") for name in metric_names)]
@@ -137,7 +137,7 @@ def refuted_page(target: str, cards: Sequence[Card], refs: Mapping[str, Ref], *,
     title = f"Why refuted: {target}" if target else "Why refuted, whatever the target"
     back = f" All of its experiments are on {anchor(hub)}." if hub else ""
     lead = f"{len(cards)} things that were tried and did not hold, newest first.{back} A card is a warning, not a ban: each says what would reopen it."
-    scoped, marked = len({c.variant for c in cards}) > 1, any(c.status != "standing" for c in cards)
+    scoped, marked = len({c.variant for c in cards if c.variant}) > 1, any(c.status != "standing" for c in cards)
     columns = [Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), *([Column("Status", "facet")] if marked else []),
                Column("Why it did not hold"), *([Column("Variant", "facet")] if scoped else [])]
     rows = []

@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kb.page import LARGEST, text_of
 from kb.site.html import Destination, block, escaped, heading, markdown_of, parts_of
@@ -44,7 +44,7 @@ class View:
 
 def key_of(view: View, code: str) -> str:
     """Digest of everything the rendered file follows from; `code` is the digest of the renderer itself."""
-    return digest_of(json.dumps([code, asdict(view)], ensure_ascii=False, sort_keys=True))
+    return digest_of(f"{code}\n{view!r}")
 
 
 def front(title: str, *, searched: bool = True, hidden: tuple[str, ...] = ()) -> str:
