@@ -10,6 +10,9 @@ from kb.cli.built import built_state
 from kb.schema import STEPS
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 
+# A session that lost its context reads this much to go on.
+_RESUME = 2000
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("step", choices=STEPS, help="the step of the loop that asks")
@@ -34,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from kb.slices.markdown import to_markdown
 
     layout = store.layout_at(Path.cwd())
-    budget = args.budget if args.budget is not None else layout.config.budget
+    budget = args.budget if args.budget is not None else min(layout.config.budget, _RESUME) if args.step == "resume" else layout.config.budget
     if args.batch:
         requests = _batch(args.batch, args.step, budget)
         loader = Loader(built_state(layout))

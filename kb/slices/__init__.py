@@ -4,7 +4,7 @@ import sqlite3
 
 from kb import search, trail
 from kb.refuted import Gate
-from kb.slices import hypothesis
+from kb.slices import hypothesis, profile, steps
 from kb.slices.bringing import Bringing
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Filling, Item, Omitted, Part, Slice
@@ -37,5 +37,22 @@ class Loader:
             question = trail.experiment(self.db, runs[-1]).hypothesis
         filling = Filling(request.budget)
         bring = Bringing(view, filling, weights=search.weights(self.db, search.terms_of(question)), target=target, variant=variant, runs=runs)
-        mode = hypothesis.fill(bring, self.gate, request, question)
+        mode = self._fill(bring, request, question)
         return filling.closed(id=request.id, step=request.step, target=target, mode=mode)
+
+    def _fill(self, bring: Bringing, request: Request, question: str) -> str:
+        match request.step:
+            case "hypothesis":
+                return hypothesis.fill(bring, self.gate, request, question)
+            case "profile":
+                return profile.fill(bring, request)
+            case "edit":
+                return steps.fill_edit(bring, self.gate, request)
+            case "verify":
+                return steps.fill_verify(bring, self.gate, request)
+            case "verdict":
+                return steps.fill_verdict(bring, self.gate, request)
+            case "retrospective":
+                return steps.fill_retrospective(bring, request)
+            case _:
+                return steps.fill_resume(bring, request)

@@ -79,7 +79,7 @@ def _bring_layers(bring: Bringing, pages: list[Ranked], *, budget: int, mode: st
     if not cold:
         if budget >= 1500:
             bring_leads(bring, most=1 if budget < 3000 else 4, tokens=share)
-            bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(120, share))
+            bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(160, share))
             bring_topics(bring, topics, most=1 if budget < 3000 else 3, tokens=share)
         if budget >= 3000:
             bring_untried(bring, topics, pages, most=3 if wide else 1)

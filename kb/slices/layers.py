@@ -8,7 +8,6 @@ from kb.refuted import Gate, Proposal
 from kb.schema import Verdict
 from kb.search.gist import clean
 from kb.slices.bringing import Bringing
-from kb.slices.excerpt import excerpt_of
 from kb.slices.ranking import Ranked
 from kb.slices.topics import TopicRow, Tried, ladder, touched
 
@@ -60,9 +59,10 @@ def bring_retrospective(bring: Bringing, *, most: int, tokens: int) -> None:
     chunks = [c for c in search.chunks_in(bring.view.db, newest.path) if _DIRECTIONS.search(c.title)]
     ceiling = bring.filling.tokens + tokens
     for chunk in (chunks or search.chunks_in(bring.view.db, newest.path)[:1])[:most]:
-        found = excerpt_of([chunk], bring.weights, masked=bring.view.masked)
-        if found and not bring.filling.says(found.text):
-            bring.words("retrospective", newest.path, found.anchor, why=_short(chunk.title.rpartition(" > ")[2], 40) or "newest", text=found.text, most=ceiling)
+        seen = bring.view.masked(chunk)
+        text = _short(clean(seen.text), 300 if tokens < 300 else 420) if seen else ""
+        if text and not bring.filling.says(text):
+            bring.words("retrospective", newest.path, chunk.anchor, why=_short(chunk.title.rpartition(" > ")[2], 40) or "newest", text=text, most=ceiling)
 
 
 def touched_topics(bring: Bringing, pages: list[Ranked]) -> list[TopicRow]:
@@ -106,10 +106,16 @@ def _ladder_row(row: TopicRow) -> str:
 
 
 def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
-    """What the machine can do: sections about hardware with quantities in them, nearest to the target's variant and the question."""
-    hits = search.find(bring.view.db, f"{bring.variant} {bring.variant} hardware peak bandwidth memory capacity limits " + " ".join(_machine(bring)), limit=60,
-                       types=("concept", "source", "target", "observation", "analysis", "codebase"))
+    """What the machine can do, in the words of the pages that say it."""
     ceiling = bring.filling.tokens + tokens
+    for chunk in envelopes(bring, most=most):
+        bring.words("envelope", chunk.path, chunk.anchor, why="hardware", text=_short(" ".join(clean(chunk.text).split()), 420), most=ceiling)
+
+
+def envelopes(bring: Bringing, *, most: int) -> list[search.Chunk]:
+    """Sections about hardware with quantities in them, nearest to the target's variant and the question."""
+    hits = search.find(bring.view.db, f"{bring.variant} {bring.variant} hardware peak bandwidth memory capacity limits " + " ".join(_machine(bring)), limit=60,
+                       types=("concept", "source", "target", "observation", "codebase"))
     best = []
     for place, hit in enumerate(hits):
         seen = bring.view.masked(hit.chunk) if bring.view.sees(hit.chunk.path) else None
@@ -117,9 +123,7 @@ def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
         if seen and figures >= 2:
             named = bool(_HARDWARE.search(f"{hit.page_title} {hit.chunk.title}"))
             best.append((-(min(figures, 8) + (4 if named else 0) + 4 * hit.score / hits[0].score), place, seen))
-    for _, _, chunk in sorted(best, key=lambda b: b[:2])[:most]:
-        text = _short(" ".join(clean(chunk.text).split()), 420)
-        bring.words("envelope", chunk.path, chunk.anchor, why="hardware", text=text, most=ceiling)
+    return [chunk for _, _, chunk in sorted(best, key=lambda b: b[:2])[:most]]
 
 
 def _machine(bring: Bringing) -> list[str]:

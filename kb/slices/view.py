@@ -20,6 +20,9 @@ _HREF = re.compile(r"\]\(([^()\s]*)\)")
 _OUTCOME = re.compile(r"verdict|outcome|results?\b|conclusion|status|retired|resolution|what happened|post-?mortem|update|changelog|history", re.IGNORECASE)
 _OUTCOME_LINE = re.compile(r"^\s*>?\s*(?:\[!|\*\*(?:status|verdict|outcome|result|refuted|supported|update)|(?:status|verdict|outcome|update)\b\s*:)", re.IGNORECASE)
 
+# Pages that give away how runs ended; a cold reader gets none of them.
+_TELLS_OUTCOMES = frozenset({"experiment", "hypothesis", "analysis", "observation", "log", "index", "catalog"})
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -71,7 +74,8 @@ class View:
         """Whether a page existed at the moment and is not excluded."""
         if path not in self._seen:
             page = self.standing(path)
-            self._seen[path] = page is not None and self._existed(page) and path != self.before and not self._excluded(path)
+            self._seen[path] = (page is not None and self._existed(page) and path != self.before and not self._excluded(path)
+                                and not (self.cold and page.type in _TELLS_OUTCOMES))
         return self._seen[path]
 
     def _excluded(self, path: str) -> bool:
@@ -93,7 +97,7 @@ class View:
 
     def masked(self, chunk: Chunk) -> Chunk | None:
         """A chunk with everything left out that was written after the moment; None where nothing is left."""
-        if self.moment is None:
+        if self.moment is None and not self.cold:
             return chunk
         late = self._touched_later(chunk.path)
         if late and _OUTCOME.search(chunk.title):
@@ -104,6 +108,8 @@ class View:
         return Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text) if text.strip() else None
 
     def _touched_later(self, path: str) -> bool:
+        if self.cold:
+            return True
         if path not in self._late:
             page = self.standing(path)
             row = None if page is None or page.order else self.db.execute(
@@ -113,17 +119,17 @@ class View:
 
     def _names_later(self, text: str, path: str) -> bool:
         """Whether a text names a later day, or cites a page that was not there yet."""
-        if any(day > self.moment[0] for day in _DAY.findall(text)):
+        if self.moment is not None and any(day > self.moment[0] for day in _DAY.findall(text)):
             return True
         if "](" not in text:
             return False
         folder = posixpath.dirname(path)
         cited = {where[0] for href in set(_HREF.findall(text)) if (where := target_of(href, folder=folder)) and where[0].endswith(".md")}
         self.look_up(cited)
-        return any((page := self.standing(c)) is not None and not self._existed(page) for c in cited)
+        return any((page := self.standing(c)) is not None and not (self._existed(page) and not (self.cold and page.order)) for c in cited)
 
     def is_masked(self, path: str, text: str) -> bool:
         """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
         if self.moment is None:
-            return False
+            return self.cold
         return any(day > self.moment[0] for day in _DAY.findall(text)) or self._touched_later(path)
