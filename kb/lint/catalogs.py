@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kb.graph import target_of
-from kb.lint.matter import ROW, RULE, Matter, is_catalog
+from kb.lint.matter import ROW, RULE, Matter, cells_of, heads_of, is_catalog
 from kb.page import Page
 from kb.schema import FAILED, PAGE_TYPES, Finding
 
-_COUNT = re.compile(r"\((\d[\d,]*)(?: (?:pages?|entries|items|in total|total))?\)[ \t]*$")
+_COUNT = re.compile(r"\((\d[\d,]{0,9})(?: (?:pages?|entries|items|in total|total))?\)[ \t]*$")
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+\S")
 _NAMES = {plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))}
 # A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
@@ -33,29 +33,25 @@ class Count:
 
 
 def counts_of(page: Page, lines: list[str]) -> Iterator[Count]:
-    """Headings such as `Concepts (97)` over one list or one table of links."""
+    """Headings such as `Concepts (97)` over one list or one table, most of whose entries are links."""
     tops = page.sections
+    fenced = {n for start, end in page.fences for n in range(start, end)}
+    linked = {link.line for link in page.links}
     for i, section in enumerate(tops):
         said = _COUNT.search(section.title) if section.level > 1 else None
         if not said:
             continue
-        end = next((s.start for s in tops[i + 1 :] if s.level <= section.level), page.lines + 1)
-        found = entries_of(page, lines, section.start + 1, end)
-        if found:
-            yield Count(section.start, said[1], found, section.title)
+        end = next((tops[k].start for k in range(i + 1, len(tops)) if tops[k].level <= section.level), page.lines + 1)
+        entries = _entries(lines, [n for n in range(section.start + 1, min(end, len(lines) + 1)) if n not in fenced])
+        if entries and sum(n in linked for n in entries) * 2 > len(entries):
+            yield Count(section.start, said[1], len(entries), section.title)
 
 
-def entries_of(page: Page, lines: list[str], start: int, end: int) -> int:
-    """Entries of the list or table on lines `start` to `end` (end excluded); 0 unless it is one of the two and mostly links."""
-    fenced = {n for a, b in page.fences for n in range(a, b)}
-    shown = [(n, lines[n - 1]) for n in range(start, min(end, len(lines) + 1)) if n not in fenced]
-    items = [n for n, line in shown if _ITEM.match(line)]
-    rows = [n for k, (n, line) in enumerate(shown) if ROW.match(line) and not RULE.match(line) and not (k + 1 < len(shown) and RULE.match(shown[k + 1][1]))]
-    if bool(items) == bool(rows):
-        return 0
-    entries = items or rows
-    linked = {link.line for link in page.links}
-    return len(entries) if sum(n in linked for n in entries) * 2 > len(entries) else 0
+def _entries(lines: list[str], shown: list[int]) -> list[int]:
+    """Lines, of those shown, that hold the entries of a list or the rows of a table; none unless it is one of the two."""
+    items = [n for n in shown if _ITEM.match(lines[n - 1])]
+    rows = [n for n in shown if ROW.match(lines[n - 1]) and not RULE.match(lines[n - 1]) and not (n < len(lines) and RULE.match(lines[n]))]
+    return [] if items and rows else items or rows
 
 
 def catalog_counts(matter: Matter) -> Iterator[Finding]:
@@ -85,9 +81,9 @@ def _tallies(matter: Matter, page: Page) -> Iterator[Finding]:
         folder = min(named)
         if len(said) != 1 or (page.folder + "/").startswith(folder + "/"):
             continue
-        below = [p for p in matter.pages.values() if p.path.startswith(folder + "/")]
+        below = matter.held.get(folder, Counter())
         kind = _NAMES.get(said[0][1].lower(), "")
-        found = sum(not kind or p.type == kind for p in below)
+        found = below[kind] if kind else below.total()
         if below and found != int(said[0][0]):
             yield Finding(page.path, line, "catalog-count", f"says {said[0][0]} {said[0][1]}, but {folder}/ holds {found}", target=said[0][0], hint=f"write {found} if that is what it counts")
 
@@ -133,21 +129,13 @@ def failed_frontiers(matter: Matter) -> Iterator[Finding]:
         if page.type != "target":
             continue
         lines = matter.lines(path)
+        heads = heads_of(lines)
         blocks = [(start, end) for name, start, end in page.blocks if name == "frontier"]
         for link in page.links:
             facts = matter.facts.get(matter.target(link.href, page))
-            if facts and facts.verdict.canonical in FAILED and (any(a < link.line < b for a, b in blocks) or _in_frontier_column(lines, link.line, link.href)):
+            if not facts or facts.verdict.canonical not in FAILED:
+                continue
+            columns = zip(heads.get(link.line, ()), cells_of(lines[link.line - 1]), strict=False)
+            if any(start < link.line < end for start, end in blocks) or any(_FRONTIER.search(head) and f"]({link.href}" in cell for head, cell in columns):
                 yield Finding(path, link.line, "failed-frontier", f"the frontier names an experiment whose verdict is {facts.verdict.canonical}", target=link.href,
                               hint="name the best supported experiment; kb build fills the managed block")
-
-
-def _in_frontier_column(lines: list[str], number: int, href: str) -> bool:
-    """Whether the link on a line stands in a table cell whose column is headed frontier, current best and the like."""
-    top = number
-    while top > 1 and ROW.match(lines[top - 1]):
-        top -= 1
-    if top + 2 > number or not RULE.match(lines[top + 1]):
-        return False
-    heads = lines[top].strip().strip("|").split("|")
-    cells = lines[number - 1].strip().strip("|").split("|")
-    return any(_FRONTIER.search(head) and href in cell for head, cell in zip(heads, cells, strict=False))

@@ -54,7 +54,8 @@ def target_against_folder(matter: Matter) -> Iterator[Finding]:
     Spellings differ from wiki to wiki (`llama3_8B.../jax` and `llama3-8b-jax`), so names are compared by their words: it is a contradiction
     if the name shares no word with its own folder, or shares more with the folder of another target.
     """
-    folders = {_home(path): words_of(_home(path)) for path in matter.facts if _home(path)}
+    folders = {home: words_of(home) for home in sorted({_home(path) for path in matter.facts} - {""})}
+    best_of: dict[str, str] = {}
     for path in matter.facts:
         page = matter.pages[path]
         field = "target" if page.field("target") else "model"
@@ -63,7 +64,9 @@ def target_against_folder(matter: Matter) -> Iterator[Finding]:
         if not words or not home or words == folders[home]:
             continue
         mine = len(words & folders[home])
-        best = max(sorted(folders), key=lambda f: len(words & folders[f]))
+        if named not in best_of:
+            best_of[named] = max(folders, key=lambda f: len(words & folders[f]))
+        best = best_of[named]
         if len(words & folders[best]) > mine:
             yield Finding(path, line_of(page, field), "target-folder", f"{field} '{named}' names what stands in '{best}', but the page stands in '{home}'",
                           target=named, hint=f"mend {field}: or move the page with kb mv")

@@ -4,18 +4,18 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from kb.lint.matter import ROW, RULE, Matter, is_catalog
+from kb.lint.matter import ROW, Matter, cells_of, heads_of, is_catalog
 from kb.page import Page, read
 from kb.schema import Finding
 
-_LINK = re.compile(r"!?\[[^\]]*\]\([^)]*\)")
-_DESTINATION = re.compile(r"\]\([^)]*\)")
-_QUIET = re.compile(r"<[^>]*>|`[^`]*`")
+_LINK = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)")
+_DESTINATION = re.compile(r"\]\(([^()\s]*)[^()]*\)")
+_QUIET = re.compile(r"<[^<>]*>|`[^`]*`")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 # A figure stands alone: not in a name (v034), a version (2.4.1), a date, a range's dash, a flag or a path.
-_FIGURE = re.compile(r"([~≈]?)[ ]?[*_]*[+−-]?(?<![\w.,/#:=])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w:/]|[.,-]\d|-\w)")
+_FIGURE = re.compile(r"(?<![\w.,/#:=])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w:/]|[.,-]\d|-\w)")
 # Where a sentence turns from one thing to another: "+3.7 % over the best ([exp 25](…))" says nothing of exp 25.
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|\s+[—–]\s+|,\s+and\s+|\s+(?:over|than|vs\.?|versus|against|from)\s+")
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|,\s+and\s+|(?<!\s)\s+(?:[—–]|over|than|vs\.?|versus|against|from)\s+")
 # Columns that compare with another row hold figures that the row's own page need not say.
 _COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.IGNORECASE)
 # Fewer significant digits are too common to tell one measurement from another.
@@ -29,15 +29,12 @@ def figure_mismatches(matter: Matter) -> Iterator[Finding]:
     """Figures attributed to the one experiment that a table row or a clause cites, in indexes, target pages, analyses and the compiled indexes."""
     numbers: dict[str, list[float]] = {}
     for page, lines in _listing_pages(matter):
-        by_line: dict[int, dict[str, str]] = {}
-        for link in page.links:
-            if link.kind == "inline":
-                by_line.setdefault(link.line, {})[link.href] = matter.target(link.href, page)
-        for line, cited in sorted(by_line.items()):
-            if line > len(lines) or not any(target in matter.facts for target in cited.values()):
-                continue
-            for text in _statements(lines, line):
-                targets = {target for href, target in cited.items() if f"]({href}" in text and target}
+        known = {link.href: matter.target(link.href, page) for link in page.links if link.kind == "inline"}
+        citing = sorted({link.line for link in page.links if known.get(link.href) in matter.facts and link.line <= len(lines)})
+        heads = heads_of(lines) if citing else {}
+        for line in citing:
+            for text in _statements(lines[line - 1], heads.get(line, [])):
+                targets = {known[href] for href in _DESTINATION.findall(text) if known.get(href)}
                 if len(targets) != 1 or not targets <= matter.facts.keys() or page.path in targets:
                     continue
                 (target,) = targets
@@ -59,27 +56,20 @@ def _listing_pages(matter: Matter) -> Iterator[tuple[Page, list[str]]]:
         yield read(path, matter.data(path)), matter.lines(path)
 
 
-def _statements(lines: list[str], line: int) -> list[str]:
+def _statements(text: str, heads: list[str]) -> list[str]:
     """What a line says of one thing at a time: a table row without its comparing columns, else each clause."""
-    text = lines[line - 1]
-    if not ROW.match(text):
-        # Links are taken out while the line is cut: "[bf16 and compiled](…)" is one thing.
-        links = _LINK.findall(text)
-        bare = _LINK.sub("\x00", text)
-        whole = iter(links)
-        return [re.sub("\x00", lambda _: next(whole), clause) for clause in _CLAUSE.split(bare)]
-    top = line
-    while top > 1 and ROW.match(lines[top - 2]):
-        top -= 1
-    heads = lines[top - 1].strip().strip("|").split("|") if top < line and RULE.match(lines[top]) else []
-    cells = text.strip().strip("|").split("|")
-    return [" | ".join(cell for n, cell in enumerate(cells) if "](" in cell or n >= len(heads) or not _COMPARES.search(heads[n].strip()))]
+    if ROW.match(text):
+        cells = cells_of(text)
+        return [" | ".join(cell for n, cell in enumerate(cells) if "](" in cell or n >= len(heads) or not _COMPARES.search(heads[n].strip()))]
+    # Links are taken out while the line is cut: "[bf16, and compiled](…)" is one thing.
+    links = iter(_LINK.findall(text))
+    return [re.sub("\x00", lambda _: next(links, ""), clause) for clause in _CLAUSE.split(_LINK.sub("\x00", text.replace("\x00", "")))]
 
 
 def figures_of(text: str) -> list[tuple[str, bool]]:
     """Figures of a text that can be told apart, each with whether it is given as about so much."""
     plain = _QUIET.sub(" ", _DESTINATION.sub("] ", text))
-    found = {figure: bool(about) for about, figure in _FIGURE.findall(plain)}
+    found = {m[1]: plain[max(0, m.start() - 8) : m.start()].rstrip(" *_+−-").endswith(("~", "≈")) for m in _FIGURE.finditer(plain)}
     return [(figure, about) for figure, about in found.items() if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS]
 
 

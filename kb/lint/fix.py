@@ -8,13 +8,14 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 from kb import store
 from kb.graph import relative, target_of
 from kb.lint.catalogs import counts_of
 from kb.lint.matter import Matter
-from kb.page import Page, edit, read, text_of
+from kb.page import Page, edit, newlines_of, read, text_of
 from kb.schema import Finding, type_of_file
 
 # A name of fewer words may stand in many folders (`overview.md`): that just one does so today does not make it the page that was meant.
@@ -45,20 +46,39 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
             by_page.setdefault(finding.path, []).append(finding)
     found = []
     for path, todo in sorted(by_page.items()):
-        page = matter.pages[path]
-        before = after = matter.data(path)
+        page, before = matter.pages[path], matter.data(path)
         if store.digest_of(before) != page.digest:
             continue
         done = []
-        # From the bottom up, so that an inserted line moves no line still to be mended.
-        for finding in sorted(todo, key=lambda f: -f.line):
-            mended = _mended(matter, page, after, finding)
-            if mended != after:
-                after = mended
+        after = before
+        for finding in todo:
+            led = _with_new_target(page, after, finding, moved_to(matter, finding)) if finding.code == "broken-link" else after
+            if led != after:
+                after = led
                 done.append(finding)
-        if done:
-            found.append(Mend(path, before, after, tuple(done)))
+        lines, others = _with_lines_mended(matter, page, after.splitlines(keepends=True), todo)
+        if done or others:
+            found.append(Mend(path, before, b"".join(lines), (*done, *others)))
     return found
+
+
+def _with_lines_mended(matter: Matter, page: Page, lines: list[bytes], todo: list[Finding]) -> tuple[list[bytes], list[Finding]]:
+    """The lines with counts put right and blank lines put in, from the bottom up, so that no line still to be mended moves."""
+    counts = {c.line: c for c in counts_of(page, matter.lines(page.path))} if any(f.code == "catalog-count" for f in todo) else {}
+    newline = newlines_of(b"".join(lines)).encode()
+    done = []
+    for finding in sorted(todo, key=lambda f: -f.line):
+        if finding.code == "list-blank-line":
+            lines.insert(finding.line - 1, newline)
+            done.append(finding)
+        elif finding.code == "catalog-count" and finding.line in counts:
+            count = counts[finding.line]
+            row, old = lines[count.line - 1], f"({count.said}".encode()
+            at = row.rfind(old)
+            if at >= 0:
+                lines[count.line - 1] = row[:at] + f"({count.found:,}".replace(",", "," if "," in count.said else "").encode() + row[at + len(old) :]
+                done.append(finding)
+    return lines, done
 
 
 def write(layout: store.Layout, mends: Iterable[Mend]) -> list[Mend]:
@@ -72,17 +92,6 @@ def write(layout: store.Layout, mends: Iterable[Mend]) -> list[Mend]:
             store.write(file, mend.after)
             written.append(mend)
     return written
-
-
-def _mended(matter: Matter, page: Page, data: bytes, finding: Finding) -> bytes:
-    if finding.code == "list-blank-line":
-        return edit.with_line_before(data, line=finding.line)
-    if finding.code == "broken-link":
-        return _with_new_target(page, data, finding, moved_to(matter, finding))
-    if finding.code == "catalog-count":
-        count = next((c for c in counts_of(page, matter.lines(page.path)) if c.line == finding.line), None)
-        return _with_count(data, count.line, said=count.said, found=count.found) if count else data
-    return data
 
 
 def moved_to(matter: Matter, finding: Finding) -> str:
@@ -116,8 +125,10 @@ def _with_new_target(page: Page, data: bytes, finding: Finding, new: str) -> byt
     edited = edit.with_link(data, line=finding.line, old=old, new=new) if new else data
     if edited == data and new:
         edited = edit.with_definitions(data, old=old, new=new)
-    before, after = ([link.href for link in read(page.path, version).links] for version in (data, edited))
-    if edited == data or len(before) != len(after) or after != [new if b == old and a == new else b for b, a in zip(before, after, strict=True)]:
+    if edited == data:
+        return data
+    before, after = _hrefs(page.path, data), _hrefs(page.path, edited)
+    if len(before) != len(after) or after != tuple(new if b == old and a == new else b for b, a in zip(before, after, strict=True)):
         return data
     gone = before.count(old) - after.count(old)
     # Code on the same line may read like a link; then more places changed than links did.
@@ -126,13 +137,6 @@ def _with_new_target(page: Page, data: bytes, finding: Finding, new: str) -> byt
     return edited if gone and (inline == gone and not definitions or definitions == 1 and not inline) else data
 
 
-def _with_count(data: bytes, line: int, *, said: str, found: int) -> bytes:
-    lines = data.splitlines(keepends=True)
-    wanted = f"{found:,}" if "," in said else str(found)
-    old = f"({said}".encode()
-    row = lines[line - 1]
-    at = row.rfind(old)
-    if at < 0:
-        return data
-    lines[line - 1] = row[:at] + f"({wanted}".encode() + row[at + len(old) :]
-    return b"".join(lines)
+@lru_cache(maxsize=2)
+def _hrefs(path: str, data: bytes) -> tuple[str, ...]:
+    return tuple(link.href for link in read(path, data).links)

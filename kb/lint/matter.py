@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ Rows = Mapping[str, tuple[str, str, str | None]]
 CATALOG_TYPES = ("index", "catalog", "log")
 # A row of a table, and the dashes below its head.
 ROW = re.compile(r"[ ]{0,3}\|")
-RULE = re.compile(r"[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\|?[ \t]*$")
+RULE = re.compile(r"[ ]{0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?+-*+:?+[ \t]*+)*+$")
 _MARKS = re.compile(r"[-_\s.]+")
 
 
@@ -61,6 +62,17 @@ class Matter:
         return next((name for name in names if name in self.pages), "")
 
     @cached_property
+    def held(self) -> Mapping[str, Counter[str]]:
+        """Folder -> how many pages of each type stand at any depth below it."""
+        found: dict[str, Counter[str]] = {}
+        for path, known in self.pages.items():
+            folder = posixpath.dirname(path)
+            while folder:
+                found.setdefault(folder, Counter())[known.type] += 1
+                folder = posixpath.dirname(folder)
+        return found
+
+    @cached_property
     def by_name(self) -> Mapping[str, list[str]]:
         """Pages by file name."""
         found: dict[str, list[str]] = {}
@@ -92,6 +104,25 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
     graph = graph_of(pages)
     tried = {f.path: f for f in trail.trail_of(facts, graph).experiments}
     return Matter(layout, graph, Files(layout, pages), tried, (*seen.findings, *gone), today)
+
+
+def cells_of(row: str) -> list[str]:
+    """Cells of a table row."""
+    return row.strip().strip("|").split("|")
+
+
+def heads_of(lines: list[str]) -> dict[int, list[str]]:
+    """Line of every table row below a head -> the cells of that head."""
+    found: dict[int, list[str]] = {}
+    heads: list[str] | None = None
+    for number, line in enumerate(lines, 1):
+        if not ROW.match(line):
+            heads = None
+        elif heads is None and number < len(lines) and RULE.match(lines[number]):
+            heads = cells_of(line)
+        elif heads is not None:
+            found[number] = heads
+    return found
 
 
 def is_catalog(page_: Page) -> bool:

@@ -13,6 +13,8 @@ _CALLOUT = re.compile(r"^[ ]{0,3}>[ ]*\[!(\w+)\]")
 _CONTRADICTS = re.compile(r"contradict|conflicts? with|disagree", re.IGNORECASE)
 # Settled is what says so outright: a line that opens with it, or "resolved 2026-06-02", "resolved by [v034]".
 _RESOLVED = re.compile(r"^[\W_]*(?:\[!\w+\][\W_]*)?(?:resolved|settled)\b|\b(?:resolved|settled)\s+(?:(?:on|by|in|with)\s+)?[\[\d`]|\((?:resolved|settled)\b", re.IGNORECASE | re.MULTILINE)
+# What decides stands at the head of a callout; a longer one is a page of its own.
+_LONGEST = 4000
 # Characters that a markdown link cannot hold as they are.
 _UNLINKABLE = re.compile(r"[\s#?%<>()\[\]]")
 
@@ -100,7 +102,7 @@ def contradictions(matter: Matter) -> Iterator[Finding]:
             end = number
             while end < len(lines) and lines[end].lstrip().startswith(">") and not _CALLOUT.match(lines[end]):
                 end += 1
-            text = "\n".join(part.lstrip(" >") for part in lines[number - 1 : end])
+            text = "\n".join(part.lstrip(" >") for part in lines[number - 1 : end])[:_LONGEST]
             kind = opening[1].lower()
             open_ = kind.startswith(("contradict", "conflict")) or kind in ("warning", "caution", "danger") and _CONTRADICTS.search(text)
             if open_ and not _RESOLVED.search(text):
