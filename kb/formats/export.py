@@ -85,8 +85,10 @@ def exported(runs: Sequence[Run], kind: str) -> str:
             return "".join(_tsv(runs))
         case "leaderboard":
             return "".join(_leaderboard(runs))
-        case _:
+        case "log":
             return "".join(_log(runs))
+        case _:
+            raise KbError(f"no such export '{kind}'; one of {', '.join(FORMATS)}")
 
 
 def _direction(run: Run) -> Direction | None:
@@ -129,14 +131,10 @@ def jsonl_line(run: Run, number: int) -> str:
     return json.dumps(said, ensure_ascii=False) + "\n"
 
 
-def _cell(text: str) -> str:
-    return one_line(text)
-
-
 def _number(metric: Metric | None) -> str:
     if metric is None:
         return ""
-    return _cell(metric.raw) if metric.value is None else repr(metric.value)
+    return one_line(metric.raw) if metric.value is None else repr(metric.value)
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
@@ -147,18 +145,18 @@ def _names(runs: Sequence[Run]) -> list[str]:
 def _tsv(runs: Sequence[Run]) -> Iterable[str]:
     before: list[str] = []
     for stretch in _stretches(runs):
-        names = [n for n in _names(stretch) if n == _cell(n) and n]
+        names = [n for n in _names(stretch) if n == one_line(n) and n]
         header = ["date", "exp_id", "commit", *names, "status", "description"]
         if header != before:
             yield "\t".join(header) + "\n"
             before = header
         for run in stretch:
             values = [_number(run.metric(n)) for n in names]
-            yield "\t".join([run.created or "-", _cell(run.label), _cell(run.code), *values, _cell(run.status), _cell(run.description)]) + "\n"
+            yield "\t".join([run.created or "-", one_line(run.label), one_line(run.code), *values, one_line(run.status), one_line(run.description)]) + "\n"
 
 
 def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(_cell(c).replace("|", "\\|") for c in cells) + " |\n"
+    return "| " + " | ".join(one_line(c).replace("|", "\\|") for c in cells) + " |\n"
 
 
 def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
@@ -170,9 +168,9 @@ def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
     if len(metrics) > 1 or None in ways or len(ways) > 1:
         raise KbError(f"a leaderboard needs one metric and its direction; these runs have {', '.join(sorted(metrics))}; export them as tsv or jsonl")
     way = ways.pop()
-    ranked = sorted(kept, key=lambda r: (r.value if way == "lower" else -(r.value or 0.0)) or 0.0)
+    ranked = sorted(kept, key=lambda r: r.value or 0.0, reverse=way == "higher")
     name = metrics.pop()
-    beside = [n for n in _names(ranked) if n != name and n == _cell(n)]
+    beside = [n for n in _names(ranked) if n != name and n == one_line(n)]
     yield _row(["rank", "exp", name, *beside, "desc"])
     yield "|" + "---|" * (4 + len(beside)) + "\n"
     for rank, run in enumerate(ranked, 1):
@@ -280,15 +278,15 @@ def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) 
                 # The convention of these files: a run that crashed has zeros, which every reader takes for no measurement.
                 cells.append(_number(metric) or ("0" if run.outcome is Outcome.CRASHED else ""))
             case Role.ID:
-                cells.append(_cell(run.label) or str(number))
+                cells.append(one_line(run.label) or str(number))
             case Role.CODE:
-                cells.append(_cell(run.code[:7] if re.fullmatch(r"[0-9a-f]{7,40}", run.code) else run.code))
+                cells.append(one_line(run.code[:7] if re.fullmatch(r"[0-9a-f]{7,40}", run.code) else run.code))
             case Role.TIME:
                 cells.append(run.created)
             case Role.LEVER:
-                cells.append(_cell(levers.get(column.name, "")))
+                cells.append(one_line(levers.get(column.name, "")))
             case _:
-                cells.append(_cell(run.description) if i == layout.text else _cell(run.reason) if i == layout.reason else "")
+                cells.append(one_line(run.description) if i == layout.text else one_line(run.reason) if i == layout.reason else "")
     return cells
 
 
