@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from kb.graph import Graph
-from kb.refuted import compile as compiling
 from kb.refuted.card import Card, from_row, to_row
+from kb.refuted.compile import cards_of as compiled
+from kb.refuted.compile import split
 from kb.refuted.gate import Answer, Gate, Match, Proposal
 from kb.refuted.statements import statements_of
 from kb.store import diff, digest_of
@@ -27,8 +28,8 @@ TABLES: tuple[str, ...] = (
 
 def cards_of(trail: Trail, statements: Iterable[tuple[str, str]], graph: Graph) -> tuple[Card, ...]:
     """Every card of the knowledge base, in trail order of its evidence."""
-    aims, said = compiling.split(statements)
-    return compiling.cards_of(trail, aims, said, graph)
+    aims, said = split(statements)
+    return compiled(trail, aims, said, graph)
 
 
 def save(db: sqlite3.Connection, trail: Trail, statements: Iterable[tuple[str, str]], cards: tuple[Card, ...]) -> None:
@@ -49,7 +50,7 @@ def save(db: sqlite3.Connection, trail: Trail, statements: Iterable[tuple[str, s
 
 
 def _save_frequencies(db: sqlite3.Connection, trail: Trail, statements: Iterable[tuple[str, str]], cards: tuple[Card, ...]) -> None:
-    aims, _ = compiling.split(statements)
+    aims, _ = split(statements)
     sets = [(e.target, aims[e.path].terms) for e in trail.experiments] + [(c.target, c.aim.terms) for c in cards if c.kind not in ("experiment", "principle")]
     counts: dict[str, Counter[str]] = {"": Counter()}
     sizes: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """`kb check`: what a proposal would repeat. Refuses to forbid: it names the card, says how alike the two are, and what differs.
 
-The receipt is `kb1-OUTCOME-DIGEST`: the digest is over the proposal's text, its target, the moment and every match (path, kind, verdict), so the same question
-to the same cards gives the same receipt, and `Gate.receipt_fits` tells whether one belongs to a proposal.
+The receipt is `kb1-OUTCOME-DIGEST`. The digest (16 hex digits of sha256) is over the proposal's text, its target, the moment of the question, and path, kind and status
+of every match: the same question to the same cards gives the same receipt, on any machine.
 """
 
 import json

@@ -14,6 +14,9 @@ _THEN = r"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>\d[\d.,]*[kKMG]?)(?![\w.]*[%\w]
 _SETTING = (
     "sizes?|counts?|length|limit|depth|factor|level|width|batch|block|tile|seq|sequence|threads?|workers?|heads?|stages?|warps?|unroll|window|chunk|rank|degree|rate|budget|"
     "capacity|queue|pool|cache|buffer|stride|groups?|splits?|bits?|interval|timeout|offset")
+# Words that only join a setting to its sentence.
+_JOIN = r"(?:a|an|and|any|as|at|by|each|every|fits?|for|from|has|have|in|into|is|its|larger|next|of|on|only|or|per|same|smaller|than|that|the|their|this|to|unblocks?|unlocks?|use|uses|"\
+    r"using|versus|vs|when|where|which|with)\b"
 # bf16, int8, sha256: a format's name, not a setting.
 _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
@@ -24,7 +27,7 @@ _PATTERNS = (
     re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
     re.compile(rf"(?<![\w-])(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
     re.compile(
-        rf"(?<![\w-])(?P<name>(?:[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w.%]){_THEN}", re.IGNORECASE),
+        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w.%]){_THEN}", re.IGNORECASE),
 )
 # Files, hosts and figures are written like identifiers and settings, and are none.
 _NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|rerun|retry|attempt|trial|steps?|worker|page|version|item)$", re.IGNORECASE)

@@ -84,7 +84,11 @@ def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
             if m.value is not None and m.direction and not is_resource(m.name) and "loss" not in m.name:
                 counts[m.name] += 1
                 first.setdefault(m.name, m)
-    return first[min(counts, key=lambda name: (-counts[name], name))] if counts else None
+    if not counts:
+        return None
+    # A rate or a share compares runs of different shapes; the time of a step does not.
+    most = max(counts.values())
+    return first[min((n for n in counts if 2 * counts[n] >= most), key=lambda n: (first[n].direction != "higher", -counts[n], n))]
 
 
 def kept(e: Facts) -> bool:
@@ -198,17 +202,20 @@ def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
 
 
 def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
-    """Topics of a trail, most tried first: tags and hypotheses that at most half of the runs carry."""
+    """Topics of a trail, most tried first: tags and hypotheses that at most half of the runs carry; of two with the same runs, one."""
     members: dict[str, list[Facts]] = defaultdict(list)
     for e in experiments:
         for name in {*(t.lower() for t in e.tags), *([e.slug] if e.slug and " " not in e.slug else [])} - {"experiment", "baseline", *(str(v) for v in Verdict)}:
             members[name].append(e)
     found = []
-    for name, group in members.items():
-        if len(group) * 2 <= max(4, len(experiments)):
+    told: set[tuple[str, ...]] = set()
+    for name, group in sorted(members.items()):
+        paths = tuple(e.path for e in group)
+        if len(group) * 2 <= max(4, len(experiments)) and paths not in told:
+            told.add(paths)
             won = sum(e.verdict.canonical is Verdict.SUPPORTED for e in group)
             failed = sum(e.verdict.canonical in FAILED for e in group)
-            found.append(Topic(name, won, failed, len(group) - won - failed, tuple(e.path for e in group)))
+            found.append(Topic(name, won, failed, len(group) - won - failed, paths))
     return tuple(sorted(found, key=lambda t: (-len(t.paths), t.name)))
 
 

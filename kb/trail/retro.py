@@ -71,7 +71,11 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
     lines += ["## Search-strategy assessment", "", f"{retro.settings} runs moved settings, {retro.structural} changed structure.", ""]
     lines += [f"- {w.code}{f' ({p.variant})' if p.variant else ''}: {w.text}" for p in standing.progress for w in p.alarms] + ["", _gap("what the search did well and badly"), ""]
     lines += ["## Mechanism tree", "", "`+` supported, `-` failed, `~` inconclusive, `=` baseline.", ""]
+    shown: set[str] = set()
     for topic in retro.topics:
+        if len(topic.paths) == 1 and topic.paths[0] in shown:
+            continue
+        shown.update(topic.paths)
         state = "; closed" if topic.closed else ""
         lines.append(f"- **{topic.name}** ({len(topic.paths)} runs: {topic.supported} supported, {topic.failed} failed{state})")
         lines += [f"  - `{_MARKS.get(by_path[path].verdict.canonical, '?')}` [{_plain(by_path[path].title)}]({_link(path)})" for path in topic.paths]

@@ -108,14 +108,25 @@ def _open_hypotheses(db: sqlite3.Connection, target: str, home: Page | None, tri
 
 
 _IDEAS_FROM = 3
+_NO_IDEA = re.compile(r"none|n/a|no (?:further|more|follow)", re.IGNORECASE)
 
 
 def _ideas(decided: list[Facts]) -> Iterable[Lead]:
-    """Ideas that the last runs left and that no later run links to."""
-    for e in reversed(decided[-_IDEAS_FROM:]):
-        for idea in e.next_ideas:
-            if not re.match(r"none|n/a|no (?:further|more|follow)", idea, re.IGNORECASE) and not re.search(r"dispatched|done in|tried (?:in|as)|see v?\d", idea, re.IGNORECASE):
-                yield Lead(e.path, idea)
+    """Ideas that the last runs left and that no later run took up: by number, by link text, or by most words of its title."""
+    told: set[str] = set()
+    for at in range(len(decided) - 1, max(-1, len(decided) - 1 - _IDEAS_FROM), -1):
+        later = decided[at + 1 :]
+        for idea in decided[at].next_ideas:
+            head = frozenset(_words(idea)[:6])
+            taken = any(len(head & set(_words(f"{e.title} {e.slug}"))) * 2 > len(head) for e in later)
+            numbered = {int(n) for n in re.findall(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", idea, re.IGNORECASE)} & {e.number for e in later}
+            if head and not _NO_IDEA.match(idea) and not taken and not numbered and idea not in told:
+                told.add(idea)
+                yield Lead(decided[at].path, idea)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z]{3,}|\d{2,}", text.lower())
 
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:

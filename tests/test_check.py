@@ -1,0 +1,138 @@
+"""`kb check`: repeats are named, what differs is said, and a receipt is the same for the same question."""
+
+import json
+
+import pytest
+
+from kb import KbError, store
+from kb.build import build
+from kb.refuted import Answer, Gate, Proposal
+from tests.test_refuted import run
+
+TRAIL = {
+    **run(1, "Prefetch distance 8", "refuted", "A prefetch of `--prefetch=8` hides the latency of the loads at batch 4.", "Refuted, -4 %. The hardware prefetcher is effective."),
+    **run(2, "Raise the arena limit", "refuted", "Raising `--arena-limit=512` gives the allocator room.", "Regressed by 13 %."),
+    **run(3, "Three scheduler flags", "refuted", "Enable `--sched-lazy=true`, `--sched-wide=true` and `--sched-deep=true` together.", "Regressed by 20 %."),
+    **run(4, "Hand-written RMSNorm kernel", "invalid", "Replace every RMSNorm by one hand-written kernel that fuses row reduction and cast.", "The kernel had no backward pass."),
+    **run(5, "Tiles of 64", "supported", "Set `--tile=64`.", "Supported."),
+    **run(6, "Faster JSON parser", "crash", "Swap the parser for `simdparse` at startup.", "Crashed on start."),
+}
+PREFETCH, ARENA, SCHED, NORM, TILES, JSON = TRAIL
+
+
+@pytest.fixture
+def gate(make_base) -> Gate:
+    layout = make_base({**TRAIL, "wiki/targets/engine.md": "---\ntype: target\n---\n# Engine\n"})
+    build(layout)
+    return Gate(store.state(layout))
+
+
+def asked(gate: Gate, text: str, **more: str) -> Answer:
+    return gate.check(Proposal(text, target="engine", **more))
+
+
+def kinds(answer: Answer) -> dict[str, str]:
+    return {m.path: m.kind for m in answer.matches}
+
+
+def test_the_same_lever_and_value_is_a_repeat(gate):
+    answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency.")
+    assert answer.outcome == "repeat"
+    first = answer.matches[0]
+    assert (first.path, first.kind, first.lever, first.value, first.verdict, first.scope_diff) == (PREFETCH, "same-value", "--prefetch", "8", "refuted", ())
+    assert "hardware prefetcher" in first.because and first.reopen_if
+
+
+def test_another_operating_point_is_to_be_distinguished(gate):
+    answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency at batch 16.")
+    assert (answer.outcome, answer.matches[0].path, answer.matches[0].scope_diff) == ("distinguish", PREFETCH, ("batch 4 → 16",))
+
+
+def test_the_opposite_direction_is_similar_and_not_the_same_lever(gate):
+    assert kinds(asked(gate, "**Hypothesis**: Shrinking `--arena-limit=64` keeps the arena in cache."))[ARENA] == "similar"
+    assert kinds(asked(gate, "**Hypothesis**: Raising `--arena-limit=1024` gives more room."))[ARENA] == "same-lever"
+
+
+def test_a_part_of_a_bundle_is_similar(gate):
+    assert kinds(asked(gate, "**Hypothesis**: Enable only `--sched-wide=true`, alone."))[SCHED] == "similar"
+
+
+def test_a_technique_in_other_words_is_found(gate):
+    answer = asked(gate, "A fused kernel for RMSNorm, written by hand with its backward pass, saves the row reduction.")
+    assert answer.matches[0].path == NORM and answer.outcome != "clear"
+
+
+def test_an_unrelated_proposal_is_clear(gate):
+    answer = asked(gate, "**Hypothesis**: Compress the network replies with zstd before they leave the host.")
+    assert answer.outcome == "clear"
+
+
+def test_a_supported_run_is_never_a_match(gate):
+    assert TILES not in kinds(asked(gate, "Set `--tile=64` again."))
+
+
+def test_naming_the_page_and_what_differs_clears_it_and_is_recorded(gate):
+    stem = PREFETCH.rsplit("/", 1)[-1].removesuffix(".md")
+    text = f"**Hypothesis**: `--prefetch=8` hides load latency. Unlike {stem}, the loads now go to remote memory, where no hardware prefetcher runs."
+    answer = asked(gate, text)
+    assert answer.outcome == "clear"
+    assert answer.matches[0].path == PREFETCH and "remote memory" in answer.matches[0].acknowledged
+    assert asked(gate, f"**Hypothesis**: `--prefetch=8` hides load latency. Compare {stem}.").outcome == "repeat"
+
+
+def test_a_question_put_into_the_past_knows_only_what_was_filed_by_then(gate):
+    assert asked(gate, "`--prefetch=8` hides load latency.", before=PREFETCH).matches == ()
+    assert asked(gate, "`--prefetch=8` hides load latency.", as_of="2026-01-01").outcome == "repeat"
+    assert JSON not in kinds(asked(gate, "Swap in `simdparse`.", before=NORM))
+    with pytest.raises(KbError, match="no such page"):
+        asked(gate, "x", before="wiki/nowhere.md")
+
+
+def test_a_card_reopened_later_still_stands_before_that(make_base):
+    won = run(7, "Prefetch distance 8 on remote memory", "supported", "A prefetch of `--prefetch=8` hides the latency of remote loads.", "Supported.")
+    after = run(8, "Something else", "refuted", "Swap the hash.", "No.")
+    layout = make_base({**TRAIL, **won, **after})
+    build(layout)
+    gate = Gate(store.state(layout))
+    (now,) = [m for m in asked(gate, "`--prefetch=8` hides latency.").matches if m.path == PREFETCH]
+    (then,) = [m for m in asked(gate, "`--prefetch=8` hides latency.", before=JSON).matches if m.path == PREFETCH]
+    assert (now.status, now.by, then.status, then.by) == ("reopened", next(iter(won)), "standing", "")
+
+
+def test_a_receipt_is_the_same_for_the_same_question_and_another_for_another(gate):
+    text = "**Hypothesis**: `--prefetch=8` hides load latency."
+    first = asked(gate, text)
+    assert first == asked(gate, text)
+    assert first.receipt.startswith("kb1-repeat-") and len(first.receipt.rsplit("-", 1)[-1]) == 16
+    assert len({first.receipt, asked(gate, text + " At batch 16.").receipt, gate.check(Proposal(text, target="server")).receipt}) == 3
+
+
+def test_a_batch_answers_as_single_questions_do(make_base, kb_command):
+    layout = make_base(TRAIL)
+    texts = {"a": "`--prefetch=8` hides load latency.", "b": "Compress the replies with zstd."}
+    lines = "".join(json.dumps({"id": i, "proposal": t, "target": "engine"}) + "\n" for i, t in texts.items())
+    batch = [json.loads(line) for line in kb_command("check", "--batch", "-", "--format", "json", cwd=layout.root, text_in=lines).stdout.splitlines()]
+    assert [(a["id"], a["outcome"]) for a in batch] == [("a", "repeat"), ("b", "clear")]
+    for answer, code in zip(batch, (3, 0), strict=True):
+        single = kb_command("check", "-", "--target", "engine", "--format", "json", cwd=layout.root, text_in=texts[answer["id"]], ok=(code,))
+        assert {**json.loads(single.stdout), "id": answer["id"]} == answer
+
+
+@pytest.mark.parametrize(("lines", "message"), [
+    ("{", "not JSON"), ('{"id": "a"}', "no text under 'proposal'"), ('{"proposal": "x", "bogus": 1}', "bogus"), ("[]", "takes an object"),
+])
+def test_a_bad_batch_line_is_named(make_base, kb_command, lines, message):
+    layout = make_base(TRAIL)
+    assert message in kb_command("check", "--batch", "-", cwd=layout.root, text_in=lines, ok=(2,)).stderr
+
+
+def test_an_empty_or_missing_proposal_is_a_clear_mistake(make_base, kb_command):
+    layout = make_base(TRAIL)
+    assert "empty" in kb_command("check", "-", cwd=layout.root, text_in=" \n", ok=(2,)).stderr
+    assert "cannot be read" in kb_command("check", "nowhere.txt", cwd=layout.root, ok=(2,)).stderr
+    assert "give one PROPOSAL" in kb_command("check", cwd=layout.root, ok=(2,)).stderr
+
+
+def test_hostile_text_is_answered(gate):
+    for text in ("\x00" * 50, "`" * 5000, "[](" * 3000, "--a=" * 2000, "é\ud7ff" * 100, "| a |\n" * 2000):
+        assert gate.check(Proposal(text)).outcome in ("clear", "distinguish", "repeat")
