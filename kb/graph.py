@@ -44,28 +44,32 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """Pages by path, the links between them, and what follows from both."""
+    """Pages by path, the pages that each of them cites (in the order of first mention, itself left out), and what follows from both."""
 
     pages: Mapping[str, Page]
-    edges: tuple[Edge, ...]
+    outlinks: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def backlinks(self) -> Mapping[str, tuple[str, ...]]:
         """Pages that link to a page, sorted, itself left out."""
-        citing: dict[str, set[str]] = {}
-        for edge in self.edges:
-            if edge.source != edge.target:
-                citing.setdefault(edge.target, set()).add(edge.source)
-        return {path: tuple(sorted(sources)) for path, sources in citing.items()}
+        citing: dict[str, list[str]] = {}
+        for source in sorted(self.outlinks):
+            for target in self.outlinks[source]:
+                citing.setdefault(target, []).append(source)
+        return {path: tuple(sources) for path, sources in citing.items()}
 
     @cached_property
-    def outlinks(self) -> Mapping[str, tuple[str, ...]]:
-        """Pages that a page links to, in the order of first mention, itself left out."""
-        cited: dict[str, dict[str, None]] = {}
-        for edge in self.edges:
-            if edge.source != edge.target:
-                cited.setdefault(edge.source, {})[edge.target] = None
-        return {path: tuple(targets) for path, targets in cited.items()}
+    def edges(self) -> tuple[Edge, ...]:
+        """Every link from page to page, with its line and anchor; unpacks all pages."""
+        found = []
+        for path in sorted(self.pages):
+            page = self.pages[path]
+            for link in page.links:
+                bare, _, anchor = link.href.partition("#")
+                target = _page_target(bare, page.folder, self.pages) if link.kind not in ("wikilink", "unresolved") else None
+                if target is not None:
+                    found.append(Edge(path, target or path, unquote(anchor), link.line))
+        return tuple(found)
 
     def reachable(self, starts: Iterable[str]) -> frozenset[str]:
         """Pages that a reader comes to by links from `starts`, those included."""
@@ -118,22 +122,22 @@ def target_of(href: str, *, folder: str) -> tuple[str, str] | None:
 
 def graph_of(pages: Mapping[str, Page]) -> Graph:
     """Graph of all pages. A link to a folder counts as one to its index or README page."""
-    edges: list[Edge] = []
+    outlinks: dict[str, tuple[str, ...]] = {}
     known: dict[tuple[str, str], str | None] = {}
     for path in sorted(pages):
         page = pages[path]
         folder = page.folder
-        for link in page.links:
-            if link.kind in ("wikilink", "unresolved"):
-                continue
-            bare, _, anchor = link.href.partition("#")
+        targets: dict[str, None] = {}
+        for bare in page.cited:
             key = (folder, bare)
             if key not in known:
                 known[key] = _page_target(bare, folder, pages)
             target = known[key]
-            if target is not None:
-                edges.append(Edge(path, target or path, unquote(anchor) if "%" in anchor else anchor, link.line))
-    return Graph(pages, tuple(edges))
+            if target and target != path:
+                targets[target] = None
+        if targets:
+            outlinks[path] = tuple(targets)
+    return Graph(pages, outlinks)
 
 
 def _page_target(bare: str, folder: str, pages: Mapping[str, Page]) -> str | None:

@@ -5,8 +5,9 @@ Refuses to follow a link or to know another page: what a link leads to is the gr
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from kb.page.front import front_of
 from kb.page.markdown import Heading, Link, outline_of, plain_text, slug_of
@@ -20,7 +21,7 @@ LARGEST = 2 * 1024 * 1024
 
 _DATE_NAME = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?=[-_. ]|$)")
 _ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
-_AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.M)
+_AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +35,10 @@ class Section:
     end: int
 
 
-@dataclass(frozen=True)
-class Page:
-    """One page as read. `path` is its id; lines are 1-based in the file; `front` holds raw values, dates as ISO text.
+class Detail(NamedTuple):
+    """The parts of a page that take long to unpack; see `Page`."""
 
-    `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
-    `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`.
-    """
-
-    path: str
-    digest: str
-    front: dict[str, object]
     front_lines: dict[str, int]
-    body_line: int
-    lines: int
     headings: tuple[Heading, ...]
     links: tuple[Link, ...]
     ids: tuple[str, ...]
@@ -56,6 +47,68 @@ class Page:
     blocks: tuple[tuple[str, int, int], ...]
     allowed: tuple[tuple[int, str], ...]
     problems: tuple[tuple[int, str, str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page as read. `path` is its id; lines are 1-based in the file; `front` holds raw values, dates as ISO text.
+
+    `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
+    `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
+    the destinations of its links without their anchors, each once, in order.
+    """
+
+    path: str
+    digest: str
+    front: dict[str, object]
+    body_line: int
+    lines: int
+    first_heading: str
+    cited: tuple[str, ...]
+    row: str = field(repr=False)
+
+    @cached_property
+    def detail(self) -> Detail:
+        """What few rooms need of many pages; unpacked when it is first asked for."""
+        front_lines, headings, links, ids, symbols, fences, blocks, allowed, problems = json.loads(self.row)
+        return Detail(front_lines, tuple(map(Heading._make, headings)), tuple(map(Link._make, links)), tuple(ids), tuple(symbols),
+                      *(tuple(map(tuple, rows)) for rows in (fences, blocks, allowed, problems)))
+
+    @property
+    def front_lines(self) -> dict[str, int]:
+        return self.detail.front_lines
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        return self.detail.headings
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return self.detail.links
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return self.detail.ids
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        return self.detail.symbols
+
+    @property
+    def fences(self) -> tuple[tuple[int, int], ...]:
+        return self.detail.fences
+
+    @property
+    def blocks(self) -> tuple[tuple[str, int, int], ...]:
+        return self.detail.blocks
+
+    @property
+    def allowed(self) -> tuple[tuple[int, str], ...]:
+        return self.detail.allowed
+
+    @property
+    def problems(self) -> tuple[tuple[int, str, str, str, str], ...]:
+        return self.detail.problems
 
     @cached_property
     def stem(self) -> str:
@@ -80,7 +133,7 @@ class Page:
     @cached_property
     def title(self) -> str:
         """Front-matter title, else the first level-1 heading, else the file name."""
-        return self.field("title") or next((h.text for h in self.headings if h.level == 1 and h.text), "") or self.stem
+        return self.field("title") or self.first_heading or self.stem
 
     @cached_property
     def date(self) -> str:
@@ -96,7 +149,7 @@ class Page:
     def number(self) -> int:
         """The number in an experiment's file name (`2026-06-04-v165-...` is 165), 0 without one: a label for ordering, never a key."""
         rest = re.sub(r"^\d{4}-\d{2}-\d{2}[-_]?", "", self.stem)
-        labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))", rest, re.I)
+        labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))", rest, re.IGNORECASE)
         plain = re.match(r"(\d{1,4})(?=[-_.]|$)", rest)
         return int((labelled or plain)[1]) if labelled or plain else 0
 
@@ -152,7 +205,7 @@ def read(path: str, data: bytes) -> Page:
     digest = digest_of(data)
     if b"\0" in data[:65536]:
         problems.append((1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/"))
-        return Page(path, digest, {}, {}, 1, 0, (), (), (), (), (), (), (), tuple(problems))
+        return _page(path, digest, {}, 1, 0, Detail({}, (), (), (), (), (), (), (), tuple(problems)))
     if len(data) > LARGEST:
         problems.append((1, "too-large", f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled", "", "split the page"))
         data = data[: data.rfind(b"\n", 0, LARGEST) + 1 or LARGEST]
@@ -177,8 +230,16 @@ def read(path: str, data: bytes) -> Page:
         symbols = {}
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
-    return Page(path, digest, front.fields, front.lines, front.body_line, lines, tuple(outline.headings), tuple(outline.links), tuple(outline.ids),
-                tuple(symbols), tuple(outline.fences), blocks, allowed, tuple(problems))
+    detail = Detail(front.lines, tuple(outline.headings), tuple(outline.links), tuple(outline.ids), tuple(symbols), tuple(outline.fences), blocks, allowed, tuple(problems))
+    return _page(path, digest, front.fields, front.body_line, lines, detail)
+
+
+def _page(path: str, digest: str, front: dict[str, object], body_line: int, lines: int, detail: Detail) -> Page:
+    first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
+    cited = dict.fromkeys(link.href.partition("#")[0] for link in detail.links if link.kind not in ("wikilink", "unresolved"))
+    page = Page(path, digest, front, body_line, lines, first, tuple(cited), json.dumps(detail, ensure_ascii=False, separators=(",", ":")))
+    page.__dict__["detail"] = detail
+    return page
 
 
 def _allowed(text: str):
@@ -211,13 +272,13 @@ def _blocks(body: str, first: int, fences, problems: list) -> tuple[tuple[str, i
 
 
 def to_row(page: Page) -> str:
-    """A page as the compiled tables keep it (JSON text, without path and digest)."""
-    return json.dumps([page.front, page.front_lines, page.body_line, page.lines, page.headings, page.links, page.ids, page.symbols, page.fences,
-                       page.blocks, page.allowed, page.problems], ensure_ascii=False, separators=(",", ":"))
+    """A page as the compiled tables keep it, without path and digest: a line of JSON that every build reads and one that few do."""
+    head = json.dumps([page.front, page.body_line, page.lines, page.first_heading, page.cited], ensure_ascii=False, separators=(",", ":"))
+    return f"{head}\n{page.row}"
 
 
 def from_row(path: str, digest: str, row: str) -> Page:
     """The page that `to_row` wrote down."""
-    front, front_lines, body_line, lines, headings, links, ids, symbols, fences, blocks, allowed, problems = json.loads(row)
-    return Page(path, digest, front, front_lines, body_line, lines, tuple(map(Heading._make, headings)), tuple(map(Link._make, links)), tuple(ids),
-                tuple(symbols), tuple(map(tuple, fences)), tuple(map(tuple, blocks)), tuple(map(tuple, allowed)), tuple(map(tuple, problems)))
+    head, _, rest = row.partition("\n")
+    front, body_line, lines, first, cited = json.loads(head)
+    return Page(path, digest, front, body_line, lines, first, tuple(cited), rest)

@@ -47,7 +47,7 @@ def with_link(data: bytes, *, line: int, old: str, new: str) -> bytes:
     """
     raw = _raw_lines(data)
     target = re.escape(old.encode("utf-8"))
-    shapes = re.compile(rb"(\]\([ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(][^\r\n]*)?\))|(^[ ]{0,3}\[[^\]\r\n]+\]:[ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(]|[\r\n]|$))", re.M)
+    shapes = re.compile(rb"(\]\([ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(][^\r\n]*)?\))|(^[ ]{0,3}\[[^\]\r\n]+\]:[ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(]|[\r\n]|$))", re.MULTILINE)
     for position in range(max(0, line - 1), len(raw)):
         mended, count = shapes.subn(lambda m: (m[1] or m[2]) + new.encode("utf-8"), raw[position])
         if count:

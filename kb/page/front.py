@@ -12,7 +12,7 @@ from kb.schema import Finding
 # A front matter that unfolds to more nodes than this is a YAML bomb, not a page's description.
 _MOST_NODES = 200_000
 _FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
-_CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M)
+_CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def front_of(text: str, path: str) -> Front:
     end = min(closing.end() + 1, len(text))
     body_line = text.count("\n", 0, end) + 1
     values, findings = _values(raw, path)
-    lines = {m[1]: 2 + raw.count("\n", 0, m.start()) for m in re.finditer(r"^([A-Za-z_][\w .-]*?)[ \t]*:", raw, re.M)}
+    lines = {m[1]: 2 + raw.count("\n", 0, m.start()) for m in re.finditer(r"^([A-Za-z_][\w .-]*?)[ \t]*:", raw, re.MULTILINE)}
     return Front(values, lines, body_line, end, findings)
 
 

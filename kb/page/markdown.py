@@ -62,7 +62,7 @@ _INLINE = re.compile(
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
 _UNRESOLVED = re.compile(r"(?<![\w\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
-_HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.S | re.I)
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
 _ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _MARKUP = re.compile(r"[`*_\[\]<&\\!~]")
 

@@ -44,3 +44,8 @@ def findings(path: str, data: bytes) -> tuple[Finding, ...]:
     line = read(path, data).front_lines.get(FIELD, 1)
     return (Finding(path, line, "filed-changed", "the page was changed after it was filed, outside its managed blocks", target=FIELD,
                     hint="restore the filed text; a correction is a new page, or a note below it under `## Note YYYY-MM-DD`"),)
+
+
+def renewed(path: str, before: bytes, *, after: bytes) -> bytes:
+    """A page whose links kb mended, sealed anew if it was sealed and whole before; a broken seal stays broken."""
+    return sealed(path, after) if after != before and read(path, before).field(FIELD) and holds(path, before) else after
