@@ -25,7 +25,7 @@ FLOORS = {
 HOMES = {
     "markdown_it": {"page"}, "yaml": {"page"}, "filelock": {"store"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "tokenizers": {"slices"},
-    "mkdocs": {"site"}, "material": {"site"}, "arxiv": {"research"}, "github": {"research"}, "httpx": {"model", "research"}, "mcp": {"server"},
+    "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "httpx": {"model", "research"}, "mcp": {"server"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),
 }
 BANNED_MODULES = {"utils", "helpers", "common", "types", "models", "misc"}

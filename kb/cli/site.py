@@ -11,7 +11,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="build|serve")
     building = actions.add_parser("build", help="render site/docs and build it into site/html")
     building.add_argument("--out", type=Path, metavar="DIR", help="build into this folder instead of site/html")
-    building.add_argument("--render-only", action="store_true", help="stop after site/docs and site/mkdocs.yml; any renderer can go on from there")
+    building.add_argument(
+        "--render-only", action="store_true", help="stop after site/docs and site/mkdocs.yml; any renderer can go on from there"
+    )
     building.add_argument("--strict", action="store_true", help="fail on any warning of MkDocs")
     serving = actions.add_parser("serve", help="build the site and show it on this machine until interrupted")
     serving.add_argument("--port", type=int, default=8000, help="port on 127.0.0.1 (default 8000; 0 takes a free one)")
@@ -65,7 +67,9 @@ def _serve(folder: Path, port: int) -> int:
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Quiet, directory=folder))
     except (OSError, OverflowError) as error:
-        raise KbError(f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port") from error
+        raise KbError(
+            f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port"
+        ) from error
     with server:
         print(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
         try:

@@ -18,9 +18,10 @@ from pathlib import Path
 from kb import KbError, page, refuted, store, trail
 from kb.graph import Files, Graph, graph_of
 from kb.page import Page
-from kb.site import config, pages, tree
-from kb.site.pages import View
+from kb.site.config import config_text, run_mkdocs, template, versions
+from kb.site.pages import View, key_of, rendered
 from kb.site.places import Map, site_paths
+from kb.site.tree import plan_of
 
 __all__ = ["Report", "publish", "render"]
 
@@ -49,21 +50,32 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
     read = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
     graph = graph_of(read)
     compiled = _index_pages(layout)
-    site = Map(layout, Graph({**read, **compiled}, graph.edges), site_paths([*read, *compiled], taken=("index.md", "404.md")), Files(layout, read), {})
-    plan = tree.plan_of(site, wiki=graph, experiments=trail.experiments(db), cards=refuted.cards(db))
+    site = Map(
+        layout,
+        Graph({**read, **compiled}, graph.outlinks),
+        site_paths([*read, *compiled], taken=("index.md", "404.md")),
+        Files(layout, read),
+        {},
+    )
+    plan = plan_of(site, wiki=graph, experiments=trail.experiments(db), cards=refuted.cards(db))
     code = _code_digest()
-    keys = {view.place: pages.key_of(view, code) for view in plan.views}
+    keys = {view.place: key_of(view, code) for view in plan.views}
     had = _ledger(layout)
     stale = [view for view in plan.views if had.get(view.place) != [keys[view.place], *_stamp(docs / view.place)]]
     if len(stale) >= _POOL_FROM:
         note(f"rendering {len(stale)} of {len(plan.views)} pages")
     made = {**{name: text.encode() for name, text in plan.files.items()}, **site.pictures, **_assets()}
-    written = sum(_put(docs / place, data) for place, data in _rendered(layout, stale)) + sum(_put(docs / name, data) for name, data in sorted(made.items()))
+    written = sum(_put(docs / place, data) for place, data in _rendered(layout, stale)) + sum(
+        _put(docs / name, data) for name, data in sorted(made.items())
+    )
     removed = _sweep(docs, {*keys, *made})
-    written += _put(layout.site / "overrides" / "main.html", config.template().encode())
-    settings = config.config_text(layout.config, plan.nav)
+    written += _put(layout.site / "overrides" / "main.html", template().encode())
+    settings = config_text(layout.config, plan.nav)
     written += _put(layout.site / "mkdocs.yml", settings.encode())
-    _put(layout.state / "site.json", json.dumps({place: [key, *_stamp(docs / place)] for place, key in sorted(keys.items())}).encode())
+    _put(
+        layout.state / "site.json",
+        json.dumps({place: [key, *_stamp(docs / place)] for place, key in sorted(keys.items())}).encode(),
+    )
     whole = [code, settings, sorted(keys.items()), sorted((name, store.digest_of(data)) for name, data in made.items())]
     return Report(len(keys), len(keys) + len(made), written, removed, store.digest_of(json.dumps(whole, ensure_ascii=False)))
 
@@ -71,14 +83,14 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
 def publish(layout: store.Layout, report: Report, *, out: Path | None = None, strict: bool = False) -> bool:
     """Build the rendered tree into `out` (default site/html); False where what stands there is built from the same tree already."""
     target = out or layout.site / "html"
-    made_from = f"{report.digest} {config.versions()}\n"
+    made_from = f"{report.digest} {versions()}\n"
     mark = target / _MARK
     if mark.is_file() and mark.read_text(encoding="utf-8", errors="replace") == made_from:
         return False
     if target.exists() and (not target.is_dir() or any(target.iterdir()) and not mark.is_file()):
         raise KbError(f"{target}: holds files that kb did not write; give an empty folder with --out, or move them")
     target.parent.mkdir(parents=True, exist_ok=True)
-    config.run_mkdocs(layout.site, target, strict=strict)
+    run_mkdocs(layout.site, target, strict=strict)
     store.write(mark, made_from, durable=False)
     return True
 
@@ -109,12 +121,14 @@ def _rendered(layout: store.Layout, stale: list[View]) -> Iterator[tuple[str, by
     if len(stale) < _POOL_FROM:
         yield from map(one, stale)
         return
-    with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork"), initializer=gc.disable) as pool:  # short-lived, nothing cyclic
+    with ProcessPoolExecutor(
+        max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork"), initializer=gc.disable
+    ) as pool:  # short-lived, nothing cyclic
         yield from pool.map(one, stale, chunksize=32)
 
 
 def _rendered_one(root: str, view: View) -> tuple[str, bytes]:
-    return view.place, pages.rendered(root, view).encode("utf-8", "replace")
+    return view.place, rendered(root, view).encode("utf-8", "replace")
 
 
 def _assets() -> dict[str, bytes]:

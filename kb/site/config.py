@@ -14,8 +14,10 @@ from kb.site.pages import plain_title
 from kb.store import Config
 
 # The second wall behind escaping: even markup that slipped through may load nothing from, and say nothing to, another host.
-_POLICY = ("default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
-           "connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'")
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'"
+)
 _MAIN = f"""{{% extends "base.html" %}}
 {{% block site_meta %}}
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
@@ -81,8 +83,20 @@ def run_mkdocs(site: Path, out: Path, *, strict: bool = False) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     # A fixed date: the same wiki gives the same bytes on every day.
     env = {**os.environ, "SOURCE_DATE_EPOCH": "0", "NO_MKDOCS_2_WARNING": "true", "DISABLE_MKDOCS_2_WARNING": "true"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(site / "mkdocs.yml"), "--site-dir", str(fresh.resolve())]
-    ran = subprocess.run([*command, *(["--strict"] if strict else [])], env=env, capture_output=True, text=True, errors="replace", check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--quiet",
+        "--config-file",
+        str(site / "mkdocs.yml"),
+        "--site-dir",
+        str(fresh.resolve()),
+    ]
+    ran = subprocess.run(
+        [*command, *(["--strict"] if strict else [])], env=env, capture_output=True, text=True, errors="replace", check=False
+    )
     if ran.returncode != 0:
         shutil.rmtree(fresh, ignore_errors=True)
         raise KbError(f"mkdocs could not build {site / 'mkdocs.yml'}:\n{(ran.stderr or ran.stdout).strip()[-2000:]}")

@@ -39,7 +39,9 @@ _NAMED = re.compile(r"""\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _PAIRED = frozenset(("details", "summary", "sub", "sup", "kbd", "b", "i", "em", "strong", "del", "ins", "mark", "small", "code"))
 _CALLOUT = re.compile(r"\[!([A-Za-z-]{1,30})\][+-]?[ \t]*([^\n]*)(?:\n|\Z)")
 _KINDS = {"important": "info", "caution": "danger", "contradiction": "failure", "todo": "question", "error": "failure"}
-_ADMONITIONS = frozenset(["note", "abstract", "info", "tip", "success", "question", "warning", "failure", "danger", "bug", "example", "quote"])
+_ADMONITIONS = frozenset(
+    ["note", "abstract", "info", "tip", "success", "question", "warning", "failure", "danger", "bug", "example", "quote"]
+)
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _EXPLICIT_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _BARE_URL = re.compile(r"""https?://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*]""")
@@ -120,7 +122,10 @@ def _inert(markup: str) -> str:
 
 def _inert_text(text: str) -> str:
     pieces = re.split(r"(&(?:#\d+|#x[0-9a-fA-F]+|\w+);)", text)
-    return "".join(p if n % 2 else _MARKDOWN_SIGNS.sub(lambda m: f"&#{ord(m[0])};", _LOOSE_AMPERSAND.sub("&amp;", p)) for n, p in enumerate(pieces))
+    return "".join(
+        p if n % 2 else _MARKDOWN_SIGNS.sub(lambda m: f"&#{ord(m[0])};", _LOOSE_AMPERSAND.sub("&amp;", p))
+        for n, p in enumerate(pieces)
+    )
 
 
 def _inert_tag(tag: str) -> str:
@@ -291,7 +296,10 @@ def _text(self, tokens, index, options, env) -> str:
         return escaped(content)
     made, at = [], 0
     for m in _BARE_URL.finditer(content):
-        made += (escaped(content[at : m.start()]), f'<a href="{escaped(m[0])}" rel="noopener noreferrer nofollow">{escaped(m[0])}</a>')
+        made += (
+            escaped(content[at : m.start()]),
+            f'<a href="{escaped(m[0])}" rel="noopener noreferrer nofollow">{escaped(m[0])}</a>',
+        )
         at = m.end()
     return "".join(made) + escaped(content[at:])
 
@@ -350,8 +358,16 @@ def _made_parser():
     md.core.ruler.after("block", "kb_blocks", _shape_blocks)
     md.core.ruler.after("inline", "kb_inline", _shape_inline)
     rules = {
-        "html_inline": _html_inline, "html_block": _html_block, "link_open": _link_open, "link_close": _link_close, "image": _image, "text": _text,
-        "fence": _code, "code_block": _code, "heading_open": _inner_heading_open, "kb_callout_open": _callout_open,
+        "html_inline": _html_inline,
+        "html_block": _html_block,
+        "link_open": _link_open,
+        "link_close": _link_close,
+        "image": _image,
+        "text": _text,
+        "fence": _code,
+        "code_block": _code,
+        "heading_open": _inner_heading_open,
+        "kb_callout_open": _callout_open,
         "kb_callout_close": lambda self, tokens, index, options, env: "</div>\n",
         "kb_unread": lambda self, tokens, index, options, env: escaped(tokens[index].content),
     }

@@ -13,8 +13,23 @@ from kb.site.html import block, escaped, heading
 from kb.site.pages import Ref, badge, front
 from kb.trail import Facts
 
-_ORDER = (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.INVALID, Verdict.CRASH, Verdict.BASELINE, Verdict.OTHER)
-_PLURALS = {"hypothesis": "Hypotheses", "analysis": "Analyses", "index": "Index pages", "page": "Other pages", "program": "Programs", "log": "Logs"}
+_ORDER = (
+    Verdict.SUPPORTED,
+    Verdict.REFUTED,
+    Verdict.INCONCLUSIVE,
+    Verdict.INVALID,
+    Verdict.CRASH,
+    Verdict.BASELINE,
+    Verdict.OTHER,
+)
+_PLURALS = {
+    "hypothesis": "Hypotheses",
+    "analysis": "Analyses",
+    "index": "Index pages",
+    "page": "Other pages",
+    "program": "Programs",
+    "log": "Logs",
+}
 TYPE_ORDER = tuple(t.name for t in PAGE_TYPES)
 
 
@@ -43,7 +58,9 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, noun: st
     """A list that the site's script makes sortable and filterable; without scripts it is a plain table."""
     heads = "".join(f'<th scope="col" data-kb-kind="{c.kind}">{escaped(c.title)}</th>' for c in columns)
     body = "\n".join("<tr>" + "".join(_cell(cell, c) for cell, c in zip(row, columns, strict=True)) + "</tr>" for row in rows)
-    return block(f'<div class="kb-list" data-kb-noun="{escaped(noun)}" data-search-exclude>\n<table class="kb-table"><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>\n</div>')
+    return block(
+        f'<div class="kb-list" data-kb-noun="{escaped(noun)}" data-search-exclude>\n<table class="kb-table"><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>\n</div>'
+    )
 
 
 def _cell(cell: Cell, column: Column) -> str:
@@ -67,7 +84,9 @@ def tallies(experiments: Iterable[Facts]) -> str:
     total = sum(counted.values()) or 1
     shown = [v for v in (*_ORDER, None) if counted[v]]
     bar = "".join(f'<span class="kb-bar kb-{v or "none"}" style="width:{100 * counted[v] / total:.2f}%"></span>' for v in shown)
-    legend = "".join(f'<span class="kb-count"><i class="kb-dot kb-{v or "none"}"></i>{counted[v]} {v or "no verdict"}</span>' for v in shown)
+    legend = "".join(
+        f'<span class="kb-count"><i class="kb-dot kb-{v or "none"}"></i>{counted[v]} {v or "no verdict"}</span>' for v in shown
+    )
     return f'<div class="kb-tally" data-search-exclude><div class="kb-bars" role="img" aria-label="verdicts">{bar}</div><div class="kb-counts">{legend}</div></div>'
 
 
@@ -76,23 +95,45 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
 
 
-def experiments_table(experiments: Sequence[Facts], refs: dict[str, Ref], *, metric_names: Sequence[str], with_target: bool = False) -> str:
+def experiments_table(
+    experiments: Sequence[Facts], refs: dict[str, Ref], *, metric_names: Sequence[str], with_target: bool = False
+) -> str:
     """The experiments of a target, newest first, with the metrics named."""
     units = {m.name: m.unit for e in experiments for m in e.metrics if m.unit}
     variants = len({e.variant for e in experiments if e.variant}) > 1
-    columns = [Column("Date", "date"), Column("No.", "number"), Column("Experiment"), *([Column("Target", "facet")] if with_target else []),
-               *([Column("Variant", "facet")] if variants else []), Column("Verdict", "facet"), Column("Levers"),
-               *(Column(f"{name} ({units[name]})" if units.get(name, name) != name else name, "number") for name in metric_names)]
+    columns = [
+        Column("Date", "date"),
+        Column("No.", "number"),
+        Column("Experiment"),
+        *([Column("Target", "facet")] if with_target else []),
+        *([Column("Variant", "facet")] if variants else []),
+        Column("Verdict", "facet"),
+        Column("Levers"),
+        *(Column(f"{name} ({units[name]})" if units.get(name, name) != name else name, "number") for name in metric_names),
+    ]
     rows = []
     for e in reversed(experiments):
         values = {m.name: m for m in reversed(e.metrics)}
-        levers = " ".join(f"<code>{escaped(lever.name + ('=' + lever.value if lever.value else ''))}</code>" for lever in e.levers[:4])
+        levers = " ".join(
+            f"<code>{escaped(lever.name + ('=' + lever.value if lever.value else ''))}</code>" for lever in e.levers[:4]
+        )
         decision = f" {badge('decision', e.decision)}" if e.decision else ""
         measured = [values.get(name) for name in metric_names]
-        rows.append([Cell(f'<span class="kb-date">{escaped(e.date)}</span>', f"{e.date}#{e.number:05d}"), Cell(str(e.number or ""), str(e.number or "")), Cell(anchor(refs[e.path])),
-                     *([Cell(escaped(e.target), e.target)] if with_target else []), *([Cell(escaped(e.variant), e.variant)] if variants else []),
-                     Cell(verdict_badge(e.verdict.canonical) + decision, e.verdict.canonical or "no verdict"), Cell(levers),
-                     *(Cell(escaped(number(m.value) if m else ""), "" if m is None or m.value is None else f"{m.value!r}") for m in measured)])
+        rows.append(
+            [
+                Cell(f'<span class="kb-date">{escaped(e.date)}</span>', f"{e.date}#{e.number:05d}"),
+                Cell(str(e.number or ""), str(e.number or "")),
+                Cell(anchor(refs[e.path])),
+                *([Cell(escaped(e.target), e.target)] if with_target else []),
+                *([Cell(escaped(e.variant), e.variant)] if variants else []),
+                Cell(verdict_badge(e.verdict.canonical) + decision, e.verdict.canonical or "no verdict"),
+                Cell(levers),
+                *(
+                    Cell(escaped(number(m.value) if m else ""), "" if m is None or m.value is None else f"{m.value!r}")
+                    for m in measured
+                ),
+            ]
+        )
     return table(columns, rows, noun="experiments")
 
 
@@ -127,7 +168,10 @@ def target_page(hub: TargetHub) -> str:
     pieces.append(experiments_table(hub.experiments, hub.refs, metric_names=metrics_shown(hub.experiments, hub.primary)))
     if hub.hypotheses:
         pieces.append(heading(2, f"Hypotheses ({len(hub.hypotheses)})", "hypotheses"))
-        rows = [[Cell(anchor(ref)), Cell(badge(status or "none", status or "no status"), status or "no status")] for ref, status in hub.hypotheses]
+        rows = [
+            [Cell(anchor(ref)), Cell(badge(status or "none", status or "no status"), status or "no status")]
+            for ref, status in hub.hypotheses
+        ]
         pieces.append(table([Column("Hypothesis"), Column("Status", "facet")], rows, noun="hypotheses"))
     return _joined(pieces)
 
@@ -138,17 +182,36 @@ def refuted_page(target: str, cards: Sequence[Card], refs: Mapping[str, Ref], *,
     back = f" All of its experiments are on {anchor(hub)}." if hub else ""
     lead = f"{len(cards)} things that were tried and did not hold, newest first.{back} A card is a warning, not a ban: each says what would reopen it."
     scoped, marked = len({c.variant for c in cards if c.variant}) > 1, any(c.status != "standing" for c in cards)
-    columns = [Column("Date", "date"), Column("What was tried"), Column("Verdict", "facet"), *([Column("Status", "facet")] if marked else []),
-               Column("Why it did not hold"), *([Column("Variant", "facet")] if scoped else [])]
+    columns = [
+        Column("Date", "date"),
+        Column("What was tried"),
+        Column("Verdict", "facet"),
+        *([Column("Status", "facet")] if marked else []),
+        Column("Why it did not hold"),
+        *([Column("Variant", "facet")] if scoped else []),
+    ]
     rows = []
     for card in reversed(cards):
         verdict = card.verdict or card.kind
         by = f" {anchor(refs[card.by])}" if card.by in refs else ""
-        rows.append([Cell(f'<span class="kb-date">{escaped(card.date)}</span>', f"{card.date}#{card.number:05d}"), Cell(_tried(card, refs)), Cell(badge(verdict, verdict), verdict),
-                     *([Cell(badge(card.status, card.status) + by, card.status)] if marked else []), Cell(_why(card)),
-                     *([Cell(escaped(card.variant), card.variant)] if scoped else [])])
-    return _joined([front(title, searched=False, hidden=("toc",)), heading(1, title, "why-refuted"), f'<div class="kb-text" data-search-exclude><p>{lead}</p></div>',
-                    table(columns, rows, noun="refuted")])
+        rows.append(
+            [
+                Cell(f'<span class="kb-date">{escaped(card.date)}</span>', f"{card.date}#{card.number:05d}"),
+                Cell(_tried(card, refs)),
+                Cell(badge(verdict, verdict), verdict),
+                *([Cell(badge(card.status, card.status) + by, card.status)] if marked else []),
+                Cell(_why(card)),
+                *([Cell(escaped(card.variant), card.variant)] if scoped else []),
+            ]
+        )
+    return _joined(
+        [
+            front(title, searched=False, hidden=("toc",)),
+            heading(1, title, "why-refuted"),
+            f'<div class="kb-text" data-search-exclude><p>{lead}</p></div>',
+            table(columns, rows, noun="refuted"),
+        ]
+    )
 
 
 def _tried(card: Card, refs: Mapping[str, Ref]) -> str:
@@ -185,13 +248,29 @@ class Entry:
 
 def listing_page(title: str, entries: Sequence[Entry], *, lead: str = "") -> str:
     """All pages of one type."""
-    pieces = [front(title, searched=False, hidden=("toc",)), heading(1, f"{title} ({len(entries)})", "pages"), f'<div class="kb-text" data-search-exclude><p>{escaped(lead)}</p></div>' if lead else ""]
+    pieces = [
+        front(title, searched=False, hidden=("toc",)),
+        heading(1, f"{title} ({len(entries)})", "pages"),
+        f'<div class="kb-text" data-search-exclude><p>{escaped(lead)}</p></div>' if lead else "",
+    ]
     dated, noted, folders = any(e.date for e in entries), any(e.note for e in entries), len({e.folder for e in entries}) > 1
-    columns = [Column("Page"), *([Column("Status", "facet")] if noted else []), *([Column("Folder", "facet")] if folders else []),
-               *([Column("Date", "date")] if dated else []), Column("Cited by", "number")]
-    rows = [[Cell(anchor(e.ref)), *([Cell(badge(e.note, e.note) if e.note else "", e.note)] if noted else []),
-             *([Cell(f'<span class="kb-dim">{escaped(e.folder)}</span>', e.folder)] if folders else []),
-             *([Cell(f'<span class="kb-date">{escaped(e.date)}</span>', e.date)] if dated else []), Cell(str(e.citations), str(e.citations))] for e in entries]
+    columns = [
+        Column("Page"),
+        *([Column("Status", "facet")] if noted else []),
+        *([Column("Folder", "facet")] if folders else []),
+        *([Column("Date", "date")] if dated else []),
+        Column("Cited by", "number"),
+    ]
+    rows = [
+        [
+            Cell(anchor(e.ref)),
+            *([Cell(badge(e.note, e.note) if e.note else "", e.note)] if noted else []),
+            *([Cell(f'<span class="kb-dim">{escaped(e.folder)}</span>', e.folder)] if folders else []),
+            *([Cell(f'<span class="kb-date">{escaped(e.date)}</span>', e.date)] if dated else []),
+            Cell(str(e.citations), str(e.citations)),
+        ]
+        for e in entries
+    ]
     pieces.append(table(columns, rows, noun="pages"))
     return _joined(pieces)
 
@@ -199,13 +278,26 @@ def listing_page(title: str, entries: Sequence[Entry], *, lead: str = "") -> str
 def tags_index(tags: Sequence[tuple[Ref, int]]) -> str:
     """Every tag with the number of pages that carry it."""
     most = max((n for _, n in tags), default=1)
-    cloud = " ".join(f'<a class="kb-tag kb-size-{min(4, 1 + (4 * n) // (most + 1))}" href="{escaped(ref.url)}">{escaped(ref.title)} <small>{n}</small></a>' for ref, n in tags)
-    return _joined([front("Tags", searched=False, hidden=("navigation", "toc")), heading(1, f"Tags ({len(tags)})", "tags"), block(f'<div class="kb-cloud" data-search-exclude>{cloud}</div>')])
+    cloud = " ".join(
+        f'<a class="kb-tag kb-size-{min(4, 1 + (4 * n) // (most + 1))}" href="{escaped(ref.url)}">{escaped(ref.title)} <small>{n}</small></a>'
+        for ref, n in tags
+    )
+    return _joined(
+        [
+            front("Tags", searched=False, hidden=("navigation", "toc")),
+            heading(1, f"Tags ({len(tags)})", "tags"),
+            block(f'<div class="kb-cloud" data-search-exclude>{cloud}</div>'),
+        ]
+    )
 
 
 def tags_page(title: str, tags: Sequence[tuple[str, str, Sequence[Ref]]], *, back: Ref) -> str:
     """Pages under each of some tags, given as (tag, anchor, pages)."""
-    pieces = [front(f"Tags: {title}", searched=False, hidden=("navigation",)), heading(1, f"Tags: {title}", "tags"), f'<div class="kb-text" data-search-exclude><p>{anchor(back)}</p></div>']
+    pieces = [
+        front(f"Tags: {title}", searched=False, hidden=("navigation",)),
+        heading(1, f"Tags: {title}", "tags"),
+        f'<div class="kb-text" data-search-exclude><p>{anchor(back)}</p></div>',
+    ]
     for tag, place, refs in tags:
         pieces.append(heading(2, tag, place))
         items = "".join(f"<li>{anchor(r)} <small>{escaped(r.type)}</small></li>" for r in refs)
@@ -230,7 +322,10 @@ class Home:
 def home_page(home: Home) -> str:
     """What the knowledge base holds, and the ways in."""
     pieces = [front(home.name, searched=False, hidden=("navigation", "toc")), heading(1, home.name, "home")]
-    tiles = "".join(f'<a class="kb-tile" href="{escaped(ref.url)}"><b>{count:,}</b><span>{escaped(ref.title)}</span></a>' for ref, count in home.types)
+    tiles = "".join(
+        f'<a class="kb-tile" href="{escaped(ref.url)}"><b>{count:,}</b><span>{escaped(ref.title)}</span></a>'
+        for ref, count in home.types
+    )
     pieces.append(f'<div class="kb-tiles" data-search-exclude>{tiles}</div>')
     if home.lead:
         pieces.append(f'<div class="kb-ways">{"".join(anchor(r, css="kb-way") for r in home.lead)}</div>')
@@ -262,4 +357,6 @@ def _joined(pieces: Iterable[str]) -> str:
 def target_box(experiments: Sequence[Facts], ways: Sequence[Ref]) -> str:
     """What a target's own page shows of its trail."""
     links = "".join(anchor(w, css="kb-way") for w in ways)
-    return block(f'<div class="kb-box" data-search-exclude>{tallies(experiments) if experiments else ""}<div class="kb-ways">{links}</div></div>')
+    return block(
+        f'<div class="kb-box" data-search-exclude>{tallies(experiments) if experiments else ""}<div class="kb-ways">{links}</div></div>'
+    )

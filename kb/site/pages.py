@@ -91,7 +91,11 @@ def rendered(root: str, view: View) -> str:
 
 def _crumbs(crumbs: tuple[Ref, ...]) -> str:
     links = "".join(f'<li><a href="{escaped(c.url)}">{escaped(c.title)}</a></li>' for c in crumbs)
-    return f'<div class="kb-crumbs" data-search-exclude><nav aria-label="Where this page stands"><ol>{links}</ol></nav></div>' if links else ""
+    return (
+        f'<div class="kb-crumbs" data-search-exclude><nav aria-label="Where this page stands"><ol>{links}</ol></nav></div>'
+        if links
+        else ""
+    )
 
 
 def badge(kind: str, text: str) -> str:
@@ -112,8 +116,16 @@ def _tail(view: View):
     rows = "".join(f"<tr><th>{escaped(name)}</th><td>{escaped(value)}</td></tr>" for name, value in view.fields)
     symbols = "".join(f'<code id="{escaped(s)}">{escaped(s)}</code> ' for s in view.symbols if not s.startswith("__"))
     rows += f"<tr><th>symbols</th><td>{symbols}</td></tr>" if symbols else ""
-    where = f'<a href="{escaped(view.source_url)}"><code>{escaped(view.path)}</code></a>' if view.source_url else f"<code>{escaped(view.path)}</code>"
-    table = f'<details><summary>Front matter</summary><table class="kb-fields"><tbody>{rows}</tbody></table></details>' if rows else ""
+    where = (
+        f'<a href="{escaped(view.source_url)}"><code>{escaped(view.path)}</code></a>'
+        if view.source_url
+        else f"<code>{escaped(view.path)}</code>"
+    )
+    table = (
+        f'<details><summary>Front matter</summary><table class="kb-fields"><tbody>{rows}</tbody></table></details>'
+        if rows
+        else ""
+    )
     yield block(f'<div class="kb-source" data-search-exclude><p>Source: {where}</p>{table}</div>')
 
 
@@ -125,5 +137,7 @@ def _cited_by(refs: tuple[Ref, ...]) -> str:
     for type_name, members in groups.items():
         items = "".join(f'<li><a href="{escaped(r.url)}">{escaped(r.title)}</a></li>' for r in members)
         opened = "" if len(members) > 12 else " open"
-        made.append(f"<details{opened}><summary>{escaped(type_name)} <small>{len(members)}</small></summary><ul>{items}</ul></details>")
+        made.append(
+            f"<details{opened}><summary>{escaped(type_name)} <small>{len(members)}</small></summary><ul>{items}</ul></details>"
+        )
     return f'<div class="kb-backlinks" data-search-exclude>{"".join(made)}</div>'

@@ -97,7 +97,11 @@ def _destination(link, page: Page, sitemap: Map, place: str) -> Destination:
             cited = sitemap.graph.pages.get(candidate)
             if anchor and cited is not None and anchor not in cited.anchors:
                 loose = status is LinkStatus.BROKEN_ANCHOR
-                return Destination("loose" if loose else "page", url_between(place, sitemap.places[candidate]), f"no such heading: #{anchor}" if loose else f"#{anchor}")
+                return Destination(
+                    "loose" if loose else "page",
+                    url_between(place, sitemap.places[candidate]),
+                    f"no such heading: #{anchor}" if loose else f"#{anchor}",
+                )
             return Destination("page", url_between(place, sitemap.places[candidate], anchor))
     return _file(target, sitemap)
 

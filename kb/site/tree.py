@@ -10,8 +10,21 @@ from urllib.parse import quote
 from kb.graph import Graph
 from kb.page import Page
 from kb.refuted import Card
-from kb.site import hubs
-from kb.site.hubs import Entry, Home, TargetHub
+from kb.site.hubs import (
+    TYPE_ORDER,
+    Entry,
+    Home,
+    TargetHub,
+    anchor,
+    home_page,
+    listing_page,
+    plural,
+    refuted_page,
+    tags_index,
+    tags_page,
+    target_box,
+    target_page,
+)
 from kb.site.pages import Ref, View, plain_title
 from kb.site.places import Map, destinations, name_of, url_between
 from kb.trail import Facts
@@ -104,7 +117,7 @@ class Survey:
         found: dict[str, list[Page]] = defaultdict(list)
         for page in self.wiki.pages.values():
             found[page.type].append(page)
-        ordered = sorted(found, key=lambda t: (hubs.TYPE_ORDER.index(t) if t in hubs.TYPE_ORDER else 99, t))
+        ordered = sorted(found, key=lambda t: (TYPE_ORDER.index(t) if t in TYPE_ORDER else 99, t))
         return {t: tuple(sorted(found[t], key=lambda p: (p.title.lower(), p.path))) for t in ordered}
 
     def ref(self, path: str, place: str) -> Ref:
@@ -157,21 +170,37 @@ def _neighbours(survey: Survey) -> dict[str, tuple[str | None, str | None]]:
     return found
 
 
-def _view(survey: Survey, path: str, facts: Facts | None, around: Mapping[str, tuple[str | None, str | None]], *, listed: frozenset[str]) -> View:
+def _view(
+    survey: Survey, path: str, facts: Facts | None, around: Mapping[str, tuple[str | None, str | None]], *, listed: frozenset[str]
+) -> View:
     page, place = survey.site.graph.pages[path], survey.site.places[path]
     compiled = path not in survey.wiki.pages
     citing = [survey.ref(p, place) for p in survey.wiki.backlinks.get(path, ())]
     order = {t: n for n, t in enumerate(survey.by_type)}
     repository = survey.site.layout.config.site_repository
     return View(
-        path=path, digest=page.digest, place=place, title=page.title, type=page.type, body_line=page.body_line,
-        slugs=tuple(h.slug for h in page.headings), links=tuple(sorted(destinations(page, survey.site, place=place).items())),
-        crumbs=_crumbs(survey, page, place, facts, compiled=compiled), badges=_badges(page, facts),
-        tags=tuple(Ref(url_between(place, *survey.tag_places[t]), t) for t in dict.fromkeys(t.lower() for t in page.words("tags") if t) if t in survey.tag_places),
-        fields=tuple((k, _shown(v)) for k, v in page.front.items() if k not in ("title", "tags") and v not in (None, "", [])), symbols=page.symbols,
+        path=path,
+        digest=page.digest,
+        place=place,
+        title=page.title,
+        type=page.type,
+        body_line=page.body_line,
+        slugs=tuple(h.slug for h in page.headings),
+        links=tuple(sorted(destinations(page, survey.site, place=place).items())),
+        crumbs=_crumbs(survey, page, place, facts, compiled=compiled),
+        badges=_badges(page, facts),
+        tags=tuple(
+            Ref(url_between(place, *survey.tag_places[t]), t)
+            for t in dict.fromkeys(t.lower() for t in page.words("tags") if t)
+            if t in survey.tag_places
+        ),
+        fields=tuple((k, _shown(v)) for k, v in page.front.items() if k not in ("title", "tags") and v not in (None, "", [])),
+        symbols=page.symbols,
         cited_by=tuple(sorted(citing, key=lambda r: (order.get(r.type, 99), r.title.lower(), r.url))),
-        box=_box(survey, page, place, around), source_url=f"{repository.rstrip('/')}/{quote(path)}" if repository else "",
-        searched=not compiled and page.type not in ("catalog", "index"), in_navigation=place in listed,
+        box=_box(survey, page, place, around),
+        source_url=f"{repository.rstrip('/')}/{quote(path)}" if repository else "",
+        searched=not compiled and page.type not in ("catalog", "index"),
+        in_navigation=place in listed,
     )
 
 
@@ -187,7 +216,7 @@ def _crumbs(survey: Survey, page: Page, place: str, facts: Facts | None, *, comp
         return home, Ref(url_between(place, "index.md", "indexes"), "Indexes")
     if facts is not None:
         return home, Ref(url_between(place, f"{survey.target_places[facts.target]}/index.md"), facts.target or "no target")
-    return home, Ref(url_between(place, type_place(page.type)), hubs.plural(page.type))
+    return home, Ref(url_between(place, type_place(page.type)), plural(page.type))
 
 
 def _badges(page: Page, facts: Facts | None) -> tuple[tuple[str, str], ...]:
@@ -206,12 +235,16 @@ def _box(survey: Survey, page: Page, place: str, around: Mapping[str, tuple[str 
     """What stands below the badges: the way along the trail, or a target's verdicts."""
     if page.path in around:
         before, after = around[page.path]
-        made = [f'<span class="kb-{side}">{hubs.anchor(survey.ref(p, place))}</span>' for side, p in (("before", before), ("after", after)) if p]
+        made = [
+            f'<span class="kb-{side}">{anchor(survey.ref(p, place))}</span>'
+            for side, p in (("before", before), ("after", after))
+            if p
+        ]
         return f'<div class="kb-along" data-search-exclude>{"".join(made)}</div>' if made else ""
     name = target_named(page)
     if survey.target_pages.get(name) is page:
         hub = Ref(url_between(place, f"{survey.target_places[name]}/index.md"), f"Experiments ({len(survey.trails[name])})")
-        return hubs.target_box(survey.trails[name], _ways(survey, name, place, hub))
+        return target_box(survey.trails[name], _ways(survey, name, place, hub))
     return ""
 
 
@@ -232,13 +265,21 @@ def _targets(survey: Survey) -> dict[str, str]:
         page = survey.target_pages.get(name)
         folders = sorted({e.path.rpartition("/")[0] for e in experiments})
         notes = [p for f in folders for p in by_folder[f] if p not in refs and f != "wiki/experiments"]
-        hypotheses = [p for p in survey.by_type.get("hypothesis", ()) if name and (p.field("target") == name or name in p.words("targets"))]
+        hypotheses = [
+            p for p in survey.by_type.get("hypothesis", ()) if name and (p.field("target") == name or name in p.words("targets"))
+        ]
         primary = page.front.get("metric") if page else None
         hub = TargetHub(
-            name or "no target", experiments, refs, survey.ref(page.path, place) if page else None,
-            str(primary.get("name", "")) if isinstance(primary, dict) else "", tuple(survey.ref(p, place) for p in notes),
-            tuple((survey.ref(p.path, place), p.field("status")) for p in hypotheses), next(iter(_ways(survey, name, place)), None))
-        made[place] = hubs.target_page(hub)
+            name or "no target",
+            experiments,
+            refs,
+            survey.ref(page.path, place) if page else None,
+            str(primary.get("name", "")) if isinstance(primary, dict) else "",
+            tuple(survey.ref(p, place) for p in notes),
+            tuple((survey.ref(p.path, place), p.field("status")) for p in hypotheses),
+            next(iter(_ways(survey, name, place)), None),
+        )
+        made[place] = target_page(hub)
     return made
 
 
@@ -248,7 +289,7 @@ def _refuted(survey: Survey) -> dict[str, str]:
         place = survey.refuted_place(name)
         refs = {p: survey.ref(p, place) for card in cards for p in (card.evidence, card.by) if p in survey.site.places}
         hub = Ref(url_between(place, f"{survey.target_places[name]}/index.md"), "the target's page") if name else None
-        made[place] = hubs.refuted_page(name, cards, refs, hub=hub)
+        made[place] = refuted_page(name, cards, refs, hub=hub)
     return made
 
 
@@ -257,9 +298,17 @@ def _types(survey: Survey) -> dict[str, str]:
     for name, members in survey.by_type.items():
         place = type_place(name)
         status = "verdict" if name == "experiment" else "status"
-        entries = [Entry(survey.ref(p.path, place), p.folder.removeprefix("wiki").strip("/"), p.date, len(survey.wiki.backlinks.get(p.path, ())),
-                         p.field(status) if name == "hypothesis" else "") for p in members]
-        made[place] = hubs.listing_page(hubs.plural(name), entries)
+        entries = [
+            Entry(
+                survey.ref(p.path, place),
+                p.folder.removeprefix("wiki").strip("/"),
+                p.date,
+                len(survey.wiki.backlinks.get(p.path, ())),
+                p.field(status) if name == "hypothesis" else "",
+            )
+            for p in members
+        ]
+        made[place] = listing_page(plural(name), entries)
     return made
 
 
@@ -267,13 +316,17 @@ def _tags(survey: Survey) -> dict[str, str]:
     if not survey.tags:
         return {}
     there = "by-tag/index.md"
-    made = {there: hubs.tags_index([(Ref(url_between(there, *survey.tag_places[t]), t), len(paths)) for t, paths in survey.tags.items()])}
+    made = {
+        there: tags_index([(Ref(url_between(there, *survey.tag_places[t]), t), len(paths)) for t, paths in survey.tags.items()])
+    }
     shared: dict[str, list[str]] = defaultdict(list)
     for tag, (place, _) in survey.tag_places.items():
         shared[place].append(tag)
     for place, tags in shared.items():
         entries = [(t, survey.tag_places[t][1], [survey.ref(p, place) for p in survey.tags[t]]) for t in tags]
-        made[place] = hubs.tags_page(place.removeprefix("by-tag/").removesuffix(".md"), entries, back=Ref(url_between(place, there), "All tags"))
+        made[place] = tags_page(
+            place.removeprefix("by-tag/").removesuffix(".md"), entries, back=Ref(url_between(place, there), "All tags")
+        )
     return made
 
 
@@ -282,16 +335,31 @@ def _home(survey: Survey, indexes: Sequence[str]) -> str:
     config = survey.site.layout.config
     latest = survey.experiments[-_LATEST:]
     rank = survey.wiki.rank
-    central = sorted((p for p in survey.wiki.pages.values() if p.type in ("concept", "observation", "hypothesis", "source", "analysis", "codebase")),
-                     key=lambda p: (-rank[p.path], p.path))[:_CENTRAL]
+    central = sorted(
+        (
+            p
+            for p in survey.wiki.pages.values()
+            if p.type in ("concept", "observation", "hypothesis", "source", "analysis", "codebase")
+        ),
+        key=lambda p: (-rank[p.path], p.path),
+    )[:_CENTRAL]
     lead = [survey.ref(p, place) for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in survey.wiki.pages]
     lead += [Ref(url_between(place, _REFUTED_ANYWHERE), "Refuted, whatever the target")] if "" in survey.refuted else []
-    return hubs.home_page(Home(
-        config.site_name or config.name or "Knowledge base", tuple(lead),
-        tuple((Ref(url_between(place, type_place(t)), hubs.plural(t)), len(members)) for t, members in survey.by_type.items()),
-        tuple((Ref(url_between(place, f"{survey.target_places[n]}/index.md"), n or "no target"), e) for n, e in survey.trails.items()),
-        latest, {e.path: survey.ref(e.path, place) for e in latest}, tuple(survey.ref(p.path, place) for p in central),
-        tuple(survey.ref(p, place) for p in indexes)))
+    return home_page(
+        Home(
+            config.site_name or config.name or "Knowledge base",
+            tuple(lead),
+            tuple((Ref(url_between(place, type_place(t)), plural(t)), len(members)) for t, members in survey.by_type.items()),
+            tuple(
+                (Ref(url_between(place, f"{survey.target_places[n]}/index.md"), n or "no target"), e)
+                for n, e in sorted(survey.trails.items(), key=lambda item: (not item[1], item[0]))
+            ),
+            latest,
+            {e.path: survey.ref(e.path, place) for e in latest},
+            tuple(survey.ref(p.path, place) for p in central),
+            tuple(survey.ref(p, place) for p in indexes),
+        )
+    )
 
 
 def _nav(survey: Survey, indexes: Sequence[str], files: Mapping[str, str]) -> Nav:
@@ -303,7 +371,11 @@ def _nav(survey: Survey, indexes: Sequence[str], files: Mapping[str, str]) -> Na
         members += [{"Target": survey.site.places[page.path]}] if page else []
         members += [{"Why refuted": survey.refuted_place(name)}] if name in survey.refuted and name else []
         trail = survey.trails[name]
-        members += [{plain_title(survey.site.graph.pages[e.path].title): survey.site.places[e.path]} for e in reversed(trail)] if len(trail) <= _NAV_PAGES else []
+        members += (
+            [{plain_title(survey.site.graph.pages[e.path].title): survey.site.places[e.path]} for e in reversed(trail)]
+            if len(trail) <= _NAV_PAGES
+            else []
+        )
         targets.append({plain_title(name or "no target"): members})
     targets += [{"Refuted everywhere": _REFUTED_ANYWHERE}] if _REFUTED_ANYWHERE in files else []
     nav += [{"Targets": targets}] if targets else []
@@ -312,7 +384,17 @@ def _nav(survey: Survey, indexes: Sequence[str], files: Mapping[str, str]) -> Na
         nav += [{title: section}] if section else []
     rest = [_type_nav(survey, t) for t in survey.by_type if t not in (*_KNOWLEDGE, "source", "codebase", "target")]
     nav += [{"More": rest}] if rest else []
-    nav += [{"Indexes": [{plain_title(survey.site.graph.pages[p].title): survey.site.places[p]} for p in indexes if p.count("/") == 1]}] if indexes else []
+    nav += (
+        [
+            {
+                "Indexes": [
+                    {plain_title(survey.site.graph.pages[p].title): survey.site.places[p]} for p in indexes if p.count("/") == 1
+                ]
+            }
+        ]
+        if indexes
+        else []
+    )
     nav += [{"Tags": "by-tag/index.md"}] if survey.tags else []
     return nav
 
@@ -322,5 +404,9 @@ _KNOWLEDGE = ("concept", "observation", "hypothesis", "analysis")
 
 def _type_nav(survey: Survey, type_name: str) -> dict[str, "str | Nav"]:
     members = survey.by_type[type_name]
-    listed: Nav = [{plain_title(p.title): survey.site.places[p.path]} for p in members] if len(members) <= _NAV_PAGES and type_name != "experiment" else []
-    return {plain_title(hubs.plural(type_name)): [{"All": type_place(type_name)}, *listed] if listed else type_place(type_name)}
+    listed: Nav = (
+        [{plain_title(p.title): survey.site.places[p.path]} for p in members]
+        if len(members) <= _NAV_PAGES and type_name != "experiment"
+        else []
+    )
+    return {plain_title(plural(type_name)): [{"All": type_place(type_name)}, *listed] if listed else type_place(type_name)}
