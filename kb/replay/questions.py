@@ -11,6 +11,7 @@ from kb import search, trail
 from kb.graph import target_of
 from kb.page import Page, from_row
 from kb.slices import Request
+from kb.slices.ranking import LISTS
 from kb.slices.view import View
 
 # A page that more than this share of a target's runs cite is cited by habit and says nothing about one question.
@@ -35,7 +36,10 @@ class Question:
 
 
 def questions(db: sqlite3.Connection, *, target: str = "") -> list[Question]:
-    """Every experiment and hypothesis page that asks something and cited pages which were there already, by path."""
+    """Every experiment and hypothesis page that asks something and cited pages which were there already, by path.
+
+    Indexes, catalogs and logs are no answer: citing one is a habit of the page, and what it names is asked for in its own right.
+    """
     habits = _habits(db)
     found = []
     for path, digest, row, cites in db.execute(
@@ -47,7 +51,7 @@ def questions(db: sqlite3.Connection, *, target: str = "") -> list[Question]:
             continue
         page = from_row(path, digest, row)
         view = View(db, Request("hypothesis", before=path))
-        cited = {c for c in _cited_before(page, set(json.loads(cites))) if view.sees(c)} - habits.get(of, set())
+        cited = {c for c in _cited_before(page, set(json.loads(cites))) if view.sees(c) and view.standing(c).type not in LISTS} - habits.get(of, set())
         text = _asked(db, page, facts) if cited else ""
         if len(text) >= _SHORTEST:
             found.append(Question(path, page.type, of, text, frozenset(cited)))

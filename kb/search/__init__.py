@@ -11,11 +11,11 @@ from kb.search.chunks import Chunk, chunks_of
 from kb.search.gist import gist_of
 from kb.search.words import names_of, terms_of, without_links
 
-__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "gist", "pages_like", "sync", "terms_of", "weights", "without_links"]
+__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "gist", "pages_like", "sync", "terms_of", "updated", "weights", "without_links"]
 
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (
-    "create table searched (id integer primary key, path text not null unique, type text not null, head text not null, anchor text not null, gist text not null)",
+    "create table searched (id integer primary key, path text not null unique, type text not null, updated text not null, head text not null, anchor text not null, gist text not null)",
     "create table chunk (id integer primary key, path text not null, anchor text not null, title text not null, line integer not null, text text not null)",
     "create index chunk_path on chunk (path)",
     "create virtual table page_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
@@ -64,7 +64,8 @@ def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tupl
             db.execute("delete from searched where path = ?", (path,))
     for page, chunks in added:
         head = _head(page)
-        row = db.execute("insert into searched (path, type, head, anchor, gist) values (?, ?, ?, ?, ?)", (page.path, page.type, head, *gist_of(chunks))).lastrowid
+        row = db.execute("insert into searched (path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?)",
+                         (page.path, page.type, page.field("updated")[:10], head, *gist_of(chunks))).lastrowid
         whole, parts = _words(head, chunks)
         db.execute("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", (row, *whole))
         for chunk, part in zip(chunks, parts, strict=True):
@@ -116,6 +117,11 @@ def pages_like(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limi
         f"select s.path, s.type, round(-bm25(page_words, {_WEIGHTS}), 6) as score from page_words join searched s on s.id = page_words.rowid "
         f"where page_words match ?{narrowed} order by score desc, s.path limit ?", (match, *sorted(types), *sorted(but), limit))
     return [PageHit(path, kind, score) for path, kind, score in rows]
+
+
+def updated(db: sqlite3.Connection, path: str) -> str:
+    """Day on which a page says it was last touched; empty where it does not say."""
+    return (db.execute("select updated from searched where path = ?", (path,)).fetchone() or ("",))[0]
 
 
 def gist(db: sqlite3.Connection, path: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from kb import trail
 from kb.graph import target_of
-from kb.search import Chunk
+from kb.search import Chunk, updated
 from kb.slices.request import Request
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
@@ -112,9 +112,7 @@ class View:
             return True
         if path not in self._late:
             page = self.standing(path)
-            row = None if page is None or page.order else self.db.execute(
-                "select json_extract(row, '$[0].updated') from page where path = ?", (path,)).fetchone()
-            self._late[path] = bool(row and row[0]) and str(row[0])[:10] > self.moment[0]
+            self._late[path] = page is not None and not page.order and updated(self.db, path) > self.moment[0]
         return self._late[path]
 
     def _names_later(self, text: str, path: str) -> bool:
