@@ -1,6 +1,7 @@
 """The site: what is rendered, that nothing of a page runs, that only what changed is written, and how it works in a browser."""
 
 import functools
+import html.parser
 import http.server
 import json
 import os
@@ -9,9 +10,11 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings, strategies
 
 from kb import KbError, site, store
 from kb.build import build
@@ -77,10 +80,10 @@ SMALL = {
     "| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |", "- <script>\n  alert(1)\n  </script>", "> <script>alert(1)</script>",
 ])
 def test_raw_html_is_shown_as_text(hostile):
-    html = shown(hostile)
+    made = shown(hostile)
     for tag in ("<script", "<img", "<svg", "<iframe", "<style", "<math", "<a "):
-        assert tag not in html
-    assert not any(f" {word}" in tag for tag in html.split("<")[1:] for word in ("on", "open") if ">" in tag and f" {word}" in tag.split(">")[0])
+        assert tag not in made
+    assert not any(word in tag.split(">")[0] for tag in made.split("<")[1:] if ">" in tag for word in (" on", " open"))
 
 
 @pytest.mark.parametrize("href", ["javascript:alert(1)", "JaVaScRiPt:alert(1)", "data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd", "java\tscript:alert(1)"])
@@ -107,17 +110,14 @@ def test_headings_mean_nothing_to_the_renderer_but_their_text():
     line = shown(HEADING, {"f": Destination("page", "f.html")})
     assert line.startswith('# <span id="own"></span>a &#123;&#58; onclick&#61;x &#125; <code>b&#95;c</code> <em>d</em> <a href="f.html">e</a> &lt;script&gt;')
     markdown = pytest.importorskip("markdown")
-    html = markdown.markdown(line, extensions=["attr_list", "toc"])
-    assert html.split(">", 1)[0] == f'<h1 id="{read("wiki/a.md", HEADING.encode()).headings[0].slug}"'
+    assert markdown.markdown(line, extensions=["attr_list", "toc"]).split(">", 1)[0] == f'<h1 id="{read("wiki/a.md", HEADING.encode()).headings[0].slug}"'
 
 
 def test_code_comes_out_byte_for_byte():
     markdown = pytest.importorskip("markdown")
     code = "\n\n\tall:\n\t\tmake  \n   \n<script>{{ x }} {% y %} [TOC] *a* &amp; \\_\n````\n\n"
-    html = markdown.markdown(shown(f"`````\n{code}`````\n"), extensions=["attr_list", "toc"])
-    inner = html.split("<code>", 1)[1].split("</code>", 1)[0]
-    import html as entities
-    assert entities.unescape(inner) == code
+    made = markdown.markdown(shown(f"`````\n{code}`````\n"), extensions=["attr_list", "toc"])
+    assert html.unescape(made.split("<code>", 1)[1].split("</code>", 1)[0]) == code
 
 
 def test_a_list_glued_to_a_paragraph_is_a_list():
@@ -125,10 +125,53 @@ def test_a_list_glued_to_a_paragraph_is_a_list():
     assert markdown.markdown(shown("text\n- one\n- two\n")).count("<li>") == 2
 
 
+ALLOWED = {
+    "a": {"href", "title", "rel", "class"}, "span": {"class", "id", "title"}, "div": {"class"}, "p": {"class"}, "img": {"src", "alt", "loading"}, "ol": {"start"},
+    "th": {"style"}, "td": {"style"}, **{f"h{n}": {"id"} for n in range(1, 7)},
+}
+PLAIN = {*["pre", "code", "ul", "li", "em", "strong", "s", "del", "sub", "sup", "kbd", "b", "i", "br", "hr", "blockquote", "table", "thead", "tbody", "tr", "details", "summary", "ins", "mark", "small"]}
+NASTY = ["<script>", "</script>", "<details>", "</details>", "<summary>", "<div>", "</div>", "<b>", "</b>", "<sub>", "</sub>", "<a id='x'>", "</a>", "<br>", "<!--", "-->", "<img src=x onerror=y>",
+         "<?php ", "?>", "<![CDATA[", "]]>", "<!DOCTYPE x>", "\n", "\n\n", "# ", "## ", "- ", "> ", "> [!note] ", "1. ", "    ", "\t", "```", "~~~", "`", "``", "*", "**", "_", "[", "](", ")", "![", "x",
+         "[a](javascript:b)", "[a](b.md)", "<http://e.org>", "{: onclick=x }", "{#i}", "|", "\n|---|---|\n", "&lt;", "&#60;", "&", "<", ">", "\"", "'", "\\", "\x02", "\x03", "\x02wzxhzdk:0\x03", "[TOC]",
+         "{{ x }}", "{% y %}", "http://e.org/<b", "===", "---", "word word", "\u2028", "é", "</p>", "<p>", "[x]: javascript:y\n"]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(strategies.lists(strategies.sampled_from(NASTY), max_size=25).map("".join))
+def test_whatever_a_page_holds_only_harmless_markup_comes_out(text):
+    markdown = pytest.importorskip("markdown")
+    made = markdown.markdown(shown(text, {"b.md": Destination("page", "b.html"), "http://e.org": Destination("web", "http://e.org")}), extensions=["attr_list", "toc"])
+    wrong = []
+    depth = []
+
+    class Reader(html.parser.HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            if tag not in PLAIN and tag not in ALLOWED or {k for k, _ in attrs} - ALLOWED.get(tag, set()):
+                wrong.append((tag, attrs))
+            if any(k in ("href", "src") and ":" in (v or "") and not v.startswith("http") for k, v in attrs):
+                wrong.append((tag, attrs))
+            if tag not in ("br", "img", "hr"):
+                depth.append(tag)
+
+        def handle_endtag(self, tag):
+            if tag not in ("br", "img", "hr") and (not depth or depth.pop() != tag):
+                wrong.append(("unbalanced", tag))
+
+        def handle_comment(self, data):
+            wrong.append(("comment", data))
+
+        handle_decl = handle_pi = unknown_decl = handle_comment
+
+    reader = Reader()
+    reader.feed(made)
+    reader.close()
+    assert wrong == [] and depth == [], made
+
+
 def test_callouts_become_admonitions_and_tasks_become_boxes():
-    html = shown("> [!warning] Mind *this*\n> body\n\n> [!CAUTION]\n> hot\n\n- [ ] open\n- [x] done\n")
-    assert '<div class="admonition warning"><p class="admonition-title">Mind <em>this</em></p>' in html
-    assert '<div class="admonition danger"><p class="admonition-title">Caution</p>' in html and "☐ open" in html and "☑ done" in html
+    made = shown("> [!warning] Mind *this*\n> body\n\n> [!CAUTION]\n> hot\n\n- [ ] open\n- [x] done\n")
+    assert '<div class="admonition warning"><p class="admonition-title">Mind <em>this</em></p>' in made
+    assert '<div class="admonition danger"><p class="admonition-title">Caution</p>' in made and "☐ open" in made and "☑ done" in made
 
 
 def test_a_title_cannot_break_out_of_a_template():
@@ -434,9 +477,6 @@ def test_dark_and_light_can_be_chosen(visit):
 @pytest.mark.browser
 def test_every_link_of_the_small_site_leads_somewhere(built):
     _, folder = built
-    import html.parser
-    import urllib.parse
-
     missing = []
 
     class Reader(html.parser.HTMLParser):
