@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from kb import KbError, store
 from kb.graph import relative, target_of
-from kb.page import Page, edit, read
+from kb.page import Page, edit, read, seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ def planned(layout: store.Layout, old: str, *, new: str) -> Move:
         if path != old and posixpath.basename(old).encode() not in data and quote(posixpath.basename(old)).encode() not in data:
             continue
         after, count, missed = _mended(read(path, data), data, old=old, new=new)
+        after = seal.renewed(path, data, after=after)
         left.extend(missed)
         if count:
             mended[path if path != old else new] = count

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from kb.experiments.auditing import move_of
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import target_named
 from kb.page import read
+from kb.store import layout_at
 
 TARGET = """---
 title: Parser
@@ -66,7 +68,7 @@ def test_a_stub_says_what_is_missing_and_gives_an_example(loop):
         assert word in refused
     refused = loop.open("a=1", falsification="it gets worse", ok=(2,))
     assert refused == ""
-    assert "did you mean" in loop.run("open", "--target", "../x", ok=(2,)).stderr or True
+    assert "no name for a folder" in loop.run("open", "--target", "../x", ok=(2,)).stderr
     assert "wiki/targets/nothing.md" in loop.run("open", "--target", "nothing", ok=(2,)).stderr
     assert not list((loop.layout.wiki / "experiments").rglob("*.md"))
 
@@ -119,14 +121,29 @@ def test_a_refuted_lever_is_refused_unless_the_proposal_says_what_differs(loop):
     assert label in loop.page(opened)
 
 
-def test_eight_agents_opening_at_once_get_eight_numbers(loop, kb_command):
-    def one(i: int) -> str:
-        return kb_command("experiment", "open", "--target", "parser", "--lever", f"knob{i}=1", "--title", f"Knob {i}", "--hypothesis", f"knob{i} helps", "--mechanism", f"because of {i}",
-                          "--predicted", "less time", "--falsification", "gain < 2%", "--parent", "main", "--date", "2026-05-02", cwd=loop.layout.root).stdout.strip()
+def test_eight_writers_at_once_lose_nothing_and_share_no_number(loop, kb_command, tmp_path):
+    record = log_of(tmp_path, "run.log", "METRIC time_ms=90\n")
+
+    def opened_and_closed(i: int) -> str:
+        said = ("--title", f"Knob {i}", "--hypothesis", f"knob{i} helps", "--mechanism", f"because of {i}", "--predicted", "less time", "--falsification", "gain < 2%")
+        path = kb_command("experiment", "open", "--target", "parser", "--lever", f"knob{i}=1", *said, "--parent", "main", "--date", "2026-05-02", cwd=loop.layout.root).stdout.strip()
+        kb_command("experiment", "run", path, "--record", record, cwd=loop.layout.root)
+        kb_command("experiment", "close", path, "--date", "2026-05-02", cwd=loop.layout.root)
+        return path
+
+    def imported(i: int) -> str:
+        log = log_of(tmp_path, f"loop{i}.jsonl", '{"type":"config","metricName":"time_ms","bestDirection":"lower"}\n' + "".join(
+            f'{{"run":{n},"commit":"c{i}{n}","metric":{80 + n},"status":"keep","description":"writer {i} run {n}","timestamp":1777000000}}\n' for n in (1, 2)))
+        kb_command("import", "pi", log, "--target", "parser", cwd=loop.layout.root)
+        return ""
 
     with ThreadPoolExecutor(8) as pool:
-        paths = list(pool.map(one, range(8)))
-    assert sorted(stub_at(loop.layout, p).page.number for p in paths) == list(range(1, 9))
+        paths = [p for p in pool.map(lambda i: (opened_and_closed if i % 2 else imported)(i), range(8)) if p]
+    pages = sorted((loop.layout.wiki / "experiments" / "parser").glob("*.md"))
+    numbers = [stub_at(loop.layout, p.relative_to(loop.layout.root).as_posix()).page.number for p in pages]
+    assert sorted(numbers) == list(range(1, 4 + 8 + 1))
+    log = loop.page("wiki/log.md")
+    assert all(log.count(f"]({p.removeprefix('wiki/')})") == 1 and stub_at(loop.layout, p).filed for p in paths)
 
 
 def test_a_clock_that_went_back_neither_breaks_the_order_nor_the_log(loop):
@@ -164,6 +181,24 @@ def test_nothing_to_measure_is_said(loop, tmp_path):
     assert "nothing is measured yet" in loop.run("close", path, ok=(2,)).stderr
     done = loop.closed(path, "--overrule", "inconclusive", "--reason", "the machine is gone")
     assert done["verdict"] == "inconclusive" and "Nothing was measured." in loop.page(path)
+
+
+def test_a_knowledge_base_inside_its_repository_is_no_part_of_the_code(loop, make_base, monkeypatch):
+    root = loop.repository / "notes"
+    (root / "wiki" / "targets").mkdir(parents=True)
+    (root / "kb.toml").write_text("")
+    (root / "wiki" / "targets" / "parser.md").write_text(TARGET.replace("../repo", "..").replace("protected:", "allowed: [value.txt]\nprotected:"))
+    loop.git("add", "-A")
+    loop.git("commit", "-q", "-m", "notes")
+    monkeypatch.chdir(root)
+    inside = replace(loop, layout=layout_at(root))
+    path = inside.open("a=1", parent="HEAD")
+    (root / "wiki" / "index.md").write_text("# Changed while in flight\n")
+    (loop.repository / "value.txt").write_text("90\n")
+    loop.git("add", "-A")
+    loop.git("commit", "-q", "-m", "try, pages and all")
+    inside.run("run", path)
+    assert inside.closed(path)["rule"] == "no-profile"
 
 
 def test_a_variable_for_the_change_alone_is_a_change(loop):
@@ -273,6 +308,21 @@ def test_a_stated_spread_of_one_record_counts_and_the_published_claim_fails(loop
     parent = json.dumps({"metrics": {"time_ms": {"value": 54.8, "stddev": 19.24, "n": 10}}})
     done = loop.closed(recorded(loop, tmp_path, [record], [parent]))
     assert (done["verdict"], done["rule"]) == ("inconclusive", "noise-wide")
+
+
+def test_what_was_built_elsewhere_is_compared_with_what_the_parent_built(loop, tmp_path):
+    def record(value: float, digest: str) -> str:
+        return json.dumps([{"metrics": {"time_ms": value + i / 10}, "artifacts": {"module.hlo": digest}, "commit": "abc"} for i in range(3)])
+
+    first = recorded(loop, tmp_path, [record(100, "d1")], [], "--variant", "v")
+    loop.closed(first, "--overrule", "baseline", "--reason", "measured on the cluster before")
+    for lever, digest, rule in (("b=1", "d1", "no-op"), ("c=1", "d2", "supported")):
+        path = loop.open(lever, "--variant", "v", "--expect", "fused", parent=first)
+        dump, trace = log_of(tmp_path, "dump.txt", "a fused loop\n"), log_of(tmp_path, "profile.folded", "main;fused 90\nmain;copy 10\n")
+        loop.run("run", path, "--record", log_of(tmp_path, "x.json", record(80, digest)), "--attach", dump, "--attach", trace)
+        loop.run("audit", path, ok=(0, 1))
+        assert loop.closed(path)["rule"] == rule
+    assert "Top operations:" in loop.page(path) and "dump.txt:1" in loop.page(path)
 
 
 def test_a_crash_elsewhere_is_a_crash_and_a_failed_check_invalid(loop, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from loops.loop import Loop
 
+from kb.cli import main
 from kb.page import read
 from kb.page.seal import findings as seal_findings
 
@@ -96,6 +97,13 @@ def test_a_change_that_builds_the_same_bytes_is_a_no_op(loop):
     assert (done["verdict"], done["rule"]) == ("inconclusive", "no-op")
 
 
+def test_a_no_op_is_seen_through_the_folder_names_that_a_debug_build_records(loop):
+    change = loop.commit(lambda text: text.replace("two columns at a time", "two columns at once"))
+    path = loop.open("prefetch", falsification="misses > 7000")
+    loop.run("run", path, "--commit", change, "--bench", 'cc -g -O1 -c "$PWD/kernel.c" -o kernel.o && cc -O1 bench.c kernel.o -o bench && ./bench')
+    assert loop.closed(path)["rule"] == "no-op"
+
+
 def test_a_crash_that_exits_with_zero_is_a_crash(loop):
     change = loop.commit(lambda text: text.replace("column < columns", "column <= columns"))
     path = loop.open("bound=inclusive")
@@ -171,5 +179,10 @@ def test_a_filed_page_is_sealed_but_for_dated_notes_and_managed_blocks(loop):
     for old, new in ((b"1536", b"1535"), (b"verdict: inconclusive", b"verdict: supported"), (b"## Verdict", b"## Note 2026-06-01\n\n## Verdict")):
         assert [f.code for f in seal_findings(path, data.replace(old, new, 1))] == ["filed-changed"], old
     assert "is filed already" in loop.run("run", path, ok=(2,)).stderr
+    assert main(["mv", "wiki/targets/sum.md", "wiki/targets/matrix/sum.md"]) == 0
+    moved = loop.page(path).encode()
+    assert b"](../../targets/matrix/sum.md)" in moved and not seal_findings(path, moved)
+    assert main(["mv", "wiki/targets/matrix/sum.md", "wiki/targets/sum.md"]) == 0
+    assert loop.page(path).encode() == data
     again = loop.closed(path)
     assert again["again"] and again["written"] == [] and loop.page(path).encode() == data

@@ -21,6 +21,8 @@ def arguments(actions: argparse._SubParsersAction) -> None:
     close.add_argument("--reason", default="", metavar="TEXT", help="why the rules are overruled; stays on the page")
     close.add_argument("--decision", choices=("keep", "revert"), default="", help="what the loop does with the change (default: keep what is supported)")
     close.add_argument("--date", default="", metavar="YYYY-MM-DD", help="day of the log entry (default: today)")
+    rules = actions.add_parser("rules", help="print the rules by which `close` judges, in their order")
+    rules.add_argument("--format", choices=("text", "json"), default="text")
     for parser in (audit, close):
         parser.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
         parser.add_argument("--target", default="", help="the target whose label is meant")
@@ -58,6 +60,7 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable that the change alone sees (again for more)")
     parser.add_argument("--record", action="append", default=[], type=Path, metavar="FILE", help="a run of the change measured elsewhere: its log or JSON (again for more)")
     parser.add_argument("--record-parent", action="append", default=[], type=Path, metavar="FILE", help="a run of the parent measured elsewhere")
+    parser.add_argument("--attach", action="append", default=[], type=Path, metavar="FILE", help="with --record: a dump or a profile to keep with it")
     parser.add_argument("--again", action="store_true", help="measure another attempt; the earlier ones stay on file")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
@@ -65,6 +68,8 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kb.experiments import GateClosed
 
+    if args.action == "rules":
+        return _rules(args)
     layout = store.layout_at(Path.cwd())
     try:
         return {"open": _open, "run": _run, "audit": _audit, "close": _close}[args.action](args, layout)
@@ -198,10 +203,10 @@ def _run(args: argparse.Namespace, layout: store.Layout) -> int:
     _, target = _target_of(layout, path)
     if args.repeats < 0 or args.warmup < 0 or args.timeout < 0:
         raise KbError("--repeats, --warmup and --timeout take positive numbers")
-    if args.record or args.record_parent:
+    if args.record or args.record_parent or args.attach:
         if not args.record:
-            raise KbError("--record-parent comes with --record FILE, the run of the change")
-        attempt = record(layout, path, target, change=tuple(args.record), parent=tuple(args.record_parent), metric=args.metric, again=args.again, now=_now())
+            raise KbError("--record-parent and --attach come with --record FILE, the run of the change")
+        attempt = record(layout, path, target, change=tuple(args.record), parent=tuple(args.record_parent), attached=tuple(args.attach), metric=args.metric, again=args.again, now=_now())
     else:
         ask = Ask(args.repo, args.commit, args.snapshot, args.bench, args.checks, args.profile, args.build, args.metric, args.repeats, args.warmup, args.timeout,
                   tuple(_variable(v) for v in args.set), args.again)
@@ -230,6 +235,17 @@ def _variable(text: str) -> tuple[str, str]:
     if not sign or not name.isidentifier():
         raise KbError(f"--set {text}: write NAME=VALUE")
     return name, value
+
+
+def _rules(args: argparse.Namespace) -> int:
+    from kb.run.rules import RULES
+
+    if args.format == "json":
+        print(json.dumps([{"name": r.name, "verdict": r.verdict, "when": r.when} for r in RULES], indent=1))
+        return 0
+    for rule in RULES:
+        print(f"{rule.name:<22} {rule.verdict:<13} {rule.when}")
+    return 0
 
 
 def _audit(args: argparse.Namespace, layout: store.Layout) -> int:

@@ -106,15 +106,20 @@ def _built(attempt: Attempt) -> tuple[bool, Finding | None]:
     kept = attempt.measurement.kept if attempt.measurement else ()
     digests: dict[Side, dict[str, str]] = {side: {k.path: k.digest for k in kept if k.role == "artifact" and k.side == side} for side in ("parent", "change")}
     before, after = digests["parent"], digests["change"]
-    if not before or not after or not attempt.plan.changed:
+    if not before or not after or not (attempt.plan.changed or attempt.plan.elsewhere):
         return False, None
     if before == after and attempt.plan.set:
         return False, None  # Variables act when it runs; the same build is no sign that they did not.
     if before == after:
         shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
-        return True, Finding(False, f"built files are the parent's byte for byte ({shown}), though {len(attempt.plan.changed)} source files differ")
+        return True, Finding(False, f"built files are the parent's byte for byte ({shown}), though {_changes(attempt)}")
     path = next(p for p in sorted(before.keys() | after.keys()) if before.get(p) != after.get(p))
     return False, Finding(True, f"built file {path} differs: {before.get(path, 'absent')} in the parent, {after.get(path, 'absent')} in the change")
+
+
+def _changes(attempt: Attempt) -> str:
+    count = len(attempt.plan.changed)
+    return f"{count} source file{'s differ' if count > 1 else ' differs'}" if count else "something was changed"
 
 
 def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:

@@ -13,7 +13,8 @@ from pathlib import Path
 from kb import KbError, store
 from kb.experiments import GateClosed
 from kb.experiments.stub import BLOCKS, Stub, in_flight, located
-from kb.experiments.targets import Target
+from kb.experiments.targets import Target, repository_of
+from kb.experiments.worktree import commit_of
 from kb.page import Page, read, slug_of, text_of
 from kb.refuted import Answer
 from kb.run.criterion import criteria_of, to_text
@@ -117,11 +118,12 @@ def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: 
         if twin:
             raise GateClosed(f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant")
         parent = _parent(layout, proposal, target)
+        code = _parent_code(layout, parent, target)
         number, date = _number(layout, target.name), max(today, _newest(layout, target.name))
         stem = f"{date}-v{number:0{_DIGITS}d}-{_slug(proposal.title)}"
         path = f"wiki/experiments/{target.name}/{stem}.md"
         try:
-            store.create(layout.root / path, page_of(replace(proposal, parent=parent), target, path=path, stem=stem, answer=answer, date=date))
+            store.create(layout.root / path, page_of(replace(proposal, parent=parent), target, path=path, stem=stem, answer=answer, date=date, code=code))
         except FileExistsError as error:
             raise KbError(f"{path} is there already; open again to get the next number") from error
     return path
@@ -152,6 +154,13 @@ def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> str:
     return name
 
 
+def _parent_code(layout: store.Layout, parent: str, target: Target) -> str:
+    """Commit that a git reference means today, for a branch moves on; empty for a page, and where the repository is not here."""
+    if not parent or parent.endswith(".md") or not target.repository or not (layout.root / target.repository).is_dir():
+        return ""
+    return commit_of(repository_of(layout, target), parent)
+
+
 def _number(layout: store.Layout, target: str) -> int:
     names = [f.stem for f in (layout.wiki / "experiments" / target).rglob("*.md")]
     runs = layout.sources / "runs" / target
@@ -170,11 +179,11 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, answer: Answer | None, date: str) -> bytes:
+def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, answer: Answer | None, date: str, code: str) -> bytes:
     """The bytes of a stub."""
     levers = [f"{v.name}={v.value}" if v.value else v.name for v in proposal.levers]
     front = {"title": quoted(proposal.title), "type": "experiment", "target": quoted(target.name), "variant": quoted(proposal.variant),
-             "hypothesis": quoted(proposal.hypothesis or proposal.title), "levers": json.dumps(levers, ensure_ascii=False), "parent": quoted(proposal.parent)}
+             "hypothesis": quoted(proposal.hypothesis or proposal.title), "levers": json.dumps(levers, ensure_ascii=False), "parent": quoted(proposal.parent), "parent_code": quoted(code)}
     front = {key: value for key, value in front.items() if value != '""' or key == "parent"}
     if not proposal.baseline:
         front["falsification"] = quoted(" or ".join(to_text(c) for c in criteria_of(proposal.falsification, metrics=target.metrics)))

@@ -4,45 +4,80 @@ Refuses to take a file that holds no run, and keeps every file it took.
 """
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, store
-from kb.experiments.attempt import Attempt, Plan, Sample, Side, add, attempts_in, begin, finish
-from kb.experiments.running import in_flight_at
+from kb.experiments.attempt import Attempt, Kept, Plan, Sample, Side, add, attempts_in, begin, finish
+from kb.experiments.running import in_flight_at, kept_of
+from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Target
 from kb.run.measure import metrics_in
 from kb.run.quantity import to_float
 
 _LARGEST = 64 << 20
-_SHAPE = '{"metrics": {"time_ms": {"value": 91.2, "stddev": 0.3, "n": 5}}, "checks": "passed", "commit": "..."}'
+_SHAPE = '{"metrics": {"time_ms": {"value": 91.2, "stddev": 0.3, "n": 5}}, "checks": "passed", "commit": "...", "artifacts": {"program": "sha256..."}}'
 
 
-def record(layout: store.Layout, path: str, target: Target, *, change: tuple[Path, ...], parent: tuple[Path, ...], metric: str, again: bool, now: str) -> Attempt:
-    """File runs of the change and of its parent as one attempt. Raises KbError where a file is no record."""
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """One run of a record: its sample, how its checks went, its bytes to keep, its commit, digests of what was built."""
+
+    sample: Sample
+    checks: str = ""
+    data: bytes = b""
+    code: str = ""
+    artifacts: tuple[tuple[str, str], ...] = ()
+
+
+def record(layout: store.Layout, path: str, target: Target, *, change: tuple[Path, ...], parent: tuple[Path, ...], attached: tuple[Path, ...], metric: str, again: bool,
+           now: str) -> Attempt:
+    """File runs of the change and of its parent as one attempt, with dumps and profiles that are `attached`. Raises KbError where a file is no record."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = in_flight_at(layout, path)
         folder = layout.root / stub.page.field("run")
         attempts = attempts_in(folder)
         if attempts and not again and (attempts[-1].measurement or not attempts[-1].plan.elsewhere):
             raise KbError(f"{path}: attempt {attempts[-1].plan.number} is there already; --again files these as another attempt")
-        read: list[tuple[Sample, str, bytes, str]] = []
+        for file in attached:
+            if not file.is_file():
+                raise KbError(f"{file}: no such file to attach")
+        runs: list[Elsewhere] = []
         for side, files in (("parent", parent), ("change", change)):
             for file in files:
-                read.extend((sample, checks, data, code) for sample, checks, data, code in _runs_in(file, side, first=1 + sum(r[0].side == side for r in read), metric=metric or target.metric))
-        code = next((c for s, _, _, c in read if s.side == "change" and c), "")
+                runs.extend(_runs_in(file, side, first=1 + sum(r.sample.side == side for r in runs), metric=metric or target.metric))
+        code = next((r.code for r in runs if r.sample.side == "change" and r.code), "")
         resumed = attempts and not again
         number = attempts[-1].plan.number + (not resumed) if attempts else 1
         wanted = Plan(number, path, target.name, now, metric or target.metric, change=code, parent="elsewhere" if parent else "", elsewhere=True)
         attempt = attempts[-1] if resumed else begin(folder, wanted)
-        for sample, _, data, _ in read[len(attempt.samples) :]:
-            attempt = add(attempt, sample, data)
-        checks = next((c for s, c, _, _ in read if s.side == "change" and c not in ("", "passed", "skipped")), "")
-        checks = checks or next((c for s, c, _, _ in read if s.side == "change" and c), "")
-        return finish(attempt, finished=now, checks=checks, touched=(), kept=())
+        for run in runs[len(attempt.samples) :]:
+            attempt = add(attempt, run.sample, run.data)
+        kept = [Kept("artifact", r.sample.side, name, digest, 0) for r in runs for name, digest in r.artifacts]
+        if not any(k.side == "parent" for k in kept):
+            kept += _built_by_parent(layout, stub)
+        for file in attached:
+            kept += kept_of(attempt, "dump", "change", file.parent, [file])
+        return finish(attempt, finished=now, checks=_checks_of(runs), touched=(), kept=tuple(kept))
 
 
-def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[tuple[Sample, str, bytes, str]]:
-    """(sample, checks, bytes to keep, commit) of every run of one file."""
+def _checks_of(runs: list[Elsewhere]) -> str:
+    """The worst word that the change's runs say of their checks."""
+    said = [r.checks for r in runs if r.sample.side == "change" and r.checks]
+    return next((c for c in said if c not in ("passed", "skipped")), said[0] if said else "")
+
+
+def _built_by_parent(layout: store.Layout, stub: Stub) -> list[Kept]:
+    """What the parent's own run had built, as its page's record tells."""
+    parent = stub.page.field("parent")
+    run = stub_at(layout, parent).page.field("run") if parent.endswith(".md") else ""
+    finished = [a for a in attempts_in(layout.root / run) if a.measurement] if run else []
+    kept = finished[-1].measurement.kept if finished and finished[-1].measurement else ()
+    return [Kept("artifact", "parent", k.path, k.digest, k.size) for k in kept if k.role == "artifact" and k.side == "change"]
+
+
+def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhere]:
+    """Every run of one file."""
     try:
         if file.stat().st_size > _LARGEST:
             raise KbError(f"{file}: {file.stat().st_size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)")
@@ -58,7 +93,9 @@ def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[tuple[S
         raise KbError(f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}")
     numbers = {name: value for name, value in metrics.items() if not name.endswith(("_stddev", "_n")) or _base(name) not in metrics}
     spreads = tuple((name, metrics[f"{name}_stddev"], int(metrics.get(f"{name}_n", 0))) for name in sorted(numbers) if f"{name}_stddev" in metrics)
-    return [(_sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric), _checks(said.get("CHECKS_STATUS", "")), data, "")]
+    status = said.get("EXPERIMENT_STATUS", "")
+    checks = _checks(said.get("CHECKS_STATUS", "")) or ("failed" if status.startswith("checks_failed") else "")
+    return [Elsewhere(_sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric), checks, data)]
 
 
 def _base(name: str) -> str:
@@ -71,7 +108,7 @@ def _checks(text: str) -> str:
     return "passed" if word.startswith("pass") else "skipped" if word.startswith("skip") else text.strip()
 
 
-def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) -> list[tuple[Sample, str, bytes, str]]:
+def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) -> list[Elsewhere]:
     try:
         said = json.loads(data)
     except ValueError:
@@ -87,7 +124,7 @@ def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) 
     return found
 
 
-def _json_run(item: dict[str, object], data: bytes, side: Side, *, index: int, metric: str) -> tuple[Sample, str, bytes, str]:
+def _json_run(item: dict[str, object], data: bytes, side: Side, *, index: int, metric: str) -> Elsewhere:
     metrics = item.get("metrics")
     stated: dict[str, object] = dict(metrics) if isinstance(metrics, dict) else {}
     if metric and "metric" in item:
@@ -107,7 +144,9 @@ def _json_run(item: dict[str, object], data: bytes, side: Side, *, index: int, m
     failed = str(item.get("status", "")).lower().startswith(("crash", "fail", "error"))
     problem = str(item.get("error") or item.get("status") or "")[:400] if failed or item.get("error") else ""
     sample = _sample(side, index, numbers, refused=tuple(refused), spreads=tuple(spreads), problem=problem, metric=metric)
-    return sample, _checks(str(item.get("checks", ""))), data, str(item.get("commit", ""))
+    built = item.get("artifacts")
+    artifacts = tuple(sorted((str(k), str(v)) for k, v in built.items())) if isinstance(built, dict) else ()
+    return Elsewhere(sample, _checks(str(item.get("checks", ""))), data, str(item.get("commit", "")), artifacts)
 
 
 def _sample(side: Side, index: int, metrics: dict[str, float], *, refused: tuple[str, ...], spreads: tuple[tuple[str, float, int], ...], problem: str, metric: str) -> Sample:

@@ -13,7 +13,7 @@ from kb import KbError, store
 from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add, attempts_in, begin, finish
 from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import BENCHMARKS, CHECKS, Target, repository_of
-from kb.experiments.worktree import changed_paths, commit_of, dirt_of, matches, own_folders, patch_of, snapshot, top_of, worktrees
+from kb.experiments.worktree import changed_paths, commit_of, dirt_of, in_turn, matches, own_folders, patch_of, snapshot, top_of, worktrees
 from kb.run.measure import Outcome, end_marked, host_facts, manifest_of, measured
 
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
@@ -69,8 +69,7 @@ def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, 
                 store.write(attempt.folder / "change.patch", patch_of(repository, plan.parent, change=plan.change))
             if plan.touched or plan.strayed:
                 return finish(attempt, finished=now, checks="", touched=(), kept=())
-            inside = folder.relative_to(repository)
-            return _measured(attempt, {side: f / inside for side, f in folders.items()}, repository=folder, mark=mark, now=now, progress=progress)
+            return _measured(attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress)
 
 
 def in_flight_at(layout: store.Layout, path: str) -> Stub:
@@ -126,7 +125,7 @@ def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
     """Commit of the parent: that of its page, or of the git reference; empty for a baseline."""
     parent = stub.page.field("parent")
     if not parent.endswith(".md"):
-        return commit_of(repository, parent) if parent else ""
+        return commit_of(repository, stub.page.field("parent_code") or parent) if parent else ""
     code = stub_at(layout, parent).page.field("code") or stub_at(layout, parent).page.field("commit")
     if not code:
         raise KbError(f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference")
@@ -157,14 +156,15 @@ def _script(command: str, folder: Path) -> str:
     return next((w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w and (folder / w).is_file()), "")
 
 
-def _measured(attempt: Attempt, folders: dict[Side, Path], *, repository: Path, mark: str, now: str, progress: Callable[[str], None]) -> Attempt:
+def _measured(attempt: Attempt, folders: dict[Side, Path], *, inside: Path, repository: Path, mark: str, now: str, progress: Callable[[str], None]) -> Attempt:
     plan = attempt.plan
     sides: tuple[Side, ...] = ("parent", "change") if plan.parent else ("change",)
-    outs = {side: _out_of(folders[side], side) for side in sides}
+    outs = {side: folders[side].parent / f"out-{side}" for side in sides}
 
     def ran(kind: str, side: Side, index: int, command: str, keep: int = 256 << 10) -> tuple[Sample, bytes]:
         env = {"KB_SIDE": side, "KB_OUT": os.fspath(outs[side]), "KB_REPOSITORY": os.fspath(repository), **(dict(plan.set) if side == "change" else {})}
-        outcome = measured(command, folder=folders[side], mark=mark, timeout_s=plan.timeout_s, env=env, keep=keep)
+        with in_turn(folders[side]) as place:
+            outcome = measured(command, folder=place / inside, mark=mark, timeout_s=plan.timeout_s, env=env, keep=keep)
         return _sample(kind, side, index, outcome, plan.metric), outcome.output
 
     for side in sides:
@@ -173,7 +173,7 @@ def _measured(attempt: Attempt, folders: dict[Side, Path], *, repository: Path, 
             if not attempt.of("build", side):
                 attempt = add(attempt, sample, output)
             if sample.problem:
-                return _finished(attempt, folders, outs, checks="", now=now)
+                return _finished(attempt, folders, inside, outs, checks="", now=now)
     resumed = 1 + len(attempt.of("warmup", "change")) if attempt.of("bench", sides[0]) else 0
     # A worktree made anew is cold, and what an earlier one had built is gone: each side runs once more, uncounted.
     turns = [("warmup", resumed, side) for side in sides if resumed] + [(kind, i, side) for kind, count in (("warmup", plan.warmup), ("bench", plan.repeats)) for i in range(1, count + 1) for side in sides]
@@ -194,12 +194,7 @@ def _measured(attempt: Attempt, folders: dict[Side, Path], *, repository: Path, 
                 progress(f"profile of the {side}")
                 sample, output = ran("profile", side, 0, plan.profile, keep=_KEEP_PROFILE)
                 attempt = add(attempt, sample, output)
-    return _finished(attempt, folders, outs, checks=checks, now=now)
-
-
-def _out_of(folder: Path, side: Side) -> Path:
-    """The folder beside the worktree into which the commands of a side may leave dumps and profiles."""
-    return next(p / f"out-{side}" for p in folder.parents if (p / f"out-{side}").is_dir())
+    return _finished(attempt, folders, inside, outs, checks=checks, now=now)
 
 
 def _sample(kind: str, side: Side, index: int, outcome: Outcome, metric: str) -> Sample:
@@ -220,17 +215,16 @@ def _checked(attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample
     return attempt.of("checks", "change")[0].problem or "passed", attempt
 
 
-def _finished(attempt: Attempt, folders: dict[Side, Path], outs: dict[Side, Path], *, checks: str, now: str) -> Attempt:
+def _finished(attempt: Attempt, tops: dict[Side, Path], inside: Path, outs: dict[Side, Path], *, checks: str, now: str) -> Attempt:
     """Keep what the run left, hold the protected files against the manifest once more, and file the last word."""
     plan = attempt.plan
-    tops = {side: out.parent / side for side, out in outs.items()}
     before = dict(plan.manifest)
     after = manifest_of(tops["change"], plan.protected)
     # A benchmark that writes into its own data does so on both sides; what only the change's run did is its doing.
     usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else after
     touched = sorted(p for p in before.keys() | after.keys() if after.get(p) != before.get(p) and after.get(p) != usual.get(p))
-    kept = tuple(k for side in outs for k in (*_kept(attempt, "artifact", side, tops[side], _named(tops[side], folders[side], plan.artifacts)),
-                                              *_kept(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file()))))
+    kept = tuple(k for side in outs for k in (*kept_of(attempt, "artifact", side, tops[side], _named(tops[side], tops[side] / inside, plan.artifacts)),
+                                              *kept_of(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file()))))
     return finish(attempt, finished=now, checks=checks, touched=touched, kept=kept)
 
 
@@ -239,7 +233,8 @@ def _named(top: Path, folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     return sorted({f for p in patterns for home in (folder, top) for f in home.glob(p) if f.is_file() and not f.is_symlink()})
 
 
-def _kept(attempt: Attempt, role: str, side: Side, home: Path, files: list[Path]) -> list[Kept]:
+def kept_of(attempt: Attempt, role: str, side: Side, home: Path, files: list[Path]) -> list[Kept]:
+    """Files of a folder as the attempt keeps them: digests of all, copies of those that are not too large."""
     kept, room = [], _KEEP_SIDE
     for file in files:
         name, size = file.relative_to(home).as_posix(), file.stat().st_size

@@ -109,7 +109,8 @@ def worktrees(layout: store.Layout, repository: Path, commits: Mapping[str, str]
         _clear(repository, home)
         home.mkdir(parents=True)
         for side, commit in commits.items():
-            git(repository, "worktree", "add", "--detach", "--force", os.fspath(folders[side]), commit)
+            # Locked, for a prune must not take it for gone while it stands elsewhere for its turn.
+            git(repository, "worktree", "add", "--detach", "--force", "--lock", os.fspath(folders[side]), commit)
     try:
         for side in commits:
             (home / f"out-{side}").mkdir()
@@ -119,6 +120,21 @@ def worktrees(layout: store.Layout, repository: Path, commits: Mapping[str, str]
             _clear(repository, home)
 
 
+@contextlib.contextmanager
+def in_turn(folder: Path) -> Iterator[Path]:
+    """The worktree in the one place where every side runs, so that no path in a build or in the environment tells the sides apart."""
+    place = folder.parent / "work"
+    os.rename(folder, place)
+    try:
+        yield place
+    finally:
+        os.rename(place, folder)
+
+
 def _clear(repository: Path, home: Path) -> None:
+    for line in git(repository, "worktree", "list", "--porcelain").splitlines():
+        path = line.removeprefix("worktree ")
+        if path != line and Path(path).parent == home:
+            git(repository, "worktree", "unlock", path, ok=(0, 128))
     shutil.rmtree(home, ignore_errors=True)
     git(repository, "worktree", "prune")

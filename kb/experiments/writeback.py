@@ -29,9 +29,10 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
     except OSError as error:
         raise KbError(f"{LOG}: cannot read it: {error.strerror or error}") from error
     have = log
-    for stub in _sealed(layout, target):
-        link = posixpath.relpath(stub.path, "wiki")
+    for path in _sealed(layout, target):
+        link = posixpath.relpath(path, "wiki")
         if f"]({link}): ".encode() not in log:
+            stub = stub_at(layout, path)
             log = with_entry(log, _entry(stub, link), today=max(today, stub.page.field("created")))
     if log == have:
         return ()
@@ -39,14 +40,14 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
     return (LOG,)
 
 
-def _sealed(layout: store.Layout, target: str) -> list[Stub]:
-    """Experiments of a target that kb filed, oldest first."""
+def _sealed(layout: store.Layout, target: str) -> list[str]:
+    """Paths of the experiments of a target that kb filed, oldest first."""
     found = []
     for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
         with open(file, "rb") as opened:
             head = opened.read(8192)
         if re.search(rb"^sealed[ \t]*:", head, re.MULTILINE):
-            found.append(stub_at(layout, file.relative_to(layout.root).as_posix()))
+            found.append(file.relative_to(layout.root).as_posix())
     return found
 
 

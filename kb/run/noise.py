@@ -11,6 +11,8 @@ from kb.run.direction import Direction
 LEAST_REPEATS = 3
 # SkyPilot's gate: a stddev of 2 % of the mean or more means that the host, not the change, is being measured.
 WIDE = 0.02
+# And its second gate: beyond 5 % no repeat helps, the host must be replaced.
+UNFIT = 0.05
 # Under 1 % a gain is nibbling: clocks, code alignment and page placement move that much between builds.
 SMALLEST_GAIN = 0.01
 # pi-autoresearch: at least 2 is likely real, 1 to 2 marginal, below 1 noise.

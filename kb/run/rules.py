@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb.run.criterion import GAIN, holds, to_text
 from kb.run.direction import Direction
-from kb.run.noise import LEAST_CONFIDENCE, LEAST_REPEATS, SMALLEST_GAIN, WIDE, Spread, band_of, gain_of
+from kb.run.noise import LEAST_CONFIDENCE, LEAST_REPEATS, SMALLEST_GAIN, UNFIT, WIDE, Spread, band_of, gain_of
 from kb.run.record import Falsification
 from kb.schema import Verdict
 
@@ -221,7 +221,8 @@ def _unknown_noise(e: Evidence) -> str:
 def _wide(e: Evidence) -> str:
     for side, spread in (("change", e.main and e.main.change), ("parent", e.main and e.main.parent)):
         if spread and spread.wide and spread.relative is not None:
-            return f"the {side}'s stddev {spread.stddev:.3g} is {100 * spread.relative:.1f} % of its mean {spread.mean:.5g}; it must be under {100 * WIDE:g} %"
+            unfit = "; over 5 %, measure on another host" if spread.relative > UNFIT else ""
+            return f"the {side}'s stddev {spread.stddev:.3g} is {100 * spread.relative:.1f} % of its mean {spread.mean:.5g}; it must be under {100 * WIDE:g} %{unfit}"
     return ""
 
 
@@ -285,10 +286,10 @@ RULES = (
     Rule("parity-broken", Verdict.INVALID, "a bound of the target page does not hold: the semantics changed", _parity_broken),
     Rule("baseline", Verdict.BASELINE, "the experiment has no parent", _baseline),
     Rule("parent-unmeasured", Verdict.INCONCLUSIVE, "the parent has no value to compare with", _parent_unmeasured),
-    Rule("no-direction", Verdict.INCONCLUSIVE, "nobody said whether lower or higher is better", _no_direction),
     Rule("no-op", Verdict.INCONCLUSIVE, "the artifacts' digests equal the parent's although the change is not empty", _no_op),
     Rule("falsified-in-doubt", Verdict.INCONCLUSIVE, "a criterion is met only within noise that breaks the 2 % rule", _falsified_in_doubt),
     Rule("falsified", Verdict.REFUTED, "a falsification criterion is met", _falsified),
+    Rule("no-direction", Verdict.INCONCLUSIVE, "nobody said whether lower or higher is better", _no_direction),
     Rule("regression", Verdict.REFUTED, "the primary metric is worse beyond noise and beyond 1 %", _regression),
     Rule("noise-unknown", Verdict.INCONCLUSIVE, "no three repeats of each side, and pi's confidence is under 2 or cannot be had", _unknown_noise),
     Rule("noise-wide", Verdict.INCONCLUSIVE, "the stddev of the repeats is 2 % of their mean or more", _wide),
