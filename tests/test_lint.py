@@ -1,11 +1,13 @@
 """Every rule shown failing by a case of tests/lint, every fix to the byte; what lint survives, sets aside and prints."""
 
+import ast
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+import kb
 from kb import KbError, lint, store
 from kb.page import seal
 
@@ -46,6 +48,20 @@ def test_a_rule_finds_what_its_case_says_and_no_more(file, make_base):
 
 def test_every_rule_has_a_case():
     assert {file.stem for file in CASES} | TESTED_BELOW == set(lint.BY_CODE)
+
+
+def test_every_code_that_a_room_states_is_a_rule():
+    stated = set()
+    for file in sorted(Path(kb.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            said = []
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                said = node.args[2:3]
+            elif isinstance(node, ast.Tuple) and len(node.elts) == 5 and file.parent.name == "page":
+                said = node.elts[1:2]  # A problem of a page: line, code, message, target, hint.
+            stated |= {v.value for v in said if isinstance(v, ast.Constant) and isinstance(v.value, str) and re.fullmatch(r"[a-z]+(-[a-z]+)*", v.value)}
+    assert {"broken-link", "binary", "front-matter", "list-blank-line", "orphan", "filed-changed"} <= stated
+    assert stated <= set(lint.BY_CODE)
 
 
 def test_the_reference_page_of_the_rules_is_current():

@@ -7,8 +7,13 @@ import sys
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
+
+if TYPE_CHECKING:
+    from kb.lint import Report
+    from kb.schema import Finding
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +76,6 @@ def _under(layout: store.Layout, typed: list[str]) -> list[str]:
 
 def _rows(layout: store.Layout) -> dict[str, tuple[str, str, str | None]]:
     """What the last build read; nothing if there was none, or if another version of kb made it."""
-
     if not (layout.state / "kb.db").is_file():
         print("nothing is built here; reading all pages (`kb build` keeps them read)", file=sys.stderr)
         return {}
@@ -86,7 +90,7 @@ def _rows(layout: store.Layout) -> dict[str, tuple[str, str, str | None]]:
         return {}
 
 
-def _record(layout: store.Layout, report) -> int:
+def _record(layout: store.Layout, report: "Report") -> int:
     from kb import lint
 
     store.write(layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
@@ -94,7 +98,7 @@ def _record(layout: store.Layout, report) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, report) -> int:
+def _show(args: argparse.Namespace, report: "Report") -> int:
     from kb.lint import outputs
 
     for note in report.notes:
@@ -110,7 +114,7 @@ def _show(args: argparse.Namespace, report) -> int:
     return 1 if any(report.levels[f.code] == "error" for f in found) else 0
 
 
-def _print_text(shown, found, report) -> None:
+def _print_text(shown: "list[Finding]", found: "list[Finding]", report: "Report") -> None:
     for path, group in groupby(shown, key=lambda f: f.path):
         print(path)
         for f in group:

@@ -48,9 +48,6 @@ class Report:
     known: int
     notes: tuple[str, ...]
 
-    def errors(self) -> int:
-        return sum(self.levels[f.code] is Level.ERROR for f in self.findings)
-
 
 def levels_of(config: Config) -> dict[str, Level]:
     """Level of every rule, `[lint] rules` of kb.toml applied. Raises KbError at a code or level that is not known."""

@@ -81,9 +81,11 @@ def _with_lines_mended(matter: Matter, page: Page, lines: list[bytes], todo: lis
     return lines, done
 
 
-def write(layout: store.Layout, mends: Iterable[Mend]) -> list[Mend]:
+def write(layout: store.Layout, mends: list[Mend]) -> list[Mend]:
     """Write the mends; those whose page changed meanwhile are left out. Returns what was written."""
-    written = []
+    written: list[Mend] = []
+    if not mends:
+        return written
     with store.lock(layout, "pages"):
         for mend in mends:
             file = layout.root / mend.path

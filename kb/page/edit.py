@@ -1,4 +1,4 @@
-"""Edits of a page's bytes that leave every other byte as it was: managed blocks, link destinations, front-matter values, inserted lines.
+"""Edits of a page's bytes that leave every other byte as it was: managed blocks, link destinations, front-matter values.
 
 Refuses to reformat: newlines, indentation, quoting and order stay.
 """
@@ -83,12 +83,6 @@ def with_field(path: str, data: bytes, *, key: str, value: str) -> bytes:
         raise KbError(f"{path}:{line}: '{key}' spans several lines; change it by hand")
     raw[line - 1] = entry
     return b"".join(raw)
-
-
-def with_line_before(data: bytes, *, line: int, text: str = "") -> bytes:
-    """The page with one line inserted before line `line` (1-based), in the page's own newline."""
-    raw = _raw_lines(data)
-    return b"".join([*raw[: line - 1], text.encode("utf-8") + newlines_of(data).encode(), *raw[line - 1 :]])
 
 
 def _raw_lines(data: bytes) -> list[bytes]:
