@@ -163,7 +163,9 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
     made = page.read(path, data)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
     facts = trail.facts_of(made, text)
-    return made, facts, refuted.statements_of(made, text, facts=facts), indexes.notes_of(made, text), search.chunks_of(made, text)
+    compiled = made, facts, refuted.statements_of(made, text, facts=facts), indexes.notes_of(made, text), search.chunks_of(made, text)
+    made.__dict__.pop("detail", None)  # What a pool sends back is the packed form alone.
+    return compiled
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> None:
