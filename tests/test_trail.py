@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from itertools import pairwise
 
 import pytest
 
@@ -154,7 +155,7 @@ LEADERBOARD = {0: 14.467, 1: 8.423, 2: 8.257, 3: 8.155, 4: 8.105, 6: 8.021, 7: 8
 
 def test_two_kept_steps_under_one_percent_are_nibbling_on_the_published_leaderboard():
     values = list(LEADERBOARD.values())
-    gains = [None, *(gain_of(b, a, direction="lower") for a, b in zip(values, values[1:], strict=False))]
+    gains = [None, *(gain_of(b, a, direction="lower") for a, b in pairwise(values))]
     assert [list(LEADERBOARD)[i] for i in nibbles(gains)] == [13, 18]  # 9, 10, 13 and 14, 16, 18
 
 

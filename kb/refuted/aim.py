@@ -35,7 +35,8 @@ _FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8
 _OUTCOME = re.compile(r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|flat)\b[^()\[\]]*[)\]]?", re.IGNORECASE)
 _LABEL = re.compile(r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|$)", re.IGNORECASE)
 _MOST_PULLS = 16
-_PHRASE_WORDS = 9
+# "at batch 4", "@ seq8192": where something is tried, more than what is tried.
+_AT_POINT = 0.4
 
 
 def subject_of(title: str) -> str:
@@ -75,11 +76,12 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
     found: dict[str, Pull] = {}
     for text, field_weight in fields:
         best: dict[str, Pull] = {}
-        for clause, said in clauses(text):
+        for clause, weight in clauses(text):
             for lever in levers_in(clause):
                 key = key_of(lever.name)
                 if len(key) < 2 or len(key) < 4 and not lever.value:
                     continue
+                said = weight * (_AT_POINT if re.search(rf"(?:\bat|@)[\s`*]*{re.escape(lever.name)}", clause) else 1.0)
                 known = best.get(key)
                 if known is None or said > known.weight or not known.value and lever.value:
                     best[key] = Pull(key, lever.name, lever.value or (known.value if known else ""), max(said, known.weight if known else 0.0))

@@ -167,10 +167,10 @@ class Gate:
         return card if later and later.order < at else replace(card, status="standing", by="")
 
     def _shared(self, aim: Aim, card: Card, target: str) -> tuple[tuple[Pull, Pull] | None, bool]:
-        """The rarest lever that both aims are mostly about, and whether neither side is only a part of the other's bundle."""
+        """The most telling lever that both aims are mostly about, and whether neither side is only a part of the other's bundle."""
         mine = {p.key: p for p in self._telling(aim, target)}
         theirs = {p.key: p for p in self._telling(card.aim, card.target)}
-        both = sorted(mine.keys() & theirs.keys(), key=lambda k: (-self._rarity("=" + k, card.target), k))
+        both = sorted(mine.keys() & theirs.keys(), key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k))
         if not both:
             return None, False
         whole = 2 * len(both) >= max(len(theirs), len(mine)) or max(len(theirs), len(mine)) < 3

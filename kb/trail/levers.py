@@ -27,7 +27,7 @@ _PATTERNS = (
     re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
     re.compile(rf"(?<![\w-])(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
     re.compile(
-        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w.%]){_THEN}", re.IGNORECASE),
+        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w%]|\.\d){_THEN}", re.IGNORECASE),
 )
 # Files, hosts and figures are written like identifiers and settings, and are none.
 _NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|rerun|retry|attempt|trial|steps?|worker|page|version|item)$", re.IGNORECASE)
