@@ -159,6 +159,7 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb import trail
     from kb.experiments.auditing import move_of, pattern_of
     from kb.experiments.opening import checked, opened
+    from kb.experiments.stub import stub_at
     from kb.experiments.targets import target_named
     from kb.refuted import Gate
     from kb.refuted import Proposal as Question
@@ -183,6 +184,8 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     finally:
         db.close()
     path = opened(layout, proposal, target, answer=answer, today=today)
+    if not proposal.baseline:
+        _note(f"counts as wrong if {stub_at(layout, path).page.field('falsification')}")
     _built(layout)
     for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
         _note(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:160]}")

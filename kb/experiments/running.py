@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
+from kb.experiments import worktree
 from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add, attempts_in, begin, finish
 from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import BENCHMARKS, CHECKS, Target, repository_of
-from kb.experiments.worktree import changed_paths, commit_of, dirt_of, in_turn, matches, own_folders, patch_of, snapshot, top_of, worktrees
 from kb.run.measure import Outcome, end_marked, host_facts, manifest_of, measured
 
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
@@ -50,15 +50,15 @@ def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, 
         if attempt and attempt.plan.elsewhere:
             raise KbError(f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again")
         folder = repository_of(layout, target, given=ask.repository or (attempt.plan.repository if attempt else ""))
-        repository = top_of(folder)
-        without = own_folders(layout, repository)
+        repository = worktree.top_of(folder)
+        without = worktree.own_folders(layout, repository)
         if attempt:
             note(f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another")
             plan = attempt.plan
         else:
             plan = _planned(layout, stub, target, ask=ask, repository=repository, without=without, now=now, note=note)
         commits: dict[Side, str] = {"change": plan.change, **({"parent": plan.parent} if plan.parent else {})}
-        with store.lock(layout, "measure", wait_s=_TURN_S), worktrees(layout, repository, commits, name=store.digest_of(path)) as folders:
+        with store.lock(layout, "measure", wait_s=_TURN_S), worktree.checked_out(layout, repository, commits, name=store.digest_of(path)) as folders:
             mark = os.fspath(layout.root / stub.page.field("run"))
             if end_marked(mark):
                 note("ended processes that an earlier run of this experiment had left behind")
@@ -66,7 +66,7 @@ def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, 
                 plan = _guarded(plan, folders, target)
                 attempt = begin(layout.root / stub.page.field("run"), plan)
             if plan.parent:
-                store.write(attempt.folder / "change.patch", patch_of(repository, plan.parent, change=plan.change))
+                store.write(attempt.folder / "change.patch", worktree.patch_of(repository, plan.parent, change=plan.change))
             if plan.touched or plan.strayed:
                 return finish(attempt, finished=now, checks="", touched=(), kept=())
             return _measured(attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress)
@@ -97,11 +97,11 @@ def _unfinished(layout: store.Layout, stub: Stub, *, again: bool) -> Attempt | N
 
 def _planned(layout: store.Layout, stub: Stub, target: Target, *, ask: Ask, repository: Path, without: tuple[str, ...], now: str, note: Callable[[str], None]) -> Plan:
     """What to measure, before any worktree is made."""
-    change = commit_of(repository, ask.commit or "HEAD")
+    change = worktree.commit_of(repository, ask.commit or "HEAD")
     if not ask.commit:
-        changed, untracked = dirt_of(repository, without=without)
+        changed, untracked = worktree.dirt_of(repository, without=without)
         if ask.snapshot and (changed or untracked):
-            change = snapshot(repository, name=stub.page.stem, without=without, message=f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}")
+            change = worktree.snapshot(repository, name=stub.page.stem, without=without, message=f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}")
             note(f"measuring the working tree as commit {change[:12]}, kept as refs/kb/{stub.page.stem}")
         elif changed:
             raise KbError(f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "
@@ -109,7 +109,7 @@ def _planned(layout: store.Layout, stub: Stub, target: Target, *, ask: Ask, repo
         elif untracked:
             note(f"{len(untracked)} untracked files ({', '.join(untracked[:3])}) are no part of what is measured; --snapshot takes them in")
     parent = parent_commit(layout, stub, repository)
-    edited = changed_paths(repository, parent, change=change, without=without) if parent else ()
+    edited = worktree.changed_paths(repository, parent, change=change, without=without) if parent else ()
     if parent and not edited and not ask.set:
         raise KbError(f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)")
     attempts = attempts_in(layout.root / stub.page.field("run"))
@@ -117,7 +117,7 @@ def _planned(layout: store.Layout, stub: Stub, target: Target, *, ask: Ask, repo
         1 + max((a.plan.number for a in attempts), default=0), stub.path, target.name, now, ask.metric or target.metric, os.fspath(repository), change, parent, ask.set,
         ask.build or target.build, ask.benchmark or target.benchmark, ask.checks or target.checks, ask.profile or target.profile, target.artifacts, target.protected,
         ask.repeats or target.repeats, ask.warmup, ask.timeout_s or target.timeout_s, edited,
-        strayed=tuple(p for p in edited if target.allowed and not matches(p, target.allowed)), host=host_facts(),
+        strayed=tuple(p for p in edited if target.allowed and not worktree.matches(p, target.allowed)), host=host_facts(),
     )
 
 
@@ -125,11 +125,11 @@ def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
     """Commit of the parent: that of its page, or of the git reference; empty for a baseline."""
     parent = stub.page.field("parent")
     if not parent.endswith(".md"):
-        return commit_of(repository, stub.page.field("parent_code") or parent) if parent else ""
+        return worktree.commit_of(repository, stub.page.field("parent_code") or parent) if parent else ""
     code = stub_at(layout, parent).page.field("code") or stub_at(layout, parent).page.field("commit")
     if not code:
         raise KbError(f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference")
-    return commit_of(repository, code)
+    return worktree.commit_of(repository, code)
 
 
 def _guarded(plan: Plan, folders: dict[Side, Path], target: Target) -> Plan:
@@ -139,7 +139,7 @@ def _guarded(plan: Plan, folders: dict[Side, Path], target: Target) -> Plan:
     if not benchmark:
         raise KbError(f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {BENCHMARKS[1]}; it prints METRIC name=value lines")
     checks = plan.checks or next((f"sh {name}" for name in CHECKS if (first / name).is_file()), "")
-    scripts = tuple(s for c in (benchmark, checks) if (s := _script(c, first)) and not matches(s, target.allowed))
+    scripts = tuple(s for c in (benchmark, checks) if (s := _script(c, first)) and not worktree.matches(s, target.allowed))
     protected = tuple(dict.fromkeys((*plan.protected, *scripts)))
     manifest, change = manifest_of(first, protected), manifest_of(folders["change"], protected)
     touched = sorted(p for p in manifest.keys() | change.keys() if manifest.get(p) != change.get(p))
@@ -163,7 +163,7 @@ def _measured(attempt: Attempt, folders: dict[Side, Path], *, inside: Path, repo
 
     def ran(kind: str, side: Side, index: int, command: str, keep: int = 256 << 10) -> tuple[Sample, bytes]:
         env = {"KB_SIDE": side, "KB_OUT": os.fspath(outs[side]), "KB_REPOSITORY": os.fspath(repository), **(dict(plan.set) if side == "change" else {})}
-        with in_turn(folders[side]) as place:
+        with worktree.in_turn(folders[side]) as place:
             outcome = measured(command, folder=place / inside, mark=mark, timeout_s=plan.timeout_s, env=env, keep=keep)
         return _sample(kind, side, index, outcome, plan.metric), outcome.output
 

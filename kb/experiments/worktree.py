@@ -101,7 +101,7 @@ def own_folders(layout: store.Layout, repository: Path) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def worktrees(layout: store.Layout, repository: Path, commits: Mapping[str, str], *, name: str) -> Iterator[dict[str, Path]]:
+def checked_out(layout: store.Layout, repository: Path, commits: Mapping[str, str], *, name: str) -> Iterator[dict[str, Path]]:
     """A clean, detached worktree for each side, and a folder `out-SIDE` beside it, gone afterwards; what a killed run left is cleared first."""
     home = (layout.state / "worktrees" / name).resolve()
     folders = {side: home / side for side in commits}

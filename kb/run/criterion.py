@@ -53,8 +53,9 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
     for (_, end), (start, _) in pairwise(ends):
         if re.fullmatch(r"[^.;]*\band\b[^.;]*", text[end:start], re.IGNORECASE):
             raise KbError(f"falsification criterion '{text.strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'")
-    if not found and _NO_GAIN.search(text):
-        found.append(Falsification(GAIN, "<=", 0.0))
+    # "No gain beyond noise, where a spread under 2 % counts": what follows explains, the gain is what is meant.
+    if _NO_GAIN.search(text) and not any(c.metric == GAIN or c.metric in metrics for c in found):
+        found = [Falsification(GAIN, "<=", 0.0)]
     if not found:
         said = f"'{text.strip()[:120]}'" if text.strip() else "is missing: it"
         raise KbError(f"falsification criterion {said} states no metric, comparison and threshold; write one {EXAMPLE}")
