@@ -1,29 +1,20 @@
 """Bringing pages into a slice, each in its own words: an experiment as a card, any other page by the words that answer or that say what it is."""
 
-from collections.abc import Mapping, Sequence
-
 from kb import search, trail
 from kb.search.gist import SHORTEST, cut
+from kb.slices.asked import Asked
 from kb.slices.excerpt import Excerpt, excerpt_of
 from kb.slices.slice import Filling
-from kb.slices.view import View
 from kb.store import digest_of
 
 
 class Bringing:
-    """One slice's hands: what may be seen, what is filled, what is asked; `runs` are the target's earlier experiments, oldest first."""
+    """One slice's hands: what is asked and what is filled; open as long as the filling."""
 
-    def __init__(self, view: View, filling: Filling, *, weights: Mapping[str, float], target: str = "", variant: str = "", runs: Sequence[str] = ()):
-        self.view, self.filling, self.weights = view, filling, weights
-        self.target, self.variant, self.runs = target, variant, runs
-        self._facts: dict[str, trail.Facts | None] = {}
-
-    def facts(self, path: str) -> trail.Facts | None:
-        """Facts of an experiment; None for any other page."""
-        if path not in self._facts:
-            page = self.view.standing(path)
-            self._facts[path] = trail.experiment(self.view.db, path) if page and page.order else None
-        return self._facts[path]
+    def __init__(self, asked: Asked, filling: Filling):
+        self.asked, self.filling = asked, filling
+        self.view, self.weights, self.facts = asked.view, asked.weights, asked.facts
+        self.target, self.variant, self.runs = asked.target, asked.variant, asked.runs
 
     def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
         """Bring one page; false if it does not fit. A page that says nothing, or the same as another, is passed over."""
@@ -41,11 +32,6 @@ class Bringing:
         page = self.view.standing(path)
         digest = self.view.digest(path) if page else digest_of(text)
         return self.filling.add(part, path=path, anchor=anchor, digest=digest, why=why, text=text, most=most, quoted=page is not None and page.type == "source")
-
-    def says(self, text: str) -> float:
-        """How much of the question a text answers, 0 to 1 by the weight of its words."""
-        asked = sum(self.weights.values())
-        return sum(self.weights.get(w, 0.0) for w in set(search.terms_of(text))) / asked if asked else 0.0
 
     def _words(self, path: str, closely: bool) -> Excerpt | None:
         facts = self.facts(path)

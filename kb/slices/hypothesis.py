@@ -1,6 +1,5 @@
 """The hypothesis step: where the target stands, what was tried and refuted, and what the wiki knows about the question."""
 
-from kb.refuted import Gate, Proposal
 from kb.schema import FAILED
 from kb.slices.bringing import Bringing
 from kb.slices.layers import (
@@ -11,9 +10,8 @@ from kb.slices.layers import (
     bring_retrospective,
     bring_topics,
     bring_untried,
-    touched_topics,
 )
-from kb.slices.ranking import Ranked, ranked
+from kb.slices.ranking import Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state
 
@@ -39,7 +37,7 @@ def mode_of(bring: Bringing, request: Request) -> str:
     return "exploration" if len(last) == _THRASH and all(v in FAILED for v in last) else "frontier"
 
 
-def fill(bring: Bringing, gate: Gate, request: Request, question: str) -> str:
+def fill(bring: Bringing, request: Request) -> str:
     """Fill the slice of one hypothesis request; its mode is returned."""
     mode = mode_of(bring, request)
     budget = request.budget
@@ -50,19 +48,18 @@ def fill(bring: Bringing, gate: Gate, request: Request, question: str) -> str:
             bring.page("recent", path, "last run", closely=False)
         if bring.runs and "recent" not in bring.filling.parts:
             bring.words("recent", bring.runs[-1], "", why="last run", text=bring.view.standing(bring.runs[-1]).title)
-    pages = ranked(bring.view, bring.weights, runs=bring.runs, target=bring.target)
     if not cold:
-        _bring_refuted(bring, gate, request, question, pages, mode)
+        _bring_refuted(bring, most=8 if mode == "override" else 1 + budget // 3000)
     if mode != "override":
-        _bring_layers(bring, pages, budget=budget, mode=mode, cold=cold)
-    bring_pages(bring, pages, cold=cold)
+        _bring_layers(bring, budget=budget, mode=mode, cold=cold)
+    bring_pages(bring, bring.asked.pages, cold=cold)
     return mode
 
 
-def _bring_refuted(bring: Bringing, gate: Gate, request: Request, question: str, pages: list[Ranked], mode: str) -> None:
-    most = 8 if mode == "override" else 1 + request.budget // 3000
-    bring_matches(bring, gate, Proposal(question, target=bring.target, before=request.before, as_of=request.as_of), most=most)
-    failed = [p for p in pages if bring.view.standing(p.path).verdict in FAILED and p.path not in bring.filling.paths]
+def _bring_refuted(bring: Bringing, *, most: int) -> None:
+    """Cards that the question meets, and where there are none the nearest or the newest failure: this part is never empty once a target has runs."""
+    bring_matches(bring, most=most)
+    failed = [p for p in bring.asked.pages if bring.view.standing(p.path).verdict in FAILED and p.path not in bring.filling.paths]
     if "refuted" not in bring.filling.parts and failed:
         bring.page("refuted", failed[0].path, failed[0].why, closely=False)
     older = [p for p in reversed(bring.runs) if bring.view.standing(p).verdict in FAILED]
@@ -71,18 +68,17 @@ def _bring_refuted(bring: Bringing, gate: Gate, request: Request, question: str,
         bring.words("refuted", path, "", why="target", text=said + bring.view.standing(path).title)
 
 
-def _bring_layers(bring: Bringing, pages: list[Ranked], *, budget: int, mode: str, cold: bool) -> None:
+def _bring_layers(bring: Bringing, *, budget: int, mode: str, cold: bool) -> None:
     """Leads, retrospective, topics, ladder, envelope and one untried lever: an eighth of a small slice, a fifth of a large one."""
     share = budget // 25 if budget < 6000 else budget // 20
     wide = mode in ("exploration", "bootstrap")
-    topics = touched_topics(bring, pages)
     if not cold:
         if budget >= 1500:
             bring_leads(bring, most=1 if budget < 3000 else 4, tokens=share)
             bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(160, share))
-            bring_topics(bring, topics, most=1 if budget < 3000 else 3, tokens=share)
+            bring_topics(bring, most=1 if budget < 3000 else 3, tokens=share)
         if budget >= 3000:
-            bring_untried(bring, topics, pages, most=3 if wide else 1)
+            bring_untried(bring, most=3 if wide else 1)
             bring_blueprint(bring, tokens=share * (2 if wide else 1))
     if budget >= 3000 and (bring.target or wide):
         bring_envelope(bring, most=1 if budget < 6000 else 2, tokens=max(150, share))

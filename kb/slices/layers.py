@@ -4,21 +4,19 @@ import json
 import re
 
 from kb import search
-from kb.refuted import Gate, Proposal
 from kb.schema import Verdict
 from kb.search.gist import clean
 from kb.slices.bringing import Bringing
-from kb.slices.ranking import Ranked
-from kb.slices.topics import TopicRow, Tried, ladder, touched
+from kb.slices.topics import TopicRow, Tried, ladder
 
 _DIRECTIONS = re.compile(r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE)
 _HARDWARE = re.compile(r"hardware|envelope|device|roofline|peak|specs?\b|limits?\b|capacity|bandwidth|memory hierarchy|constants|environment|what limits", re.IGNORECASE)
 _QUANTITY = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B|[GT]B/s|[GTP]?FLOP|TOPS|GHz|MHz|ns|µs|us|ms|W|cores?|lanes?|bytes?|bit)\b")
 
 
-def bring_matches(bring: Bringing, gate: Gate, proposal: Proposal, *, most: int) -> None:
+def bring_matches(bring: Bringing, *, most: int) -> None:
     """Cards that the question meets, as `kb check` finds them."""
-    for match in [m for m in gate.check(proposal).matches if bring.view.sees(m.path) and m.path not in bring.filling.paths][:most]:
+    for match in [m for m in bring.asked.matches if m.path not in bring.filling.paths][:most]:
         lever = f" {match.lever}" if match.lever and match.kind != "similar" else ""
         bring.page("refuted", match.path, f"{match.kind}{lever}"[:40], closely=False)
 
@@ -36,7 +34,7 @@ def bring_leads(bring: Bringing, *, most: int, tokens: int) -> None:
             if len(words) < 3 or idea[:40] in said or bring.view.is_masked(facts.path, idea) or any(len(t & words) >= 0.6 * len(t) for t in later if len(t) > 2):
                 continue
             said.add(idea[:40])
-            found.append((round(bring.says(idea) + 0.15 / (1 + age), 4), -age, facts.path, place.anchor if place else "", _short(idea, 170)))
+            found.append((round(bring.asked.says(idea) + 0.15 / (1 + age), 4), -age, facts.path, place.anchor if place else "", _short(idea, 170)))
     ceiling = bring.filling.tokens + tokens
     for _, _, path, anchor, idea in sorted(found, key=lambda f: (-f[0], -f[1], f[2:]))[:most]:
         bring.words("leads", path, anchor, why="open idea", text=idea, most=ceiling)
@@ -65,15 +63,10 @@ def bring_retrospective(bring: Bringing, *, most: int, tokens: int) -> None:
             bring.words("retrospective", newest.path, chunk.anchor, why=_short(chunk.title.rpartition(" > ")[2], 40) or "newest", text=text, most=ceiling)
 
 
-def touched_topics(bring: Bringing, pages: list[Ranked]) -> list[TopicRow]:
-    """Topics that the best pages of a question belong to, most touched first."""
-    return touched(bring.view, [(p.path, p.score) for p in pages[:25]], most=6)
-
-
-def bring_topics(bring: Bringing, topics: list[TopicRow], *, most: int, tokens: int) -> None:
+def bring_topics(bring: Bringing, *, most: int, tokens: int) -> None:
     """Rows of the hypothesis index: what was tried under a topic, here and elsewhere, and the best that was reported."""
     ceiling = bring.filling.tokens + tokens
-    for row in topics[:most]:
+    for row in bring.asked.topics[:most]:
         here = sum(t.target == bring.target for t in row.tried) if bring.target else 0
         counts = f"tried {len(row.tried)}{f', {here} here' if bring.target else ''}; {len(row.supported())} supported, {row.failed()} failed"
         best = _best(row)
@@ -114,7 +107,7 @@ def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
 
 def envelopes(bring: Bringing, *, most: int) -> list[search.Chunk]:
     """Sections about hardware with quantities in them, nearest to the target's variant and the question."""
-    hits = search.find(bring.view.db, f"{bring.variant} {bring.variant} hardware peak bandwidth memory capacity limits " + " ".join(_machine(bring)), limit=60,
+    hits = search.find(bring.view.db, f"{bring.variant} {bring.variant} hardware peak bandwidth memory capacity limits " + " ".join(_machine(bring)), limit=40,
                        types=("concept", "source", "target", "observation", "codebase"))
     best = []
     for place, hit in enumerate(hits):
@@ -131,13 +124,13 @@ def _machine(bring: Bringing) -> list[str]:
     return [w for w in bring.weights if len(w) <= 6 and re.search(r"\d", w) and re.search(r"[a-z]", w)][:6]
 
 
-def bring_untried(bring: Bringing, topics: list[TopicRow], pages: list[Ranked], *, most: int) -> None:
+def bring_untried(bring: Bringing, *, most: int) -> None:
     """Levers that no run of the target pulled: topics that paid elsewhere, the nearest first; else the nearest concept that no run cites."""
     if not bring.target:
         return
     everywhere = [row for _, rows in ladder(bring.view) for row in rows]
     brought = 0
-    for row in {r.anchor: r for r in (*topics, *everywhere)}.values():
+    for row in {r.anchor: r for r in (*bring.asked.topics, *everywhere)}.values():
         best = _best(row)
         if brought < most and best and not any(t.target == bring.target for t in row.tried):
             text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {_short(best.title, 90)}"
@@ -146,7 +139,7 @@ def bring_untried(bring: Bringing, topics: list[TopicRow], pages: list[Ranked], 
         return
     rows = bring.view.db.execute("select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(bring.runs)),))
     cited = {path for (cites,) in rows for path in json.loads(cites)}
-    for page in pages:
+    for page in bring.asked.pages:
         if page.type == "concept" and page.path not in cited:
             title = bring.view.standing(page.path).title
             bring.words("untried", page.path, "", why="untried here", text=f"{title}: no run of this target cites it")

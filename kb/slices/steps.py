@@ -1,12 +1,11 @@
 """The steps around a run: edit, verify, verdict, retrospective, resume. Each brings what its question needs and nothing that would lead it."""
 
 from kb import search
-from kb.refuted import Gate, Proposal
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
 from kb.slices.excerpt import excerpt_of
 from kb.slices.hypothesis import bring_pages
-from kb.slices.layers import bring_leads, bring_matches, bring_retrospective, bring_topics, bring_untried, touched_topics
+from kb.slices.layers import bring_leads, bring_matches, bring_retrospective, bring_topics, bring_untried
 from kb.slices.proposal import bring_said
 from kb.slices.ranking import ranked
 from kb.slices.request import Request
@@ -16,27 +15,27 @@ from kb.slices.state import bring_state, fields_of, frontier_of, ledger_of, meas
 _LINE = 150
 
 
-def fill_edit(bring: Bringing, gate: Gate, request: Request) -> str:
+def fill_edit(bring: Bringing, request: Request) -> str:
     """What an edit needs: rules and places of the target, the mechanism, how the same lever was pulled before and broke, the code's own pages."""
     _bring_target(bring)
     bring_said(bring, request.proposal, "hypothesis", "mechanism", "setup")
     best = frontier_of(bring, target_page(bring))
     if best:
         _bring_place(bring, "state", best.path, "setup", why="frontier setup")
-    bring_matches(bring, gate, _question(bring, request), most=3)
-    pages = ranked(bring.view, bring.weights, runs=bring.runs, target=bring.target)
+    bring_matches(bring, most=3)
+    pages = bring.asked.pages
     for page in [p for p in pages if bring.view.standing(p.path).verdict == Verdict.SUPPORTED][:3]:
         _bring_place(bring, "recent", page.path, "setup", why="how it was done")
     bring_pages(bring, [p for p in pages if p.type in ("codebase", "source", "concept", "observation")])
     return "edit"
 
 
-def fill_verify(bring: Bringing, gate: Gate, request: Request) -> str:
+def fill_verify(bring: Bringing, request: Request) -> str:
     """What an independent reviewer needs: criteria, figures and known traps. No narrative of the author, no page of runs in its own words."""
     _bring_target(bring)
     bring_said(bring, request.proposal, "predicted_signal", "falsification", "setup")
     _bring_figures(bring, last=5)
-    for match in [m for m in gate.check(_question(bring, request)).matches if bring.view.sees(m.path)][:4]:
+    for match in bring.asked.matches[:4]:
         facts = bring.facts(match.path)
         if facts:
             figures = measured_of(facts)
@@ -46,13 +45,13 @@ def fill_verify(bring: Bringing, gate: Gate, request: Request) -> str:
     return "independent"
 
 
-def fill_verdict(bring: Bringing, gate: Gate, request: Request) -> str:
+def fill_verdict(bring: Bringing, request: Request) -> str:
     """What a verdict needs: what was predicted, what would refute it, baseline and frontier of the same variant, noise, and checks."""
     _bring_target(bring)
     bring_said(bring, request.proposal, "hypothesis", "predicted_signal", "falsification")
     _bring_figures(bring, last=5)
-    bring_matches(bring, gate, _question(bring, request), most=3)
-    pages = ranked(bring.view, bring.weights, runs=bring.runs, target=bring.target)
+    bring_matches(bring, most=3)
+    pages = bring.asked.pages
     bring_pages(bring, [p for p in pages if p.type in ("observation", "experiment", "concept")])
     return "verdict"
 
@@ -61,11 +60,10 @@ def fill_retrospective(bring: Bringing, request: Request) -> str:
     """What a retrospective needs: the ledger line by line, newest first, by topic, what stays open and what the last one said."""
     bring_state(bring)
     bring_retrospective(bring, most=3, tokens=request.budget // 6)
-    pages = ranked(bring.view, bring.weights, runs=bring.runs, target=bring.target)
-    topics = touched_topics(bring, pages)
-    bring_topics(bring, topics, most=6, tokens=request.budget // 10)
+    pages = bring.asked.pages
+    bring_topics(bring, most=6, tokens=request.budget // 10)
     bring_leads(bring, most=6, tokens=request.budget // 10)
-    bring_untried(bring, topics, pages, most=2)
+    bring_untried(bring, most=2)
     for path in reversed(bring.runs):
         verdict = bring.view.standing(path).verdict
         if not _bring_line(bring, "refuted" if verdict in FAILED else "recent", path):
@@ -86,11 +84,6 @@ def fill_resume(bring: Bringing, request: Request) -> str:
     for path in [p for p in reversed(bring.runs) if p not in bring.filling.paths][:8]:
         _bring_line(bring, "recent", path)
     return "resume"
-
-
-def _question(bring: Bringing, request: Request) -> Proposal:
-    text = " ".join(t for t in (request.query, request.proposal) if t) or " ".join(bring.weights)
-    return Proposal(text, target=bring.target, before=request.before, as_of=request.as_of)
 
 
 def _bring_target(bring: Bringing) -> None:

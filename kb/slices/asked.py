@@ -1,0 +1,58 @@
+"""One question at one moment: what may be seen, which words count, which pages and cards answer. Knows no budget, so slices of any size share it."""
+
+import sqlite3
+from functools import cached_property
+
+from kb import search, trail
+from kb.refuted import Gate, Match, Proposal
+from kb.slices.ranking import Ranked, ranked
+from kb.slices.request import Request
+from kb.slices.topics import TopicRow, touched
+from kb.slices.view import View
+
+# Runs of the target that are looked at; older ones are found by words and links only.
+_LAST_RUNS = 200
+
+
+class Asked:
+    """A question with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first."""
+
+    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request):
+        self.view, self.gate, self.request = View(db, request), gate, request
+        own = trail.experiment(db, request.before) if request.before else None
+        self.target = request.target or (own.target if own else "")
+        self.variant = request.variant or (own.variant if own else "")
+        self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target else []
+        self.text = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
+        if not self.text and self.runs:
+            self.text = trail.experiment(db, self.runs[-1]).hypothesis
+        self.weights = search.weights(db, search.terms_of(self.text))
+        self._facts: dict[str, trail.Facts | None] = {}
+
+    @cached_property
+    def pages(self) -> list[Ranked]:
+        """Pages that answer, best first."""
+        return ranked(self.view, self.weights, runs=self.runs, target=self.target)
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """Cards that the question meets and that may be seen, as `kb check` finds them."""
+        proposal = Proposal(self.text, target=self.target, before=self.request.before, as_of=self.request.as_of)
+        return tuple(m for m in self.gate.check(proposal).matches if self.view.sees(m.path))
+
+    @cached_property
+    def topics(self) -> list[TopicRow]:
+        """Topics that the best pages belong to, most touched first."""
+        return touched(self.view, [(p.path, p.score) for p in self.pages[:25]], most=6)
+
+    def facts(self, path: str) -> trail.Facts | None:
+        """Facts of an experiment; None for any other page."""
+        if path not in self._facts:
+            page = self.view.standing(path)
+            self._facts[path] = trail.experiment(self.view.db, path) if page and page.order else None
+        return self._facts[path]
+
+    def says(self, text: str) -> float:
+        """How much of the question a text answers, 0 to 1 by the weight of its words."""
+        asked = sum(self.weights.values())
+        return sum(self.weights.get(w, 0.0) for w in set(search.terms_of(text))) / asked if asked else 0.0
