@@ -150,7 +150,11 @@ class Gate:
     def _match(self, aim: Aim, card: Card, score: float, target: str, proposal: Proposal, at: Moment | None) -> Match:
         card = self._as_of(card, at)
         shared, whole = self._shared(aim, card, target)
-        kind, lever = _kind(aim, card, shared, whole, score)
+        if shared is None and self._telling(aim, target) and self._telling(card.aim, card.target):
+            # Both name their levers, and name different ones: what they share is the way the loop writes.
+            kind, lever = "similar", None
+        else:
+            kind, lever = _kind(aim, card, shared, whole, score)
         boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
         diffs = _scope(aim, card, target, lever, self._rare(aim, target))
         return Match(
@@ -207,13 +211,21 @@ def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, s
     mine, theirs = shared
     if not whole or opposite:
         return "similar", theirs
-    if mine.value == theirs.value or number_of(mine.value) is not None and number_of(mine.value) == number_of(theirs.value):
+    if {_switch(mine.value), _switch(theirs.value)} == {"on", "off"}:
+        return "similar", theirs
+    if mine.value == theirs.value or _switch(mine.value) == _switch(theirs.value) == "on" or number_of(mine.value) is not None and number_of(mine.value) == number_of(theirs.value):
         return "same-value", theirs
     numbers = number_of(mine.value) is not None and number_of(theirs.value) is not None
     if numbers and not (aim.direction and aim.direction == card.direction):
         # Two values of one knob, and nothing says that both lie on the same side of where it stood.
         return "similar", theirs
     return "same-lever", theirs
+
+
+def _switch(value: str) -> str:
+    """`on`, `off` or neither; a lever that is named without a value is switched on."""
+    word = value.strip("'\"").lower()
+    return "on" if word in ("", "1", "true", "on", "yes", "enabled") else "off" if word in ("0", "false", "off", "no", "none", "disabled") else ""
 
 
 # A pull of this weight stands in a clause of its own, not among what stays fixed.
