@@ -24,6 +24,10 @@ class Chunk:
 
 def chunks_of(page: Page, text: str) -> tuple[Chunk, ...]:
     """Chunks of one page, in page order. A heading with nothing below it is no chunk of its own: its words are in its children's titles."""
+    if page.type == "catalog" and page.symbols:
+        # Made by a machine from code, and most of a wiki by size: it is found by the names it lists.
+        names = dict.fromkeys([*(h.text for h in page.headings), *page.symbols])
+        return (Chunk(page.path, "", "", page.body_line, " · ".join(names)),)
     lines = text.split("\n")
     chunks: list[Chunk] = []
     trail: list[tuple[int, str]] = []
