@@ -62,7 +62,7 @@ def test_a_win_is_supported_and_everything_follows(loop):
     log = loop.page("wiki/log.md")
     assert log.index("sum v002: supported") < log.index("sum v001: baseline")
     target = loop.page("wiki/targets/sum.md")
-    assert "| [Try loop order=rows](../experiments/sum/2026-05-02-v002-try-loop-order-rows.md) | — | 1536 ± 0 | supported | 2026-05-02 |" in target
+    assert "| [Try loop order=rows](../experiments/sum/2026-05-02-v002-try-loop-order-rows.md) | — | 1536 ± 0 | 0.00 % | supported | 2026-05-02 |" in target
     assert not seal_findings(path, loop.page(path).encode())
     assert loop.git("worktree", "list").count("\n") == 0
     listed = {e["path"]: e for e in json.loads(loop.run("list", "--format", "json").stdout)}

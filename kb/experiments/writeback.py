@@ -15,6 +15,7 @@ from kb.run.direction import Direction
 from kb.run.record import Metric
 from kb.schema import Verdict
 from kb.trail import Facts
+from kb.trail.progress import progress_of
 
 LOG = "wiki/log.md"
 _HEAD = "---\ntitle: Log\ntype: log\n---\n\n# Log\n\nWhat was done, newest first.\n"
@@ -119,9 +120,15 @@ def _variants(experiments: tuple[Facts, ...]) -> tuple[str, ...]:
 
 
 def _frontier(target: Target, experiments: tuple[Facts, ...]) -> str:
-    tops = [best_of(tuple(e for e in experiments if e.variant == v), target)[:1] for v in _variants(experiments)]
-    rows = [f"| {_row(target, e)} | {e.verdict.canonical} | {e.date} |" for top in tops for e in top]
-    return _table(f"| Best supported | Variant | {target.metric or 'Metric'} | Verdict | Date |", rows, "Nothing is supported yet.")
+    by_path = {e.path: e for e in experiments}
+    metric = Metric(target.metric, None, target.unit, target.direction)
+    rows = []
+    for variant in _variants(experiments):
+        stands = progress_of([e for e in experiments if e.variant == variant and not e.failed], target=target.name, variant=variant, metric=metric)
+        if stands.frontier:
+            band = "unknown" if stands.band is None else f"{100 * stands.band:.2f} %"
+            rows.append(f"| {_row(target, by_path[stands.frontier.path])} | {band} | {by_path[stands.frontier.path].verdict.canonical} | {by_path[stands.frontier.path].date} |")
+    return _table(f"| Frontier | Variant | {target.metric or 'Metric'} | Noise | Verdict | Date |", rows, "Nothing is kept yet.")
 
 
 def _leaderboard(target: Target, experiments: tuple[Facts, ...]) -> str:
