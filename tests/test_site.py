@@ -6,11 +6,13 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -227,6 +229,7 @@ def test_every_hub_is_there(tmp_path):
     rendered(layout)
     hub = doc(layout, "by-target/alpha/index.md")
     assert hub.count('class="kb-badge kb-refuted"') == 2 and "latency (ms)" in hub and 'data-kb-value="12.25"' in hub
+    assert "Where it stands" in hub and ">8</a>" in hub, "the frontier is the best supported run"
     refuted = doc(layout, "by-target/alpha/refuted.md")
     assert "measured 12.25 ms" in refuted and "Try 2" in refuted and "Try 1<" not in refuted
     assert "by-target/alpha/refuted.html" in doc(layout, "targets/alpha.md") or "../by-target/alpha/refuted.html" in doc(layout, "targets/alpha.md")
@@ -370,6 +373,20 @@ def test_the_command_builds_where_it_is_told_and_says_where(tmp_path):
     assert ran.stdout.strip() == "public/index.html" and (tmp_path / "public/index.html").is_file() and not (tmp_path / "site/html").exists()
 
 
+@mkdocs
+def test_the_site_is_served_on_this_machine_only(tmp_path):
+    write(tmp_path, {"wiki/a.md": "# A\n"})
+    with subprocess.Popen([sys.executable, "-m", "kb", "site", "serve", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            address = server.stdout.readline().split()[0]
+            assert address.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(address + "a.html", timeout=10) as page:
+                assert b"<h1" in page.read()
+        finally:
+            server.send_signal(signal.SIGINT)
+        assert server.wait(timeout=10) == 0
+
+
 def test_only_one_template_of_ours_stands_beside_the_theme():
     assert config.template().startswith('{% extends "base.html" %}')
 
@@ -446,7 +463,7 @@ def test_the_table_filters_and_sorts_by_mouse_and_keyboard(visit):
     tab = visit("by-target/alpha/index.html")
 
     def visible() -> list[str]:
-        return tab.eval_on_selector_all(".kb-list tbody tr", "rows => rows.filter(r => !r.hidden).map(r => r.cells[2].textContent)")
+        return tab.eval_on_selector_all("[data-kb-noun=experiments] tbody tr", "rows => rows.filter(r => !r.hidden).map(r => r.cells[2].textContent)")
 
     assert len(visible()) == 7 and visible()[1:3] == ["Try 6", "Try 5"]
     tab.fill(".kb-tools input", "block=3")
@@ -455,11 +472,11 @@ def test_the_table_filters_and_sorts_by_mouse_and_keyboard(visit):
     tab.select_option("select[aria-label=Verdict]", label="supported")
     assert visible() == ["Try 6", "Try 1"]
     tab.select_option("select[aria-label=Verdict]", index=0)
-    tab.click("th:has-text('latency') button")
+    tab.click("[data-kb-noun=experiments] th:has-text('latency') button")
     assert visible()[:3] == ["Try 5", "Try 6", "Try 1"] and visible()[-1] == "Try 3", "sorted as numbers"
-    tab.focus("th:has-text('latency') button")
+    tab.focus("[data-kb-noun=experiments] th:has-text('latency') button")
     tab.keyboard.press("Enter")
-    assert visible()[0] == "Try 3" and tab.get_attribute("th:has-text('latency')", "aria-sort") == "descending"
+    assert visible()[0] == "Try 3" and tab.get_attribute("[data-kb-noun=experiments] th:has-text('latency')", "aria-sort") == "descending"
 
 
 @mkdocs

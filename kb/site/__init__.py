@@ -22,6 +22,7 @@ from kb.site.config import config_text, run_mkdocs, template, versions
 from kb.site.pages import View, key_of, rendered
 from kb.site.places import Map, site_paths
 from kb.site.tree import plan_of
+from kb.trail.standing import Standing, standing_of
 
 __all__ = ["Report", "publish", "render"]
 
@@ -29,7 +30,7 @@ __all__ = ["Report", "publish", "render"]
 _POOL_FROM = 100
 # A folder that kb may clear holds this file; without it, what stands there is someone else's.
 _MARK = ".kb-site"
-_IGNORED = "# Made by `kb site build`; safe to delete.\n.gitignore\ndocs/\nhtml/\noverrides/\nmkdocs.yml\n"
+_IGNORED = "# Made by `kb site build`; safe to delete.\n.gitignore\ndocs/\nhtml/\noverrides/\nmkdocs.yml\n.*.kb-*\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
         Files(layout, read),
         {},
     )
-    plan = plan_of(site, wiki=graph, experiments=trail.experiments(db), cards=refuted.cards(db))
+    plan = plan_of(
+        site, wiki=graph, experiments=trail.experiments(db), cards=refuted.cards(db), standing=partial(_standing, layout, db)
+    )
     code = _code_digest()
     keys = {view.place: key_of(view, code) for view in plan.views}
     had = _ledger(layout)
@@ -89,10 +92,17 @@ def publish(layout: store.Layout, report: Report, *, out: Path | None = None, st
         return False
     if target.exists() and (not target.is_dir() or any(target.iterdir()) and not mark.is_file()):
         raise KbError(f"{target}: holds files that kb did not write; give an empty folder with --out, or move them")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KbError(f"{target}: cannot make its folder: {error.strerror or error}; give another --out") from error
     run_mkdocs(layout.site, target, strict=strict)
     store.write(mark, made_from, durable=False)
     return True
+
+
+def _standing(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
+    return standing_of(db, target, text_of=lambda path: page.text_of(store.read_bytes(layout, path)))
 
 
 def _claim(docs: Path) -> None:

@@ -12,6 +12,8 @@ from kb.schema import PAGE_TYPES, Verdict
 from kb.site.html import block, escaped, heading
 from kb.site.pages import Ref, badge, front
 from kb.trail import Facts
+from kb.trail.progress import Progress, Step
+from kb.trail.standing import Standing
 
 _ORDER = (
     Verdict.SUPPORTED,
@@ -156,6 +158,7 @@ class TargetHub:
     notes: tuple[Ref, ...]
     hypotheses: tuple[tuple[Ref, str], ...]
     refuted: Ref | None
+    standing: Standing | None
 
 
 def target_page(hub: TargetHub) -> str:
@@ -164,6 +167,7 @@ def target_page(hub: TargetHub) -> str:
     pieces.append(block(tallies(hub.experiments)) if hub.experiments else "")
     ways = [*([hub.page] if hub.page else []), *([hub.refuted] if hub.refuted else []), *hub.notes]
     pieces.append(f'<div class="kb-ways">{"".join(anchor(w, css="kb-way") for w in ways)}</div>' if ways else "")
+    pieces += _standing(hub.standing, hub.refs) if hub.standing else []
     pieces.append(heading(2, f"Experiments ({len(hub.experiments)})", "experiments"))
     pieces.append(experiments_table(hub.experiments, hub.refs, metric_names=metrics_shown(hub.experiments, hub.primary)))
     if hub.hypotheses:
@@ -174,6 +178,86 @@ def target_page(hub: TargetHub) -> str:
         ]
         pieces.append(table([Column("Hypothesis"), Column("Status", "facet")], rows, noun="hypotheses"))
     return _joined(pieces)
+
+
+def _standing(standing: Standing, refs: Mapping[str, Ref]) -> list[str]:
+    """Frontier by variant, what the rules of the trail ask for, and what is left to try."""
+    moved = [p for p in standing.progress if p.frontier]
+    pieces = [heading(2, "Where it stands", "standing"), _frontiers(moved, refs)] if moved else []
+    alarms = [f"{f'{p.variant}: ' if p.variant and len(moved) > 1 else ''}{a.text}" for p in standing.progress for a in p.alarms]
+    closed = [f"{t.name}: refuted {t.failed} times, never supported" for t in standing.closed]
+    leads = [anchor(Ref(refs[lead.path].url, clipped(lead.text, 160))) for lead in standing.leads if lead.path in refs][:_LEADS]
+    lists = (
+        ("What the trail asks for", [*map(escaped, alarms)]),
+        ("Open leads", leads),
+        ("Closed topics", [*map(escaped, closed)]),
+    )
+    for title, items in lists:
+        if items:
+            made = "".join(f"<li>{item}</li>" for item in items)
+            opened = " open" if len(items) <= 6 else ""
+            pieces.append(
+                block(
+                    f'<details class="kb-notes" data-search-exclude{opened}><summary>{title} <small>{len(items)}</small></summary><ul>{made}</ul></details>'
+                )
+            )
+    return pieces
+
+
+_LEADS = 40
+
+
+def _frontiers(moved: Sequence[Progress], refs: Mapping[str, Ref]) -> str:
+    columns = [
+        Column("Variant"),
+        Column("Runs", "number"),
+        Column("Metric"),
+        Column("Baseline", "number"),
+        Column("Best supported", "number"),
+        Column("Change", "number"),
+        Column("Noise", "number"),
+        Column("Plateau", "number"),
+        Column("Steps"),
+    ]
+    rows = []
+    for p in moved:
+        change = (
+            p.frontier.value / p.baseline.value - 1
+            if p.baseline and p.baseline.value and p.baseline.path != p.frontier.path
+            else None
+        )
+        rows.append(
+            [
+                Cell(escaped(p.variant or "(one variant)")),
+                Cell(str(p.runs), str(p.runs)),
+                Cell(escaped(p.metric) + (f" ({escaped(p.unit)})" if p.unit and p.unit != p.metric else "")),
+                _step(p.baseline, refs),
+                _step(p.frontier, refs),
+                Cell("" if change is None else f"{change:+.1%}", "" if change is None else repr(change)),
+                Cell("unknown" if p.band is None else f"±{p.band:.2%}", "" if p.band is None else repr(p.band)),
+                Cell(f"{p.plateau} runs", str(p.plateau)),
+                Cell(_curve([s.value for s in p.steps])),
+            ]
+        )
+    return table(columns, rows, noun="variants")
+
+
+def _step(step: Step | None, refs: Mapping[str, Ref]) -> Cell:
+    if step is None:
+        return Cell("")
+    shown = number(step.value)
+    return Cell(anchor(Ref(refs[step.path].url, shown)) if step.path in refs else escaped(shown), repr(step.value))
+
+
+def _curve(values: Sequence[float]) -> str:
+    """The values of the kept runs as a small drawing."""
+    if len(values) < 3:
+        return ""
+    low, high = min(values), max(values)
+    spread = (high - low) or 1
+    points = " ".join(f"{4 + 112 * n / (len(values) - 1):.1f},{26 - 22 * (v - low) / spread:.1f}" for n, v in enumerate(values))
+    label = f"{len(values)} steps from {number(values[0])} to {number(values[-1])}"
+    return f'<svg class="kb-curve" viewBox="0 0 120 30" width="120" height="30" role="img" aria-label="{escaped(label)}"><polyline points="{points}"/></svg>'
 
 
 def refuted_page(target: str, cards: Sequence[Card], refs: Mapping[str, Ref], *, hub: Ref | None) -> str:
@@ -312,7 +396,7 @@ class Home:
     name: str
     lead: tuple[Ref, ...]
     types: tuple[tuple[Ref, int], ...]
-    targets: tuple[tuple[Ref, tuple[Facts, ...]], ...]
+    targets: tuple[tuple[Ref, tuple[Facts, ...], Standing | None], ...]
     latest: tuple[Facts, ...]
     refs: dict[str, Ref]
     central: tuple[Ref, ...]
@@ -331,7 +415,7 @@ def home_page(home: Home) -> str:
         pieces.append(f'<div class="kb-ways">{"".join(anchor(r, css="kb-way") for r in home.lead)}</div>')
     if home.targets:
         pieces.append(heading(2, "Targets", "targets"))
-        cards = "".join(_target_card(ref, experiments) for ref, experiments in home.targets)
+        cards = "".join(_target_card(*entry) for entry in home.targets)
         pieces.append(block(f'<div class="kb-cards" data-search-exclude>{cards}</div>'))
     if home.latest:
         pieces.append(heading(2, "Latest experiments", "latest"))
@@ -344,10 +428,17 @@ def home_page(home: Home) -> str:
     return _joined(pieces)
 
 
-def _target_card(ref: Ref, experiments: tuple[Facts, ...]) -> str:
+def _target_card(ref: Ref, experiments: tuple[Facts, ...], standing: Standing | None) -> str:
     last = experiments[-1].date if experiments else ""
     meta = f"{len(experiments)} experiments" + (f", last {last}" if last else "")
-    return f'<div class="kb-card"><p>{anchor(ref)}<small>{escaped(meta)}</small></p>{tallies(experiments) if experiments else ""}</div>'
+    best = max((p for p in standing.progress if p.frontier), key=lambda p: p.runs, default=None) if standing else None
+    line = ""
+    if best:
+        start = f"{number(best.baseline.value)} → " if best.baseline and best.baseline.path != best.frontier.path else ""
+        unit = f" {best.unit}" if best.unit and best.unit != best.metric else ""
+        line = f'<p class="kb-best">{escaped(f"{best.metric} {start}{number(best.frontier.value)}{unit}")}</p>'
+    bars = tallies(experiments) if experiments else ""
+    return f'<div class="kb-card"><p>{anchor(ref)}<small>{escaped(meta)}</small></p>{line}{bars}</div>'
 
 
 def _joined(pieces: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
@@ -28,6 +28,7 @@ from kb.site.hubs import (
 from kb.site.pages import Ref, View, plain_title
 from kb.site.places import Map, destinations, name_of, url_between
 from kb.trail import Facts
+from kb.trail.standing import Standing
 
 # A section of the navigation lists its own pages up to this many; beyond it, its list page is where one looks.
 _NAV_PAGES = 45
@@ -57,6 +58,7 @@ class Survey:
     wiki: Graph
     experiments: tuple[Facts, ...]
     cards: tuple[Card, ...]
+    standing: Callable[[str], Standing]
 
     @cached_property
     def trails(self) -> dict[str, tuple[Facts, ...]]:
@@ -68,6 +70,11 @@ class Survey:
             if page.type == "target":
                 found.setdefault(target_named(page), [])
         return {name: tuple(found[name]) for name in sorted(found) if name or found[name]}
+
+    @cached_property
+    def standings(self) -> dict[str, Standing]:
+        """Where each target that has experiments stands."""
+        return {name: self.standing(name) for name, trail in self.trails.items() if name and trail}
 
     @cached_property
     def refuted(self) -> dict[str, tuple[Card, ...]]:
@@ -139,9 +146,11 @@ def type_place(type_name: str) -> str:
     return f"by-type/{name_of(type_name)}.md"
 
 
-def plan_of(site: Map, *, wiki: Graph, experiments: tuple[Facts, ...], cards: tuple[Card, ...]) -> Plan:
+def plan_of(
+    site: Map, *, wiki: Graph, experiments: tuple[Facts, ...], cards: tuple[Card, ...], standing: Callable[[str], Standing]
+) -> Plan:
     """The whole site as it should be."""
-    survey = Survey(site, wiki, experiments, cards)
+    survey = Survey(site, wiki, experiments, cards, standing)
     indexes = sorted(set(site.graph.pages) - set(wiki.pages))
     facts = {e.path: e for e in experiments}
     around = _neighbours(survey)
@@ -261,10 +270,13 @@ def _targets(survey: Survey) -> dict[str, str]:
         by_folder[path.rpartition("/")[0]].append(path)
     for name, experiments in survey.trails.items():
         place = f"{survey.target_places[name]}/index.md"
-        refs = {e.path: survey.ref(e.path, place) for e in experiments}
+        standing = survey.standings.get(name)
+        known = [*(e.path for e in experiments), *(lead.path for lead in (standing.leads if standing else ()))]
+        refs = {p: survey.ref(p, place) for p in known if p in survey.wiki.pages}
+        own = {e.path for e in experiments}
         page = survey.target_pages.get(name)
         folders = sorted({e.path.rpartition("/")[0] for e in experiments})
-        notes = [p for f in folders for p in by_folder[f] if p not in refs and f != "wiki/experiments"]
+        notes = [p for f in folders for p in by_folder[f] if p not in own and f != "wiki/experiments"]
         hypotheses = [
             p for p in survey.by_type.get("hypothesis", ()) if name and (p.field("target") == name or name in p.words("targets"))
         ]
@@ -278,6 +290,7 @@ def _targets(survey: Survey) -> dict[str, str]:
             tuple(survey.ref(p, place) for p in notes),
             tuple((survey.ref(p.path, place), p.field("status")) for p in hypotheses),
             next(iter(_ways(survey, name, place)), None),
+            standing,
         )
         made[place] = target_page(hub)
     return made
@@ -351,7 +364,7 @@ def _home(survey: Survey, indexes: Sequence[str]) -> str:
             tuple(lead),
             tuple((Ref(url_between(place, type_place(t)), plural(t)), len(members)) for t, members in survey.by_type.items()),
             tuple(
-                (Ref(url_between(place, f"{survey.target_places[n]}/index.md"), n or "no target"), e)
+                (Ref(url_between(place, f"{survey.target_places[n]}/index.md"), n or "no target"), e, survey.standings.get(n))
                 for n, e in sorted(survey.trails.items(), key=lambda item: (not item[1], item[0]))
             ),
             latest,
