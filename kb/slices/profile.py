@@ -80,12 +80,12 @@ def readings(bring: Bringing) -> list[search.Chunk]:
 def _bring_baseline(bring: Bringing) -> None:
     """The bucket table of the frontier's profile, figures only, to compare with."""
     best = frontier_of(bring, target_page(bring))
-    place = best.place("profile") if best else None
+    place = best.facts.place("profile") if best else None
     if not place:
         return
-    rows = [line.strip() for chunk in search.chunks_in(bring.view.db, best.path) if place.start <= chunk.line < place.end
+    rows = [line.strip() for chunk in search.chunks_in(bring.view.db, best.facts.path) if place.start <= chunk.line < place.end
             for line in chunk.text.split("\n") if line.lstrip().startswith("|") and not ADVICE.search(line)]
     if rows:
-        bring.words("state", best.path, place.anchor, why="baseline profile", text=search.without_links("\n".join(rows))[:700].rsplit("\n", 1)[0])
+        bring.words("state", best.facts.path, place.anchor, why="baseline profile", text=search.without_links("\n".join(rows))[:700].rsplit("\n", 1)[0])
 
 

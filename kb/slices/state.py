@@ -2,15 +2,17 @@
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
 from kb import trail
 from kb.page import Page, from_row
-from kb.run.direction import direction_of
+from kb.run.noise import SMALLEST_GAIN, Spread
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
+from kb.trail.progress import metric_of, nibbles, steps_of
 
-# Runs among which the frontier is looked for by its metric; older wins have been built upon since.
-_LAST_WINS = 40
+# Kept runs among which the frontier is looked for; older ones have been built upon since.
+_LAST_KEPT = 40
 
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
 _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")
@@ -42,41 +44,57 @@ def fields_of(page: Page) -> str:
     return "; ".join(said)
 
 
-def metric_of(page: Page | None, wins: list[trail.Facts]) -> tuple[str, str]:
-    """(name, direction) of the metric that decides: what the target page says, else the one that most wins report and whose name says a direction."""
-    said = page.front.get("metric") if page else None
-    if isinstance(said, dict) and said.get("name"):
-        return str(said["name"]), str(said.get("direction") or direction_of(str(said["name"])) or "")
-    if isinstance(said, str) and said:
-        return said, direction_of(said) or ""
-    names = Counter(m.name for e in wins for m in e.metrics if m.value is not None and m.direction == "higher")
-    return (min(names, key=lambda n: (-names[n], n)), "higher") if names else ("", "")
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The best kept run of a target (of its variant, where that has one), by the metric that decides; without figures the last kept one.
+
+    `moved` is the last kept run that gained 1 % or more, `band` the noise of the frontier's own repeats, `nibbling` two small gains in a row.
+    """
+
+    facts: trail.Facts
+    moved: str
+    band: float | None
+    nibbling: bool
 
 
-def frontier_of(bring: Bringing, page: Page | None) -> trail.Facts | None:
-    """The best supported run of the target (of its variant, where that has one) by the metric that decides; without figures the last kept one."""
-    paths = [p for p in bring.runs if bring.view.standing(p).verdict == Verdict.SUPPORTED][-_LAST_WINS:]
-    wins = [f for f in map(bring.facts, paths) if f]
-    wins = [f for f in wins if bring.variant and f.variant == bring.variant] or wins
-    if not wins:
+def frontier_of(bring: Bringing, page: Page | None) -> Frontier | None:
+    """The frontier of the target as far as its last kept runs tell; None where none was supported."""
+    paths = [p for p in bring.runs if bring.view.standing(p).verdict in (Verdict.SUPPORTED, Verdict.BASELINE)][-_LAST_KEPT:]
+    kept = [f for f in map(bring.facts, paths) if f]
+    kept = [f for f in kept if bring.variant and f.variant == bring.variant] or kept
+    if not any(f.verdict.canonical == Verdict.SUPPORTED for f in kept):
         return None
-    name, direction = metric_of(page, wins)
-    measured = [(m.value, i) for i, f in enumerate(wins) if (m := f.metric(name)) and m.value is not None] if direction else []
-    # Where few wins report the metric, the best of them says less than the last one, which stands on all before it.
-    if len(measured) * 2 > len(wins):
-        return wins[(max(measured) if direction == "higher" else min(measured, key=lambda v: (v[0], -v[1])))[1]]
-    return wins[-1]
+    said = page.front.get("metric") if page else None
+    metric = metric_of(kept, str(said.get("name", "")) if isinstance(said, dict) else page.field("metric") if page else "")
+    steps = steps_of(kept, metric.name, metric.direction) if metric and metric.direction else ()
+    last = [f for f in kept if f.verdict.canonical == Verdict.SUPPORTED][-1]
+    # Where few kept runs report the metric, the best of them says less than the last one, which stands on all before it.
+    if 2 * len(steps) <= len(kept):
+        return Frontier(last, last.path, None, False)
+    best = (max if metric.direction == "higher" else min)(steps, key=lambda s: s.value)
+    facts = next(f for f in kept if f.path == best.path)
+    value = facts.metric(metric.name)
+    band = Spread(value.value or 0.0, value.stddev, value.n).relative if value and value.stddev is not None else None
+    moved = [s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN]
+    return Frontier(facts, moved[-1], band, bool(nibbles([s.gain for s in steps][-2:])))
 
 
-def ledger_of(bring: Bringing) -> str:
-    """The runs of a target in one line: how many, by verdict, and how long ago the last win was."""
+def ledger_of(bring: Bringing, best: Frontier | None) -> str:
+    """The runs of a target in one line: how many, by verdict, how long the frontier has stood, and what the last ones came to."""
     verdicts = [bring.view.standing(p).verdict for p in bring.runs]
     counts = Counter(verdicts)
-    said = ", ".join(f"{counts[v]} {v}" for v in Verdict if counts[v])
-    since = next((i for i, v in enumerate(reversed(verdicts)) if v == Verdict.SUPPORTED), None)
-    last = f"; {since} runs since the last supported one" if since else "" if since == 0 else "; none supported yet"
+    said = [f"{len(verdicts)} runs: {', '.join(f'{counts[v]} {v}' for v in Verdict if counts[v]) or 'no verdicts'}"]
+    if best:
+        noise = f"noise ±{100 * best.band:.1f} %" if best.band is not None else "noise not measured"
+        said.append(f"frontier {measured_of(best.facts) or 'without figures'} ({noise})")
+        still = len(bring.runs) - 1 - list(bring.runs).index(best.moved) if best.moved in bring.runs else 0
+        said.append(f"last moved by 1 % or more {still} runs ago" if still else "moved by the last run")
+        if best.nibbling:
+            said.append("the last two gains were under 1 %: the next change must be structural")
     failures = next((i for i, v in enumerate(reversed(verdicts)) if v not in FAILED), len(verdicts))
-    return f"{len(verdicts)} runs: {said or 'no verdicts'}{last}" + (f"; the last {failures} failed" if failures > 1 else "")
+    if failures > 1:
+        said.append(f"the last {failures} failed")
+    return "; ".join(said)
 
 
 def measured_of(facts: trail.Facts) -> str:
@@ -86,20 +104,16 @@ def measured_of(facts: trail.Facts) -> str:
     return ", ".join(said[:5])
 
 
-def bring_state(bring: Bringing, *, terse: bool = False) -> trail.Facts | None:
-    """Bring the frontier, the ledger, what the target page says, and runs in flight; the frontier is returned."""
+def bring_state(bring: Bringing, *, terse: bool = False) -> None:
+    """Bring the frontier, the ledger, what the target page says, and runs in flight."""
     page = target_page(bring)
     best = frontier_of(bring, page)
-    home = best.path if best else bring.runs[-1] if bring.runs else ""
+    home = best.facts.path if best else bring.runs[-1] if bring.runs else ""
     if home:
         bring.page("state", home, "frontier" if best else "last run", closely=False)
-    if home:
-        figures = measured_of(best) if best else ""
-        bring.words("state", home, "", why="ledger", text=ledger_of(bring) + (f". Frontier: {figures}" if figures else ""))
+        bring.words("state", home, "", why="ledger", text=ledger_of(bring, best))
     said = fields_of(page) if page else ""
     if page and said:
         bring.words("state", page.path, "", why="target", text=said[: 240 if terse else 700])
-    running = [f for f in map(bring.facts, bring.runs[-12:]) if f and f.running]
-    for facts in running[-3:]:
+    for facts in [f for f in map(bring.facts, bring.runs[-12:]) if f and f.running][-3:]:
         bring.words("state", facts.path, "", why="in flight", text=f"{facts.title}: {facts.hypothesis}"[:160])
-    return best

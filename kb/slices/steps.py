@@ -21,7 +21,7 @@ def fill_edit(bring: Bringing, request: Request) -> str:
     bring_said(bring, request.proposal, "hypothesis", "mechanism", "setup")
     best = frontier_of(bring, target_page(bring))
     if best:
-        _bring_place(bring, "state", best.path, "setup", why="frontier setup")
+        _bring_place(bring, "state", best.facts.path, "setup", why="frontier setup")
     bring_matches(bring, most=3)
     pages = bring.asked.pages
     for page in [p for p in pages if bring.view.standing(p.path).verdict == Verdict.SUPPORTED][:3]:
@@ -97,11 +97,11 @@ def _bring_figures(bring: Bringing, *, last: int) -> None:
     same = [f for f in map(bring.facts, bring.runs[-40:]) if f and (not bring.variant or f.variant == bring.variant)]
     best = frontier_of(bring, target_page(bring))
     baseline = next((f for f in reversed(same) if f.verdict.canonical == Verdict.BASELINE), None)
-    for why, facts in (("frontier", best), ("baseline", baseline)):
+    for why, facts in (("frontier", best.facts if best else None), ("baseline", baseline)):
         if facts and measured_of(facts):
             bring.words("state", facts.path, "", why=why, text=f"{facts.variant} {measured_of(facts)}".strip())
     if bring.runs:
-        bring.words("state", bring.runs[-1], "", why="ledger", text=ledger_of(bring))
+        bring.words("state", bring.runs[-1], "", why="ledger", text=ledger_of(bring, best))
     for facts in same[-last:][::-1]:
         if measured_of(facts):
             bring.words("recent", facts.path, "", why="figures", text=f"[{facts.verdict.canonical or 'no verdict'}] {measured_of(facts)}")
