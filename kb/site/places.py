@@ -59,8 +59,14 @@ def name_of(text: str) -> str:
 
 def url_between(place: str, to: str, anchor: str = "") -> str:
     """Relative URL from one file of site/docs to another."""
-    path = posixpath.relpath(to.removesuffix(".md") + ".html" if to.endswith(".md") else to, posixpath.dirname(place) or ".")
-    return quote(path) + (f"#{quote(anchor_of(anchor))}" if anchor else "")
+    here, there = place.split("/")[:-1], to.split("/")
+    shared = 0
+    while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
+        shared += 1
+    path = "../" * (len(here) - shared) + "/".join(there[shared:])
+    if path.endswith(".md"):
+        path = path[:-3] + ".html"
+    return (path if path.isascii() else quote(path)) + (f"#{quote(anchor_of(anchor))}" if anchor else "")
 
 
 @dataclass(frozen=True, slots=True)
