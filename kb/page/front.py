@@ -13,6 +13,9 @@ from kb.schema import Finding
 _MOST_NODES = 200_000
 _FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+# A `symbols:` map of plain one-line entries, as machines write it: thousands of lines that need no YAML parser.
+_SYMBOLS = re.compile(r"^symbols:[ \t]*\n((?:  (?!.*(?:: .*: | #|:\n))[A-Za-z_][^\n]*?: [A-Za-z_(.][^\n]*\n)+)(?=\S|\Z)", re.MULTILINE)
+_SYMBOL = re.compile(r"^  (.*?): ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,13 @@ def front_of(text: str, path: str) -> Front:
     raw = text[opening.end() : closing.start()]
     end = min(closing.end() + 1, len(text))
     body_line = text.count("\n", 0, end) + 1
-    values, findings = _values(raw, path)
+    listed = _SYMBOLS.search(raw)
+    names = _SYMBOL.findall(listed[1]) if listed else []
+    if len(set(names)) == len(names) and names:
+        values, findings = _values(raw[: listed.start()] + "\n" * listed[0].count("\n") + raw[listed.end() :], path)
+        values["symbols"] = dict.fromkeys(names)
+    else:
+        values, findings = _values(raw, path)
     lines = {m[1]: 2 + raw.count("\n", 0, m.start()) for m in re.finditer(r"^([A-Za-z_][\w .-]*?)[ \t]*:", raw, re.MULTILINE)}
     return Front(values, lines, body_line, end, findings)
 

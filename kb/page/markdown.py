@@ -47,7 +47,7 @@ class Outline(NamedTuple):
 _LONGEST_INLINE = 100_000
 
 # Alternatives in the order of markdown-it's inline rules; leftmost wins, as there. A run of backticks is taken whole, as code or loose.
-_CODE = r"(?P<code>(?P<ticks>`+)(?!`)(?s:.+?)(?<!`)(?P=ticks)(?!`))|`+"
+_CODE = r"(?P<ticks>`+)(?!`)(?s:.+?)(?<!`)(?P=ticks)(?!`)|`+"
 _LABEL = r"(?P<label>(?:[^\[\]\\`<]|(?<!`)`(?!`)[^`]+`(?!`))*)"
 _DEST = r"(?P<dest>(?:[^\s()<>\\&`\x00-\x1f\x7f]|&(?![#\w]+;))*)"
 _TITLE = r"""(?:[ \t]*\n?[ \t]+"[^"\\`&]*")?"""
@@ -57,7 +57,7 @@ _INLINE = re.compile(
     + r"|<(?P<uri>[a-zA-Z][a-zA-Z0-9+.\-]{1,31}:[^<>\x00-\x20]*)>"
     + r"|<(?P<mail>[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~\-]+@[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?)>"
     + f"|{HTML_TAG_RE.pattern}"
-    + rf"|(?P<link>!?\[{_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\))"
+    + rf"|(?P<open>!?\[){_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\)"
 )
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
 _UNRESOLVED = re.compile(r"(?<![\w\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
@@ -165,6 +165,14 @@ def _links(content: str, at: int, env: dict, references: dict) -> list[Link]:
 def _pattern_links(content: str, at: int) -> tuple[list[Link], str]:
     """Links that the patterns can tell for certain, and the run with everything recognised blanked out (newlines kept)."""
     found: list[Link] = []
+    if "\n" not in content:
+        for _, uri, mail, opening, label, dest in _INLINE.findall(content):
+            if opening:
+                found.append(Link(dest, label, at, "image" if opening == "![" else "inline"))
+            elif uri or mail:
+                found.append(Link(uri or "mailto:" + mail, uri or mail, at, "auto"))
+        told = content.count("](") == sum(link.kind != "auto" for link in found) and "][" not in content and "[[" not in content
+        return found, content.replace("](", "") if told else _INLINE.sub("\x00", content)
     rest: list[str] = []
     position = 0
     for m in _INLINE.finditer(content):
@@ -172,11 +180,11 @@ def _pattern_links(content: str, at: int) -> tuple[list[Link], str]:
         rest.append(content[position:start])
         rest.append("\x00" + "\n" * content.count("\n", start, end))
         position = end
-        kind = m.lastgroup
-        if m["link"] is not None:
-            found.append(Link(m["dest"], m["label"], at + content.count("\n", 0, start), "image" if content[start] == "!" else "inline"))
-        elif kind in ("uri", "mail"):
-            found.append(Link(("mailto:" if kind == "mail" else "") + m[kind], m[kind], at + content.count("\n", 0, start), "auto"))
+        line = at + content.count("\n", 0, start)
+        if m["open"]:
+            found.append(Link(m["dest"], m["label"], line, "image" if m["open"] == "![" else "inline"))
+        elif m["uri"] or m["mail"]:
+            found.append(Link(m["uri"] or "mailto:" + m["mail"], m["uri"] or m["mail"], line, "auto"))
     rest.append(content[position:])
     return found, "".join(rest)
 
