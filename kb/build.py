@@ -62,15 +62,14 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
             whole = graph.graph_of(pages)
             tried = trail.trail_of(_rows(db, "facts"), whole)
-            statements = list(_rows(db, "statements"))
-            cards = refuted.cards_of(tried, statements, whole)
+            deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
             memo = Memo(dict(db.execute("select key, value from memo")))
-            wanted = indexes.files_of(whole, tried, cards, _rows(db, "notes"), config=layout.config, memo=memo)
+            wanted = indexes.files_of(whole, tried, deck.cards, _rows(db, "notes"), config=layout.config, memo=memo)
             _save(db, whole, memo.used)
             trail.save(db, tried)
-            refuted.save(db, tried, statements, cards)
+            refuted.save(db, tried, deck)
             slices.save(db, wanted)
-            counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(cards), "indexes": len(wanted)}
+            counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(deck.cards), "indexes": len(wanted)}
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
             db.execute("commit")

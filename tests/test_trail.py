@@ -8,6 +8,7 @@ import pytest
 
 from kb import KbError, page, store, trail
 from kb.build import build
+from kb.graph import Graph
 from kb.run.noise import gain_of
 from kb.run.record import Metric
 from kb.schema import Verdict
@@ -269,7 +270,8 @@ def test_saving_a_trail_twice_leaves_the_same_tables():
     db = sqlite3.connect(":memory:")
     for statement in trail.TABLES:
         db.execute(statement)
-    whole = trail.Trail((run(1, 1.0), run(2, 2.0)))
+    whole = trail.trail_of([(e.path, to_row(e)) for e in (run(2, 2.0), run(1, 1.0))], Graph({}, ()))
+    assert [e.number for e in whole.experiments] == [1, 2]
     trail.save(db, whole)
     first = db.execute("select * from experiment").fetchall()
     trail.save(db, whole)

@@ -3,22 +3,23 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from kb.graph import Graph
-from kb.refuted.card import Card, from_row, to_row
-from kb.refuted.compile import cards_of as compiled
-from kb.refuted.compile import split
+from kb.refuted.aim import Aim
+from kb.refuted.card import Card, aim_to_json, from_row, to_row
+from kb.refuted.compile import cards_of, split
 from kb.refuted.gate import Answer, Gate, Match, Proposal
 from kb.refuted.statements import statements_of
 from kb.store import diff, digest_of
-from kb.trail import Trail
+from kb.trail import Moment, Trail
 
-__all__ = ["TABLES", "Answer", "Card", "Gate", "Match", "Proposal", "cards", "cards_of", "save", "statements_of"]
+__all__ = ["TABLES", "Answer", "Card", "Deck", "Gate", "Match", "Proposal", "cards", "deck_of", "save", "statements_of"]
 
 TABLES: tuple[str, ...] = (
     """create table card (number integer primary key, id text not null unique, digest text not null, target text not null, date text not null, serial integer not null,
-    evidence text not null, row text not null)""",
+    evidence text not null, row text not null, aim text not null)""",
     "create index card_target on card (target, date, serial, evidence)",
     "create table card_term (term text not null, card integer not null, weight real not null, primary key (term, card)) without rowid",
     # How many aims (of all experiments and cards) hold a term: for all (target '') and for each target, as JSON.
@@ -26,32 +27,41 @@ TABLES: tuple[str, ...] = (
 )
 
 
-def cards_of(trail: Trail, statements: Iterable[tuple[str, str]], graph: Graph) -> tuple[Card, ...]:
-    """Every card of the knowledge base, in trail order of its evidence."""
-    aims, said = split(statements)
-    return compiled(trail, aims, said, graph)
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """Every card of a knowledge base, in trail order of its evidence, and the aims of all its experiments by path, as read and as stored."""
+
+    cards: tuple[Card, ...]
+    aims: Mapping[str, Aim]
+    rows: Mapping[str, str]
 
 
-def save(db: sqlite3.Connection, trail: Trail, statements: Iterable[tuple[str, str]], cards: tuple[Card, ...]) -> None:
+def deck_of(trail: Trail, statements: Iterable[tuple[str, str]], graph: Graph) -> Deck:
+    """Deck of a trail and of the (path, row) pairs that `statements_of` made of all pages."""
+    rows = dict(statements)
+    aims, said = split(rows.items())
+    return Deck(cards_of(trail, aims, said, graph), aims, {path: rows[path] for path in aims})
+
+
+def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
     """Write the cards so that a fresh process can match a proposal quickly; only what differs is written."""
-    rows = {c.id: to_row(c) for c in cards}
-    change = diff({i: digest_of(row) for i, row in rows.items()}, dict(db.execute("select id, digest from card")))
+    rows = {c.id: (to_row(c), deck.rows[c.evidence] if c.kind == "experiment" else json.dumps(aim_to_json(c.aim), ensure_ascii=False, separators=(",", ":"))) for c in deck.cards}
+    digests = {i: digest_of(row + aim) for i, (row, aim) in rows.items()}
+    change = diff(digests, dict(db.execute("select id, digest from card")))
     gone = [(i,) for i in (*change.removed, *change.changed)]
     db.executemany("delete from card_term where card = (select number from card where id = ?)", gone)
     db.executemany("delete from card where id = ?", gone)
     wanted = {*change.added, *change.changed}
-    for card in cards:
+    for card in deck.cards:
         if card.id in wanted:
-            row = rows[card.id]
-            made = db.execute("insert into card (id, digest, target, date, serial, evidence, row) values (?, ?, ?, ?, ?, ?, ?)",
-                              (card.id, digest_of(row), card.target, card.date, card.number, card.evidence, row))
+            made = db.execute("insert into card (id, digest, target, date, serial, evidence, row, aim) values (?, ?, ?, ?, ?, ?, ?, ?)",
+                              (card.id, digests[card.id], card.target, card.date, card.number, card.evidence, *rows[card.id]))
             db.executemany("insert into card_term values (?, ?, ?)", ((t, made.lastrowid, w) for t, w in card.aim.terms.items()))
-    _save_frequencies(db, trail, statements, cards)
+    _save_frequencies(db, trail, deck)
 
 
-def _save_frequencies(db: sqlite3.Connection, trail: Trail, statements: Iterable[tuple[str, str]], cards: tuple[Card, ...]) -> None:
-    aims, _ = split(statements)
-    sets = [(e.target, aims[e.path].terms) for e in trail.experiments] + [(c.target, c.aim.terms) for c in cards if c.kind not in ("experiment", "principle")]
+def _save_frequencies(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
+    sets = [(e.target, deck.aims[e.path].terms) for e in trail.experiments] + [(c.target, c.aim.terms) for c in deck.cards if c.kind not in ("experiment", "principle")]
     counts: dict[str, Counter[str]] = {"": Counter()}
     sizes: Counter[str] = Counter()
     for target, terms in sets:
@@ -64,7 +74,7 @@ def _save_frequencies(db: sqlite3.Connection, trail: Trail, statements: Iterable
     db.executemany("insert into card_frequency values (?, ?, ?)", [(t, *row) for t, row in sorted(rows.items()) if have.get(t) != row])
 
 
-def cards(db: sqlite3.Connection, *, target: str | None = None, before: tuple[str, int, str] | None = None) -> tuple[Card, ...]:
+def cards(db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None) -> tuple[Card, ...]:
     """Cards in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier than `before`."""
     where, values = [], []
     if target is not None:
@@ -73,5 +83,5 @@ def cards(db: sqlite3.Connection, *, target: str | None = None, before: tuple[st
     if before is not None:
         where.append("(date, serial, evidence) < (?, ?, ?)")
         values.extend(before)
-    query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
-    return tuple(from_row(row) for (row,) in db.execute(query, values))
+    query = f"select row, aim from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
+    return tuple(from_row(row, aim) for row, aim in db.execute(query, values))

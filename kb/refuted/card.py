@@ -1,7 +1,7 @@
 """The refuted card: one thing that was tried and failed, with its evidence and its scope."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 from kb.refuted.aim import Aim, Pull
 from kb.run.record import Lever
@@ -52,22 +52,20 @@ def aim_from_json(said: dict) -> Aim:
     return Aim(said["t"], tuple(Pull(*p) for p in said["p"]), said["d"], tuple(Lever(*v) for v in said["o"]))
 
 
+_SCALARS = ("id", "kind", "evidence", "anchor", "target", "variant", "date", "number", "title", "claim", "because", "delta", "verdict", "direction", "reopen_if", "status", "by")
+
+
 def to_row(card: Card) -> str:
-    """A card as the compiled tables keep it; `by` and status are kept too, and are read against the moment of the question."""
-    said = {k: v for k, v in asdict(replace(card, aim=Aim({}, (), "", ()))).items() if v not in ("", 0, (), None) and k != "aim"}
+    """A card as the compiled tables keep it, its aim apart; `by` and status are kept as of all pages and read against the moment of the question."""
+    said: dict[str, object] = {name: value for name in _SCALARS if (value := getattr(card, name))}
     said["levers"], said["point"] = [(v.name, v.value) for v in card.levers], [(v.name, v.value) for v in card.point]
-    said["aim"] = aim_to_json(card.aim)
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    said["told_by"], said["experiments"] = card.told_by, card.experiments
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
-def from_row(row: str) -> Card:
-    """The card that `to_row` wrote down."""
+def from_row(row: str, aim: str) -> Card:
+    """The card that `to_row` wrote down, with its aim as JSON."""
     said = json.loads(row)
-    empty = {"anchor": "", "target": "", "variant": "", "date": "", "number": 0, "title": "", "claim": "", "because": "", "delta": "", "verdict": "", "direction": "",
-             "reopen_if": ""}
-    said["levers"] = tuple(Lever(*v) for v in said["levers"])
-    said["point"] = tuple(Lever(*v) for v in said["point"])
-    said["aim"] = aim_from_json(said["aim"])
-    for name in ("told_by", "experiments"):
-        said[name] = tuple(said.get(name, ()))
-    return Card(**{**empty, **said})
+    texts = {name: said.get(name, 0 if name == "number" else "") for name in _SCALARS}
+    return Card(**texts, levers=tuple(Lever(*v) for v in said["levers"]), point=tuple(Lever(*v) for v in said["point"]), told_by=tuple(said["told_by"]),
+                experiments=tuple(said["experiments"]), aim=aim_from_json(json.loads(aim)))

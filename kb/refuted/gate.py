@@ -144,7 +144,7 @@ class Gate:
 
     def _card(self, number: int) -> Card:
         if number not in self.cards:
-            self.cards[number] = from_row(self.db.execute("select row from card where number = ?", (number,)).fetchone()[0])
+            self.cards[number] = from_row(*self.db.execute("select row, aim from card where number = ?", (number,)).fetchone())
         return self.cards[number]
 
     def _match(self, aim: Aim, card: Card, score: float, target: str, proposal: Proposal, at: Moment | None) -> Match:

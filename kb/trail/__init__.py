@@ -1,7 +1,7 @@
 """The experiments in order: what each page says was tried, measured and decided. Refuses to re-read pages: facts come from the tables."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kb import KbError
@@ -22,9 +22,10 @@ TABLES: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """Experiments in trail order."""
+    """Experiments in trail order, and their rows as stored, by path."""
 
     experiments: tuple[Facts, ...]
+    rows: Mapping[str, str]
 
     def of(self, target: str | None) -> tuple[Facts, ...]:
         """Experiments of one target, or all of them."""
@@ -33,14 +34,15 @@ class Trail:
 
 def trail_of(rows: Iterable[tuple[str, str]], graph: Graph) -> Trail:
     """Trail of all (path, facts row) pairs."""
-    return Trail(tuple(sorted((from_row(row) for _, row in rows), key=lambda e: e.order)))
+    stored = dict(rows)
+    return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored)
 
 
 def save(db: sqlite3.Connection, trail: Trail) -> None:
     """Write what a fresh process needs to load the trail of one target quickly."""
     db.execute("delete from experiment")
     db.executemany("insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
-                   ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, to_row(e)) for e in trail.experiments))
+                   ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments))
 
 
 def experiments(db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None, last: int | None = None) -> tuple[Facts, ...]:

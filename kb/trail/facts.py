@@ -76,9 +76,13 @@ class Facts:
         return next((m for m in self.metrics if m.name == name), None)
 
 
+_TEXTS = ("path", "target", "variant", "date", "number", "title", "slug", "decision", "parent", "hypothesis", "mechanism", "predicted_signal", "falsification", "because",
+          "setup", "next_ideas", "tags", "backfilled", "running", "created")
+
+
 def to_row(facts: Facts) -> str:
     """Facts as the compiled tables keep them: JSON text without empty fields."""
-    said = {k: v for k, v in asdict(facts).items() if v not in ("", 0, (), False, None)}
+    said: dict[str, object] = {name: value for name in _TEXTS if (value := getattr(facts, name))}
     said["metrics"] = [{k: v for k, v in asdict(m).items() if v is not None and v != ""} for m in facts.metrics]
     said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
     said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
@@ -90,6 +94,7 @@ def from_row(row: str) -> Facts:
     """The facts that `to_row` wrote down."""
     said = json.loads(row)
     canonical, raw, source = said["verdict"]
+    said.setdefault("target", "")
     said["verdict"] = VerdictRead(Verdict(canonical) if canonical else None, raw, source)
     said["metrics"] = tuple(Metric(**{"value": None, **m}) for m in said["metrics"])
     said["levers"] = tuple(Lever(name, value) for name, value in said["levers"])
