@@ -121,18 +121,15 @@ def _target_of(layout: store.Layout, path: str):
     return stub, target_named(layout, stub.facts.target)
 
 
-def _segment(layout: store.Layout, stub, metric: str) -> tuple[float, ...]:
-    """Primary values of the experiments before this one, of the same target and variant, that count as measured."""
+def _tried(layout: store.Layout, target: str, *, before=None):
+    """Experiments of a target as built, in trail order."""
     from kb import trail
-    from kb.schema import Verdict
 
     db = store.state(layout)
     try:
-        before = trail.experiments(db, target=stub.facts.target, before=stub.facts.order)
+        return trail.experiments(db, target=target, before=before)
     finally:
         db.close()
-    measured = [e for e in before if e.variant == stub.facts.variant and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH)]
-    return tuple(m.value for e in measured if (m := e.metric(metric)) and m.value is not None)
 
 
 def _proposal(args: argparse.Namespace):
@@ -163,6 +160,7 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb.experiments.targets import target_named
     from kb.refuted import Gate
     from kb.refuted import Proposal as Question
+    from kb.run.criterion import GAIN, to_text
     from kb.schema import Verdict
     from kb.trail.levers import levers_in
 
@@ -185,7 +183,10 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
         db.close()
     path = opened(layout, proposal, target, answer=answer, today=today)
     if not proposal.baseline:
-        _note(f"counts as wrong if {stub_at(layout, path).page.field('falsification')}")
+        criteria = stub_at(layout, path).falsification(target.metrics)
+        _note(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
+        for name in sorted({c.metric for c in criteria} - {GAIN, *target.metrics}) if target.metrics else ():
+            _note(f"'{name}' is no metric of wiki/targets/{target.name}.md; if the benchmark does not print it, the experiment stays inconclusive")
     _built(layout)
     for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
         _note(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:160]}")
@@ -279,7 +280,6 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
 
 
 def _close(args: argparse.Namespace, layout: store.Layout) -> int:
-    from kb import trail
     from kb.experiments.closing import Overrule, close
     from kb.experiments.writeback import target_page
     from kb.schema import Verdict
@@ -289,14 +289,9 @@ def _close(args: argparse.Namespace, layout: store.Layout) -> int:
     today = _day(args.date)
     _built(layout)
     overrule = Overrule(Verdict(args.overrule), args.reason) if args.overrule else None
-    done = close(layout, path, target, overrule=overrule, decision=args.decision, segment=_segment(layout, stub, target.metric), today=today)
+    done = close(layout, path, target, overrule=overrule, decision=args.decision, earlier=_tried(layout, target.name, before=stub.facts.order), today=today)
     _built(layout)
-    db = store.state(layout)
-    try:
-        tried = trail.experiments(db, target=target.name)
-    finally:
-        db.close()
-    if target_page(layout, target, tried):
+    if target_page(layout, target, _tried(layout, target.name)):
         _built(layout)
     if not target.path:
         _note(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")

@@ -18,6 +18,7 @@ from kb.page.seal import sealed
 from kb.run.record import Artifact, Check, Metric, Noise, Origin, Run, to_line
 from kb.run.rules import Evidence, Ruling, ruling_of
 from kb.schema import Verdict
+from kb.trail import Facts
 
 _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
@@ -45,8 +46,8 @@ class Closed:
     written: tuple[str, ...]
 
 
-def close(layout: store.Layout, path: str, target: Target, *, overrule: Overrule | None, decision: str, segment: tuple[float, ...], today: str) -> Closed:
-    """File the verdict of the experiment at `path`. Raises KbError where there is nothing to judge."""
+def close(layout: store.Layout, path: str, target: Target, *, overrule: Overrule | None, decision: str, earlier: tuple[Facts, ...], today: str) -> Closed:
+    """File the verdict of the experiment at `path`; `earlier` are the target's experiments before it. Raises KbError where there is nothing to judge."""
     if overrule and not one_line(overrule.reason):
         raise KbError(f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT")
     with store.lock(layout, "pages"):
@@ -55,7 +56,7 @@ def close(layout: store.Layout, path: str, target: Target, *, overrule: Overrule
             return _again(layout, stub, today=today)
         attempt = _judged(layout, stub, overrule=overrule)
         if attempt and attempt.measurement:
-            evidence = evidence_of(layout, stub, target, attempt, segment=segment)
+            evidence = evidence_of(layout, stub, target, attempt, earlier=earlier)
             ruling = ruling_of(evidence)
         else:
             evidence, ruling = Evidence(""), _UNMEASURED
@@ -132,14 +133,14 @@ def _file_record(attempt: Attempt, stub: Stub, evidence: Evidence, ruling: Rulin
         store.write(attempt.folder / "run.json", to_line(run) + "\n")
 
 
-def show(layout: store.Layout, path: str, target: Target, *, segment: tuple[float, ...] = ()) -> tuple[Evidence, Ruling] | None:
+def show(layout: store.Layout, path: str, target: Target) -> tuple[Evidence, Ruling] | None:
     """Fill the blocks of a stub with what its newest attempt measured, so that people see it before it is closed; None while nothing is finished."""
     with store.lock(layout, "pages"):
         stub = stub_at(layout, path)
         attempts = attempts_in(layout.root / stub.page.field("run"))
         if stub.filed or not attempts or not attempts[-1].measurement:
             return None
-        evidence = evidence_of(layout, stub, target, attempts[-1], segment=segment)
+        evidence = evidence_of(layout, stub, target, attempts[-1])
         ruling = ruling_of(evidence)
         data = filled(path, stub.data, blocks_of(stub, attempts[-1], evidence, ruling))
         if attempts[-1].plan.change:

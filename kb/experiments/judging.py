@@ -12,13 +12,15 @@ from kb.run.noise import Spread, confidence_of, spread_of
 from kb.run.quantity import to_float
 from kb.run.record import Falsification
 from kb.run.rules import Evidence, Measured
+from kb.schema import Verdict
+from kb.trail import Facts
 
 # What makes a hand-written Profile section one: a table with figures, a link, an address or a path.
 _PROFILE = re.compile(r"\]\(|\w://|^\s*\|.*\d|`[^`\n]*/[^`\n]*`", re.MULTILINE)
 
 
-def evidence_of(layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, *, segment: tuple[float, ...]) -> Evidence:
-    """Evidence of one attempt. `segment` are the primary values of the runs before it, of the same target and variant."""
+def evidence_of(layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, *, earlier: tuple[Facts, ...] = ()) -> Evidence:
+    """Evidence of one attempt. `earlier` are the target's experiments before it; those of its variant tell the noise where there are no repeats."""
     primary = primary_of(attempt, target)
     measured = tuple(m for name in attempt.metrics if (m := _measured(layout, stub, target, attempt, name)))
     main = next((m for m in measured if m.name == primary), None)
@@ -26,13 +28,19 @@ def evidence_of(layout: store.Layout, stub: Stub, target: Target, attempt: Attem
     least_band = width * abs(main.parent.mean) if is_relative and main and main.parent else 0.0 if is_relative else width
     confidence = None
     if main and main.parent and not (main.change.known and main.parent.known):
-        confidence = confidence_of(main.change.mean - main.parent.mean, (*segment, main.change.mean))
+        confidence = confidence_of(main.change.mean - main.parent.mean, (*_segment(stub, earlier, primary), main.change.mean))
     done = attempt.measurement
     return Evidence(
         primary, measured, not stub.baseline, attempt.problem("change"), attempt.problem("parent"), (*attempt.plan.touched, *(done.touched if done else ())),
         attempt.plan.strayed, done.checks if done else "", target.bounds, falsification_of(stub, target, primary), firing_of(attempt), profiled(attempt) or profile_written(stub),
         confidence, least_band, target.tracked,
     )
+
+
+def _segment(stub: Stub, earlier: tuple[Facts, ...], metric: str) -> tuple[float, ...]:
+    """Values of the runs before this one, of the same variant, that count as measured."""
+    alike = (e for e in earlier if e.variant == stub.facts.variant and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH))
+    return tuple(m.value for e in alike if (m := e.metric(metric)) and m.value is not None)
 
 
 def primary_of(attempt: Attempt, target: Target) -> str:

@@ -121,7 +121,7 @@ def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: 
         code = _parent_code(layout, parent, target)
         number, date = _number(layout, target.name), max(today, _newest(layout, target.name))
         stem = f"{date}-v{number:0{_DIGITS}d}-{_slug(proposal.title)}"
-        path = f"wiki/experiments/{target.name}/{stem}.md"
+        path = f"{_home(layout, target.name)}/{stem}.md"
         try:
             store.create(layout.root / path, page_of(replace(proposal, parent=parent), target, path=path, stem=stem, answer=answer, date=date, code=code))
         except FileExistsError as error:
@@ -159,6 +159,12 @@ def _parent_code(layout: store.Layout, parent: str, target: Target) -> str:
     if not parent or parent.endswith(".md") or not target.repository or not (layout.root / target.repository).is_dir():
         return ""
     return commit_of(repository_of(layout, target), parent)
+
+
+def _home(layout: store.Layout, target: str) -> str:
+    """Folder of a target's experiments; a wiki that keeps them one folder deeper goes on doing so."""
+    home = f"wiki/experiments/{target}"
+    return f"{home}/experiments" if (layout.root / home / "experiments").is_dir() else home
 
 
 def _number(layout: store.Layout, target: str) -> int:

@@ -3,9 +3,10 @@
 Refuses to measure uncommitted work by accident, a change of protected files at all, and one attempt on two machines.
 """
 
+import contextlib
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,7 +59,7 @@ def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, 
         else:
             plan = _planned(layout, stub, target, ask=ask, repository=repository, without=without, now=now, note=note)
         commits: dict[Side, str] = {"change": plan.change, **({"parent": plan.parent} if plan.parent else {})}
-        with store.lock(layout, "measure", wait_s=_TURN_S), worktree.checked_out(layout, repository, commits, name=store.digest_of(path)) as folders:
+        with _turn(layout, note), worktree.checked_out(layout, repository, commits, name=store.digest_of(path)) as folders:
             mark = os.fspath(layout.root / stub.page.field("run"))
             if end_marked(mark):
                 note("ended processes that an earlier run of this experiment had left behind")
@@ -70,6 +71,21 @@ def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, 
             if plan.touched or plan.strayed:
                 return finish(attempt, finished=now, checks="", touched=(), kept=())
             return _measured(attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress)
+
+
+@contextlib.contextmanager
+def _turn(layout: store.Layout, note: Callable[[str], None]) -> Iterator[None]:
+    """The one turn to measure on this knowledge base; says so where another holds it, and where the machine is busy anyway."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(store.lock(layout, "measure", wait_s=1))
+        except KbError:
+            note("another experiment is being measured here; waiting for the turn, for two at once would measure each other")
+            held.enter_context(store.lock(layout, "measure", wait_s=_TURN_S))
+        load, cores = os.getloadavg()[0], os.cpu_count() or 1
+        if load > cores / 2:
+            note(f"the machine is busy (load {load:.1f} on {cores} cores): expect noise")
+        yield
 
 
 def in_flight_at(layout: store.Layout, path: str) -> Stub:
