@@ -203,3 +203,11 @@ def test_gigabytes_of_output_are_read_and_only_head_and_tail_kept(tmp_path):
 ])
 def test_what_did_not_measure_says_why(command, problem, tmp_path):
     assert run(command, tmp_path).problem("a") == problem
+
+
+def test_the_documentation_shows_the_rules_as_they_are():
+    from pathlib import Path
+
+    page = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
+    table = "| rule | verdict | when it speaks |\n|---|---|---|\n" + "\n".join(f"| `{r.name}` | {r.verdict} | {r.when} |" for r in RULES)
+    assert page.split("<!-- rules -->")[1].split("<!-- /rules -->")[0].strip() == table
