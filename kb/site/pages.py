@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 
 from kb.page import LARGEST, text_of
-from kb.site.html import Destination, block, escaped, heading, markdown_of, parts_of
+from kb.site.html import Destination, anchor_of, block, escaped, heading, markdown_of, parts_of
 from kb.store import digest_of
 
 
@@ -114,7 +114,7 @@ def _tail(view: View):
         yield heading(2, "Cited by", "kb-cited-by", searched=False)
         yield block(_cited_by(view.cited_by))
     rows = "".join(f"<tr><th>{escaped(name)}</th><td>{escaped(value)}</td></tr>" for name, value in view.fields)
-    symbols = "".join(f'<code id="{escaped(s)}">{escaped(s)}</code> ' for s in view.symbols if not s.startswith("__"))
+    symbols = "".join(f'<code id="{escaped(anchor_of(s))}">{escaped(s)}</code> ' for s in view.symbols)
     rows += f"<tr><th>symbols</th><td>{symbols}</td></tr>" if symbols else ""
     where = (
         f'<a href="{escaped(view.source_url)}"><code>{escaped(view.path)}</code></a>'
