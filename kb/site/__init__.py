@@ -18,7 +18,7 @@ from pathlib import Path
 from kb import KbError, page, refuted, store, trail
 from kb.graph import Files, Graph, graph_of
 from kb.page import Page
-from kb.site.config import config_text, run_mkdocs, template, versions
+from kb.site.config import config_text, run_mkdocs, swap, template, versions
 from kb.site.pages import View, key_of, rendered
 from kb.site.places import Map, site_paths
 from kb.site.tree import plan_of
@@ -96,13 +96,18 @@ def publish(layout: store.Layout, report: Report, *, out: Path | None = None, st
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise KbError(f"{target}: cannot make its folder: {error.strerror or error}; give another --out") from error
-    run_mkdocs(layout.site, target, strict=strict)
-    store.write(mark, made_from, durable=False)
+    fresh = run_mkdocs(layout.site, target, strict=strict)
+    store.write(fresh / _MARK, made_from, durable=False)
+    swap(fresh, target)
     return True
 
 
 def _standing(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
-    return standing_of(db, target, text_of=lambda path: page.text_of(store.read_bytes(layout, path)))
+    def text_of(path: str) -> str:
+        file = layout.root / path
+        return page.text_of(store.read_bytes(layout, path)) if file.is_file() else ""
+
+    return standing_of(db, target, text_of=text_of)
 
 
 def _claim(docs: Path) -> None:

@@ -77,8 +77,8 @@ def versions() -> str:
     return " ".join(f"{name} {version(name)}" for name in ("mkdocs", "mkdocs-material", "markdown"))
 
 
-def run_mkdocs(site: Path, out: Path, *, strict: bool = False) -> None:
-    """Build site/ into `out`, which appears whole or stays as it was. Raises KbError with what MkDocs said if it fails."""
+def run_mkdocs(site: Path, out: Path, *, strict: bool = False) -> Path:
+    """Build site/ into a fresh folder beside `out`, and return it. Raises KbError with what MkDocs said if it fails."""
     fresh = out.with_name(f".{out.name}.kb-fresh")
     shutil.rmtree(fresh, ignore_errors=True)
     # A fixed date: the same wiki gives the same bytes on every day.
@@ -100,10 +100,11 @@ def run_mkdocs(site: Path, out: Path, *, strict: bool = False) -> None:
     if ran.returncode != 0:
         shutil.rmtree(fresh, ignore_errors=True)
         raise KbError(f"mkdocs could not build {site / 'mkdocs.yml'}:\n{(ran.stderr or ran.stdout).strip()[-2000:]}")
-    _swap(fresh, out)
+    return fresh
 
 
-def _swap(fresh: Path, out: Path) -> None:
+def swap(fresh: Path, out: Path) -> None:
+    """Put a freshly built folder in the place of `out`, which is whole before and after."""
     old = out.with_name(f".{out.name}.kb-old")
     shutil.rmtree(old, ignore_errors=True)
     try:
