@@ -61,12 +61,15 @@ def missing_verdicts(matter: Matter) -> Iterator[Finding]:
 
 
 def missing_labels(matter: Matter) -> Iterator[Finding]:
-    """Hypothesis, mechanism, predicted signal and falsification criterion; a baseline tests nothing and needs none."""
+    """Hypothesis, mechanism, predicted signal and falsification criterion.
+
+    A baseline tests nothing and needs none; of an imported run, what its log did not say cannot be asked for.
+    """
     labels = (("missing-mechanism", "mechanism", "the mechanism by which it should work"), ("missing-prediction", "predicted_signal", "the signal that was predicted"),
               ("missing-falsification", "falsification", "the criterion that would falsify it"))
     for path, facts in matter.facts.items():
         page = matter.pages[path]
-        if facts.verdict.canonical is Verdict.BASELINE:
+        if facts.verdict.canonical is Verdict.BASELINE or page.field("imported"):
             continue
         # The trail takes a page's opening words for its hypothesis where nothing is named so; here it must be named.
         if not facts.place("hypothesis") and not page.field("hypothesis") and not any(_HYPOTHESIS.match(line) for line in matter.lines(path)):
@@ -80,7 +83,7 @@ def missing_evidence(matter: Matter) -> Iterator[Finding]:
     """A closed experiment without a profile, or without anything that shows that it ran."""
     for path, facts in matter.facts.items():
         page = matter.pages[path]
-        if facts.running:
+        if facts.running or page.field("imported"):
             continue
         if facts.verdict.canonical not in (Verdict.CRASH, Verdict.INVALID) and not _has_profile(page, facts):
             yield Finding(path, 1, "missing-profile", "no profile: neither a section, nor a field, nor a link", hint="add a Profile section; without one the verdict is capped at inconclusive")
