@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb.graph import Graph
 from kb.refuted.aim import Aim
-from kb.refuted.card import Card, aim_to_json, from_row, to_row
+from kb.refuted.card import Card, aim_from_json, aim_to_json, from_row, to_row
 from kb.refuted.compile import cards_of, split
 from kb.refuted.gate import Answer, Gate, Match, Proposal
 from kb.refuted.statements import statements_of
@@ -48,9 +48,10 @@ def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
     rows = {c.id: (to_row(c), deck.rows[c.evidence] if c.kind == "experiment" else json.dumps(aim_to_json(c.aim), ensure_ascii=False, separators=(",", ":"))) for c in deck.cards}
     digests = {i: digest_of(row + aim) for i, (row, aim) in rows.items()}
     change = diff(digests, dict(db.execute("select id, digest from card")))
-    gone = [(i,) for i in (*change.removed, *change.changed)]
-    db.executemany("delete from card_term where card = (select number from card where id = ?)", gone)
-    db.executemany("delete from card where id = ?", gone)
+    for gone in (*change.removed, *change.changed):
+        number, aim = db.execute("select number, aim from card where id = ?", (gone,)).fetchone()
+        db.executemany("delete from card_term where term = ? and card = ?", ((term, number) for term in aim_from_json(json.loads(aim)).terms))
+        db.execute("delete from card where number = ?", (number,))
     wanted = {*change.added, *change.changed}
     for card in deck.cards:
         if card.id in wanted:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kb.graph import Graph
-from kb.refuted.aim import Aim, Pull, aim_of_text, strong, subject_of
+from kb.refuted.aim import Aim, Pull, strong, subject_of
 from kb.refuted.card import Card, aim_from_json
-from kb.refuted.statements import Statement
+from kb.refuted.statements import Statement, statement_from_json
 from kb.refuted.terms import terms_in
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
@@ -80,7 +80,7 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
 
 
 def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str) -> Card:
-    aim = aim_of_text(s.text)
+    aim = s.aim
     return Card(
         id=f"{path}#{n}", kind=s.kind, evidence=path, anchor=s.anchor, target=target, variant="", date=date, number=0, title=_cut(s.text, 120), claim=_cut(s.text, 280),
         because=_cut(s.because, 420), delta=s.delta, verdict=str(Verdict.REFUTED), levers=_main(aim), direction=aim.direction, point=aim.point,
@@ -207,5 +207,5 @@ def split(rows: Iterable[tuple[str, str]]) -> tuple[dict[str, Aim], list[tuple[s
         if isinstance(value, dict):
             aims[path] = aim_from_json(value)
         else:
-            said.append((path, [Statement(*s[:6], cites=tuple(s[6])) for s in value]))
+            said.append((path, [statement_from_json(s) for s in value]))
     return aims, said

@@ -2,12 +2,12 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kb.graph import target_of
 from kb.page import Page, plain_text
-from kb.refuted.aim import aim_of
-from kb.refuted.card import aim_to_json
+from kb.refuted.aim import Aim, aim_of, aim_of_text
+from kb.refuted.card import aim_from_json, aim_to_json
 from kb.schema import FAILED, canonical_verdict
 from kb.trail.facts import from_row, prose
 from kb.trail.measured import cells_of
@@ -24,6 +24,17 @@ class Statement:
     because: str
     delta: str
     cites: tuple[str, ...]
+    aim: Aim
+
+
+def _to_json(s: Statement) -> list[object]:
+    return [s.kind, s.line, s.anchor, s.text, s.because, s.delta, s.cites, aim_to_json(s.aim)]
+
+
+def statement_from_json(said: list) -> Statement:
+    """The statement that a row of `statements_of` holds."""
+    kind, line, anchor, text, because, delta, cites, aim = said
+    return Statement(kind, line, anchor, text, because, delta, tuple(cites), aim_from_json(aim))
 
 
 _DEAD = re.compile(
@@ -49,7 +60,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
     lines = text.split("\n")
     found += _listed(page, lines) + _logged(page, lines)
-    return json.dumps([[s.kind, s.line, s.anchor, s.text, s.because, s.delta, s.cites] for s in found], ensure_ascii=False) if found else None
+    return json.dumps([_to_json(s) for s in found], ensure_ascii=False, separators=(",", ":")) if found else None
 
 
 def _hypothesis(page: Page, text: str) -> list[Statement]:
@@ -61,7 +72,8 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     said = {s.title.lower(): prose("\n".join(lines[s.start : s.end - 1]), limit=500) for s in page.sections if s.level > 1}
     claim = next((t for name, t in said.items() if name.startswith(("statement", "hypothesis", "claim")) and t), "")
     because = next((t for name, t in said.items() if re.match(r"verdict|outcome|result|why|retired|refuted|status|measurement", name) and t), "")
-    return [Statement("hypothesis", page.body_line, "", f"{page.title}. {claim}".strip(), because, "", _cites(page, 1, page.lines + 1))]
+    said_so = f"{page.title}. {claim}".strip()
+    return [Statement("hypothesis", page.body_line, "", said_so, because, "", _cites(page, 1, page.lines + 1), aim_of_text(said_so))]
 
 
 def _listed(page: Page, lines: list[str]) -> list[Statement]:
@@ -121,7 +133,7 @@ def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], 
         return []
     reason = next((t for t, h in zip(texts[::-1], header[::-1], strict=False) if re.match(r"notes?|reason|why|because|comment|lesson|mechanism|status", plain_text(h), re.IGNORECASE)), "")
     made = _statement(page, "row", at, at, anchor, said)
-    return [Statement(made.kind, made.line, made.anchor, made.text, reason or made.because, made.delta, made.cites)]
+    return [replace(made, because=reason) if reason else made]
 
 
 _DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
@@ -147,14 +159,14 @@ def _logged(page: Page, lines: list[str]) -> list[Statement]:
         moved = re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at]) if len(cells) > max(delta_at, note_at, name_at) else None
         if moved and (moved[1] in ("−", "-") or float(moved[2]) <= 1.0):
             anchor = next((s.anchor for s in page.sections if s.start <= at < s.end), "")
-            found.append(Statement("row", at, anchor, cells[name_at], cells[note_at], cells[delta_at], _cites(page, at, at + 1)))
+            found.append(Statement("row", at, anchor, cells[name_at], cells[note_at], cells[delta_at], _cites(page, at, at + 1), aim_of_text(cells[name_at])))
     return found
 
 
 def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: str) -> Statement:
     cut = _BECAUSE.search(said, min(20, len(said)))
     delta = _DELTA.search(said)
-    return Statement(kind, start, anchor, said[:700], said[cut.end() :][:500].strip() if cut else "", delta[0] if delta else "", _cites(page, start, max(start, end) + 1))
+    return Statement(kind, start, anchor, said[:700], said[cut.end() :][:500].strip() if cut else "", delta[0] if delta else "", _cites(page, start, max(start, end) + 1), aim_of_text(said[:700]))
 
 
 def _cites(page: Page, start: int, end: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.graph import Graph
-from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, to_row, verdict_sayings
+from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, verdict_sayings
 
 __all__ = ["TABLES", "Facts", "Moment", "Place", "Trail", "VerdictRead", "experiment", "experiments", "facts_of", "moment", "read_facts", "save", "targets", "trail_of", "verdict_sayings"]
 
