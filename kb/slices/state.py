@@ -108,9 +108,10 @@ def bring_state(bring: Bringing, *, terse: bool = False) -> None:
     """Bring the frontier, the ledger, what the target page says, and runs in flight."""
     page = target_page(bring)
     best = frontier_of(bring, page)
-    home = best.facts.path if best else bring.runs[-1] if bring.runs else ""
+    baseline = next((p for p in reversed(bring.runs) if bring.view.standing(p).verdict == Verdict.BASELINE), "")
+    home = best.facts.path if best else baseline or (bring.runs[-1] if bring.runs else "")
     if home:
-        bring.page("state", home, "frontier" if best else "last run", closely=False)
+        bring.page("state", home, "frontier" if best else "baseline" if baseline else "last run", closely=False)
         bring.words("state", home, "", why="ledger", text=ledger_of(bring, best))
     said = fields_of(page) if page else ""
     if page and said:
