@@ -100,9 +100,7 @@ def _said(values: dict[str, object]) -> dict[str, object]:
 
 def _body(judged: Judged) -> list[str]:
     run = judged.run
-    where = f"line {run.origin.line} of " if run.origin.line else ""
-    lines = [f"Imported from {where}`{one_line(run.origin.file).replace('`', '')}` ({run.format}). kb measured and checked none of it; quotations are the loop's own words.", ""]
-    lines += ["## Hypothesis under test", ""]
+    lines = ["## Hypothesis under test", ""]
     if run.hypothesis:
         lines += ["**Hypothesis** (quoted):", "", *quoted(run.hypothesis), ""]
     if run.description:
@@ -127,7 +125,9 @@ def _body(judged: Judged) -> list[str]:
         lines += ["## Next hypotheses", "", f"- {as_text(run.next_step)}", ""]
     if run.notes:
         lines += ["## Also in the log", "", *(f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]), ""]
-    return lines
+    where = f"line {run.origin.line} of " if run.origin.line else ""
+    return [*lines, "## Sources", "",
+            f"Imported from {where}`{one_line(run.origin.file).replace('`', '')}` ({run.format}). kb measured and checked none of it; quotations are the loop's own words."]
 
 
 def _results(run: Run) -> list[str]:
