@@ -272,6 +272,20 @@ def test_an_artifact_or_sample_changed_after_the_run_is_noticed(loop):
     assert "changed since the run was measured" in loop.run("close", path, ok=(2,)).stderr
 
 
+@pytest.mark.parametrize(("name", "old", "new", "said"), [
+    ("measured.json", '"checks": ""', '"checks": "passed"', "changed since the run was measured"),
+    ("audit-001.json", '"firing": "none"', '"firing": "confirmed"', "something else than the run shows"),
+])
+def test_a_last_word_or_an_audit_changed_by_hand_is_noticed(loop, name, old, new, said):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    loop.run("audit", path, "--expect", "vectorized", ok=(1,))
+    file = next((loop.layout.sources / "runs").rglob(name))
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    assert said in loop.run("close", path, ok=(2,)).stderr
+
+
 def test_a_page_without_its_receipt_is_not_closed(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(90)))

@@ -184,9 +184,16 @@ def finish(attempt: Attempt, *, finished: str, checks: str, touched: Iterable[st
     return Attempt(attempt.folder, attempt.plan, attempt.samples, measurement)
 
 
-def tampered(attempt: Attempt) -> tuple[str, ...]:
-    """Files of a finished attempt that are gone or no longer what was measured."""
+def receipt_of(attempt: Attempt) -> str:
+    """Number of a finished attempt and digest of its last word, which holds the digests of all else: what the page keeps of it."""
+    return f"{attempt.plan.number}:{store.digest_of((attempt.folder / 'measured.json').read_bytes())}"
+
+
+def tampered(attempt: Attempt, receipt: str) -> tuple[str, ...]:
+    """Files of a finished attempt that are gone or no longer what was measured; `receipt` is the page's, of this attempt or of another."""
     if attempt.measurement is None:
         return ()
-    have = {f: attempt.folder / f for f, _ in attempt.measurement.files}
-    return tuple(sorted(f for f, digest in attempt.measurement.files if not have[f].is_file() or store.digest_of(have[f].read_bytes()) != digest))
+    changed = [f for f, digest in attempt.measurement.files if not (attempt.folder / f).is_file() or store.digest_of((attempt.folder / f).read_bytes()) != digest]
+    if receipt.startswith(f"{attempt.plan.number}:") and receipt != receipt_of(attempt):
+        changed.append("measured.json")
+    return tuple(sorted(changed))

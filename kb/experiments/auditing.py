@@ -215,12 +215,17 @@ def file_audit(attempt: Attempt, found: Audit, expectation: Expectation) -> str:
 
 
 def last_audit(attempt: Attempt) -> Audit | None:
-    """The newest audit on file, or None."""
+    """The newest audit on file, or None. Raises KbError where what it says is not what the run shows."""
     files = sorted(attempt.folder.glob("audit-*.json"))
     if not files:
         return None
     try:
-        said = json.loads(files[-1].read_bytes())["audit"]
-        return Audit(said["firing"], tuple(Finding(**f) for f in said["findings"]))
+        said = json.loads(files[-1].read_bytes())
+        filed = Audit(said["audit"]["firing"], tuple(Finding(**f) for f in said["audit"]["findings"]))
+        asked = said["expectation"]
+        expectation = Expectation(tuple(asked["expect"]), tuple(asked["forbid"]), tuple((name, way, float(least)) for name, way, least in asked["moves"]))
     except (ValueError, KeyError, TypeError) as error:
         raise KbError(f"{files[-1]}: not an audit: {error}; audit again") from error
+    if audit(attempt, expectation) != filed:
+        raise KbError(f"{files[-1]}: says something else than the run shows; audit again")
+    return filed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.experiments import rendering, writeback
-from kb.experiments.attempt import Attempt, attempts_in, tampered
+from kb.experiments.attempt import Attempt, attempts_in, receipt_of, tampered
 from kb.experiments.auditing import last_audit
 from kb.experiments.judging import evidence_of
 from kb.experiments.opening import one_line, quoted
@@ -86,7 +86,7 @@ def _judged(layout: store.Layout, stub: Stub, *, overrule: Overrule | None) -> A
     attempts = attempts_in(layout.root / stub.page.field("run"))
     attempt = attempts[-1] if attempts else None
     if attempt and attempt.measurement:
-        changed = tampered(attempt)
+        changed = tampered(attempt, stub.page.field("measured"))
         if changed:
             raise KbError(f"{attempt.folder}: {', '.join(changed[:4])} changed since the run was measured; restore the files, or measure --again")
         return attempt
@@ -109,6 +109,7 @@ def _filed(stub: Stub, attempt: Attempt | None, evidence: Evidence, ruling: Ruli
     audit = last_audit(attempt) if attempt else None
     fields = {"status": "filed", "verdict": str(overrule.verdict if overrule else ruling.verdict), "rule": ruling.rule, "decision": decision,
               "firing": evidence.firing or (audit.firing if audit else ""), "code": quoted(attempt.plan.change) if attempt and attempt.plan.change else "",
+              "measured": quoted(receipt_of(attempt)) if attempt and attempt.measurement else "",
               "metrics": rendering.metrics_field(evidence, ruling), "overruled": quoted(one_line(overrule.reason)) if overrule else "",
               "updated": max(today, stub.page.field("created"))}
     return sealed(stub.path, with_fields(stub.path, data, {k: v for k, v in fields.items() if v}))
@@ -143,8 +144,8 @@ def show(layout: store.Layout, path: str, target: Target) -> tuple[Evidence, Rul
         evidence = evidence_of(layout, stub, target, attempts[-1])
         ruling = ruling_of(evidence)
         data = filled(path, stub.data, blocks_of(stub, attempts[-1], evidence, ruling))
-        if attempts[-1].plan.change:
-            data = with_fields(path, data, {"code": quoted(attempts[-1].plan.change)})
+        code = {"code": quoted(attempts[-1].plan.change)} if attempts[-1].plan.change else {}
+        data = with_fields(path, data, {"measured": quoted(receipt_of(attempts[-1])), **code})
         if data != stub.data:
             store.write(layout.root / path, data)
     return evidence, ruling
