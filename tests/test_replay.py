@@ -8,23 +8,25 @@ from kb import replay, store
 from kb.build import build
 from kb.replay.picture import to_svg, to_text
 
-LONG = "The inner loop reads every tile once for each row and waits for memory, which the counters of the profile show in every run of this engine. " * 3
+
+def long(number: int) -> str:
+    return " ".join(f"fact{number}x{i} of the loop" for i in range(20)) + "."
 
 
 def run_page(number: int, verdict: str, text: str, levers: str) -> str:
     return (f"---\ntitle: Run {number}\ntype: experiment\nverdict: {verdict}\nlevers: [\"{levers}\"]\ncreated: 2026-01-{number:02}\n---\n\n# Run {number}\n\n## Hypothesis under test\n\n{text}\n\n"
-            f"## Verdict\n\n{verdict.capitalize()}. {LONG}\n\nSee [later](2026-01-09-v009-run.md) and [tiles](../../concepts/tiles.md).\n")
+            f"## Verdict\n\n{verdict.capitalize()}. {long(number)}\n\nSee [later](2026-01-09-v009-run.md) and [tiles](../../concepts/tiles.md).\n")
 
 
 @pytest.fixture
 def base(make_base):
     layout = make_base({
-        "wiki/experiments/engine/2026-01-01-v001-run.md": run_page(1, "baseline", f"The engine as it is, to compare with. {LONG}", "none"),
-        "wiki/experiments/engine/2026-01-02-v002-run.md": run_page(2, "refuted", f"Larger tile sizes help the inner loop. {LONG}", "tile=64"),
+        "wiki/experiments/engine/2026-01-01-v001-run.md": run_page(1, "baseline", f"The engine as it is, to compare with. {long(1)}", "none"),
+        "wiki/experiments/engine/2026-01-02-v002-run.md": run_page(2, "refuted", f"Larger tile sizes help the inner loop. {long(2)}", "tile=64"),
         "wiki/experiments/engine/2026-01-03-v003-run.md": run_page(3, "refuted", "After [exp 2](2026-01-02-v002-run.md) a tile of 64 again, by [caches](../../concepts/caches.md): v002 was odd, since the loop waits for memory.", "tile=64"),
         "wiki/experiments/engine/2026-01-09-v009-run.md": run_page(9, "supported", "Prefetch the rows of the next tile, as the [first run](2026-01-01-v001-run.md) lost time there.", "prefetch=1"),
-        "wiki/concepts/tiles.md": f"---\ntitle: Tiles\ntype: concept\ncreated: 2026-01-01\n---\n\n# Tiles\n\nCut loops so that the cache holds them. {LONG}\n",
-        "wiki/concepts/caches.md": f"---\ntitle: Caches\ntype: concept\ncreated: 2026-01-01\n---\n\n# Caches\n\nA tile that fits is read once. {LONG}\n",
+        "wiki/concepts/tiles.md": f"---\ntitle: Tiles\ntype: concept\ncreated: 2026-01-01\n---\n\n# Tiles\n\nCut loops so that the cache holds them. {long(21)}\n",
+        "wiki/concepts/caches.md": f"---\ntitle: Caches\ntype: concept\ncreated: 2026-01-01\n---\n\n# Caches\n\nA tile that fits is read once. {long(22)}\n",
         "wiki/index.md": "# Index\n\n- [tiles](concepts/tiles.md)\n",
     })
     build(layout)

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from kb import search, trail
 from kb.refuted import Gate, Match, Proposal
-from kb.slices.ranking import Ranked, ranked
+from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.topics import TopicRow, touched
 from kb.slices.view import View
@@ -38,7 +38,8 @@ class Asked:
     def matches(self) -> tuple[Match, ...]:
         """Cards that the question meets and that may be seen, as `kb check` finds them."""
         proposal = Proposal(self.text, target=self.target, before=self.request.before, as_of=self.request.as_of)
-        return tuple(m for m in self.gate.check(proposal).matches if self.view.sees(m.path))
+        return tuple(m for m in self.gate.check(proposal).matches
+                     if self.view.sees(m.path) and self.view.standing(m.path).type not in LISTS)
 
     @cached_property
     def topics(self) -> list[TopicRow]:
