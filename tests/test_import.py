@@ -174,7 +174,7 @@ def test_text_of_a_log_cannot_become_markup_links_headings_or_blocks(base, tmp_p
     assert page.blocks == ()
     assert page.fences == ()
     assert page.field("verdict") == "inconclusive"
-    assert {h.text for h in page.headings if h.level == 2} == {"Hypothesis under test", "Setup", "Results", "Verdict", "Next hypotheses", "Also in the log"}
+    assert {h.text for h in page.headings if h.level == 2} == {"Hypothesis under test", "Setup", "Results", "Verdict", "Next hypotheses", "Also in the log", "Sources"}
     text = (base.root / page.path).read_text()
     assert not re.search(r"(?<!\\)<|[\x00\x1b\u202e]", text.split("---\n", 2)[2])
 
