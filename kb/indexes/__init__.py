@@ -24,7 +24,7 @@ _LEADS = {
 def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterable[tuple[str, str]], *, config: Config,
              memo: Memo) -> dict[str, bytes]:
     """Every file of `indexes/`, by path below it."""
-    material = Material(graph, trail, cards, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
+    material = Material(graph, trail, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)
     files = {
         **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),

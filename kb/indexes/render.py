@@ -11,7 +11,6 @@ from kb.graph import Graph
 from kb.indexes.notes import Notes, cut
 from kb.indexes.topics import Topic
 from kb.page import Page, slug_of
-from kb.refuted import Card
 from kb.schema import FAILED, PAGE_TYPES, Verdict
 from kb.trail import Facts, Trail
 
@@ -26,7 +25,6 @@ class Material:
 
     graph: Graph
     trail: Trail
-    cards: tuple[Card, ...]
     notes: Mapping[str, Notes]
     facts: Mapping[str, Facts]
 
