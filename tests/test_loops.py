@@ -123,10 +123,11 @@ def test_a_change_of_the_benchmark_is_invalid_and_nothing_is_measured(loop):
     assert not list((loop.layout.root / "sources" / "runs").rglob("*bench*"))
 
 
-def test_a_build_that_rewrites_the_benchmark_is_found_after_the_run(loop):
+@pytest.mark.parametrize("where", [".", "../parent"])
+def test_a_run_that_rewrites_a_benchmark_is_found_afterwards(loop, where):
     change = loop.commit(by_rows)
     path = loop.open("cheat=late")
-    loop.run("run", path, "--commit", change, "--bench", "sh autoresearch.sh; if [ $KB_SIDE = change ]; then echo '/* */' >> bench.c; fi", ok=(1,))
+    loop.run("run", path, "--commit", change, "--bench", f"sh autoresearch.sh; if [ $KB_SIDE = change ]; then echo '/* */' >> {where}/bench.c; fi", ok=(1,))
     assert loop.closed(path)["rule"] == "protected-file"
 
 

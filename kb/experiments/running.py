@@ -234,11 +234,10 @@ def _checked(attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample
 def _finished(attempt: Attempt, tops: dict[Side, Path], inside: Path, outs: dict[Side, Path], *, checks: str, now: str) -> Attempt:
     """Keep what the run left, hold the protected files against the manifest once more, and file the last word."""
     plan = attempt.plan
-    before = dict(plan.manifest)
     after = manifest_of(tops["change"], plan.protected)
-    # A benchmark that writes into its own data does so on both sides; what only the change's run did is its doing.
+    # A benchmark that writes into its own data does so on both sides; what tells the sides apart is the change's doing, in whichever folder.
     usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else after
-    touched = sorted(p for p in before.keys() | after.keys() if after.get(p) != before.get(p) and after.get(p) != usual.get(p))
+    touched = sorted(p for p in usual.keys() | after.keys() if after.get(p) != usual.get(p))
     kept = tuple(k for side in outs for k in (*kept_of(attempt, "artifact", side, tops[side], _named(tops[side], tops[side] / inside, plan.artifacts)),
                                               *kept_of(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file()))))
     return finish(attempt, finished=now, checks=checks, touched=touched, kept=kept)
