@@ -240,6 +240,7 @@ def test_a_run_that_is_killed_goes_on_where_it_stopped(loop, tmp_path):
     told = loop.run("run", path)
     assert "going on with attempt 1: 1 samples" in told.stderr and "left behind" in told.stderr
     attempts = attempts_in(loop.layout.root / "sources/runs/parser" / Path(path).stem)
+    assert "attempt 1: " in loop.run("show", "v001").stdout
     assert len(attempts) == 1 and len(attempts[0].values("time_ms", "change")) == len(attempts[0].values("time_ms", "parent")) == 3
     assert loop.git("worktree", "list").count("\n") == 0
 

@@ -18,7 +18,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--format", choices=("text", "json"), default="text")
     lifecycle.arguments(actions)
     shown = actions.add_parser("show", help="print what one experiment page says")
-    shown.add_argument("path", metavar="PAGE")
+    shown.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
+    shown.add_argument("--target", default="", help="the target whose label is meant")
     shown.add_argument("--format", choices=("text", "json"), default="text")
 
 
@@ -49,9 +50,11 @@ def _show(args: argparse.Namespace) -> int:
     from kb import trail
     from kb.cli.built import built_state
 
-    found = trail.experiment(built_state(store.layout_at(Path.cwd())), args.path)
+    layout = store.layout_at(Path.cwd())
+    path = lifecycle.page_typed(layout, args)
+    found = trail.experiment(built_state(layout), path)
     if not found:
-        raise KbError(f"no experiment '{args.path}'; `kb experiment list` prints them all (run `kb build` after adding pages)")
+        raise KbError(f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all")
     if args.format == "json":
         print(json.dumps(asdict(found), ensure_ascii=False, indent=1))
         return 0
@@ -64,6 +67,8 @@ def _show(args: argparse.Namespace) -> int:
                         ("falsified if", found.falsification), ("because", found.because)):
         if value:
             print(f"{name + ':':<14}{value}")
+    for line in lifecycle.attempts_shown(layout, path):
+        print(line)
     return 0
 
 

@@ -105,7 +105,8 @@ def _now() -> str:
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def _typed(layout: store.Layout, args: argparse.Namespace) -> str:
+def page_typed(layout: store.Layout, args: argparse.Namespace) -> str:
+    """Path of the experiment that a user names by path, file name or label."""
     from kb.cli.paths import path_in
     from kb.experiments.stub import located
 
@@ -203,7 +204,7 @@ def _run(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb.experiments.running import Ask
     from kb.experiments.running import run as measure
 
-    path = _typed(layout, args)
+    path = page_typed(layout, args)
     _, target = _target_of(layout, path)
     if args.repeats < 0 or args.warmup < 0 or args.timeout < 0:
         raise KbError("--repeats, --warmup and --timeout take positive numbers")
@@ -241,6 +242,20 @@ def _variable(text: str) -> tuple[str, str]:
     return name, value
 
 
+def attempts_shown(layout: store.Layout, path: str) -> list[str]:
+    """One line for each attempt of an experiment that kb opened."""
+    from kb.experiments.attempt import attempts_in
+    from kb.experiments.stub import stub_at
+
+    lines = []
+    stub = stub_at(layout, path)
+    for attempt in attempts_in(layout.root / stub.page.field("run")) if stub.opened_by_kb else ():
+        problem = attempt.problem("change") or attempt.problem("parent")
+        stands = f"measured{', checks ' + attempt.measurement.checks if attempt.measurement.checks else ''}" if attempt.measurement else "cut off; `kb experiment run` goes on"
+        lines.append(f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem or stands}")
+    return lines
+
+
 def _rules(args: argparse.Namespace) -> int:
     from kb.run.rules import RULES
 
@@ -258,7 +273,7 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb.experiments.closing import show
     from kb.experiments.running import in_flight_at
 
-    path = _typed(layout, args)
+    path = page_typed(layout, args)
     stub, target = _target_of(layout, path)
     stub = in_flight_at(layout, path)
     attempts = attempts_in(layout.root / stub.page.field("run"))
@@ -284,7 +299,7 @@ def _close(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb.experiments.writeback import target_page
     from kb.schema import Verdict
 
-    path = _typed(layout, args)
+    path = page_typed(layout, args)
     stub, target = _target_of(layout, path)
     today = _day(args.date)
     _built(layout)
