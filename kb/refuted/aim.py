@@ -35,6 +35,8 @@ _FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8
 _OUTCOME = re.compile(r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|flat)\b[^()\[\]]*[)\]]?", re.IGNORECASE)
 _LABEL = re.compile(r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|$)", re.IGNORECASE)
 _MOST_PULLS = 16
+# A lever that the front matter states outweighs all that text can gather.
+_STATED = 5.0
 # "at batch 4", "@ seq8192": where something is tried, more than what is tried.
 _AT_POINT = 0.4
 
@@ -51,6 +53,9 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         "mechanism": facts.mechanism, "predicted_signal": facts.predicted_signal, "because": facts.because if outcome else "",
     }
     pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
+    if facts.stated_levers:
+        stated = {key_of(v.name): Pull(key_of(v.name), v.name, v.value, _STATED) for v in facts.levers if len(key_of(v.name)) > 1}
+        pulls = (*stated.values(), *(p for p in pulls if p.key not in stated))[:_MOST_PULLS]
     return Aim(
         _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
         pulls,
@@ -94,12 +99,20 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
     return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
 
 
+# "32k tokens", "128 generated tokens": how much of what a run works on.
+_COUNTED = re.compile(
+    r"(?<![\w.=/-])(?P<value>\d[\d,]*[kKM]?)[ -](?:[a-z]+ )?(?P<name>tokens|threads|layers|heads|chips|gpus|devices|hosts|nodes|rows|users|clients|requests|warps|workers|images|samples)\b"
+    r"(?!/)", re.IGNORECASE)
+
+
 def _point(texts: Iterable[str]) -> tuple[Lever, ...]:
     found: dict[str, Lever] = {}
     for text in texts:
         for lever in levers_in(text):
             if lever.value and number_of(lever.value) is not None:
                 found.setdefault(key_of(lever.name), lever)
+        for m in _COUNTED.finditer(text):
+            found.setdefault(m["name"].lower(), Lever(m["name"].lower(), m["value"]))
     return tuple(found.values())
 
 

@@ -18,6 +18,7 @@ from kb.trail import Facts, Trail
 from kb.trail.levers import OPPOSITE
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[])")
+_BELOW = re.compile(r"(\d+(?:\.\d+)?\s?%)\s+(?:below|slower|worse|lower|less)\b", re.IGNORECASE)
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?(?:\s?[–-]\s?[−\-+]?\d+(?:\.\d+)?)?\s?(?:%|pp\b|×|x\b)")
 # A verdict's first words only repeat the verdict.
 _SAYS_VERDICT = re.compile(r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*", re.IGNORECASE)
@@ -26,7 +27,7 @@ _REASONS = (
     ("out of memory", re.compile(r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)", re.IGNORECASE)),
     ("wrong result", re.compile(r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop", re.IGNORECASE)),
     ("does not run", re.compile(r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no custom_vjp|API\b|crash\w*|deadlock\w*|hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed", re.IGNORECASE)),
-    ("slower", re.compile(r"regress\w*|slower|worse|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|overhead|hurts?\b|costs? more", re.IGNORECASE)),
+    ("slower", re.compile(r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|overhead|hurts?\b|costs? more", re.IGNORECASE)),
     ("no effect", re.compile(r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|effective|fus\w+)", re.IGNORECASE)),
 )
 
@@ -38,7 +39,9 @@ def reason_of(text: str, verdict: str) -> str:
 
 def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `aims` are those of all experiments, failed or not, by path."""
-    failed = {e.path: _of_experiment(e, aims[e.path]) for e in trail.experiments if e.verdict.canonical in FAILED}
+    # A tie that the loop took back is a dead end as well.
+    failed = {e.path: _of_experiment(e, aims[e.path]) for e in trail.experiments
+              if e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert"}
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     known = {e.path: e for e in trail.experiments}
@@ -46,6 +49,8 @@ def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[s
     for card in failed.values():
         by_label[str(card.number)].append(card)
         by_label[card.evidence.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
+    statements = list(statements)
+    retired = {path for path, said in statements if any(s.kind == "hypothesis" for s in said)}
     for path, said in statements:
         page = graph.pages[path]
         for n, statement in enumerate(said):
@@ -54,8 +59,9 @@ def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[s
                 told[cited].add(path)
             # A line that only points to a failed run, by link or label, repeats that run's own card.
             backed = backed or _labelled(statement, by_label) if statement.kind == "row" else backed
-            if statement.kind in ("bullet", "row") and backed:
-                told[backed[0]].add(path)
+            if statement.kind in ("bullet", "row") and (backed or retired & set(statement.cites) - {path}):
+                for repeated in backed[:1]:
+                    told[repeated].add(path)
                 continue
             others.append(_of_statement(path, page.date, n, statement, tuple(backed), _target_of(path, statement, known)))
     cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
@@ -70,13 +76,20 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
     first = _SENTENCE.split(e.hypothesis.strip().replace("\n", " "))[0] if e.hypothesis else ""
     claim = first if len(first) >= 30 else f"{title}: {first}" if first else title
     because = e.because.replace("\n", " ").strip()
-    delta = _DELTA.search(e.title) or _DELTA.search(because)
     place = e.place("verdict")
     return Card(
         id=e.path, kind="experiment", evidence=e.path, anchor=place.anchor if place else "", target=e.target, variant=e.variant, date=e.date, number=e.number,
-        title=title, claim=_cut(claim, 280), because=_cut(_SAYS_VERDICT.sub("", because) or because, 420), delta=delta[0] if delta else "",
+        title=title, claim=_cut(claim, 280), because=_cut(_SAYS_VERDICT.sub("", because) or because, 420), delta=_delta_in(e.title) or _delta_in(because),
         verdict=str(e.verdict.canonical), levers=_main(aim), direction=aim.direction, point=aim.point,
         reopen_if=_reopen_if(aim, reason_of(f"{e.title} {because}", str(e.verdict.canonical))), aim=aim)
+
+
+def _delta_in(text: str) -> str:
+    """The first change a text reports: signed as written, or `2.9 % below` as a loss."""
+    signed, below = _DELTA.search(text), _BELOW.search(text)
+    if below and (not signed or below.start() < signed.start()):
+        return "−" + below[1]
+    return signed[0] if signed else ""
 
 
 def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str) -> Card:

@@ -10,13 +10,14 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from kb.page import read
 from kb.refuted.aim import Aim, Pull, aim_of, differences, strong
 from kb.refuted.card import Card, from_row
 from kb.store import digest_of
 from kb.trail import Moment, experiment, moment, read_facts
-from kb.trail.levers import OPPOSITE, number_of
+from kb.trail.levers import OPPOSITE, key_of, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Gate:
         self.frequencies: dict[str, tuple[int, Mapping[str, int]]] = {}
         self.cards: dict[int, Card] = {}
         self.weights: dict[tuple[str, str], float] = {}
+        self.mentioned: frozenset[str] = frozenset()
 
     def check(self, proposal: Proposal) -> Answer:
         """Answer to one proposal. Raises KbError where `before` names no page."""
@@ -91,6 +93,7 @@ class Gate:
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
         aim = _aim_of_proposal(proposal.text)
+        self.mentioned = _mentioned(proposal.text)
         found = [self._match(aim, card, score, target, proposal, at) for score, card in self._ranked(aim, target, at)]
         best: dict[str, Match] = {}
         for match in sorted(found, key=lambda m: (-m.score, m.path)):
@@ -174,6 +177,10 @@ class Gate:
         """The most telling lever that both aims are mostly about, and whether neither side is only a part of the other's bundle."""
         mine = {p.key: p for p in self._telling(aim, target)}
         theirs = {p.key: p for p in self._telling(card.aim, card.target)}
+        if not mine:
+            # Nothing in the proposal is written like a lever: it may name the card's in plain words.
+            named = [p for key, p in theirs.items() if len(key) > 3 and key in self.mentioned]
+            mine = {p.key: replace(p, value=p.value if key_of(p.value) in self.mentioned else "") for p in named}
         both = sorted(mine.keys() & theirs.keys(), key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k))
         if not both:
             return None, False
@@ -194,6 +201,12 @@ def _kinship(mine: str, other: str) -> float:
     if not mine or not other or mine == other:
         return 1.0
     return _SISTER_TARGET if mine.split("/")[0] == other.split("/")[0] else _OTHER_TARGET
+
+
+def _mentioned(text: str) -> frozenset[str]:
+    """Keys of all words of a text and of all pairs of neighbours."""
+    words = [key_of(w) for w in re.findall(r"[\w.\-]+", text)]
+    return frozenset((*words, *(a + b for a, b in pairwise(words))))
 
 
 def _aim_of_proposal(text: str) -> Aim:

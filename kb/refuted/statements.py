@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, replace
 
 from kb.graph import target_of
-from kb.page import Page, plain_text
+from kb.page import Page, Section, plain_text
 from kb.refuted.aim import Aim, aim_of, aim_of_text
 from kb.refuted.card import aim_from_json, aim_to_json
 from kb.schema import FAILED, canonical_verdict
@@ -42,7 +42,10 @@ _DEAD = re.compile(
     r"rejected|invalidated|don['’]?t (?:pursue|retry|try|do)|do not (?:pursue|retry|try)|not worth|why .{3,40} (?:don['’]t|doesn['’]t|did not|do not) help|"
     r"negative results|ruled out|abandoned", re.IGNORECASE)
 # Headings that only tell where to look or what is still open.
-_NOT_DEAD = re.compile(r"\bopen\b|refuted when|refute honestly|how to|next|falsif|when to", re.IGNORECASE)
+_NOT_DEAD = re.compile(r"\bopen\b|refuted when|refute honestly|how to|next|falsif|when to|\bcheck\b|\bgate\b|\brule", re.IGNORECASE)
+# A page's own title opens a list of dead ends only where it is nothing else.
+_DEAD_PAGE = re.compile(r"\W*(?:dead[- ]ends?|what (?:did not|didn['’]t|does not|doesn['’]t) work|anti-?recommendations|negative results|(?:refuted|rejected|retired|failed) \w+)\W*", re.IGNORECASE)
+_FURNITURE = re.compile(r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*", re.IGNORECASE)
 _FAILED_CELL = re.compile(r"^\W*(?:❌|✗|✘|🚫)|\b(?:refuted|rejected|regress\w*|invalid|discard\w*|OOM\w*|crash\w*|harmful|deprecated|no[- ]op|silently (?:ignored|rejected))\b", re.IGNORECASE)
 _WON_CELL = re.compile(r"✅|\b(?:supported|accepted|kept|keep|best|frontier)\b", re.IGNORECASE)
 _CROSS = re.compile(r"^\W{0,6}(?:❌|✗|✘|🚫|~~)")
@@ -84,10 +87,10 @@ def _listed(page: Page, lines: list[str]) -> list[Statement]:
     for section in page.sections:
         if dead_level and section.level <= dead_level:
             dead_level = 0
-        if dead_level and section.level == dead_level + 1:
+        if dead_level and section.level == dead_level + 1 and not _FURNITURE.fullmatch(section.title):
             said = f"{section.title}. {prose(chr(10).join(lines[section.start : section.end - 1]), limit=400)}"
             found.append(_statement(page, "principle", section.start, section.end - 1, section.anchor, said))
-        if not dead_level and section.level and _DEAD.search(section.title) and not _NOT_DEAD.search(section.title):
+        if not dead_level and _opens_dead_ends(section):
             dead_level = section.level
         header: list[str] = []
         for at in range(section.start, min(section.end, len(lines) + 1)):
@@ -105,6 +108,12 @@ def _listed(page: Page, lines: list[str]) -> list[Statement]:
             if bullet and (dead_level or _CROSS.match(bullet[1])):
                 found += _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
     return found
+
+
+def _opens_dead_ends(section: Section) -> bool:
+    if section.level < 2:
+        return section.level == 1 and bool(_DEAD_PAGE.fullmatch(section.title)) and not _NOT_DEAD.search(section.title)
+    return bool(_DEAD.search(section.title)) and not _NOT_DEAD.search(section.title)
 
 
 def _bullet(page: Page, anchor: str, at: int, first: str, rest: list[str]) -> list[Statement]:

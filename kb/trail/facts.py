@@ -32,7 +32,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one experiment page says. Texts are plain, without markup; empty where the page does not say it."""
+    """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
+
+    `levers` are those its front matter states (`stated_levers`), else those its text names.
+    """
 
     path: str
     target: str = ""
@@ -44,6 +47,7 @@ class Facts:
     verdict: VerdictRead = VerdictRead()
     decision: str = ""
     levers: tuple[Lever, ...] = ()
+    stated_levers: bool = False
     metrics: tuple[Metric, ...] = ()
     parent: str = ""
     hypothesis: str = ""
@@ -77,7 +81,7 @@ class Facts:
 
 
 _TEXTS = ("path", "target", "variant", "date", "number", "title", "slug", "decision", "parent", "hypothesis", "mechanism", "predicted_signal", "falsification", "because",
-          "setup", "next_ideas", "tags", "backfilled", "running", "created")
+          "setup", "next_ideas", "tags", "backfilled", "running", "created", "stated_levers")
 
 
 def to_row(facts: Facts) -> str:
@@ -142,11 +146,12 @@ def read_facts(page: Page, text: str) -> Facts:
     verdict_text = body("verdict")
     because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
     verdict = verdict_of(page, prose(verdict_text) or said.get("verdict", ""))
-    levers = levers_of(page.title, slug=page.field("hypothesis"), stated=(*page.words("levers"), *page.words("lever")), hypothesis=hypothesis, mechanism=mechanism)
+    stated = (*page.words("levers"), *page.words("lever"))
+    levers = levers_of(page.title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
     return Facts(
         path=page.path, target=target_of_page(page), variant=page.field("variant"), date=page.date, number=page.number, title=page.title,
         slug=page.field("hypothesis"), verdict=verdict, decision=canonical_decision(page.field("decision") or page.field("status")) or "",
-        levers=levers, metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
+        levers=levers, stated_levers=bool(stated), metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
         parent=page.field("parent") or page.field("baseline"), hypothesis=hypothesis, mechanism=mechanism,
         predicted_signal=said.get("predicted_signal") or prose(body("predicted_signal")),
         falsification=said.get("falsification") or prose(body("falsification")), because=because, setup=prose(body("setup"), limit=1500),

@@ -5,6 +5,7 @@ Refuses lists of one domain's words: what is written like a setting or a name of
 
 import re
 
+from kb.run.direction import direction_of
 from kb.run.record import Lever
 
 _VALUE = r"[\w.+\-/:,%]*[\w%]"
@@ -22,6 +23,9 @@ _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu
 _PATTERNS = (
     re.compile(rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"),
     re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"),
+    re.compile(
+        r"\b(?:set|sets|setting|raise|raising|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|bump(?:ing)?)\s+[`*]*(?P<name>[A-Za-z_][\w.\-]*\w)[`*]*\s+"
+        r"(?:from\s+[`*]*\S+\s+)?to\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?|true|false|on|off)\b", re.IGNORECASE),
     re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w|-[OfmWDgX][\w\-]*\w)"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE}){_THEN}"),
     re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
@@ -91,6 +95,11 @@ _ARROW = re.compile(r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[
 OPPOSITE = {"raise": "lower", "lower": "raise", "enable": "disable", "disable": "enable"}
 
 
+def _of_effect(text: str, at: int) -> bool:
+    """Whether the words from `at` on name something measured: "raises the token rate" says what a change does, not which way its lever goes."""
+    return direction_of(" ".join(re.findall(r"[A-Za-z/]+", text[at : at + 40])[:4])) is not None
+
+
 def direction_in(title: str, statement: str) -> str:
     """`raise`, `lower`, `enable`, `disable` or `replace`, as title and statement say a lever is moved; empty where they do not, or say both ways."""
     for text in (title, statement):
@@ -98,7 +107,7 @@ def direction_in(title: str, statement: str) -> str:
         moved = {"raise" if b > a else "lower" for a, b in (n for n in numbers if len(n) == 2 and None not in n) if a != b}
         if len(moved) == 1:
             return moved.pop()
-        cues = {name: len(pattern.findall(text)) for name, pattern in _CUE.items()}
+        cues = {name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(text)) for name, pattern in _CUE.items()}
         size = cues["raise"] - cues["lower"]
         if size and (not cues["raise"] or not cues["lower"]):
             return "raise" if size > 0 else "lower"
