@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-import filelock
-
 from kb import KbError
 from kb.schema import Finding
 
@@ -267,6 +265,8 @@ def write_tree(folder: Path, wanted: Mapping[str, bytes], *, suffixes: tuple[str
 @contextlib.contextmanager
 def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
     """Hold one named lock of the knowledge base; locks die with their process. Raises KbError after `wait_s` seconds."""
+    import filelock
+
     try:
         layout.state.mkdir(exist_ok=True)
         with filelock.FileLock(layout.state / f"{name}.lock", timeout=wait_s):

@@ -5,7 +5,6 @@ do not cover; `reference_links` is the slow, plain reading that a differential t
 """
 
 import re
-import unicodedata
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
@@ -13,25 +12,7 @@ from markdown_it.common.html_re import HTML_TAG_RE
 from markdown_it.token import Token
 
 from kb.page.blocks import blocks_of
-
-
-class Heading(NamedTuple):
-    """One heading; a NamedTuple because a wiki holds a hundred thousand and they are rebuilt on every start. `top` is false inside a quote or list."""
-
-    level: int
-    text: str
-    slug: str
-    line: int
-    top: bool
-
-
-class Link(NamedTuple):
-    """One link as written. kind: inline, image, auto, wikilink, unresolved (a reference without a definition)."""
-
-    href: str
-    text: str
-    line: int
-    kind: str
+from kb.page.text import Heading, Link, plain_text, slug_of
 
 
 class Outline(NamedTuple):
@@ -64,7 +45,6 @@ _UNRESOLVED = re.compile(r"(?<![\w\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
 _ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
-_MARKUP = re.compile(r"[`*_\[\]<&\\!~]")
 
 
 def parser() -> MarkdownIt:
@@ -78,19 +58,6 @@ def parser() -> MarkdownIt:
 
 _FULL = parser()
 _BLOCKS = parser().disable(["inline", "text_join"])
-
-
-def slug_of(text: str) -> str:
-    """GitHub's anchor of a heading text, before numbering of repeats."""
-    kept = []
-    for char in text.strip().lower():
-        if char.isalnum() or char in "-_":
-            kept.append(char)
-        elif char == " ":
-            kept.append("-")
-        elif not char.isascii() and unicodedata.category(char) in ("Mn", "Mc", "Me", "Pc", "Nl", "No"):
-            kept.append(char)
-    return "".join(kept)
 
 
 def outline_of(body: str, *, line: int = 1) -> Outline:
@@ -141,10 +108,8 @@ def _heading(raw: str, level: int, at: int, slugs: dict[str, int], ids: list[str
     return Heading(level, text, slug, at, top)
 
 
-def plain_text(inline: str) -> str:
-    """What a reader sees of an inline run: markup gone, code and link text kept, pictures left out."""
-    if not _MARKUP.search(inline):
-        return inline
+def seen_text(inline: str) -> str:
+    """What a reader sees of an inline run, by markdown-it-py's own inline parser: markup gone, code and link text kept, pictures left out."""
     children: list[Token] = []
     _FULL.inline.parse(inline, _FULL, {}, children)
     return "".join(t.content if t.type in ("text", "code_inline", "text_special") else " " if t.type in ("softbreak", "hardbreak") else "" for t in children)

@@ -1,0 +1,84 @@
+"""A file's bytes read into a Page: front matter, outline, managed blocks, allowances, and everything that is wrong with them."""
+
+import json
+import re
+
+from kb.page import LARGEST, Detail, Page, text_of
+from kb.page.front import front_of
+from kb.page.markdown import outline_of
+from kb.store import digest_of
+
+_ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
+_AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
+
+
+def page_of(path: str, data: bytes) -> Page:
+    """Page of a file's bytes. Never raises for content: what is wrong is in `findings`."""
+    problems: list[tuple[int, str, str, str, str]] = []
+    digest = digest_of(data)
+    if b"\0" in data[:65536]:
+        problems.append((1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/"))
+        return _page(path, digest, {}, 1, 0, Detail({}, (), (), (), (), (), (), (), tuple(problems)))
+    if len(data) > LARGEST:
+        problems.append((1, "too-large", f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled", "", "split the page"))
+        data = data[: data.rfind(b"\n", 0, LARGEST) + 1 or LARGEST]
+    text = text_of(data)
+    if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
+        line = text.count("\n", 0, text.index("\ufffd")) + 1
+        problems.append((line, "encoding", "bytes that are not UTF-8 were replaced", "", "save the page as UTF-8"))
+    if not text.strip():
+        problems.append((1, "empty", "the page is empty", "", "write it or remove it"))
+    front = front_of(text, path)
+    problems.extend((f.line, f.code, f.message, f.target, f.hint) for f in front.findings)
+    body = text[front.body_offset :]
+    outline = outline_of(body, line=front.body_line)
+    if outline.open_fence:
+        problems.append((outline.open_fence, "open-fence", "a code fence is never closed; all that follows reads as code", "", "close it with the same marker"))
+    problems.extend((line, "list-blank-line", "a list right below a paragraph, which some renderers read as more of it", "", "put a blank line before it") for line in outline.glued)
+    blocks = _blocks(body, front.body_line, outline.fences, problems)
+    symbols = front.fields.pop("symbols", None)
+    if not isinstance(symbols, dict):
+        if symbols is not None:
+            front.fields["symbols"] = symbols
+        symbols = {}
+    allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
+    lines = text.count("\n") + (not text.endswith("\n") and text != "")
+    detail = Detail(front.lines, tuple(outline.headings), tuple(outline.links), tuple(outline.ids), tuple(symbols), tuple(outline.fences), blocks, allowed, tuple(problems))
+    return _page(path, digest, front.fields, front.body_line, lines, detail)
+
+
+def _page(path: str, digest: str, front: dict[str, object], body_line: int, lines: int, detail: Detail) -> Page:
+    first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
+    cited = dict.fromkeys(link.href.partition("#")[0] for link in detail.links if link.kind not in ("wikilink", "unresolved"))
+    page = Page(path, digest, front, body_line, lines, first, tuple(cited), json.dumps(detail, ensure_ascii=False, separators=(",", ":")))
+    page.__dict__["detail"] = detail
+    return page
+
+
+def _allowed(text: str):
+    for m in _ALLOW.finditer(text):
+        line = text.count("\n", 0, m.start()) + 1
+        whole = text[text.rfind("\n", 0, m.start()) + 1 : (text.find("\n", m.end()) + 1 or len(text) + 1) - 1]
+        for code in re.split(r"[,\s]+", m[1]):
+            # A comment alone on its line speaks of the next one.
+            yield line + (whole.strip() == m[0]), code
+
+
+def _blocks(body: str, first: int, fences, problems: list) -> tuple[tuple[str, int, int], ...]:
+    if "kb:auto" not in body:
+        return ()
+    found, name, start = [], "", 0
+    for m in _AUTO.finditer(body):
+        line = first + body.count("\n", 0, m.start())
+        if any(a <= line < b for a, b in fences):
+            continue
+        if not m[1] and not name and m[2]:
+            name, start = m[2], line
+        elif m[1] and name:
+            found.append((name, start, line))
+            name = ""
+        else:
+            problems.append((line, "managed-block", "a kb:auto marker without its partner", m[2] or "", "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"))
+    if name:
+        problems.append((start, "managed-block", f"the managed block '{name}' is never closed", name, "add <!-- /kb:auto -->"))
+    return tuple(found)
