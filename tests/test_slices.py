@@ -90,6 +90,7 @@ def test_no_slice_exceeds_its_budget_and_the_same_question_gives_the_same_slice(
     assert made.tokens <= budget
     assert sum(i.tokens for i in items(made)) <= made.tokens
     assert sum(len(i.text) + len(i.path) + len(i.why) + 24 for i in items(made)) / 4 <= budget
+    assert tokens_of(to_markdown(made)) <= budget
     assert [p.name for p in made.parts] == [n for n in PARTS if made.part(n)]
     assert Loader(loader.db).slice(request) == made
 
@@ -268,12 +269,12 @@ def test_explain_says_what_every_item_costs(trail_base, kb_command):
 # Counts of o200k_base, the wider of the two vocabularies that the estimate was fitted to; scripts/calibrate_tokens.py measures them anew.
 @pytest.mark.parametrize(("text", "tokens"), [
     ("The quick brown fox jumps over the lazy dog.", 10),
-    ("wiki/experiments/llama-cpp-cuda/2026-11-20-v004-forced-small-k.md", 26),
-    ("Refuted: 64.83 t/s is 3.3 % below the baseline.", 18),
-    ("`--xla_tpu_enable_latency_hiding_scheduler=true`", 15),
+    ("wiki/experiments/llama-cpp-cuda/2026-11-20-v004-forced-small-k.md", 25),
+    ("Refuted: 64.83 t/s is 3.3 % below the baseline.", 19),
+    ("`--xla_tpu_enable_latency_hiding_scheduler=true`", 13),
 ])
 def test_the_estimate_is_near_a_real_count(text, tokens):
-    assert tokens * 0.8 <= tokens_of(text) <= tokens * 1.35
+    assert tokens * 0.95 <= tokens_of(text) <= tokens * 1.35
 
 
 SCENARIOS = {

@@ -29,7 +29,7 @@ class Loader:
         if not self.last or self.last[0] != question:
             self.last = question, Asked(self.db, self.gate, request)
         asked = self.last[1]
-        filling = Filling(request.budget)
+        filling = Filling(request.budget, target=asked.target)
         mode = _fill(Bringing(asked, filling), request)
         return filling.closed(id=request.id, step=request.step, target=asked.target, mode=mode)
 

@@ -1,6 +1,7 @@
 """A slice: items under a budget, what was left out, and why. Refuses to choose: recipes choose, this holds the budget."""
 
 import json
+import re
 from dataclasses import dataclass
 
 from kb.search.gist import SHORTEST
@@ -9,8 +10,8 @@ from kb.store import digest_of
 
 PARTS = ("topics", "envelope", "blueprint", "state", "recent", "refuted", "leads", "retrospective", "pages", "untried")
 
-# The head of a printed slice (step, target, budget, how to open more).
-_HEAD = 40
+# The head of a printed slice (what it is, how to open more) beside the target's name, and the line that says how much was left out.
+_HEAD = 75
 _MOST_OMITTED = 20
 
 
@@ -73,9 +74,19 @@ class Slice:
                 "digest": self.digest, "parts": [p.to_json() for p in self.parts], "omitted": [o.to_json() for o in self.omitted]}
 
 
-def cost_of(path: str, anchor: str, why: str, text: str) -> int:
-    """Tokens of an item as printed: path, anchor, reason and text, and the marks around them; never less than a quarter of its characters."""
-    return max(tokens_of(f"- {path}#{anchor} ({why})\n  {text}\n"), -(-(len(text) + len(path) + len(why) + 24) // 4))
+def lines_of(path: str, anchor: str, why: str, text: str, *, quoted: bool = False) -> list[str]:
+    """An item as it is printed: every line of its text quoted, captured material in a fence that nothing in it can close."""
+    head = f"- {path}#{anchor} ({why})" if anchor else f"- {path} ({why})"
+    if quoted:
+        ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+        return [head, f"  {ticks}quoted", *(f"  {line}" for line in text.split("\n")), f"  {ticks}"]
+    return [head, *(f"  > {line}" for line in text.split("\n"))]
+
+
+def cost_of(path: str, anchor: str, why: str, text: str, *, quoted: bool = False) -> int:
+    """Tokens of an item as printed; never less than a quarter of its characters."""
+    printed = "\n".join(lines_of(path, anchor, why, text, quoted=quoted)) + "\n"
+    return max(tokens_of(printed), -(-(len(text) + len(path) + len(why) + 24) // 4))
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -86,9 +97,9 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 class Filling:
     """A slice being filled; open until it is closed."""
 
-    def __init__(self, budget: int):
+    def __init__(self, budget: int, *, target: str = ""):
         self.budget = budget
-        self.tokens = _HEAD
+        self.tokens = _HEAD + tokens_of(target)
         self.parts: dict[str, list[Item]] = {}
         self.omitted: list[Omitted] = []
         self.paths: set[str] = set()
@@ -101,7 +112,7 @@ class Filling:
 
     def add(self, part: str, *, path: str, anchor: str, digest: str, why: str, text: str, quoted: bool = False, most: int | None = None) -> bool:
         """Put an item in if it fits the budget (and `most`, a ceiling for the whole slice so far); else note what was left out."""
-        tokens = cost_of(path, anchor, why, text)
+        tokens = cost_of(path, anchor, why, text, quoted=quoted)
         head = 0 if part in self.parts else tokens_of(f"## {part}\n\n") + 2
         if self.tokens + tokens + head > min(self.budget, most if most is not None else self.budget):
             self.leave(path=path, anchor=anchor, tokens=tokens, why="over budget")
