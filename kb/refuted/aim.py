@@ -60,7 +60,7 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
         pulls,
         direction_in(text["title"], facts.hypothesis[:400]),
-        _point((facts.variant, text["title"], facts.hypothesis, facts.mechanism, facts.setup if outcome else "")),
+        _point((facts.variant, text["title"], facts.hypothesis, facts.mechanism, *((facts.setup, facts.because) if outcome else ()))),
     )
 
 

@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 from kb.graph import target_of
 from kb.page import Page, Section, plain_text
@@ -62,7 +64,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
         return None
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
     lines = text.split("\n")
-    found += _listed(page, lines) + _logged(page, lines)
+    found = [*found, *islice(chain(_listed(page, lines), _logged(page, lines)), _MOST)]
     return json.dumps([_to_json(s) for s in found], ensure_ascii=False, separators=(",", ":")) if found else None
 
 
@@ -79,9 +81,12 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     return [Statement("hypothesis", page.body_line, "", said_so, because, "", _cites(page, 1, page.lines + 1), aim_of_text(said_so))]
 
 
-def _listed(page: Page, lines: list[str]) -> list[Statement]:
+# A page with more dead ends than this is a dump of data.
+_MOST = 500
+
+
+def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below dead-end headings, and bullets and rows marked with a cross anywhere."""
-    found: list[Statement] = []
     fenced = {line for a, b in page.fences for line in range(a, b)}
     dead_level = 0
     for section in page.sections:
@@ -89,7 +94,7 @@ def _listed(page: Page, lines: list[str]) -> list[Statement]:
             dead_level = 0
         if dead_level and section.level == dead_level + 1 and not _FURNITURE.fullmatch(section.title):
             said = f"{section.title}. {prose(chr(10).join(lines[section.start : section.end - 1]), limit=400)}"
-            found.append(_statement(page, "principle", section.start, section.end - 1, section.anchor, said))
+            yield _statement(page, "principle", section.start, section.end - 1, section.anchor, said)
         if not dead_level and _opens_dead_ends(section):
             dead_level = section.level
         header: list[str] = []
@@ -101,13 +106,12 @@ def _listed(page: Page, lines: list[str]) -> list[Statement]:
                 if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
                     header = cells_of(line)
                 elif header and not _RULER.match(line):
-                    found += _row(page, section.anchor, at, cells_of(line), header, dead=bool(dead_level))
+                    yield from _row(page, section.anchor, at, cells_of(line), header, dead=bool(dead_level))
                 continue
             header = []
             bullet = re.match(r"^(?:\s{0,3}(?:[-*+]|\d+[.)])\s+)(.*)", line)
             if bullet and (dead_level or _CROSS.match(bullet[1])):
-                found += _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
-    return found
+                yield from _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
 
 
 def _opens_dead_ends(section: Section) -> bool:
@@ -148,9 +152,8 @@ def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], 
 _DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
 
 
-def _logged(page: Page, lines: list[str]) -> list[Statement]:
+def _logged(page: Page, lines: list[str]) -> Iterator[Statement]:
     """Rows of an experiment table (number, description, delta, notes) that moved nothing by more than 1 %, or the wrong way."""
-    found: list[Statement] = []
     header: list[str] = []
     for at, line in enumerate(lines, start=1):
         if not line.lstrip().startswith("|"):
@@ -168,8 +171,7 @@ def _logged(page: Page, lines: list[str]) -> list[Statement]:
         moved = re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at]) if len(cells) > max(delta_at, note_at, name_at) else None
         if moved and (moved[1] in ("−", "-") or float(moved[2]) <= 1.0):
             anchor = next((s.anchor for s in page.sections if s.start <= at < s.end), "")
-            found.append(Statement("row", at, anchor, cells[name_at], cells[note_at], cells[delta_at], _cites(page, at, at + 1), aim_of_text(cells[name_at])))
-    return found
+            yield Statement("row", at, anchor, cells[name_at], cells[note_at], cells[delta_at], _cites(page, at, at + 1), aim_of_text(cells[name_at]))
 
 
 def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: str) -> Statement:

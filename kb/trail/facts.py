@@ -124,6 +124,10 @@ _PLACES = (
 )
 
 
+# A longer title is text that lost its line ends.
+_LONGEST_TITLE = 500
+
+
 def facts_of(page: Page, text: str) -> str | None:
     """Facts of an experiment page as JSON text for the tables; None for any other page."""
     if page.type != "experiment":
@@ -146,10 +150,11 @@ def read_facts(page: Page, text: str) -> Facts:
     verdict_text = body("verdict")
     because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
     verdict = verdict_of(page, prose(verdict_text) or said.get("verdict", ""))
+    title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
-    levers = levers_of(page.title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
+    levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
     return Facts(
-        path=page.path, target=target_of_page(page), variant=page.field("variant"), date=page.date, number=page.number, title=page.title,
+        path=page.path, target=target_of_page(page), variant=page.field("variant"), date=page.date, number=page.number, title=title,
         slug=page.field("hypothesis"), verdict=verdict, decision=canonical_decision(page.field("decision") or page.field("status")) or "",
         levers=levers, stated_levers=bool(stated), metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
         parent=page.field("parent") or page.field("baseline"), hypothesis=hypothesis, mechanism=mechanism,
@@ -261,7 +266,7 @@ def prose(markdown: str, *, limit: int = 2400) -> str:
         if bare.startswith("#"):
             bare = ""
         rows.append(re.sub(r"^(?:>\s?)+|^\[![\w-]+\]\s*", "", bare))
-    text = re.sub(r"(?<=[^\n])\n(?=[^\n*+\-\d])", " ", re.sub(r"\n{2,}", "\n\n", "\n".join(rows)).strip())
+    text = re.sub(r"(?<=[^\n])\n(?=[^\n*+\-\d])", " ", re.sub(r"\n{2,}", "\n\n", "\n".join(rows)).strip())[: 4 * limit]
     text = "\n".join(plain_text(row).strip() for row in text.split("\n") if row.strip())
     if len(text) > limit:
         text = text[:limit].rsplit(" ", 1)[0] + " …"

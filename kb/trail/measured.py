@@ -154,7 +154,7 @@ def _own_row(body: list[list[str]], own: re.Pattern[str] | None) -> list[str] | 
 
 def _measures(name: str, cell: str) -> Iterable[Metric]:
     """Measures of one named cell: its first number, and `(6,299/chip)` beside a rate."""
-    text = plain_text(cell)
+    text = plain_text(cell[:_LONGEST])
     m = _CELL.match(text)
     if not m or not _names_metric(name) or re.match(r"\s*(?:→|->|–\s*\d|-\s?\d|\.\.)", text[m.end() :]) or text[0] in "≤≥<>":
         return
@@ -182,20 +182,24 @@ _NAMED = re.compile(rf"(?:^|(?<=[\s(;,]))(?P<name>[A-Za-z][\w\-/]*(?: [a-z][\w\-
 _BEFORE = re.compile(r"(?:^|[\s(*`])((?:[A-Za-z][\w\-]*\s){0,2}[A-Za-z][\w\-]*)\s*(?:\([^)]*\))?\s*(?:[:=]|is|was|of|at|stabili[sz]ed (?:around|at|near))?\s*[~≈*`]*$")
 
 
+# A longer line is data, not a sentence; what a figure is about stands close before it.
+_LONGEST, _NEAR = 4000, 120
+
+
 def _sentences(lines: list[str]) -> Iterable[Metric]:
     """Measures in prose and bullets: a rate names itself; a share or a time needs the name of what it measures beside it."""
     for line in lines:
-        text = plain_text(line.strip().lstrip("#->*+ "))
+        text = plain_text(line.strip().lstrip("#->*+ ")[:_LONGEST])
         if not text or re.match(r"(?:compared|versus|vs\b|delta|relative|against|best valid|expected|predicted)", text, re.IGNORECASE):
             continue
         for m in _NAMED.finditer(text):
-            name, before = m["name"], text[: m.start()]
+            name, before = m["name"], text[max(0, m.start() - _NEAR) : m.start()]
             # `scoped_limit=96` is a setting; a measure that is spelled so has its own line or colon.
             strong = name.isupper() or m["sign"].strip() and not ("_" in name and "=" in m["sign"])
             if strong and direction_of(name) and text[m.start("value")] not in "+−-" and not _FOREIGN.search(before) and (m["unit"] or "/" not in name):
                 yield _metric(name, _float(m["value"]), m["unit"] or "")
         for m in _QUANTITY.finditer(text):
-            before = text[: m.start()]
+            before = text[max(0, m.start() - _NEAR) : m.start()]
             if _FOREIGN.search(before) or text[m.start()] in "+−" or re.match(r"\s*(?:→|->)", text[m.end("unit") :]):
                 continue
             unit = _SPACES.sub("", m["unit"])
