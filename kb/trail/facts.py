@@ -49,6 +49,7 @@ class Facts:
     levers: tuple[Lever, ...] = ()
     stated_levers: bool = False
     metrics: tuple[Metric, ...] = ()
+    primary: str = ""
     parent: str = ""
     hypothesis: str = ""
     mechanism: str = ""
@@ -80,7 +81,7 @@ class Facts:
         return next((m for m in self.metrics if m.name == name), None)
 
 
-_TEXTS = ("path", "target", "variant", "date", "number", "title", "slug", "decision", "parent", "hypothesis", "mechanism", "predicted_signal", "falsification", "because",
+_TEXTS = ("path", "target", "variant", "date", "number", "title", "slug", "decision", "primary", "parent", "hypothesis", "mechanism", "predicted_signal", "falsification", "because",
           "setup", "next_ideas", "tags", "backfilled", "running", "created", "stated_levers")
 
 
@@ -124,6 +125,8 @@ _PLACES = (
 )
 
 
+# "Change (quoted): ..." at the head of a hypothesis only says what follows.
+_LEADING_LABEL = re.compile(r"^(?:change|claim|idea|proposal)\s*(?:\([^)]*\))?:\s*", re.IGNORECASE)
 # A longer title is text that lost its line ends.
 _LONGEST_TITLE = 500
 
@@ -145,7 +148,7 @@ def read_facts(page: Page, text: str) -> Facts:
     def body(name: str) -> str:
         return "\n".join(lines[first[name].start : first[name].end - 1]) if name in first else ""
 
-    hypothesis = said.get("hypothesis") or prose(body("hypothesis")) or _front_sentence(page) or _lead(page, lines)
+    hypothesis = said.get("hypothesis") or _LEADING_LABEL.sub("", prose(body("hypothesis"))) or _front_sentence(page) or _lead(page, lines)
     mechanism = said.get("mechanism") or prose(body("mechanism"))
     verdict_text = body("verdict")
     because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
@@ -157,7 +160,7 @@ def read_facts(page: Page, text: str) -> Facts:
         path=page.path, target=target_of_page(page), variant=page.field("variant"), date=page.date, number=page.number, title=title,
         slug=page.field("hypothesis"), verdict=verdict, decision=canonical_decision(page.field("decision") or page.field("status")) or "",
         levers=levers, stated_levers=bool(stated), metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
-        parent=page.field("parent") or page.field("baseline"), hypothesis=hypothesis, mechanism=mechanism,
+        primary=page.field("primary"), parent=page.field("parent") or page.field("baseline"), hypothesis=hypothesis, mechanism=mechanism,
         predicted_signal=said.get("predicted_signal") or prose(body("predicted_signal")),
         falsification=said.get("falsification") or prose(body("falsification")), because=because, setup=prose(body("setup"), limit=1500),
         next_ideas=tuple(_items(body("next"))), places=places, tags=page.words("tags"),

@@ -73,7 +73,12 @@ class Topic:
 
 
 def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
-    """The metric a target is judged by: the stated one, else the one with a known direction that most runs measure and that is no resource."""
+    """The metric a target is judged by: the stated one, else the one most runs call primary, else the one most of them measure.
+
+    Of the last kind only metrics with a known direction count, and no resource or loss.
+    """
+    called = Counter(e.primary for e in experiments if e.primary)
+    stated = stated or (min(called, key=lambda name: (-called[name], name)) if called else "")
     if stated:
         named = [m for e in experiments for m in e.metrics if key_of(m.name) == key_of(stated)]
         return named[0] if named else None
