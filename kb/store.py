@@ -277,12 +277,12 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
         raise KbError(f"{layout.state}: cannot take the lock '{name}': {error.strerror or error}") from error
 
 
-def state(layout: Layout, *, writable: bool = False) -> sqlite3.Connection:
-    """The compiled tables, `.kb/kb.db`. Deleting the file is always safe: `kb build` makes it again.
+def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sqlite3.Connection:
+    """The compiled tables, `.kb/kb.db` (or tables kept beside them). Deleting the file is always safe: `kb build` makes it again.
 
     Readers see the last committed build while another one runs. On a read-only disk the file is read as it is.
     """
-    file = layout.state / "kb.db"
+    file = layout.state / name
     if writable:
         try:
             layout.state.mkdir(exist_ok=True)
@@ -296,6 +296,7 @@ def state(layout: Layout, *, writable: bool = False) -> sqlite3.Connection:
         mode = "mode=ro" if os.access(layout.state, os.W_OK) else "immutable=1"
         connection = sqlite3.connect(f"{file.resolve().as_uri()}?{mode}", timeout=60, isolation_level=None, uri=True)
     connection.execute("pragma synchronous = normal")
+    connection.execute("pragma cache_size = -65536")
     connection.execute("pragma mmap_size = 268435456")
     return connection
 

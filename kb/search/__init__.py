@@ -20,6 +20,9 @@ TABLES: tuple[str, ...] = (
     "create index chunk_path on chunk (path)",
     "create virtual table page_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
     "create virtual table chunk_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
+    # Words are gathered in memory and written once, not a megabyte at a time with merges between.
+    "insert into page_words (page_words, rank) values ('hashsize', 67108864)",
+    "insert into chunk_words (chunk_words, rank) values ('hashsize', 67108864)",
     "create virtual table page_terms using fts5vocab('page_words', 'row')",
 )
 
