@@ -87,4 +87,5 @@ def weigh(fields: Iterable[tuple[str, float]]) -> dict[str, float]:
                 best[term] = max(best.get(term, 0.0), said)
         for term, said in best.items():
             weights[term] = weights.get(term, 0.0) + field_weight * said
-    return weights
+    # Sets of texts have another order in every process.
+    return dict(sorted(weights.items()))
