@@ -66,12 +66,12 @@ class Answer:
 
 # Rarity counts a little more than proportionally, and a long card is held back a little: both set by replaying a trail.
 _ALPHA, _LENGTH = 1.25, 0.35
-_PROPOSAL_CAP, _CARD_CAP = 2.0, 3.0
+_PROPOSAL_CAP, _CARD_CAP = 1.2, 4.0
 _TERMS_ASKED, _CANDIDATES, _MOST_MATCHES = 120, 30, 10
 # A score is the share of the weights of proposal and card that they have in common. From which share on a card is shown, and is the same lever by its words alone.
 _SHOWN, _SAME = 0.08, 0.45
 # Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6 to 15).
-_STANDS_OUT, _BEHIND = 0.115, slice(5, 15)
+_STANDS_OUT, _BEHIND = 0.135, slice(5, 15)
 _LOCAL_FROM = 10
 # A card of another target, of a sister target (same first folder), and one that a page tells without a run of its own behind it.
 _OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.75, 0.85, 0.4
