@@ -24,8 +24,8 @@ FLOORS = {
 # A package is imported by its home alone (tests and scripts aside).
 HOMES = {
     "markdown_it": {"page"}, "yaml": {"page"}, "filelock": {"store"}, "networkx": {"graph"},
-    "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "tokenizers": {"slices"},
-    "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "httpx": {"model", "research"}, "mcp": {"server"},
+    "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
+    "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),
 }
 BANNED_MODULES = {"utils", "helpers", "common", "types", "models", "misc"}

@@ -2,11 +2,12 @@
 
 import re
 import sqlite3
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from kb import KbError
 from kb.schema import PAGE_TYPES, Verdict, type_of
-from kb.search import find, terms_of
+from kb.search import Hit, find, terms_of
 
 _SNIPPET = 200
 
@@ -42,8 +43,8 @@ class Answer:
         return asdict(self)
 
 
-def answers(db: sqlite3.Connection, asked: Asked) -> list[Answer]:
-    """Sections that answer, best first. Raises KbError for a type, verdict or day that cannot be."""
+def answers(db: sqlite3.Connection, asked: Asked, *, by: Callable[..., list[Hit]] = find) -> list[Answer]:
+    """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type, verdict or day that cannot be."""
     types = tuple(_known_type(t) for t in asked.types)
     for verdict in asked.verdicts:
         if verdict not in list(Verdict):
@@ -53,7 +54,7 @@ def answers(db: sqlite3.Connection, asked: Asked) -> list[Answer]:
     if asked.limit < 1:
         raise KbError("--limit takes a number of 1 or more")
     terms = terms_of(asked.query)
-    hits = find(db, asked.query, limit=asked.limit, types=types, paths=_narrowed(db, asked))
+    hits = by(db, asked.query, limit=asked.limit, types=types, paths=_narrowed(db, asked))
     found = []
     for hit in hits:
         chunk = hit.chunk

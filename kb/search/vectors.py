@@ -1,0 +1,179 @@
+"""Vectors of all sections, kept by digest of what was encoded, and exact search among them. Refuses to hold what cannot be made again.
+
+`.kb/vectors.db` is a cache beside the compiled tables: a moved page encodes nothing, an edited one its changed sections. Which section has
+which vector is worked out from the tables each time, so the two cannot disagree.
+"""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError, store
+from kb.search import Hit, chunk_at, find, without_links
+from kb.search.fuse import fused
+from kb.search.semantic import Encoder
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kb.search.shared import Shared
+
+_FILE = "vectors.db"
+_TABLE = "create table if not exists vector (model text not null, digest text not null, parts integer not null, rows blob not null, primary key (model, digest))"
+
+# Sections encoded between two commits: what a killed run loses at most.
+_BATCH = 64
+
+# Sections that each ranking brings to the fusion.
+_DEEP = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What bringing the vectors up to date took: sections there are, texts encoded here, brought from the shared store, gone."""
+
+    sections: int
+    encoded: int
+    fetched: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    row: int
+    path: str
+    type: str
+    title: str
+    digest: str
+
+
+def sync(layout: store.Layout, db: sqlite3.Connection, encoder: Encoder, *, shared: "Shared | None" = None,
+         note: Callable[[int, int], None] = lambda done, total: None) -> Synced:
+    """Give every section of the compiled tables its vectors, and drop those that no section has; `note` hears of texts done and to do.
+
+    With a shared store, vectors that another machine made are brought from there, and those that it lacks are put there. What leaves it is
+    only what this copy held and holds no more; a copy that still has such a section puts its vectors back when it syncs.
+    Killed at any point, what was encoded stays.
+    """
+    sections, texts = _sections(db)
+    model = encoder.model.key
+    with store.lock(layout, "vectors"):
+        kept = store.state(layout, writable=True, name=_FILE)
+        try:
+            kept.execute(_TABLE)
+            have = {d for (d,) in kept.execute("select digest from vector where model = ?", (model,))}
+            missing, gone = sorted(texts.keys() - have), sorted(have - texts.keys())
+            fetched = 0
+            if shared:
+                for some in _batches(missing, 1000):
+                    found = shared.fetch(some)
+                    _keep(kept, model, found)
+                    fetched += len(found)
+                    have |= found.keys()
+                missing = [d for d in missing if d not in have]
+            for start, some in zip(range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=False):
+                note(start, len(missing))
+                made = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
+                _keep(kept, model, made)
+                if shared:
+                    shared.keep(made)
+            if shared:
+                for some in _batches(sorted(texts.keys() - shared.known(sorted(texts))), 1000):
+                    shared.keep(_rows(kept, model, some))
+                shared.remove(gone)
+            kept.executemany("delete from vector where model = ? and digest = ?", [(model, d) for d in gone])
+            kept.execute("delete from vector where model != ?", (model,))
+        except sqlite3.DatabaseError as error:
+            raise KbError(f"{layout.state / _FILE}: {error}; delete the file, and `kb build --vectors` makes it again") from error
+        finally:
+            kept.close()
+    return Synced(len(sections), len(missing), fetched, len(gone))
+
+
+def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (items[i : i + size] for i in range(0, len(items), size))
+
+
+def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[str, str]]]:
+    """Every section in the order of path and place, and what is encoded of it by digest: (titles, text).
+
+    Catalogs are lists of names: words find them, and their vectors would say nothing.
+    """
+    sections, texts = [], {}
+    for row, path, kind, head, title, text in db.execute(
+            "select c.id, c.path, s.type, s.head, c.title, c.text from chunk c join searched s on s.path = c.path where s.type != 'catalog' order by c.path, c.id"):
+        page = head.partition("\n")[0]
+        said = (f"{page} > {title}" if title and title != page else page, without_links(text))
+        digest = store.digest_of("\n\n".join(said))
+        sections.append(_Section(row, path, kind, page, digest))
+        texts[digest] = said
+    return sections, texts
+
+
+def _keep(kept: sqlite3.Connection, model: str, rows: "Mapping[str, np.ndarray]") -> None:
+    kept.execute("begin immediate")
+    kept.executemany("insert or replace into vector values (?, ?, ?, ?)", [(model, d, len(r), r.tobytes()) for d, r in rows.items()])
+    kept.execute("commit")
+
+
+def _rows(kept: sqlite3.Connection, model: str, digests: Sequence[str]) -> "dict[str, np.ndarray]":
+    import numpy as np
+
+    marks = ", ".join("?" * len(digests))
+    return {d: np.frombuffer(rows, "float16").reshape(parts, -1)
+            for d, parts, rows in kept.execute(f"select digest, parts, rows from vector where model = ? and digest in ({marks}) order by digest", (model, *digests))}
+
+
+class Vectors:
+    """The vectors of one build, open for questions; `missing` counts sections that have none until the next `sync`."""
+
+    def __init__(self, layout: store.Layout, db: sqlite3.Connection, encoder: Encoder):
+        import numpy as np
+
+        self.db, self.encoder = db, encoder
+        sections, texts = _sections(db)
+        found = _stored(layout, encoder.model.key, texts)
+        self.missing = sum(s.digest not in found for s in sections)
+        self.sections = [s for s in sections if s.digest in found]
+        order = {digest: place for place, digest in enumerate(sorted(found))}
+        parts = [np.frombuffer(found[d][1], "float16").reshape(found[d][0], -1) for d in order]
+        # One row a part of a text, and where each text starts: texts that stand on several pages are compared once.
+        self._rows = np.concatenate(parts).astype("float32") if parts else np.zeros((0, 1), "float32")
+        self._starts = np.cumsum([0, *(len(p) for p in parts)])[:-1]
+        self._text = np.array([order[s.digest] for s in self.sections], dtype=int)
+
+    def similar(self, question: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None) -> list[Hit]:
+        """Sections by cosine of their best part, best first, ties by path and place; `types` and `paths` narrow down which pages are asked."""
+        import numpy as np
+
+        if not self.sections:
+            return []
+        scores = np.round(np.maximum.reduceat(self._rows @ self.encoder.question(question), self._starts), 5)[self._text]
+        hits: list[Hit] = []
+        for place in np.argsort(-scores, kind="stable"):
+            section = self.sections[place]
+            if len(hits) == limit:
+                break
+            if (not types or section.type in types) and (paths is None or section.path in paths):
+                hits.append(Hit(chunk_at(self.db, section.row), section.type, section.title, float(scores[place])))
+        return hits
+
+    def find(self, db: sqlite3.Connection, asked: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None) -> list[Hit]:
+        """What `kb.search.find` finds by words and `similar` by meaning, as one ranking; called as `find` is. `score` is that of the fusion."""
+        deep = max(limit, _DEEP)
+        rankings = (find(db, asked, limit=deep, types=types, paths=paths), self.similar(asked, limit=deep, types=types, paths=paths))
+        hits = {hit.chunk: hit for ranking in rankings for hit in ranking}
+        return [Hit(chunk, hits[chunk].type, hits[chunk].page_title, score) for chunk, score in fused([[h.chunk for h in r] for r in rankings])[:limit]]
+
+
+def _stored(layout: store.Layout, model: str, wanted: Collection[str]) -> dict[str, tuple[int, bytes]]:
+    if not (layout.state / _FILE).is_file():
+        return {}
+    kept = store.state(layout, name=_FILE)
+    try:
+        return {d: (parts, rows) for d, parts, rows in kept.execute("select digest, parts, rows from vector where model = ?", (model,)) if d in wanted}
+    except sqlite3.DatabaseError as error:
+        raise KbError(f"{layout.state / _FILE}: {error}; delete the file, and `kb build --vectors` makes it again") from error
+    finally:
+        kept.close()
