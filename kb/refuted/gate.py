@@ -68,6 +68,8 @@ class Answer:
 _ALPHA, _LENGTH = 1.25, 0.35
 _PROPOSAL_CAP, _CARD_CAP = 1.2, 4.0
 _TERMS_ASKED, _CANDIDATES, _MOST_MATCHES = 120, 30, 10
+# Rows of the table of terms that one question may read: the rarest terms come first, so what is left out tells least.
+_MOST_ROWS = 40_000
 # A score is the share of the weights of proposal and card that they have in common. From which share on a card is shown, and is the same lever by its words alone.
 _SHOWN, _SAME = 0.08, 0.45
 # Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6 to 15).
@@ -125,7 +127,13 @@ class Gate:
     def _ranked(self, aim: Aim, target: str, at: Moment | None) -> list[tuple[float, Card]]:
         """Cards that share most with an aim, with the share of the aim's own weight that each explains."""
         asked = sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True)[:_TERMS_ASKED]
-        weight_of = {t: min(aim.terms[t], _PROPOSAL_CAP) for _, t in asked}
+        weight_of: dict[str, float] = {}
+        left = _MOST_ROWS
+        for _, t in asked:
+            left -= self._frequency("")[1].get(t, 0)
+            if left < 0:
+                break
+            weight_of[t] = min(aim.terms[t], _PROPOSAL_CAP)
         where, values = ("", []) if at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(at))
         sums: dict[tuple[int, str], float] = {}
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
