@@ -10,10 +10,28 @@ from kb.refuted import Answer, Gate, Proposal
 from tests.test_refuted import run
 
 TRAIL = {
-    **run(1, "Prefetch distance 8", "refuted", "A prefetch of `--prefetch=8` hides the latency of the loads at batch 4.", "Refuted, -4 %. The hardware prefetcher is effective."),
+    **run(
+        1,
+        "Prefetch distance 8",
+        "refuted",
+        "A prefetch of `--prefetch=8` hides the latency of the loads at batch 4.",
+        "Refuted, -4 %. The hardware prefetcher is effective.",
+    ),
     **run(2, "Raise the arena limit", "refuted", "Raising `--arena-limit=512` gives the allocator room.", "Regressed by 13 %."),
-    **run(3, "Three scheduler flags", "refuted", "Enable `--sched-lazy=true`, `--sched-wide=true` and `--sched-deep=true` together.", "Regressed by 20 %."),
-    **run(4, "Hand-written RMSNorm kernel", "invalid", "Replace every RMSNorm by one hand-written kernel that fuses row reduction and cast.", "The kernel had no backward pass."),
+    **run(
+        3,
+        "Three scheduler flags",
+        "refuted",
+        "Enable `--sched-lazy=true`, `--sched-wide=true` and `--sched-deep=true` together.",
+        "Regressed by 20 %.",
+    ),
+    **run(
+        4,
+        "Hand-written RMSNorm kernel",
+        "invalid",
+        "Replace every RMSNorm by one hand-written kernel that fuses row reduction and cast.",
+        "The kernel had no backward pass.",
+    ),
     **run(5, "Tiles of 64", "supported", "Set `--tile=64`.", "Supported."),
     **run(6, "Faster JSON parser", "crash", "Swap the parser for `simdparse` at startup.", "Crashed on start."),
 }
@@ -39,7 +57,14 @@ def test_the_same_lever_and_value_is_a_repeat(gate):
     answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency.")
     assert answer.outcome == "repeat"
     first = answer.matches[0]
-    assert (first.path, first.kind, first.lever, first.value, first.verdict, first.scope_diff) == (PREFETCH, "same-value", "--prefetch", "8", "refuted", ())
+    assert (first.path, first.kind, first.lever, first.value, first.verdict, first.scope_diff) == (
+        PREFETCH,
+        "same-value",
+        "--prefetch",
+        "8",
+        "refuted",
+        (),
+    )
     assert "hardware prefetcher" in first.because and first.reopen_if
 
 
@@ -89,7 +114,13 @@ def test_a_question_put_into_the_past_knows_only_what_was_filed_by_then(gate):
 
 
 def test_a_card_reopened_later_still_stands_before_that(make_base):
-    won = run(7, "Prefetch distance 8 on remote memory", "supported", "A prefetch of `--prefetch=8` hides the latency of remote loads.", "Supported.")
+    won = run(
+        7,
+        "Prefetch distance 8 on remote memory",
+        "supported",
+        "A prefetch of `--prefetch=8` hides the latency of remote loads.",
+        "Supported.",
+    )
     after = run(8, "Something else", "refuted", "Swap the hash.", "No.")
     layout = make_base({**TRAIL, **won, **after})
     build(layout)
@@ -104,23 +135,37 @@ def test_a_receipt_is_the_same_for_the_same_question_and_another_for_another(gat
     first = asked(gate, text)
     assert first == asked(gate, text)
     assert first.receipt.startswith("kb1-repeat-") and len(first.receipt.rsplit("-", 1)[-1]) == 16
-    assert len({first.receipt, asked(gate, text + " At batch 16.").receipt, gate.check(Proposal(text, target="server")).receipt}) == 3
+    assert (
+        len({first.receipt, asked(gate, text + " At batch 16.").receipt, gate.check(Proposal(text, target="server")).receipt})
+        == 3
+    )
 
 
 def test_a_batch_answers_as_single_questions_do(make_base, kb_command):
     layout = make_base(TRAIL)
     texts = {"a": "`--prefetch=8` hides load latency.", "b": "Compress the replies with zstd."}
     lines = "".join(json.dumps({"id": i, "proposal": t, "target": "engine"}) + "\n" for i, t in texts.items())
-    batch = [json.loads(line) for line in kb_command("check", "--batch", "-", "--format", "json", cwd=layout.root, text_in=lines).stdout.splitlines()]
+    batch = [
+        json.loads(line)
+        for line in kb_command("check", "--batch", "-", "--format", "json", cwd=layout.root, text_in=lines).stdout.splitlines()
+    ]
     assert [(a["id"], a["outcome"]) for a in batch] == [("a", "repeat"), ("b", "clear")]
     for answer, code in zip(batch, (3, 0), strict=True):
-        single = kb_command("check", "-", "--target", "engine", "--format", "json", cwd=layout.root, text_in=texts[answer["id"]], ok=(code,))
+        single = kb_command(
+            "check", "-", "--target", "engine", "--format", "json", cwd=layout.root, text_in=texts[answer["id"]], ok=(code,)
+        )
         assert {**json.loads(single.stdout), "id": answer["id"]} == answer
 
 
-@pytest.mark.parametrize(("lines", "message"), [
-    ("{", "not JSON"), ('{"id": "a"}', "no text under 'proposal'"), ('{"proposal": "x", "bogus": 1}', "bogus"), ("[]", "takes an object"),
-])
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("{", "not JSON"),
+        ('{"id": "a"}', "no text under 'proposal'"),
+        ('{"proposal": "x", "bogus": 1}', "bogus"),
+        ("[]", "takes an object"),
+    ],
+)
 def test_a_bad_batch_line_is_named(make_base, kb_command, lines, message):
     layout = make_base(TRAIL)
     assert message in kb_command("check", "--batch", "-", cwd=layout.root, text_in=lines, ok=(2,)).stderr

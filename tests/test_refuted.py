@@ -29,7 +29,11 @@ verdict: {verdict}
 
 def run(number: int, title: str, verdict: str, hypothesis: str, because: str, target: str = "engine") -> dict[str, str]:
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-    return {f"wiki/experiments/{target}/2026-01-{number:02}-v{number:03}-{name}.md": RUN.format(title=title, verdict=verdict, hypothesis=hypothesis, because=because)}
+    return {
+        f"wiki/experiments/{target}/2026-01-{number:02}-v{number:03}-{name}.md": RUN.format(
+            title=title, verdict=verdict, hypothesis=hypothesis, because=because
+        )
+    }
 
 
 def cards(layout: store.Layout) -> list[refuted.Card]:
@@ -43,15 +47,31 @@ def said(text: str, path: str = "wiki/analyses/a.md") -> list[list]:
 
 
 def test_every_failed_experiment_gives_a_card_with_claim_reason_and_evidence(make_base):
-    layout = make_base({
-        **run(1, "Prefetch distance 8", "refuted", "A `--prefetch=8` hides the latency of the loads.", "**Refuted**, −4.2 %. The hardware prefetcher is already effective."),
-        **run(2, "Radix sort", "crash", "Replacing `std.sort` by `radix_sort` halves the time.", "Crashed: out of memory."),
-        **run(3, "Tiles of 64", "supported", "Set `--tile=64`.", "Supported."),
-    })
+    layout = make_base(
+        {
+            **run(
+                1,
+                "Prefetch distance 8",
+                "refuted",
+                "A `--prefetch=8` hides the latency of the loads.",
+                "**Refuted**, −4.2 %. The hardware prefetcher is already effective.",
+            ),
+            **run(2, "Radix sort", "crash", "Replacing `std.sort` by `radix_sort` halves the time.", "Crashed: out of memory."),
+            **run(3, "Tiles of 64", "supported", "Set `--tile=64`.", "Supported."),
+        }
+    )
     first, second = cards(layout)
-    assert (first.kind, first.verdict, first.delta, first.target, first.status) == ("experiment", "refuted", "−4.2 %", "engine", "standing")
+    assert (first.kind, first.verdict, first.delta, first.target, first.status) == (
+        "experiment",
+        "refuted",
+        "−4.2 %",
+        "engine",
+        "standing",
+    )
     assert first.claim == "A --prefetch=8 hides the latency of the loads."
-    assert first.because == "−4.2 %. The hardware prefetcher is already effective." or first.because.endswith("The hardware prefetcher is already effective.")
+    assert first.because == "−4.2 %. The hardware prefetcher is already effective." or first.because.endswith(
+        "The hardware prefetcher is already effective."
+    )
     assert [(v.name, v.value) for v in first.levers] == [("--prefetch", "8")]
     assert second.verdict == "crash" and "memory is freed" in second.reopen_if
     listed = json.loads((layout.indexes / "refuted/engine.json").read_text())
@@ -80,44 +100,73 @@ TABLE = """# Token generation
 
 def test_rows_of_a_loop_log_that_gained_nothing_become_statements_with_their_reasons():
     assert [(s[3], s[4], s[5]) for s in said(TABLE)] == [
-        ("nwarps=8", "Shared memory reduction overhead > benefit", "-1.8%"), ("nwarps=2", "Same memory-bound behavior", "~0%")]
+        ("nwarps=8", "Shared memory reduction overhead > benefit", "-1.8%"),
+        ("nwarps=2", "Same memory-bound behavior", "~0%"),
+    ]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("## What didn't work\n\n- Prefetching: the hardware does it.\n- Bigger pages,\n  which thrash.\n\n## Next\n\n- Try tiles.\n", ["Prefetching: the hardware does it.", "Bigger pages, which thrash."]),
-    ("## Notes\n\n- ❌ **Counting on a broadcast to fuse**: it materializes.\n- a plain bullet\n", ["Counting on a broadcast to fuse: it materializes."]),
-    ("## Dead ends\n\n| Lever | Why |\n|---|---|\n| `--eager` | slower by 4 % |\n", ["--eager · slower by 4 %"]),
-    ("## Knobs\n\n| Lever | Status |\n|---|---|\n| `--eager` | ❌ refuted |\n| `--tile` | ✅ kept |\n", ["--eager · ❌ refuted"]),
-    ("## Refuted\n\nNone so far.\n\n- none\n", []),
-    ("## How to refute honestly\n\n- measure twice and say so\n", []),
-    ("## Retired hypotheses\n\n```\n- code is no statement at all\n```\n", []),
-])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "## What didn't work\n\n- Prefetching: the hardware does it.\n- Bigger pages,\n  which thrash.\n\n## Next\n\n- Try tiles.\n",
+            ["Prefetching: the hardware does it.", "Bigger pages, which thrash."],
+        ),
+        (
+            "## Notes\n\n- ❌ **Counting on a broadcast to fuse**: it materializes.\n- a plain bullet\n",
+            ["Counting on a broadcast to fuse: it materializes."],
+        ),
+        ("## Dead ends\n\n| Lever | Why |\n|---|---|\n| `--eager` | slower by 4 % |\n", ["--eager · slower by 4 %"]),
+        (
+            "## Knobs\n\n| Lever | Status |\n|---|---|\n| `--eager` | ❌ refuted |\n| `--tile` | ✅ kept |\n",
+            ["--eager · ❌ refuted"],
+        ),
+        ("## Refuted\n\nNone so far.\n\n- none\n", []),
+        ("## How to refute honestly\n\n- measure twice and say so\n", []),
+        ("## Retired hypotheses\n\n```\n- code is no statement at all\n```\n", []),
+    ],
+)
 def test_dead_ends_are_read_from_headings_crosses_and_tables(text, expected):
     assert [s[3] for s in said(text)] == expected
 
 
 def test_a_hypothesis_page_that_was_retired_is_a_statement():
     text = "---\ntype: hypothesis\ntitle: Bigger pages\nstatus: retired\n---\n## Statement\n\nPages of 2 MB help.\n\n## Outcome\n\nThe TLB never missed.\n"
-    assert [(s[0], s[3], s[4]) for s in said(text, "wiki/hypotheses/pages.md")] == [("hypothesis", "Bigger pages. Pages of 2 MB help.", "The TLB never missed.")]
+    assert [(s[0], s[3], s[4]) for s in said(text, "wiki/hypotheses/pages.md")] == [
+        ("hypothesis", "Bigger pages. Pages of 2 MB help.", "The TLB never missed.")
+    ]
     assert said(text.replace("retired", "open"), "wiki/hypotheses/pages.md") == []
 
 
 def test_a_line_that_points_to_a_failed_run_repeats_its_card_and_makes_none(make_base):
     files = run(1, "Prefetch", "refuted", "Prefetch `--ahead=8` helps loads.", "No.")
     (path,) = files
-    layout = make_base({**files, "wiki/analyses/2026-01-02-lessons.md": f"# L\n\n## Dead ends\n\n- prefetching, see [v001](../{path.removeprefix('wiki/')})\n- huge pages never helped\n"})
+    layout = make_base(
+        {
+            **files,
+            "wiki/analyses/2026-01-02-lessons.md": f"# L\n\n## Dead ends\n\n- prefetching, see [v001](../{path.removeprefix('wiki/')})\n- huge pages never helped\n",
+        }
+    )
     own, other = sorted(cards(layout), key=lambda c: c.kind != "experiment")
     assert own.told_by == ("wiki/analyses/2026-01-02-lessons.md",)
-    assert (other.kind, other.evidence, other.claim) == ("bullet", "wiki/analyses/2026-01-02-lessons.md", "huge pages never helped")
+    assert (other.kind, other.evidence, other.claim) == (
+        "bullet",
+        "wiki/analyses/2026-01-02-lessons.md",
+        "huge pages never helped",
+    )
 
 
 def test_a_later_supported_run_of_the_same_lever_value_and_way_reopens_a_card(make_base):
     lost = run(1, "Enable lazy allocation", "refuted", "Enabling `--lazy-alloc=on` saves faults.", "Slower by 3 %.")
-    won = run(2, "Enable lazy allocation on the arena", "supported", "Enabling `--lazy-alloc=on` saves faults on the arena.", "Faster.")
+    won = run(
+        2, "Enable lazy allocation on the arena", "supported", "Enabling `--lazy-alloc=on` saves faults on the arena.", "Faster."
+    )
     other = run(3, "Disable lazy allocation", "supported", "Disabling `--lazy-alloc=off` helps.", "Faster.")
     assert [(c.status, c.by) for c in cards(make_base({**lost, **won}, "a"))] == [("reopened", next(iter(won)))]
     assert [c.status for c in cards(make_base({**lost, **other}, "b"))] == ["standing"]
-    elsewhere = run(2, "Enable lazy allocation", "supported", "Enabling `--lazy-alloc=on` saves faults.", "Faster.", target="server")
+    elsewhere = run(
+        2, "Enable lazy allocation", "supported", "Enabling `--lazy-alloc=on` saves faults.", "Faster.", target="server"
+    )
     assert [c.status for c in cards(make_base({**lost, **elsewhere}, "c"))] == ["standing"]
 
 
@@ -131,7 +180,10 @@ def test_two_targets_that_refute_a_lever_for_the_same_reason_make_a_principle(ma
 
 
 def test_cards_after_edits_are_those_of_a_clean_build(make_base):
-    files = {**run(1, "Prefetch", "refuted", "Prefetch `--ahead=8` helps loads.", "No."), **run(2, "Tiles", "refuted", "Tiles `--tile=64` help.", "No.")}
+    files = {
+        **run(1, "Prefetch", "refuted", "Prefetch `--ahead=8` helps loads.", "No."),
+        **run(2, "Tiles", "refuted", "Tiles `--tile=64` help.", "No."),
+    }
     layout = make_base(files, "edited")
     build(layout)
     (layout.root / next(iter(files))).unlink()

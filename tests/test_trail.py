@@ -23,17 +23,23 @@ def facts(text: str, path: str = "wiki/experiments/engine/2026-01-02-v003-tiles.
     return trail.read_facts(page.read(path, text.encode()), text)
 
 
-@pytest.mark.parametrize(("front", "name", "verdict", "source"), [
-    ("verdict: refuted/tie", "2026-01-01-v001-x", "refuted", "verdict"),
-    ("verdict: pending\nstatus: rejected", "2026-01-01-v001-x", "refuted", "status"),
-    ("status: filed", "2026-01-01-v001-x-accepted", "supported", "name"),
-    ("status: filed", "2026-01-01-v001-x", "crash", "section"),
-    ("verdict: supported", "2026-01-01-baseline", "baseline", "verdict+name"),
-    ("verdict: invalid (crashed)", "2026-01-01-baseline", "invalid", "verdict"),
-    ("verdict: shrug", "2026-01-01-v001-x-accepted", "other", "verdict"),
-])
+@pytest.mark.parametrize(
+    ("front", "name", "verdict", "source"),
+    [
+        ("verdict: refuted/tie", "2026-01-01-v001-x", "refuted", "verdict"),
+        ("verdict: pending\nstatus: rejected", "2026-01-01-v001-x", "refuted", "status"),
+        ("status: filed", "2026-01-01-v001-x-accepted", "supported", "name"),
+        ("status: filed", "2026-01-01-v001-x", "crash", "section"),
+        ("verdict: supported", "2026-01-01-baseline", "baseline", "verdict+name"),
+        ("verdict: invalid (crashed)", "2026-01-01-baseline", "invalid", "verdict"),
+        ("verdict: shrug", "2026-01-01-v001-x-accepted", "other", "verdict"),
+    ],
+)
 def test_a_verdict_is_read_from_the_first_place_that_says_one(front, name, verdict, source):
-    read = facts(f"---\ntype: experiment\n{front}\n---\n\n## Verdict\n\n**Crashed** at start. The parent was supported.\n", f"wiki/experiments/e/{name}.md").verdict
+    read = facts(
+        f"---\ntype: experiment\n{front}\n---\n\n## Verdict\n\n**Crashed** at start. The parent was supported.\n",
+        f"wiki/experiments/e/{name}.md",
+    ).verdict
     assert (read.canonical, read.source) == (verdict, source)
 
 
@@ -98,44 +104,69 @@ def test_a_label_inside_a_code_fence_is_no_label():
 
 
 def test_the_target_is_the_front_matter_or_the_folder_and_never_the_model():
-    assert facts("---\nmodel: other\n---\n", "wiki/experiments/engine/cuda/experiments/2026-01-01-v001-x.md").target == "engine/cuda"
+    assert (
+        facts("---\nmodel: other\n---\n", "wiki/experiments/engine/cuda/experiments/2026-01-01-v001-x.md").target == "engine/cuda"
+    )
     assert facts("---\ntarget: named\n---\n", "wiki/experiments/engine/2026-01-01-v001-x.md").target == "named"
 
 
-@pytest.mark.parametrize(("body", "expected"), [
-    ("## Results\n\n| Metric | Baseline | v003 | Δ |\n|---|---|---|---|\n| latency (ms) | 12.0 | **9.5 ± 0.2** | −21 % |\n", {"latency": (9.5, "ms", "lower", 0.2)}),
-    ("## Results\n\n| run | t/s |\n|---|---|\n| v002 | 60.1 |\n| v003 | 61.5 |\n| reference | 99 |\n", {"t/s": (61.5, "t/s", "higher", None)}),
-    ("## Results\n\n- Worker 0: 57,730 tok/s average, 41.4% MFU.\n- Worker 1: 57,000 tok/s.\n", {"tok/s": (57730.0, "tok/s", "higher", None), "mfu": (41.4, "%", "higher", None)}),
-    ("## Result\n\n- Step time: 355 → 411.91 ms\n", {"step time": (411.91, "ms", "lower", None)}),
-    ("## Results\n\nThroughput exceeds v002's 50,376 tok/s by 1 %.\n", {}),
-    ("## Results\n\n```\nlatency: 3 ms\n```\n", {}),
-])
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "## Results\n\n| Metric | Baseline | v003 | Δ |\n|---|---|---|---|\n| latency (ms) | 12.0 | **9.5 ± 0.2** | −21 % |\n",
+            {"latency": (9.5, "ms", "lower", 0.2)},
+        ),
+        (
+            "## Results\n\n| run | t/s |\n|---|---|\n| v002 | 60.1 |\n| v003 | 61.5 |\n| reference | 99 |\n",
+            {"t/s": (61.5, "t/s", "higher", None)},
+        ),
+        (
+            "## Results\n\n- Worker 0: 57,730 tok/s average, 41.4% MFU.\n- Worker 1: 57,000 tok/s.\n",
+            {"tok/s": (57730.0, "tok/s", "higher", None), "mfu": (41.4, "%", "higher", None)},
+        ),
+        ("## Result\n\n- Step time: 355 → 411.91 ms\n", {"step time": (411.91, "ms", "lower", None)}),
+        ("## Results\n\nThroughput exceeds v002's 50,376 tok/s by 1 %.\n", {}),
+        ("## Results\n\n```\nlatency: 3 ms\n```\n", {}),
+    ],
+)
 def test_metrics_are_those_of_the_pages_own_run(body, expected):
     read = {m.name: (m.value, m.unit, m.direction, m.stddev) for m in facts(f"# Tiles\n\n{body}").metrics}
     assert read == expected
 
 
 def test_metrics_of_the_front_matter_are_taken_as_they_stand():
-    read = facts("---\nmetrics:\n  latency: {value: 4.791, unit: s, direction: lower, n: 5, stddev: 0.01}\n---\n## Results\n\nlatency: 9 ms\n").metrics
+    read = facts(
+        "---\nmetrics:\n  latency: {value: 4.791, unit: s, direction: lower, n: 5, stddev: 0.01}\n---\n## Results\n\nlatency: 9 ms\n"
+    ).metrics
     assert read == (Metric("latency", 4.791, "s", "lower", 5, 0.01),)
 
 
-@pytest.mark.parametrize(("text", "levers"), [
-    ("set `--block-size=64` and FOO_MODE=fast", {"--block-size": "64", "FOO_MODE": "fast"}),
-    ("change `--limit=81920` to `65536`", {"--limit": "65536"}),
-    ("compile with -O3 -march=native", {"-O3": "", "-march": "native"}),
-    ("block size 512 → 256 for bf16", {"block size": "256"}),
-    ("replace std.sort by radix_sort at bs4", {"std.sort": "", "radix_sort": "", "bs": "4"}),
-    ("see results.md and run 7", {}),
-])
+@pytest.mark.parametrize(
+    ("text", "levers"),
+    [
+        ("set `--block-size=64` and FOO_MODE=fast", {"--block-size": "64", "FOO_MODE": "fast"}),
+        ("change `--limit=81920` to `65536`", {"--limit": "65536"}),
+        ("compile with -O3 -march=native", {"-O3": "", "-march": "native"}),
+        ("block size 512 → 256 for bf16", {"block size": "256"}),
+        ("replace std.sort by radix_sort at bs4", {"std.sort": "", "radix_sort": "", "bs": "4"}),
+        ("see results.md and run 7", {}),
+    ],
+)
 def test_levers_are_found_in_free_text(text, levers):
     assert {lever.name: lever.value for lever in levers_in(text)} == levers
 
 
-@pytest.mark.parametrize(("title", "statement", "way"), [
-    ("block sizes 512 → 256", "", "lower"), ("", "A bigger budget lets more tiles fly.", "raise"), ("Disable graphs", "", "disable"),
-    ("", "Replace the loop by a kernel.", "replace"), ("", "Shrink what was bumped before.", ""),
-])
+@pytest.mark.parametrize(
+    ("title", "statement", "way"),
+    [
+        ("block sizes 512 → 256", "", "lower"),
+        ("", "A bigger budget lets more tiles fly.", "raise"),
+        ("Disable graphs", "", "disable"),
+        ("", "Replace the loop by a kernel.", "replace"),
+        ("", "Shrink what was bumped before.", ""),
+    ],
+)
 def test_the_way_a_lever_is_moved_is_read_or_left_open(title, statement, way):
     assert direction_in(title, statement) == way
 
@@ -145,13 +176,47 @@ def test_facts_survive_their_row():
     assert from_row(to_row(read)) == read
 
 
-def run(number: int, value: float | None, verdict: str = "supported", *, stddev: float | None = None, n: int | None = None, title: str = "", tags=(), decision="") -> Facts:
+def run(
+    number: int,
+    value: float | None,
+    verdict: str = "supported",
+    *,
+    stddev: float | None = None,
+    n: int | None = None,
+    title: str = "",
+    tags=(),
+    decision="",
+) -> Facts:
     metrics = () if value is None else (Metric("latency", value, "s", "lower", n, stddev),)
-    return Facts(f"wiki/experiments/t/2026-01-01-v{number:03}-x.md", "t", date="2026-01-01", number=number, title=title, verdict=VerdictRead(Verdict(verdict)), metrics=metrics,
-                 tags=tags, decision=decision)
+    return Facts(
+        f"wiki/experiments/t/2026-01-01-v{number:03}-x.md",
+        "t",
+        date="2026-01-01",
+        number=number,
+        title=title,
+        verdict=VerdictRead(Verdict(verdict)),
+        metrics=metrics,
+        tags=tags,
+        decision=decision,
+    )
 
 
-LEADERBOARD = {0: 14.467, 1: 8.423, 2: 8.257, 3: 8.155, 4: 8.105, 6: 8.021, 7: 8.002, 8: 7.419, 9: 6.658, 10: 6.643, 13: 6.641, 14: 4.816, 16: 4.796, 18: 4.791}
+LEADERBOARD = {
+    0: 14.467,
+    1: 8.423,
+    2: 8.257,
+    3: 8.155,
+    4: 8.105,
+    6: 8.021,
+    7: 8.002,
+    8: 7.419,
+    9: 6.658,
+    10: 6.643,
+    13: 6.641,
+    14: 4.816,
+    16: 4.796,
+    18: 4.791,
+}
 
 
 def test_two_kept_steps_under_one_percent_are_nibbling_on_the_published_leaderboard():
@@ -169,8 +234,16 @@ def test_nibbling_is_an_alarm_only_while_it_lasts():
 
 
 def test_a_gain_over_a_baseline_of_46_percent_noise_fails_the_two_percent_rule():
-    tried = [Facts("a", "t", verdict=VerdictRead(Verdict.BASELINE), metrics=(Metric("tg128", 41.37, "t/s", "higher", 5, 19.24),)),
-             Facts("b", "t", number=1, verdict=VerdictRead(Verdict.SUPPORTED), metrics=(Metric("tg128", 47.62, "t/s", "higher", 5, 0.59),))]
+    tried = [
+        Facts("a", "t", verdict=VerdictRead(Verdict.BASELINE), metrics=(Metric("tg128", 41.37, "t/s", "higher", 5, 19.24),)),
+        Facts(
+            "b",
+            "t",
+            number=1,
+            verdict=VerdictRead(Verdict.SUPPORTED),
+            metrics=(Metric("tg128", 47.62, "t/s", "higher", 5, 0.59),),
+        ),
+    ]
     found = progress_of(tried, target="t", variant="", metric=metric_of(tried))
     assert found.frontier.path == "b"
     assert [(a.code, a.paths) for a in found.alarms] == [("noise-wide", ("a",))]
@@ -188,23 +261,39 @@ def test_five_failures_in_a_row_are_thrash():
 
 
 def test_a_topic_refuted_five_times_and_never_supported_is_closed():
-    tried = [*(run(n, 1.0, "refuted", tags=("prefetch",)) for n in range(5)), *(run(n, 1.0, tags=("tiling",)) for n in range(5, 11))]
+    tried = [
+        *(run(n, 1.0, "refuted", tags=("prefetch",)) for n in range(5)),
+        *(run(n, 1.0, tags=("tiling",)) for n in range(5, 11)),
+    ]
     assert {t.name for t in topics_of(tried) if t.closed} == {"prefetch"}
 
 
 def test_runs_of_a_log_without_a_page_are_named():
-    assert unfiled("## [2026-01-02] loop | v003: tiles\n## [2026-01-03] loop | v009: lost\ntext about v044\n", [run(3, 1.0)]) == ("v009",)
+    assert unfiled("## [2026-01-02] loop | v003: tiles\n## [2026-01-03] loop | v009: lost\ntext about v044\n", [run(3, 1.0)]) == (
+        "v009",
+    )
 
 
 PAGE = "---\ntype: experiment\nverdict: {verdict}\nmetrics: {{latency: {{value: {value}, unit: ms, direction: lower}}}}\ncreated: 2026-01-0{day}\n---\n# Run {day}\n"
 
 
 def base_files(count: int = 3) -> dict[str, str]:
-    return {f"wiki/experiments/engine/2026-01-0{d}-v00{d}-x.md": PAGE.format(verdict="refuted" if d > 1 else "supported", value=10 + d, day=d) for d in range(1, count + 1)}
+    return {
+        f"wiki/experiments/engine/2026-01-0{d}-v00{d}-x.md": PAGE.format(
+            verdict="refuted" if d > 1 else "supported", value=10 + d, day=d
+        )
+        for d in range(1, count + 1)
+    }
 
 
 def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
-    layout = make_base({**base_files(), "wiki/experiments/other/2026-01-02-v009-y.md": PAGE.format(verdict="crash", value=1, day=2), "wiki/log.md": "# Log\n"})
+    layout = make_base(
+        {
+            **base_files(),
+            "wiki/experiments/other/2026-01-02-v009-y.md": PAGE.format(verdict="crash", value=1, day=2),
+            "wiki/log.md": "# Log\n",
+        }
+    )
     build(layout)
     db = store.state(layout)
     assert trail.targets(db) == ("engine", "other")
@@ -223,7 +312,9 @@ def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retro
 
     def reasons() -> tuple[str, ...]:
         build(layout)
-        return reasons_to_go_on(standing_of(store.state(layout), "engine", text_of=lambda p: page.text_of(store.read_bytes(layout, p))))
+        return reasons_to_go_on(
+            standing_of(store.state(layout), "engine", text_of=lambda p: page.text_of(store.read_bytes(layout, p)))
+        )
 
     assert len(reasons()) == 2  # headroom and retrospective
     (layout.root / "wiki/analyses").mkdir()
@@ -240,7 +331,11 @@ def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retro
 def test_the_doors_print_list_show_status_stop_check_and_retro(make_base, kb_command):
     layout = make_base(base_files())
     listed = json.loads(kb_command("experiment", "list", "--format", "json", cwd=layout.root).stdout)
-    assert [(e["verdict"]["canonical"], e["metrics"]["latency"]["value"]) for e in listed] == [("supported", 11.0), ("refuted", 12.0), ("refuted", 13.0)]
+    assert [(e["verdict"]["canonical"], e["metrics"]["latency"]["value"]) for e in listed] == [
+        ("supported", 11.0),
+        ("refuted", 12.0),
+        ("refuted", 13.0),
+    ]
     assert set(listed[0]) >= {"path", "target", "variant", "date", "verdict", "decision", "levers", "metrics", "parent"}
     assert "Run 2" in kb_command("experiment", "show", listed[1]["path"], cwd=layout.root).stdout
     assert "no experiment" in kb_command("experiment", "show", "wiki/x.md", cwd=layout.root, ok=(2,)).stderr

@@ -16,7 +16,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="", help="what is to be optimized")
     parser.add_argument("--before", default="", metavar="PAGE", help="as of just before this page")
     parser.add_argument("--as-of", default="", metavar="DATE", help="as of the end of this day")
-    parser.add_argument("--batch", metavar="FILE", help="a JSON line per proposal (id, proposal, target, before, as_of); prints a JSON line each")
+    parser.add_argument(
+        "--batch", metavar="FILE", help="a JSON line per proposal (id, proposal, target, before, as_of); prints a JSON line each"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
@@ -63,17 +65,28 @@ def _lines(name: str):
             raise KbError(f"{name}:{number}: not JSON: {error}") from error
         unknown = set(said) - set(_KEYS) if isinstance(said, dict) else {"?"}
         if unknown:
-            raise KbError(f"{name}:{number}: takes an object with {', '.join(_KEYS)}" + (f"; not {', '.join(sorted(unknown))}" if isinstance(said, dict) else ""))
+            raise KbError(
+                f"{name}:{number}: takes an object with {', '.join(_KEYS)}"
+                + (f"; not {', '.join(sorted(unknown))}" if isinstance(said, dict) else "")
+            )
         yield number, {k: str(v) if k != "proposal" else v for k, v in said.items() if v is not None}
 
 
 def _shown(answer) -> str:
     lines = [f"{answer.outcome}  {answer.receipt}"]
     for m in answer.matches:
-        lines.append(f"\n{m.score:.2f}  {m.kind}  {m.path}  ({m.verdict}{', ' + m.status if m.status != 'standing' else ''}, {m.date or 'no date'})")
+        lines.append(
+            f"\n{m.score:.2f}  {m.kind}  {m.path}  ({m.verdict}{', ' + m.status if m.status != 'standing' else ''}, {m.date or 'no date'})"
+        )
         lines.append(f"      {m.claim}")
-        for name, value in (("lever", f"{m.lever} {m.value}".strip()), ("delta", m.delta), ("because", m.because), ("differs", "; ".join(m.scope_diff)),
-                            ("reopen if", m.reopen_if), ("you say", m.acknowledged)):
+        for name, value in (
+            ("lever", f"{m.lever} {m.value}".strip()),
+            ("delta", m.delta),
+            ("because", m.because),
+            ("differs", "; ".join(m.scope_diff)),
+            ("reopen if", m.reopen_if),
+            ("you say", m.acknowledged),
+        ):
             if value:
                 lines.append(f"      {name}: {value}")
     if answer.outcome != "clear":

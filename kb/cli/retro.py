@@ -12,7 +12,9 @@ from kb import KbError, store
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="", help="the target (may be left out where there is only one)")
     parser.add_argument("--date", default="", metavar="YYYY-MM-DD", help="date of the page (default: today)")
-    parser.add_argument("--write", action="store_true", help="file it as wiki/analyses/DATE-TARGET-retrospective.md instead of printing it")
+    parser.add_argument(
+        "--write", action="store_true", help="file it as wiki/analyses/DATE-TARGET-retrospective.md instead of printing it"
+    )
     parser.add_argument("--format", choices=("md", "json"), default="md")
 
 

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.target:
         print(_whole(found[0]))
     else:
-        pages, = db.execute("select count(*) from standing").fetchone()
+        (pages,) = db.execute("select count(*) from standing").fetchone()
         print(f"{pages} pages, {sum(s.runs for s in found)} experiments on {len(found)} targets")
         for s in found:
             print(_line(s))
@@ -44,8 +44,11 @@ def _line(s) -> str:
 
 
 def _whole(s) -> str:
-    lines = [f"{s.target}: {s.runs} runs, last {s.last or 'none'}", f"  page: {s.page or 'none'}",
-             f"  balance: {s.settings} moved settings, {s.structural} changed structure"]
+    lines = [
+        f"{s.target}: {s.runs} runs, last {s.last or 'none'}",
+        f"  page: {s.page or 'none'}",
+        f"  balance: {s.settings} moved settings, {s.structural} changed structure",
+    ]
     for p in s.progress:
         lines.append(f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})")
         if p.frontier:
@@ -62,7 +65,13 @@ def _whole(s) -> str:
         ("runs in the log without a page", list(s.unfiled)),
     ):
         if items:
-            lines += [f"\n{title}:", *(f"  {item}" for item in items[:12]), *([f"  and {len(items) - 12} more (--format json)"] if len(items) > 12 else [])]
+            lines += [
+                f"\n{title}:",
+                *(f"  {item}" for item in items[:12]),
+                *([f"  and {len(items) - 12} more (--format json)"] if len(items) > 12 else []),
+            ]
     retro = s.retrospective
-    lines.append(f"\nretrospective: {retro.path + ('' if retro.covers_last else ' (does not cover the last run)') if retro else 'none'}")
+    lines.append(
+        f"\nretrospective: {retro.path + ('' if retro.covers_last else ' (does not cover the last run)') if retro else 'none'}"
+    )
     return "\n".join(lines)

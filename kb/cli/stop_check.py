@@ -28,7 +28,10 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps({"target": target, "may_stop": not reasons, "reasons": reasons}, ensure_ascii=False, indent=1))
     else:
-        print(f"{target}: " + ("plateau, no headroom and a fresh retrospective are on file; the loop may stop" if not reasons else "go on"))
+        print(
+            f"{target}: "
+            + ("plateau, no headroom and a fresh retrospective are on file; the loop may stop" if not reasons else "go on")
+        )
         for reason in reasons:
             print(f"  {reason}")
     return 3 if reasons else 0

@@ -1,4 +1,5 @@
-"""`refuted/<target>.md` and `.json`: what failed on a target and why, newest first; `refuted/generic.*`: what holds for every target.
+"""`refuted/<target>.md` and `.json`: what failed on a target and why, newest first; `refuted/generic.*`: what holds for every
+target.
 
 Refuses to rank: the list is in trail order, and a card that a later run contradicts stays, marked as reopened.
 """
@@ -27,8 +28,15 @@ def refuted_files(cards: Iterable[Card]) -> dict[str, bytes]:
 
 
 def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
-    about = "Levers that failed whatever the target, and why." if target == _GENERIC else f"What was tried on {target} and failed, newest first."
-    lines = page_head(f"Refuted on {target}" if target != _GENERIC else "Refuted everywhere", f"{about} Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it.")
+    about = (
+        "Levers that failed whatever the target, and why."
+        if target == _GENERIC
+        else f"What was tried on {target} and failed, newest first."
+    )
+    lines = page_head(
+        f"Refuted on {target}" if target != _GENERIC else "Refuted everywhere",
+        f"{about} Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it.",
+    )
     own = [c for c in cards if c.kind == "experiment"]
     told = [c for c in cards if c.kind != "experiment"]
     for title, group in (("Experiments", own), ("Principles and other dead ends", told)):
@@ -42,9 +50,17 @@ def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
 
 def _card(card: Card, up: str) -> list[str]:
     page = f"{up}{quote(card.evidence, safe='/~@!$&*+,;=:')}" + (f"#{card.anchor}" if card.anchor else "")
-    levers = ", ".join(f"`{v.name}{'=' if v.value else ''}{v.value}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.name + v.value)
-    marks = "" if card.status == "standing" else f" **{card.status}** by [{cell(card.by.rsplit('/', 1)[-1].removesuffix('.md'), 90)}]({up}{quote(card.by)});"
-    lines = [f"- [{cell(card.title, 120)}]({page}) ({', '.join(x for x in (card.verdict, card.date, card.delta) if x)}):{marks} {cell(card.claim, 280)}"]
+    levers = ", ".join(
+        f"`{v.name}{'=' if v.value else ''}{v.value}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.name + v.value
+    )
+    marks = (
+        ""
+        if card.status == "standing"
+        else f" **{card.status}** by [{cell(card.by.rsplit('/', 1)[-1].removesuffix('.md'), 90)}]({up}{quote(card.by)});"
+    )
+    lines = [
+        f"- [{cell(card.title, 120)}]({page}) ({', '.join(x for x in (card.verdict, card.date, card.delta) if x)}):{marks} {cell(card.claim, 280)}"
+    ]
     lines += [f"  - because: {cell(card.because, 420)}"] if card.because else []
     lines += [f"  - levers: {levers}" + (f"; moved: {card.direction}" if card.direction else "")] if levers else []
     return [*lines, f"  - reopen if {cell(card.reopen_if, 200)}"]
@@ -52,9 +68,23 @@ def _card(card: Card, up: str) -> list[str]:
 
 def _twin(card: Card) -> dict[str, object]:
     said = {
-        "kind": card.kind, "evidence": card.evidence, "anchor": card.anchor, "date": card.date, "variant": card.variant, "verdict": card.verdict, "title": card.title,
-        "claim": card.claim, "because": card.because, "delta": card.delta, "levers": [{"name": v.name, "value": v.value} for v in card.levers], "direction": card.direction,
-        "operating_point": {v.name: v.value for v in card.point}, "status": card.status, "by": card.by, "reopen_if": card.reopen_if, "told_by": list(card.told_by),
+        "kind": card.kind,
+        "evidence": card.evidence,
+        "anchor": card.anchor,
+        "date": card.date,
+        "variant": card.variant,
+        "verdict": card.verdict,
+        "title": card.title,
+        "claim": card.claim,
+        "because": card.because,
+        "delta": card.delta,
+        "levers": [{"name": v.name, "value": v.value} for v in card.levers],
+        "direction": card.direction,
+        "operating_point": {v.name: v.value for v in card.point},
+        "status": card.status,
+        "by": card.by,
+        "reopen_if": card.reopen_if,
+        "told_by": list(card.told_by),
         "experiments": list(card.experiments),
     }
     return {name: value for name, value in said.items() if value not in ("", [], {})}

@@ -1,4 +1,7 @@
-"""What a text wants to move: terms with weights, levers with values, direction, operating point. The same for experiments and proposals."""
+"""What a text wants to move: terms with weights, levers with values, direction, operating point.
+
+The same for experiments and proposals.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -32,7 +35,11 @@ class Aim:
 
 # Weights of the fields; a change is kept only if replay of the trail says it helps.
 _FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8), ("predicted_signal", 0.2), ("because", 0.5))
-_OUTCOME = re.compile(r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|flat)\b[^()\[\]]*[)\]]?", re.IGNORECASE)
+_OUTCOME = re.compile(
+    r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
+    r"flat)\b[^()\[\]]*[)\]]?",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|$)", re.IGNORECASE)
 _MOST_PULLS = 16
 # A lever that the front matter states outweighs all that text can gather.
@@ -49,8 +56,12 @@ def subject_of(title: str) -> str:
 def aim_of(facts: Facts, *, outcome: bool) -> Aim:
     """Aim of an experiment's facts; `outcome` adds the words of its verdict, which say what the lever ran into."""
     text = {
-        "title": subject_of(facts.title), "slug": facts.slug.replace("-", " ") if " " not in facts.slug else "", "hypothesis": facts.hypothesis,
-        "mechanism": facts.mechanism, "predicted_signal": facts.predicted_signal, "because": facts.because if outcome else "",
+        "title": subject_of(facts.title),
+        "slug": facts.slug.replace("-", " ") if " " not in facts.slug else "",
+        "hypothesis": facts.hypothesis,
+        "mechanism": facts.mechanism,
+        "predicted_signal": facts.predicted_signal,
+        "because": facts.because if outcome else "",
     }
     pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
     if facts.stated_levers:
@@ -60,7 +71,9 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
         pulls,
         direction_in(text["title"], facts.hypothesis[:400]),
-        _point((facts.variant, text["title"], facts.hypothesis, facts.mechanism, *((facts.setup, facts.because) if outcome else ()))),
+        _point(
+            (facts.variant, text["title"], facts.hypothesis, facts.mechanism, *((facts.setup, facts.because) if outcome else ()))
+        ),
     )
 
 
@@ -89,20 +102,29 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
                 said = weight * (_AT_POINT if re.search(rf"(?:\bat|@)[\s`*]*{re.escape(lever.name)}", clause) else 1.0)
                 known = best.get(key)
                 if known is None or said > known.weight or not known.value and lever.value:
-                    best[key] = Pull(key, lever.name, lever.value or (known.value if known else ""), max(said, known.weight if known else 0.0))
+                    best[key] = Pull(
+                        key, lever.name, lever.value or (known.value if known else ""), max(said, known.weight if known else 0.0)
+                    )
         for key, pull in best.items():
             known = found.get(key)
             value = pull.value or (known.value if known else "")
             # The mechanism, read last, states the value that is run; a hypothesis may name the one it starts from.
-            found[key] = Pull(key, known.name if known else pull.name, known.value if known and known.value and pull.weight < 1 else value,
-                              (known.weight if known else 0.0) + field_weight * pull.weight)
+            found[key] = Pull(
+                key,
+                known.name if known else pull.name,
+                known.value if known and known.value and pull.weight < 1 else value,
+                (known.weight if known else 0.0) + field_weight * pull.weight,
+            )
     return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
 
 
 # "32k tokens", "128 generated tokens": how much of what a run works on.
 _COUNTED = re.compile(
-    r"(?<![\w.=/-])(?P<value>\d[\d,]*[kKM]?)[ -](?:[a-z]+ )?(?P<name>tokens|threads|layers|heads|chips|gpus|devices|hosts|nodes|rows|users|clients|requests|warps|workers|images|samples)\b"
-    r"(?!/)", re.IGNORECASE)
+    r"(?<![\w.=/-])(?P<value>\d[\d,]*[kKM]?)[ -](?:[a-z]+ )?(?P<name>tokens|threads|layers|heads|chips|gpus|devices|hosts|"
+    r"nodes|rows|users|clients|requests|warps|workers|images|samples)\b"
+    r"(?!/)",
+    re.IGNORECASE,
+)
 
 
 def _point(texts: Iterable[str]) -> tuple[Lever, ...]:
@@ -122,7 +144,9 @@ def strong(pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
 
 
 def same_name(a: str, b: str) -> bool:
-    """Whether two keys of settings mean one: equal, one the start of the other (`seq`, `seqlen`), or its initials (`bs`, `batch_size`; keys keep no separators)."""
+    """Whether two keys of settings mean one: equal, one the start of the other (`seq`, `seqlen`), or its initials (`bs`,
+    `batch_size`; keys keep no separators).
+    """
     short, long = sorted((a, b), key=len)
     return short == long or len(short) >= 3 and long.startswith(short)
 
@@ -143,9 +167,15 @@ def differences(card: Iterable[Lever], proposal: Iterable[Lever], *, leaving_out
             continue
         for other in theirs:
             other_key = key_of(other.name)
-            if same_name(key, other_key) or key in (initials(other.name), other_key[:1]) or other_key in (initials(mine.name), key[:1]):
+            if (
+                same_name(key, other_key)
+                or key in (initials(other.name), other_key[:1])
+                or other_key in (initials(mine.name), key[:1])
+            ):
                 a, b = number_of(other.value), number_of(mine.value)
                 if a != b:
-                    found.append(f"{(mine.name if len(mine.name) > len(other.name) else other.name).lstrip('-')} {other.value} → {mine.value}")
+                    found.append(
+                        f"{(mine.name if len(mine.name) > len(other.name) else other.name).lstrip('-')} {other.value} → {mine.value}"
+                    )
                 break
     return found[:6]

@@ -1,4 +1,6 @@
-"""Cards of a whole knowledge base: from failed experiments, retired hypotheses and dead-end lists; then scope, reopening and generic principles."""
+"""Cards of a whole knowledge base: from failed experiments, retired hypotheses and dead-end lists; then scope, reopening
+and generic principles.
+"""
 
 import json
 import math
@@ -21,27 +23,72 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[])")
 _BELOW = re.compile(r"(\d+(?:\.\d+)?\s?%)\s+(?:below|slower|worse|lower|less)\b", re.IGNORECASE)
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?(?:\s?[–-]\s?[−\-+]?\d+(?:\.\d+)?)?\s?(?:%|pp\b|×|x\b)")
 # A verdict's first words only repeat the verdict.
-_SAYS_VERDICT = re.compile(r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*", re.IGNORECASE)
+_SAYS_VERDICT = re.compile(
+    r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*",
+    re.IGNORECASE,
+)
 # Why something failed, by the words any domain uses; the first that fits names the reason.
 _REASONS = (
-    ("out of memory", re.compile(r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)", re.IGNORECASE)),
-    ("wrong result", re.compile(r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop", re.IGNORECASE)),
-    ("does not run", re.compile(r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no custom_vjp|API\b|crash\w*|deadlock\w*|hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed", re.IGNORECASE)),
-    ("slower", re.compile(r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|overhead|hurts?\b|costs? more", re.IGNORECASE)),
-    ("no effect", re.compile(r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|effective|fus\w+)", re.IGNORECASE)),
+    (
+        "out of memory",
+        re.compile(
+            r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|"
+            r"pressure|ceiling)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "wrong result",
+        re.compile(
+            r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|"
+            r"accuracy drop",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "does not run",
+        re.compile(
+            r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no custom_vjp|API\b|crash\w*|deadlock\w*|"
+            r"hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "slower",
+        re.compile(
+            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|"
+            r"(?<![\w.])-\d+(?:\.\d+)?\s?%|overhead|hurts?\b|costs? more",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "no effect",
+        re.compile(
+            r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|"
+            r"effective|fus\w+)",
+            re.IGNORECASE,
+        ),
+    ),
 )
 
 
 def reason_of(text: str, verdict: str) -> str:
-    """Class of why something failed: out of memory, wrong result, does not run, slower, no effect; empty where the text does not say."""
+    """Class of why something failed: out of memory, wrong result, does not run, slower, no effect; empty where the text
+    does not say.
+    """
     return next((name for name, pattern in _REASONS if pattern.search(text)), "does not run" if verdict == Verdict.CRASH else "")
 
 
-def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph) -> tuple[Card, ...]:
+def cards_of(
+    trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph
+) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `aims` are those of all experiments, failed or not, by path."""
     # A tie that the loop took back is a dead end as well.
-    failed = {e.path: _of_experiment(e, aims[e.path]) for e in trail.experiments
-              if e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert"}
+    failed = {
+        e.path: _of_experiment(e, aims[e.path])
+        for e in trail.experiments
+        if e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert"
+    }
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     known = {e.path: e for e in trail.experiments}
@@ -67,7 +114,10 @@ def cards_of(trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[s
     cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
     rare = Rarity([*((e.target, aims[e.path]) for e in trail.experiments), *((c.target, c.aim) for c in others)])
     cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], aims, rare)
-    cards = [replace(c, levers=tuple(Lever(p.name, p.value) for p in rare.telling(c.target, c.aim))[:6] or c.levers) for c in (*cards, *others)]
+    cards = [
+        replace(c, levers=tuple(Lever(p.name, p.value) for p in rare.telling(c.target, c.aim))[:6] or c.levers)
+        for c in (*cards, *others)
+    ]
     return tuple(sorted([*cards, *_principles(cards, rare)], key=lambda c: (*c.order, c.id)))
 
 
@@ -78,10 +128,25 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
     because = e.because.replace("\n", " ").strip()
     place = e.place("verdict")
     return Card(
-        id=e.path, kind="experiment", evidence=e.path, anchor=place.anchor if place else "", target=e.target, variant=e.variant, date=e.date, number=e.number,
-        title=title, claim=_cut(claim, 280), because=_cut(_SAYS_VERDICT.sub("", because) or because, 420), delta=_delta_in(e.title) or _delta_in(because),
-        verdict=str(e.verdict.canonical), levers=_main(aim), direction=aim.direction, point=aim.point,
-        reopen_if=_reopen_if(aim, reason_of(f"{e.title} {because}", str(e.verdict.canonical))), aim=aim)
+        id=e.path,
+        kind="experiment",
+        evidence=e.path,
+        anchor=place.anchor if place else "",
+        target=e.target,
+        variant=e.variant,
+        date=e.date,
+        number=e.number,
+        title=title,
+        claim=_cut(claim, 280),
+        because=_cut(_SAYS_VERDICT.sub("", because) or because, 420),
+        delta=_delta_in(e.title) or _delta_in(because),
+        verdict=str(e.verdict.canonical),
+        levers=_main(aim),
+        direction=aim.direction,
+        point=aim.point,
+        reopen_if=_reopen_if(aim, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
+        aim=aim,
+    )
 
 
 def _delta_in(text: str) -> str:
@@ -95,13 +160,32 @@ def _delta_in(text: str) -> str:
 def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str) -> Card:
     aim = s.aim
     return Card(
-        id=f"{path}#{n}", kind=s.kind, evidence=path, anchor=s.anchor, target=target, variant="", date=date, number=0, title=_cut(s.text, 120), claim=_cut(s.text, 280),
-        because=_cut(s.because, 420), delta=s.delta, verdict=str(Verdict.REFUTED), levers=_main(aim), direction=aim.direction, point=aim.point,
-        reopen_if=_reopen_if(aim, reason_of(s.text, "")), aim=aim, experiments=backed)
+        id=f"{path}#{n}",
+        kind=s.kind,
+        evidence=path,
+        anchor=s.anchor,
+        target=target,
+        variant="",
+        date=date,
+        number=0,
+        title=_cut(s.text, 120),
+        claim=_cut(s.text, 280),
+        because=_cut(s.because, 420),
+        delta=s.delta,
+        verdict=str(Verdict.REFUTED),
+        levers=_main(aim),
+        direction=aim.direction,
+        point=aim.point,
+        reopen_if=_reopen_if(aim, reason_of(s.text, "")),
+        aim=aim,
+        experiments=backed,
+    )
 
 
 def _target_of(path: str, statement: Statement, known: Mapping[str, Facts]) -> str:
-    """Target that a statement speaks of: that of the runs it cites if they agree, else the page's folder below experiments or its own name below targets."""
+    """Target that a statement speaks of: that of the runs it cites if they agree, else the page's folder below experiments
+    or its own name below targets.
+    """
     cited = {known[c].target for c in statement.cites if c in known}
     if len(cited) == 1:
         return cited.pop()
@@ -123,13 +207,20 @@ def _main(aim: Aim) -> tuple[Lever, ...]:
 
 def _reopen_if(aim: Aim, reason: str) -> str:
     shape = ", ".join(f"{v.name.lstrip('-')} {v.value}" for v in aim.point[:3])
-    why = {"out of memory": "memory is freed, or the shape is smaller", "wrong result": "the numerics are mended", "does not run": "the stack supports it",
-           "slower": "the cost it ran into is gone", "no effect": "the profile shows that it matters"}.get(reason, "the stack changed")
+    why = {
+        "out of memory": "memory is freed, or the shape is smaller",
+        "wrong result": "the numerics are mended",
+        "does not run": "the stack supports it",
+        "slower": "the cost it ran into is gone",
+        "no effect": "the profile shows that it matters",
+    }.get(reason, "the stack changed")
     return f"{why}{f' (tried at {shape})' if shape else ''}"
 
 
 class Rarity:
-    """How rare levers are among all aims and among those of each target: what a fifth of them name is their setting, not what one of them tried."""
+    """How rare levers are among all aims and among those of each target: what a fifth of them name is their setting, not
+    what one of them tried.
+    """
 
     def __init__(self, aims: Iterable[tuple[str, Aim]]):
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -155,7 +246,9 @@ _COMMON, _ENOUGH = math.log(5), 10
 
 
 def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[str]:
-    """The failed run that a ledger's row is about: its first cell is the run's label or file name, and they share a word of the title."""
+    """The failed run that a ledger's row is about: its first cell is the run's label or file name, and they share a word
+    of the title.
+    """
     first, _, rest = statement.text.partition(" · ")
     label = re.fullmatch(r"(?:v|exp\.?|run|#)?\s?0*(\d+)[a-z]?(?:[\s–-].*)?", first, re.IGNORECASE)
     named = by_label.get(first, []) or by_label.get(label[1], []) if label else by_label.get(first, [])
@@ -163,25 +256,45 @@ def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[
 
 
 def _reopened(cards: list[Card], won: list[Facts], aims: Mapping[str, Aim], rare: Rarity) -> list[Card]:
-    """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the same, with the same value and way."""
+    """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the
+    same, with the same value and way.
+    """
     later: dict[tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, str, bool]]] = defaultdict(list)
 
     def place(target: str, aim: Aim) -> tuple[str, str, str] | None:
         telling = rare.telling(target, aim)
         return (target, telling[0].key, telling[0].value) if telling else None
 
-    runs = [*((e.path, e.target, e.variant, e.order, True) for e in won), *((c.evidence, c.target, c.variant, c.order, False) for c in cards)]
+    runs = [
+        *((e.path, e.target, e.variant, e.order, True) for e in won),
+        *((c.evidence, c.target, c.variant, c.order, False) for c in cards),
+    ]
     for path, target, variant, order, success in runs:
         if at := place(target, aims[path]):
             later[at].append((order, path, variant, aims[path].direction, success))
     found: list[Card] = []
     for card in cards:
         at = place(card.target, card.aim)
-        fits = [(order, path, success) for order, path, variant, direction, success in later.get(at, ()) if order > card.order
-                and (not variant or not card.variant or variant == card.variant) and (not direction or OPPOSITE.get(direction) != card.direction)] if at else []
+        fits = (
+            [
+                (order, path, success)
+                for order, path, variant, direction, success in later.get(at, ())
+                if order > card.order
+                and (not variant or not card.variant or variant == card.variant)
+                and (not direction or OPPOSITE.get(direction) != card.direction)
+            ]
+            if at
+            else []
+        )
         wins = [path for _, path, success in sorted(fits) if success]
         losses = [path for _, path, success in sorted(fits) if not success]
-        found.append(replace(card, status="reopened", by=wins[0]) if wins else replace(card, status="superseded", by=losses[-1]) if losses else card)
+        found.append(
+            replace(card, status="reopened", by=wins[0])
+            if wins
+            else replace(card, status="superseded", by=losses[-1])
+            if losses
+            else card
+        )
     return found
 
 
@@ -203,11 +316,29 @@ def _principles(cards: list[Card], rare: Rarity) -> list[Card]:
         newest = max(group, key=lambda c: c.order)
         claim = f"`{name}` failed on {len(targets)} targets for the same reason: {reason}"
         aim = Aim({"=" + key: 2.0}, (Pull(key, name, "", 2.0),), direction, ())
-        made.append(Card(
-            id=f"principle:{key}:{reason}:{direction}", kind="principle", evidence=newest.evidence, anchor=newest.anchor, target="", variant="", date=newest.date, number=newest.number,
-            title=f"{name}: {reason}", claim=claim, because=_cut("; ".join(f"{c.target}: {c.because}" for c in group), 420), delta=newest.delta, verdict=str(Verdict.REFUTED),
-            levers=(Lever(name),), direction=direction, point=(), reopen_if=_reopen_if(Aim({}, (), "", ()), reason), aim=aim,
-            experiments=tuple(c.evidence for c in group)))
+        made.append(
+            Card(
+                id=f"principle:{key}:{reason}:{direction}",
+                kind="principle",
+                evidence=newest.evidence,
+                anchor=newest.anchor,
+                target="",
+                variant="",
+                date=newest.date,
+                number=newest.number,
+                title=f"{name}: {reason}",
+                claim=claim,
+                because=_cut("; ".join(f"{c.target}: {c.because}" for c in group), 420),
+                delta=newest.delta,
+                verdict=str(Verdict.REFUTED),
+                levers=(Lever(name),),
+                direction=direction,
+                point=(),
+                reopen_if=_reopen_if(Aim({}, (), "", ()), reason),
+                aim=aim,
+                experiments=tuple(c.evidence for c in group),
+            )
+        )
     return made
 
 

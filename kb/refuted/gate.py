@@ -1,6 +1,7 @@
 """`kb check`: what a proposal would repeat. Refuses to forbid: it names the card, says how alike the two are, and what differs.
 
-The receipt is `kb1-OUTCOME-DIGEST`. The digest (16 hex digits of sha256) is over the proposal's text, its target, the moment of the question, and path, kind and status
+The receipt is `kb1-OUTCOME-DIGEST`. The digest (16 hex digits of sha256) is over the proposal's text, its target, the moment
+of the question, and path, kind and status
 of every match: the same question to the same cards gives the same receipt, on any machine.
 """
 
@@ -33,7 +34,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One card that a proposal meets. kind: same-value, same-lever, similar; `acknowledged` is the proposal's own sentence on what differs."""
+    """One card that a proposal meets. kind: same-value, same-lever, similar.
+
+    `acknowledged` is the proposal's own sentence on what differs.
+    """
 
     path: str
     anchor: str
@@ -70,9 +74,11 @@ _PROPOSAL_CAP, _CARD_CAP = 1.2, 4.0
 _TERMS_ASKED, _CANDIDATES, _MOST_MATCHES = 120, 30, 10
 # Rows of the table of terms that one question may read: the rarest terms come first, so what is left out tells least.
 _MOST_ROWS = 40_000
-# A score is the share of the weights of proposal and card that they have in common. From which share on a card is shown, and is the same lever by its words alone.
+# A score is the share of the weights of proposal and card that they have in common. From which share on a card is shown, and is
+# the same lever by its words alone.
 _SHOWN, _SAME = 0.08, 0.45
-# Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6 to 15).
+# Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6
+# to 15).
 _STANDS_OUT, _BEHIND = 0.135, slice(5, 15)
 _LOCAL_FROM = 10
 # A card of another target, of a sister target (same first folder), and one that a page tells without a run of its own behind it.
@@ -120,13 +126,20 @@ class Gate:
             value = math.log((size + 1) / (counts.get(term, 0) + 0.5))
             own_size, own = self._frequency(target)
             if target and own_size >= _LOCAL_FROM:
-                value = min(value, math.log((own_size + 2) / (own.get(term, 0) + 0.5)) / math.log((own_size + 2) / 1.5) * math.log((size + 1) / 1.5))
+                value = min(
+                    value,
+                    math.log((own_size + 2) / (own.get(term, 0) + 0.5))
+                    / math.log((own_size + 2) / 1.5)
+                    * math.log((size + 1) / 1.5),
+                )
             known = self.weights[term, target] = max(0.0, value) ** _ALPHA
         return known
 
     def _ranked(self, aim: Aim, target: str, at: Moment | None) -> list[tuple[float, Card]]:
         """Cards that share most with an aim, with the share of the aim's own weight that each explains."""
-        asked = sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True)[:_TERMS_ASKED]
+        asked = sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True)[
+            :_TERMS_ASKED
+        ]
         weight_of: dict[str, float] = {}
         left = _MOST_ROWS
         for _, t in asked:
@@ -137,7 +150,7 @@ class Gate:
         where, values = ("", []) if at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(at))
         sums: dict[tuple[int, str], float] = {}
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
-            where t.term in ({','.join('?' * len(weight_of))}){where}"""
+            where t.term in ({",".join("?" * len(weight_of))}){where}"""
         for term, number, weight, of in self.db.execute(query, [*weight_of, *values]):
             sums[number, of] = sums.get((number, of), 0.0) + weight_of[term] * min(weight, _CARD_CAP) * self._rarity(term, of)
         near = sorted(sums, key=lambda k: (-sums[k] * _kinship(target, k[1]), k[0]))[: 3 * _CANDIDATES]
@@ -147,7 +160,7 @@ class Gate:
             card = self._card(number)
             own = self._length(card.aim, of)
             told = 1.0 if card.kind == "experiment" else _TOLD
-            ranked.append((sums[number, of] / (whole ** (1 - _LENGTH) * own ** _LENGTH or 1.0) * _kinship(target, of) * told, card))
+            ranked.append((sums[number, of] / (whole ** (1 - _LENGTH) * own**_LENGTH or 1.0) * _kinship(target, of) * told, card))
         return sorted(ranked, key=lambda r: (-r[0], r[1].id))[:_CANDIDATES]
 
     def _length(self, aim: Aim, target: str) -> float:
@@ -169,10 +182,24 @@ class Gate:
         boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
         diffs = _scope(aim, card, target, lever, self._rare(aim, target))
         return Match(
-            path=card.evidence, anchor=card.anchor, kind=kind, lever=lever.name if lever else card.levers[0].name if card.levers else card.title,
-            value=lever.value if lever else card.levers[0].value if card.levers else "", scope_diff=diffs, verdict=card.verdict, because=card.because, delta=card.delta,
-            date=card.date, score=round(min(1.0, score * boost), 3), target=card.target, claim=card.claim, status=card.status, by=card.by, reopen_if=card.reopen_if,
-            acknowledged=_acknowledged(proposal.text, card))
+            path=card.evidence,
+            anchor=card.anchor,
+            kind=kind,
+            lever=lever.name if lever else card.levers[0].name if card.levers else card.title,
+            value=lever.value if lever else card.levers[0].value if card.levers else "",
+            scope_diff=diffs,
+            verdict=card.verdict,
+            because=card.because,
+            delta=card.delta,
+            date=card.date,
+            score=round(min(1.0, score * boost), 3),
+            target=card.target,
+            claim=card.claim,
+            status=card.status,
+            by=card.by,
+            reopen_if=card.reopen_if,
+            acknowledged=_acknowledged(proposal.text, card),
+        )
 
     def _as_of(self, card: Card, at: Moment | None) -> Card:
         """A card as it stood at a moment: what reopened or superseded it later had not happened."""
@@ -182,14 +209,19 @@ class Gate:
         return card if later and later.order < at else replace(card, status="standing", by="")
 
     def _shared(self, aim: Aim, card: Card, target: str) -> tuple[tuple[Pull, Pull] | None, bool]:
-        """The most telling lever that both aims are mostly about, and whether neither side is only a part of the other's bundle."""
+        """The most telling lever that both aims are mostly about, and whether neither side is only a part of the other's
+        bundle.
+        """
         mine = {p.key: p for p in self._telling(aim, target)}
         theirs = {p.key: p for p in self._telling(card.aim, card.target)}
         if not mine:
             # Nothing in the proposal is written like a lever: it may name the card's in plain words.
             named = [p for key, p in theirs.items() if len(key) > 3 and key in self.mentioned]
             mine = {p.key: replace(p, value=p.value if key_of(p.value) in self.mentioned else "") for p in named}
-        both = sorted(mine.keys() & theirs.keys(), key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k))
+        both = sorted(
+            mine.keys() & theirs.keys(),
+            key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k),
+        )
         if not both:
             return None, False
         whole = 2 * len(both) >= max(len(theirs), len(mine)) or max(len(theirs), len(mine)) < 3
@@ -234,7 +266,12 @@ def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, s
         return "similar", theirs
     if {_switch(mine.value), _switch(theirs.value)} == {"on", "off"}:
         return "similar", theirs
-    if mine.value == theirs.value or _switch(mine.value) == _switch(theirs.value) == "on" or number_of(mine.value) is not None and number_of(mine.value) == number_of(theirs.value):
+    if (
+        mine.value == theirs.value
+        or _switch(mine.value) == _switch(theirs.value) == "on"
+        or number_of(mine.value) is not None
+        and number_of(mine.value) == number_of(theirs.value)
+    ):
         return "same-value", theirs
     numbers = number_of(mine.value) is not None and number_of(theirs.value) is not None
     if numbers and not (aim.direction and aim.direction == card.direction):
@@ -246,7 +283,13 @@ def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, s
 def _switch(value: str) -> str:
     """`on`, `off` or neither; a lever that is named without a value is switched on."""
     word = value.strip("'\"").lower()
-    return "on" if word in ("", "1", "true", "on", "yes", "enabled") else "off" if word in ("0", "false", "off", "no", "none", "disabled") else ""
+    return (
+        "on"
+        if word in ("", "1", "true", "on", "yes", "enabled")
+        else "off"
+        if word in ("0", "false", "off", "no", "none", "disabled")
+        else ""
+    )
 
 
 # A pull of this weight stands in a clause of its own, not among what stays fixed.
@@ -260,17 +303,26 @@ def _scope(aim: Aim, card: Card, target: str, lever: Pull | None, rare: tuple[Pu
         diffs.insert(0, f"target {card.target} → {target}")
     known = {p.key for p in card.aim.pulls}
     if lever:
-        diffs.extend(f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}" for p in rare if p.key not in known and p.weight >= _SAID)
+        diffs.extend(
+            f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}"
+            for p in rare
+            if p.key not in known and p.weight >= _SAID
+        )
     return tuple(diffs[:6])
 
 
 _DIFFERS = re.compile(
-    r"\b(?:differ\w*|unlike|whereas|this time|instead|now that|since then|but (?:now|here|with|at)|in contrast|changed since|no longer|because (?:now|the)|new(?:er)? (?:stack|version|build)|"
-    r"not the same|other than|→|->|rather than|here (?:we|it|with))", re.IGNORECASE)
+    r"\b(?:differ\w*|unlike|whereas|this time|instead|now that|since then|but (?:now|here|with|at)|in contrast|"
+    r"changed since|no longer|because (?:now|the)|new(?:er)? (?:stack|version|build)|"
+    r"not the same|other than|→|->|rather than|here (?:we|it|with))",
+    re.IGNORECASE,
+)
 
 
 def _acknowledged(text: str, card: Card) -> str:
-    """The sentence in which a proposal names a card's page (path, file name or run label with its slug) and says what differs; empty if there is none."""
+    """The sentence in which a proposal names a card's page (path, file name or run label with its slug) and says what
+    differs; empty if there is none.
+    """
     name = card.evidence.rsplit("/", 1)[-1].removesuffix(".md")
     label = re.search(r"(?:v|exp|run)[-_]?\d+[a-z]?", name)
     names = [re.escape(name)] + ([rf"(?<![\w-]){label[0][0]}\w*[ -]?0*{card.number}(?!\d)"] if label and card.number else [])
@@ -281,7 +333,9 @@ def _acknowledged(text: str, card: Card) -> str:
 
 
 def _outcome(matches: tuple[Match, ...], least: float) -> str:
-    """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism; clear: neither, or each met by what differs."""
+    """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism;
+    clear: neither, or each met by what differs.
+    """
     near = [m for m in matches if m.score >= least and not m.acknowledged and m.status != "reopened"]
     if any(m.kind == "same-value" and not m.scope_diff for m in near):
         return "repeat"

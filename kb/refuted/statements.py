@@ -1,4 +1,7 @@
-"""What pages say did not work: dead-end bullets and table rows, retired hypotheses. Read page by page; refuses to guess at prose without a mark."""
+"""What pages say did not work: dead-end bullets and table rows, retired hypotheses.
+
+Read page by page; refuses to guess at prose without a mark.
+"""
 
 import json
 import re
@@ -40,15 +43,29 @@ def statement_from_json(said: list) -> Statement:
 
 
 _DEAD = re.compile(
-    r"refuted|(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)|dead[- ]?ends?|anti-?(?:recommend|pattern|playbook)|retired|what failed|"
-    r"rejected|invalidated|don['’]?t (?:pursue|retry|try|do)|do not (?:pursue|retry|try)|not worth|why .{3,40} (?:don['’]t|doesn['’]t|did not|do not) help|"
-    r"negative results|ruled out|abandoned", re.IGNORECASE)
+    r"refuted|(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)|dead[- ]?ends?|anti-?(?:recommend|pattern|"
+    r"playbook)|retired|what failed|"
+    r"rejected|invalidated|don['’]?t (?:pursue|retry|try|do)|do not (?:pursue|retry|try)|not worth|why .{3,40} (?:don['’]t|"
+    r"doesn['’]t|did not|do not) help|"
+    r"negative results|ruled out|abandoned",
+    re.IGNORECASE,
+)
 # Headings that only tell where to look or what is still open.
-_NOT_DEAD = re.compile(r"\bopen\b|refuted when|refute honestly|how to|next|falsif|when to|\bcheck\b|\bgate\b|\brule", re.IGNORECASE)
+_NOT_DEAD = re.compile(
+    r"\bopen\b|refuted when|refute honestly|how to|next|falsif|when to|\bcheck\b|\bgate\b|\brule", re.IGNORECASE
+)
 # A page's own title opens a list of dead ends only where it is nothing else.
-_DEAD_PAGE = re.compile(r"\W*(?:dead[- ]ends?|what (?:did not|didn['’]t|does not|doesn['’]t) work|anti-?recommendations|negative results|(?:refuted|rejected|retired|failed) \w+)\W*", re.IGNORECASE)
+_DEAD_PAGE = re.compile(
+    r"\W*(?:dead[- ]ends?|what (?:did not|didn['’]t|does not|doesn['’]t) work|anti-?recommendations|negative results|"
+    r"(?:refuted|rejected|retired|failed) \w+)\W*",
+    re.IGNORECASE,
+)
 _FURNITURE = re.compile(r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*", re.IGNORECASE)
-_FAILED_CELL = re.compile(r"^\W*(?:❌|✗|✘|🚫)|\b(?:refuted|rejected|regress\w*|invalid|discard\w*|OOM\w*|crash\w*|harmful|deprecated|no[- ]op|silently (?:ignored|rejected))\b", re.IGNORECASE)
+_FAILED_CELL = re.compile(
+    r"^\W*(?:❌|✗|✘|🚫)|\b(?:refuted|rejected|regress\w*|invalid|discard\w*|OOM\w*|crash\w*|harmful|deprecated|no[- ]op|"
+    r"silently (?:ignored|rejected))\b",
+    re.IGNORECASE,
+)
 _WON_CELL = re.compile(r"✅|\b(?:supported|accepted|kept|keep|best|frontier)\b", re.IGNORECASE)
 _CROSS = re.compile(r"^\W{0,6}(?:❌|✗|✘|🚫|~~)")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
@@ -57,7 +74,10 @@ _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
 
 
 def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
-    """Refuted statements of one page as JSON text; for an experiment page, the terms and direction of its levers. None if it has neither."""
+    """Refuted statements of one page as JSON text; for an experiment page, the terms and direction of its levers.
+
+    None if it has neither.
+    """
     if facts is not None:
         return json.dumps(aim_to_json(aim_of(from_row(facts), outcome=True)), ensure_ascii=False, separators=(",", ":"))
     if page.type in ("catalog", "log", "program", "source", "codebase") and page.path.count("/") > 2 and page.type != "log":
@@ -76,9 +96,14 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     lines = text.split("\n")
     said = {s.title.lower(): prose("\n".join(lines[s.start : s.end - 1]), limit=500) for s in page.sections if s.level > 1}
     claim = next((t for name, t in said.items() if name.startswith(("statement", "hypothesis", "claim")) and t), "")
-    because = next((t for name, t in said.items() if re.match(r"verdict|outcome|result|why|retired|refuted|status|measurement", name) and t), "")
+    because = next(
+        (t for name, t in said.items() if re.match(r"verdict|outcome|result|why|retired|refuted|status|measurement", name) and t),
+        "",
+    )
     said_so = f"{page.title}. {claim}".strip()
-    return [Statement("hypothesis", page.body_line, "", said_so, because, "", _cites(page, 1, page.lines + 1), aim_of_text(said_so))]
+    return [
+        Statement("hypothesis", page.body_line, "", said_so, because, "", _cites(page, 1, page.lines + 1), aim_of_text(said_so))
+    ]
 
 
 # A page with more dead ends than this is a dump of data.
@@ -131,20 +156,37 @@ def _bullet(page: Page, anchor: str, at: int, first: str, rest: list[str]) -> li
 def _item_end(lines: list[str], at: int, limit: int) -> int:
     """Line after the last of a list item that starts on line `at`."""
     end = at
-    while end + 1 < limit and end < len(lines) and lines[end].startswith((" ", "\t")) and lines[end].strip() and not re.match(r"\s*(?:[-*+]|\d+[.)])\s", lines[end]):
+    while (
+        end + 1 < limit
+        and end < len(lines)
+        and lines[end].startswith((" ", "\t"))
+        and lines[end].strip()
+        and not re.match(r"\s*(?:[-*+]|\d+[.)])\s", lines[end])
+    ):
         end += 1
     return end
 
 
 def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], *, dead: bool) -> list[Statement]:
     texts = [plain_text(c) for c in cells]
-    marks = [t for t, h in zip(texts, header, strict=False) if len(t) < 80 and (_FAILED_CELL.search(t) and not _WON_CELL.search(t))]
-    if not dead and not any(_CROSS.match(t) or re.match(r"\W*(?:refuted|rejected|invalid|discard)", t, re.IGNORECASE) for t in marks):
+    marks = [
+        t for t, h in zip(texts, header, strict=False) if len(t) < 80 and (_FAILED_CELL.search(t) and not _WON_CELL.search(t))
+    ]
+    if not dead and not any(
+        _CROSS.match(t) or re.match(r"\W*(?:refuted|rejected|invalid|discard)", t, re.IGNORECASE) for t in marks
+    ):
         return []
     said = " · ".join(t for t in texts if t and not re.fullmatch(r"[\d#.]{1,4}", t))
     if len(said) < 12 or dead and any(_WON_CELL.search(t) for t in texts[1:] if len(t) < 30):
         return []
-    reason = next((t for t, h in zip(texts[::-1], header[::-1], strict=False) if re.match(r"notes?|reason|why|because|comment|lesson|mechanism|status", plain_text(h), re.IGNORECASE)), "")
+    reason = next(
+        (
+            t
+            for t, h in zip(texts[::-1], header[::-1], strict=False)
+            if re.match(r"notes?|reason|why|because|comment|lesson|mechanism|status", plain_text(h), re.IGNORECASE)
+        ),
+        "",
+    )
     made = _statement(page, "row", at, at, anchor, said)
     return [replace(made, because=reason) if reason else made]
 
@@ -164,20 +206,53 @@ def _logged(page: Page, lines: list[str]) -> Iterator[Statement]:
             continue
         delta_at = next((i for i, h in enumerate(header) if i and _DELTA_HEAD.search(h)), 0)
         note_at = next((i for i, h in enumerate(header) if re.match(r"notes?|reason|why|comment|lesson", h, re.IGNORECASE)), 0)
-        name_at = next((i for i, h in enumerate(header) if re.match(r"desc|change|experiment|what|lever|tried|idea|optimi", h, re.IGNORECASE)), 0)
-        if not (delta_at and note_at and name_at) or not re.match(r"#|no\.?$|exp|id$|run|iter", header[0], re.IGNORECASE) or _RULER.match(line):
+        name_at = next(
+            (
+                i
+                for i, h in enumerate(header)
+                if re.match(r"desc|change|experiment|what|lever|tried|idea|optimi", h, re.IGNORECASE)
+            ),
+            0,
+        )
+        if (
+            not (delta_at and note_at and name_at)
+            or not re.match(r"#|no\.?$|exp|id$|run|iter", header[0], re.IGNORECASE)
+            or _RULER.match(line)
+        ):
             continue
         cells = [plain_text(c) for c in cells_of(line)]
-        moved = re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at]) if len(cells) > max(delta_at, note_at, name_at) else None
+        moved = (
+            re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at])
+            if len(cells) > max(delta_at, note_at, name_at)
+            else None
+        )
         if moved and (moved[1] in ("−", "-") or float(moved[2]) <= 1.0):
             anchor = next((s.anchor for s in page.sections if s.start <= at < s.end), "")
-            yield Statement("row", at, anchor, cells[name_at], cells[note_at], cells[delta_at], _cites(page, at, at + 1), aim_of_text(cells[name_at]))
+            yield Statement(
+                "row",
+                at,
+                anchor,
+                cells[name_at],
+                cells[note_at],
+                cells[delta_at],
+                _cites(page, at, at + 1),
+                aim_of_text(cells[name_at]),
+            )
 
 
 def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: str) -> Statement:
     cut = _BECAUSE.search(said, min(20, len(said)))
     delta = _DELTA.search(said)
-    return Statement(kind, start, anchor, said[:700], said[cut.end() :][:500].strip() if cut else "", delta[0] if delta else "", _cites(page, start, max(start, end) + 1), aim_of_text(said[:700]))
+    return Statement(
+        kind,
+        start,
+        anchor,
+        said[:700],
+        said[cut.end() :][:500].strip() if cut else "",
+        delta[0] if delta else "",
+        _cites(page, start, max(start, end) + 1),
+        aim_of_text(said[:700]),
+    )
 
 
 def _cites(page: Page, start: int, end: int) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""Words that tell levers apart: identifiers whole and in parts, stems, numbers. Refuses lists of one domain's words: rarity decides.
+"""Words that tell levers apart: identifiers whole and in parts, stems, numbers. Refuses lists of one domain's words: rarity
+decides.
 
 A term's weight in a text says how much of what is changed it carries: clauses that name what stays fixed weigh little.
 """
@@ -13,9 +14,19 @@ _SETTING = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(?:[_-]size)?[= -]?(\d+(
 _MASKED = re.compile(r"\[[A-Z]{2,5}\]")
 
 # English that carries no lever; everything else is weighed by how rare it is in the wiki at hand.
-_STOP = frozenset(
-    ["a", "about", "above", "after", "again", "against", "all", "alone", "already", "also", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "being", "below", "best", "better", "between", "both", "bring", "but", "by", "can", "change", "clean", "compare", "confirm", "could", "did", "do", "does", "done", "down", "during", "each", "earlier", "either", "else", "enough", "even", "ever", "every", "exceed", "exp", "experiment", "expect", "few", "first", "for", "found", "from", "further", "gain", "get", "give", "given", "go", "good", "had", "has", "have", "help", "here", "hold", "how", "however", "hypothesis", "if", "improve", "in", "instead", "into", "is", "it", "its", "itself", "just", "keep", "larg", "last", "later", "least", "left", "less", "let", "like", "likely", "look", "lower", "made", "make", "many", "may", "maybe", "mean", "might", "more", "most", "move", "much", "must", "near", "need", "new", "next", "no", "none", "nor", "not", "now", "of", "off", "on", "once", "one", "only", "onto", "or", "other", "otherwise", "our", "out", "over", "own", "page", "per", "possible", "prior", "put", "rather", "reach", "read", "reason", "remain", "result", "run", "same", "say", "see", "seen", "set", "should", "show", "since", "single", "so", "some", "still", "stay", "step", "such", "suppose", "take", "test", "than", "that", "the", "their", "them", "then", "there", "these", "they", "thing", "this", "those", "though", "through", "thus", "time", "to", "too", "total", "toward", "tried", "try", "two", "under", "until", "up", "upon", "us", "use", "valid", "value", "versus", "very", "via", "vs", "was", "way", "we", "well", "were", "what", "when", "where", "whether", "which", "while", "who", "why", "will", "with", "within", "without", "work", "would", "yet", "you"]
-)
+_STOP_WORDS = """
+    a about above after again against all alone already also an and any are as at be because been before being below best
+    better between both bring but by can change clean compare confirm could did do does done down during each earlier either
+    else enough even ever every exceed exp experiment expect few first for found from further gain get give given go good
+    had has have help here hold how however hypothesis if improve in instead into is it its itself just keep larg last later
+    least left less let like likely look lower made make many may maybe mean might more most move much must near need new
+    next no none nor not now of off on once one only onto or other otherwise our out over own page per possible prior put
+    rather reach read reason remain result run same say see seen set should show since single so some still stay step such
+    suppose take test than that the their them then there these they thing this those though through thus time to too total
+    toward tried try two under until up upon us use valid value versus very via vs was way we well were what when where
+    whether which while who why will with within without work would yet you
+"""
+_STOP = frozenset(_STOP_WORDS.split())
 _SUFFIXES = ("ations", "ation", "ings", "ing", "ers", "er", "ed", "es", "s")
 
 
@@ -31,7 +42,9 @@ def stem(word: str) -> str:
 
 
 def terms_in(text: str) -> set[str]:
-    """Distinct terms of a text: identifiers as `=whole_name`, their parts and words as stems, neighbouring parts joined, numbers of two digits and more."""
+    """Distinct terms of a text: identifiers as `=whole_name`, their parts and words as stems, neighbouring parts joined,
+    numbers of two digits and more.
+    """
     text = _MASKED.sub(" ", text)
     found = {stem(m[1].lower()) + m[2].lower() for m in _SETTING.finditer(text) if m[1].lower() not in _STOP}
     last = ""
@@ -56,14 +69,23 @@ def terms_in(text: str) -> set[str]:
 
 
 _CLAUSE = re.compile(
-    r"(?<=[.!?;])\s+|\n+|\s+(?=and\s+(?:change|add|set|enable|disable|raise|lower|replace|switch|increase|reduce|remove|only|turn|use)\b)|\s+(?=but\s)"
-    r"|(?=\((?:[^()]*[,=/][^()]*)\))|(?<=\))\s+")
+    r"(?<=[.!?;])\s+|\n+|\s+(?=and\s+(?:change|add|set|enable|disable|raise|lower|replace|switch|increase|reduce|remove|"
+    r"only|turn|use)\b)|\s+(?=but\s)"
+    r"|(?=\((?:[^()]*[,=/][^()]*)\))|(?<=\))\s+"
+)
 _FIXED = re.compile(
-    r"\b(?:keep\w*|kept|fixed|unchanged|reus\w+|as (?:before|is)|stays?\b|held|otherwise identical|same (?:as|config|shape|image|stack)|do(?:es)? not (?:carry|change)|"
-    r"frontier config|base(?:line)? config|rather than|identical to|leaves|left at|currently|by default|still (?:has|at|uses|leaves|runs)|config\s*[+=]|image\b|launch)", re.IGNORECASE)
+    r"\b(?:keep\w*|kept|fixed|unchanged|reus\w+|as (?:before|is)|stays?\b|held|otherwise identical|same (?:as|config|shape|"
+    r"image|stack)|do(?:es)? not (?:carry|change)|"
+    r"frontier config|base(?:line)? config|rather than|identical to|leaves|left at|currently|by default|still (?:has|at|"
+    r"uses|leaves|runs)|config\s*[+=]|image\b|launch)",
+    re.IGNORECASE,
+)
 _MOVED = re.compile(
-    r"\b(?:only change|chang\w+ only|add\w* only|sets? only|enabl\w+|disabl\w+|add(?:s|ing)?|switch\w*|replac\w+|increas\w+|rais\w+|reduc\w+|lower\w*|"
-    r"shrink\w*|grow\w*|swap\w*|remov\w+|offload\w*|fus(?:e|ing)|forc\w+|bump\w*|pin\w*|tun\w+|try|tests? whether|isolate)\b", re.IGNORECASE)
+    r"\b(?:only change|chang\w+ only|add\w* only|sets? only|enabl\w+|disabl\w+|add(?:s|ing)?|switch\w*|replac\w+|"
+    r"increas\w+|rais\w+|reduc\w+|lower\w*|"
+    r"shrink\w*|grow\w*|swap\w*|remov\w+|offload\w*|fus(?:e|ing)|forc\w+|bump\w*|pin\w*|tun\w+|try|tests? whether|isolate)\b",
+    re.IGNORECASE,
+)
 
 
 def clauses(text: str) -> Iterable[tuple[str, float]]:

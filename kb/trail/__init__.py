@@ -1,4 +1,7 @@
-"""The experiments in order: what each page says was tried, measured and decided. Refuses to re-read pages: facts come from the tables."""
+"""The experiments in order: what each page says was tried, measured and decided.
+
+Refuses to re-read pages: facts come from the tables.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -8,7 +11,23 @@ from kb import KbError
 from kb.graph import Graph
 from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, verdict_sayings
 
-__all__ = ["TABLES", "Facts", "Moment", "Place", "Trail", "VerdictRead", "experiment", "experiments", "facts_of", "moment", "read_facts", "save", "targets", "trail_of", "verdict_sayings"]
+__all__ = [
+    "TABLES",
+    "Facts",
+    "Moment",
+    "Place",
+    "Trail",
+    "VerdictRead",
+    "experiment",
+    "experiments",
+    "facts_of",
+    "moment",
+    "read_facts",
+    "save",
+    "targets",
+    "trail_of",
+    "verdict_sayings",
+]
 
 # Trail order of something: date, number, path. Experiments with a smaller one came before it.
 Moment = tuple[str, int, str]
@@ -41,11 +60,15 @@ def trail_of(rows: Iterable[tuple[str, str]], graph: Graph) -> Trail:
 def save(db: sqlite3.Connection, trail: Trail) -> None:
     """Write what a fresh process needs to load the trail of one target quickly."""
     db.execute("delete from experiment")
-    db.executemany("insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
-                   ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments))
+    db.executemany(
+        "insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
+        ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments),
+    )
 
 
-def experiments(db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None, last: int | None = None) -> tuple[Facts, ...]:
+def experiments(
+    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None, last: int | None = None
+) -> tuple[Facts, ...]:
     """Experiments in trail order: of one target or of all, strictly earlier than `before`, the `last` so many only."""
     where, values = [], []
     if target is not None:
@@ -54,7 +77,9 @@ def experiments(db: sqlite3.Connection, *, target: str | None = None, before: Mo
     if before is not None:
         where.append("(date, number, path) < (?, ?, ?)")
         values.extend(before)
-    query = f"select row from experiment{' where ' + ' and '.join(where) if where else ''} order by date desc, number desc, path desc"
+    query = (
+        f"select row from experiment{' where ' + ' and '.join(where) if where else ''} order by date desc, number desc, path desc"
+    )
     if last is not None:
         query += " limit ?"
         values.append(last)
@@ -83,6 +108,8 @@ def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | No
             return found
         found = db.execute("select date from standing where path = ?", (before,)).fetchone()
         if not found:
-            raise KbError(f"no such page '{before}'; give its path from the root of the knowledge base, such as wiki/experiments/…md")
+            raise KbError(
+                f"no such page '{before}'; give its path from the root of the knowledge base, such as wiki/experiments/…md"
+            )
         as_of = found[0] or "0000-00-00"
     return None if as_of is None else (as_of, 1 << 31, "")

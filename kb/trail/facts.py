@@ -1,4 +1,7 @@
-"""What one experiment page says: verdict, labels, levers, metrics, places. Refuses to judge: a raw spelling stays beside every canonical one."""
+"""What one experiment page says: verdict, labels, levers, metrics, places.
+
+Refuses to judge: a raw spelling stays beside every canonical one.
+"""
 
 import json
 import re
@@ -13,7 +16,10 @@ from kb.trail.measured import metrics_of
 
 @dataclass(frozen=True, slots=True)
 class VerdictRead:
-    """A verdict, as written and where: `verdict`, `status` (front matter), `name` (file name), `section`, or empty where nothing says it."""
+    """A verdict, as written and where.
+
+    `verdict`, `status` (front matter), `name` (file name), `section`, or empty where nothing says it.
+    """
 
     canonical: Verdict | None = None
     raw: str = ""
@@ -74,15 +80,39 @@ class Facts:
         return self.verdict.canonical in FAILED
 
     def place(self, name: str) -> Place | None:
-        """Where the page speaks of `name`: hypothesis, mechanism, predicted_signal, falsification, setup, results, profile, evidence, verdict, next."""
+        """Where the page speaks of `name`: hypothesis, mechanism, predicted_signal, falsification, setup, results,
+        profile, evidence, verdict, next.
+        """
         return next((p for p in self.places if p.name == name), None)
 
     def metric(self, name: str) -> Metric | None:
         return next((m for m in self.metrics if m.name == name), None)
 
 
-_TEXTS = ("path", "target", "variant", "date", "number", "title", "slug", "decision", "primary", "parent", "hypothesis", "mechanism", "predicted_signal", "falsification", "because",
-          "setup", "next_ideas", "tags", "backfilled", "running", "created", "stated_levers")
+_TEXTS = (
+    "path",
+    "target",
+    "variant",
+    "date",
+    "number",
+    "title",
+    "slug",
+    "decision",
+    "primary",
+    "parent",
+    "hypothesis",
+    "mechanism",
+    "predicted_signal",
+    "falsification",
+    "because",
+    "setup",
+    "next_ideas",
+    "tags",
+    "backfilled",
+    "running",
+    "created",
+    "stated_levers",
+)
 
 
 def to_row(facts: Facts) -> str:
@@ -118,7 +148,10 @@ _PLACES = (
     ("falsification", re.compile(r"falsif|refuted if|success criteri|decision rule", re.IGNORECASE)),
     ("next", re.compile(r"next|follow[- ]?ups?|open leads?|future", re.IGNORECASE)),
     ("results", re.compile(r"results?\b|^measure|^benchmarks?\b|^numbers", re.IGNORECASE)),
-    ("setup", re.compile(r"^setup|^method|^config|^change|^how to (?:run|reproduce)|^what (?:was )?(?:changed|tried)", re.IGNORECASE)),
+    (
+        "setup",
+        re.compile(r"^setup|^method|^config|^change|^how to (?:run|reproduce)|^what (?:was )?(?:changed|tried)", re.IGNORECASE),
+    ),
     ("profile", re.compile(r"profil", re.IGNORECASE)),
     ("evidence", re.compile(r"\b(?:hlo|ptx|sass|asm|assembly|dump|evidence|artifacts?|audit|disassembly)\b", re.IGNORECASE)),
     ("because", re.compile(r"^(?:mechanism\W+)?why\b|root cause|what went wrong|reason|what we learned|lesson", re.IGNORECASE)),
@@ -148,7 +181,9 @@ def read_facts(page: Page, text: str) -> Facts:
     def body(name: str) -> str:
         return "\n".join(lines[first[name].start : first[name].end - 1]) if name in first else ""
 
-    hypothesis = said.get("hypothesis") or _LEADING_LABEL.sub("", prose(body("hypothesis"))) or _front_sentence(page) or _lead(page, lines)
+    hypothesis = (
+        said.get("hypothesis") or _LEADING_LABEL.sub("", prose(body("hypothesis"))) or _front_sentence(page) or _lead(page, lines)
+    )
     mechanism = said.get("mechanism") or prose(body("mechanism"))
     verdict_text = body("verdict")
     because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
@@ -157,19 +192,39 @@ def read_facts(page: Page, text: str) -> Facts:
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
     return Facts(
-        path=page.path, target=target_of_page(page), variant=page.field("variant"), date=page.date, number=page.number, title=title,
-        slug=page.field("hypothesis"), verdict=verdict, decision=canonical_decision(page.field("decision") or page.field("status")) or "",
-        levers=levers, stated_levers=bool(stated), metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
-        primary=page.field("primary"), parent=page.field("parent") or page.field("baseline"), hypothesis=hypothesis, mechanism=mechanism,
+        path=page.path,
+        target=target_of_page(page),
+        variant=page.field("variant"),
+        date=page.date,
+        number=page.number,
+        title=title,
+        slug=page.field("hypothesis"),
+        verdict=verdict,
+        decision=canonical_decision(page.field("decision") or page.field("status")) or "",
+        levers=levers,
+        stated_levers=bool(stated),
+        metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
+        primary=page.field("primary"),
+        parent=page.field("parent") or page.field("baseline"),
+        hypothesis=hypothesis,
+        mechanism=mechanism,
         predicted_signal=said.get("predicted_signal") or prose(body("predicted_signal")),
-        falsification=said.get("falsification") or prose(body("falsification")), because=because, setup=prose(body("setup"), limit=1500),
-        next_ideas=tuple(_items(body("next"))), places=places, tags=page.words("tags"),
-        backfilled=page.field("backfilled").lower() in ("true", "yes", "1"), running=_is_running(page, verdict), created=page.field("created"),
+        falsification=said.get("falsification") or prose(body("falsification")),
+        because=because,
+        setup=prose(body("setup"), limit=1500),
+        next_ideas=tuple(_items(body("next"))),
+        places=places,
+        tags=page.words("tags"),
+        backfilled=page.field("backfilled").lower() in ("true", "yes", "1"),
+        running=_is_running(page, verdict),
+        created=page.field("created"),
     )
 
 
 def target_of_page(page: Page) -> str:
-    """Target of an experiment: its front matter's, else its folder below `wiki/experiments/` (a trailing `experiments` dropped)."""
+    """Target of an experiment: its front matter's, else its folder below `wiki/experiments/` (a trailing `experiments`
+    dropped).
+    """
     named = page.field("target")
     if named:
         return named
@@ -180,18 +235,35 @@ def target_of_page(page: Page) -> str:
 
 
 def _is_running(page: Page, verdict: VerdictRead) -> bool:
-    return verdict.canonical in (None, Verdict.OTHER) and page.field("status").lower().replace("-", "_").replace(" ", "_") in ("running", "in_progress", "open", "pending")
+    return verdict.canonical in (None, Verdict.OTHER) and page.field("status").lower().replace("-", "_").replace(" ", "_") in (
+        "running",
+        "in_progress",
+        "open",
+        "pending",
+    )
 
 
-_NAME_SUFFIX = re.compile(r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|parked|baseline)$", re.IGNORECASE)
+_NAME_SUFFIX = re.compile(
+    r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|"
+    r"parked|baseline)$",
+    re.IGNORECASE,
+)
 _NAMED_BASELINE = re.compile(r"(?:^|[-_])baseline(?:[-_]|$)", re.IGNORECASE)
 
 
 def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
-    """The places that may say a page's verdict, in the order in which they count, as (place, what it says); `section` is the Verdict section's prose."""
+    """The places that may say a page's verdict, in the order in which they count, as (place, what it says).
+
+    `section` is the Verdict section's prose.
+    """
     suffix = _NAME_SUFFIX.search(page.stem)
     sentence = re.split(r"(?<=[.!?;])\s|\n", section.strip(), maxsplit=1)[0][:300]
-    return ("verdict", page.field("verdict")), ("status", page.field("status")), ("name", suffix[1] if suffix else ""), ("section", sentence)
+    return (
+        ("verdict", page.field("verdict")),
+        ("status", page.field("status")),
+        ("name", suffix[1] if suffix else ""),
+        ("section", sentence),
+    )
 
 
 def verdict_of(page: Page, section: str) -> VerdictRead:
@@ -224,7 +296,10 @@ def _end(tops: tuple[Section, ...], i: int) -> int:
     return next((later.start for later in tops[i + 1 :] if later.level <= tops[i].level), tops[-1].end)
 
 
-_BOLD_LABEL = re.compile(r"^\s*(?:[-*+]\s+|\d+\.\s+)?(?:\*\*|__)([^*_\n]{3,40}?)(?:\*\*|__)?\s*(?:\([^)\n]{0,60}\))?\s*(?:[:.—–]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:—–]|:)\s*(.*)$")
+_BOLD_LABEL = re.compile(
+    r"^\s*(?:[-*+]\s+|\d+\.\s+)?(?:\*\*|__)([^*_\n]{3,40}?)(?:\*\*|__)?\s*(?:\([^)\n]{0,60}\))?\s*(?:[:.—–]\s*(?:\*\*|__)|"
+    r"(?:\*\*|__)\s*[:—–]|:)\s*(.*)$"
+)
 _PLAIN_LABEL = re.compile(r"^\s*(?:[-*+]\s+)?([A-Z][A-Za-z ]{3,30}):\s+(\S.*)$")
 _LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings} | {"verdict": "verdict"}
 
@@ -258,7 +333,9 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL |
 
 
 def prose(markdown: str, *, limit: int = 2400) -> str:
-    """Plain text of a stretch of markdown: no fences, tables, headings or markup; paragraphs kept apart by newlines; cut at a word within `limit`."""
+    """Plain text of a stretch of markdown: no fences, tables, headings or markup; paragraphs kept apart by newlines; cut
+    at a word within `limit`.
+    """
     if not markdown.strip():
         return ""
     rows: list[str] = []

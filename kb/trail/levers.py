@@ -11,30 +11,54 @@ from kb.run.record import Lever
 _VALUE = r"[\w.+\-/:,%]*[\w%]"
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
 _THEN = r"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>\d[\d.,]*[kKMG]?)(?![\w.]*[%\w]))?"
-# What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block size 512").
+# What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block
+# size 512").
 _SETTING = (
-    "sizes?|counts?|length|limit|depth|factor|level|width|batch|block|tile|seq|sequence|threads?|workers?|heads?|stages?|warps?|unroll|window|chunk|rank|degree|rate|budget|"
-    "capacity|queue|pool|cache|buffer|stride|groups?|splits?|bits?|interval|timeout|offset")
+    "sizes?|counts?|length|limit|depth|factor|level|width|batch|block|tile|seq|sequence|threads?|workers?|heads?|stages?|"
+    "warps?|unroll|window|chunk|rank|degree|rate|budget|"
+    "capacity|queue|pool|cache|buffer|stride|groups?|splits?|bits?|interval|timeout|offset"
+)
 # Words that only join a setting to its sentence.
-_JOIN = r"(?:a|an|and|any|as|at|by|each|every|fits?|for|from|has|have|in|into|is|its|larger|next|of|on|only|or|per|same|smaller|than|that|the|their|this|to|unblocks?|unlocks?|use|uses|"\
+_JOIN = (
+    r"(?:a|an|and|any|as|at|by|each|every|fits?|for|from|has|have|in|into|is|its|larger|next|of|on|only|or|per|same|"
+    r"smaller|than|that|the|their|this|to|unblocks?|unlocks?|use|uses|"
     r"using|versus|vs|when|where|which|with)\b"
+)
 # bf16, int8, sha256: a format's name, not a setting.
 _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
-    re.compile(rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"),
-    re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"),
     re.compile(
-        r"\b(?:set|sets|setting|raise|raising|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|bump(?:ing)?)\s+[`*]*(?P<name>[A-Za-z_][\w.\-]*\w)[`*]*\s+"
-        r"(?:from\s+[`*]*\S+\s+)?to\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?|true|false|on|off)\b", re.IGNORECASE),
+        rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|"
+        rf"off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"
+    ),
+    re.compile(
+        r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"
+    ),
+    re.compile(
+        r"\b(?:set|sets|setting|raise|raising|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|"
+        r"bump(?:ing)?)\s+[`*]*(?P<name>[A-Za-z_][\w.\-]*\w)[`*]*\s+"
+        r"(?:from\s+[`*]*\S+\s+)?to\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?|true|false|on|off)\b",
+        re.IGNORECASE,
+    ),
     re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w|-[OfmWDgX][\w\-]*\w)"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE}){_THEN}"),
-    re.compile(r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"),
+    re.compile(
+        r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|"
+        r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
+    ),
     re.compile(rf"(?<![\w-])(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
     re.compile(
-        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w%]|\.\d){_THEN}", re.IGNORECASE),
+        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|"
+        rf"to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w%]|\.\d){_THEN}",
+        re.IGNORECASE,
+    ),
 )
 # Files, hosts and figures are written like identifiers and settings, and are none.
-_NO_LEVER = re.compile(r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|rerun|retry|attempt|trial|steps?|worker|page|version|item)$", re.IGNORECASE)
+_NO_LEVER = re.compile(
+    r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|rerun|"
+    r"retry|attempt|trial|steps?|worker|page|version|item)$",
+    re.IGNORECASE,
+)
 
 
 def levers_in(text: str) -> tuple[Lever, ...]:
@@ -84,24 +108,32 @@ def number_of(value: str) -> float | None:
 
 
 _CUES = {
-    "raise": r"increas\w*|rais(?:e|es|ed|ing)|bump\w*|bigger|larger|grow(?:s|ing)?|higher|doubl\w+|more of|deeper|longer|widen\w*|maximi[sz]\w*",
+    "raise": r"increas\w*|rais(?:e|es|ed|ing)|bump\w*|bigger|larger|grow(?:s|ing)?|higher|doubl\w+|more of|deeper|longer|widen\w*|"
+    r"maximi[sz]\w*",
     "lower": r"reduc(?:e|es|ed|ing)|decreas\w*|shrink\w*|smaller|lower(?:s|ed|ing)?|halv\w+|fewer|shorter|tighten\w*|minimi[sz]\w*|less",
     "disable": r"disabl\w*|remov\w*|dropp?(?:ing|ed)?|without|turn(?:ing|ed)? off|skip\w*|eliminat\w*|no longer|unset",
     "enable": r"enabl\w*|add(?:s|ing)?|turn(?:ing|ed)? on|introduc\w*|adopt\w*|forc(?:e|ing)|integrat\w*|try|use|using",
     "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
 }
 _CUE = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in _CUES.items()}
-_ARROW = re.compile(r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)")
+_ARROW = re.compile(
+    r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|"
+    r"from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)"
+)
 OPPOSITE = {"raise": "lower", "lower": "raise", "enable": "disable", "disable": "enable"}
 
 
 def _of_effect(text: str, at: int) -> bool:
-    """Whether the words from `at` on name something measured: "raises the token rate" says what a change does, not which way its lever goes."""
+    """Whether the words from `at` on name something measured: "raises the token rate" says what a change does, not which
+    way its lever goes.
+    """
     return direction_of(" ".join(re.findall(r"[A-Za-z/]+", text[at : at + 40])[:4])) is not None
 
 
 def direction_in(title: str, statement: str) -> str:
-    """`raise`, `lower`, `enable`, `disable` or `replace`, as title and statement say a lever is moved; empty where they do not, or say both ways."""
+    """`raise`, `lower`, `enable`, `disable` or `replace`, as title and statement say a lever is moved; empty where they do
+    not, or say both ways.
+    """
     for text in (title, statement):
         numbers = [tuple(number_of(g.rstrip(".,")) for g in m.groups() if g) for m in _ARROW.finditer(text)]
         moved = {"raise" if b > a else "lower" for a, b in (n for n in numbers if len(n) == 2 and None not in n) if a != b}

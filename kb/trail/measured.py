@@ -1,4 +1,7 @@
-"""Metrics of an experiment page: from front matter, result tables, or sentences. Refuses ranges, deltas and figures of other runs."""
+"""Metrics of an experiment page: from front matter, result tables, or sentences.
+
+Refuses ranges, deltas and figures of other runs.
+"""
 
 import math
 import re
@@ -11,7 +14,9 @@ from kb.run.record import Metric
 
 _NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?"
 _RATE = r"[A-Za-zµ][\w.]{0,14}\s?/\s?(?:s|sec|second|min|step|iter|chip|gpu|device|core|token|tok|call|op|req|request)\b(?:\s?/\s?[A-Za-z]\w{0,11})?|TPS\b"
-_SIZE = r"(?:[KMGTP]i?B|bytes|GFLOPs?|TFLOPs?(?:/s)?|GB/s|[nµmu]?s|secs?|seconds?|minutes?|min|hours?|h|cycles|[kKM]|pp|dB|bpb|W|J)\b"
+_SIZE = (
+    r"(?:[KMGTP]i?B|bytes|GFLOPs?|TFLOPs?(?:/s)?|GB/s|[nµmu]?s|secs?|seconds?|minutes?|min|hours?|h|cycles|[kKM]|pp|dB|bpb|W|J)\b"
+)
 _UNIT = rf"(?:%|{_RATE}|{_SIZE})"
 _CELL = re.compile(rf"^\W{{0,3}}(?P<value>{_NUMBER})(?:\s*(?:±|\+/-)\s*(?P<spread>{_NUMBER}))?\s*(?P<unit>{_UNIT})?")
 _PER = re.compile(rf"(?P<value>{_NUMBER})\s*/\s*(?P<per>[a-z]+)\b")
@@ -20,21 +25,72 @@ _SPACES = re.compile(r"\s+")
 
 # Words that say how a value was taken, not what was measured.
 _HOW = frozenset(
-    ["steady", "state", "mean", "avg", "average", "averaged", "reported", "measured", "total", "aggregate", "aggregated", "global", "overall", "per", "median", "nominal", "trainer", "estimate", "est", "approx", "approximate", "typical", "best", "final", "value", "observed", "result", "actual", "raw", "our", "this", "run", "the", "of", "in", "worker", "summary", "profiled", "wall-clock"]
+    [
+        "steady",
+        "state",
+        "mean",
+        "avg",
+        "average",
+        "averaged",
+        "reported",
+        "measured",
+        "total",
+        "aggregate",
+        "aggregated",
+        "global",
+        "overall",
+        "per",
+        "median",
+        "nominal",
+        "trainer",
+        "estimate",
+        "est",
+        "approx",
+        "approximate",
+        "typical",
+        "best",
+        "final",
+        "value",
+        "observed",
+        "result",
+        "actual",
+        "raw",
+        "our",
+        "this",
+        "run",
+        "the",
+        "of",
+        "in",
+        "worker",
+        "summary",
+        "profiled",
+        "wall-clock",
+    ]
 )
 _OTHERS = re.compile(
-    r"^(?:Δ|delta|diff|change|vs\b|vs\.|gain|speed-?up|ratio|notes?|comment|comments|remarks?|status|verdict|reference|ref|unit|units|target|goal|"
-    r"expected|predicted|baseline|base|before|parent|prior|previous|old|control|loss descent)\b", re.IGNORECASE)
-_OWN = re.compile(r"^(?:this (?:run|exp\w*|page)|ours?|new|result|results|value|measured|after|candidate|treatment|now|patched|optimi[sz]ed)\b", re.IGNORECASE)
+    r"^(?:Δ|delta|diff|change|vs\b|vs\.|gain|speed-?up|ratio|notes?|comment|comments|remarks?|status|verdict|reference|ref|"
+    r"unit|units|target|goal|"
+    r"expected|predicted|baseline|base|before|parent|prior|previous|old|control|loss descent)\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"^(?:this (?:run|exp\w*|page)|ours?|new|result|results|value|measured|after|candidate|treatment|now|patched|optimi[sz]ed)\b",
+    re.IGNORECASE,
+)
 _FOREIGN = re.compile(
-    r"(?:\b(?:vs\.?|versus|than|from|above|below|over|against|exceeds?|exceeded|beats?|beat|baseline|frontier|compared (?:with|to)|expected|predicted|"
-    r"target|toward|best|parent|reference|of the|was)|[\w]'s|[≤≥<>~→(])\s*(?:the\s+|of\s+|a\s+|at\s+)?$", re.IGNORECASE)
+    r"(?:\b(?:vs\.?|versus|than|from|above|below|over|against|exceeds?|exceeded|beats?|beat|baseline|frontier|"
+    r"compared (?:with|to)|expected|predicted|"
+    r"target|toward|best|parent|reference|of the|was)|[\w]'s|[≤≥<>~→(])\s*(?:the\s+|of\s+|a\s+|at\s+)?$",
+    re.IGNORECASE,
+)
 
 
 def metrics_of(page: Page, lines: list[str], stretches: list[tuple[int, int]]) -> tuple[Metric, ...]:
-    """Metrics that a page reports for its own run: those its front matter states, as they stand there, else those that its text shows.
+    """Metrics that a page reports for its own run: those its front matter states, as they stand there, else those that its
+    text shows.
 
-    In text the first reading of a name counts. `stretches` are the line ranges of results and verdict; a page without them is read whole.
+    In text the first reading of a name counts. `stretches` are the line ranges of results and verdict; a page without them is
+    read whole.
     """
     stated = tuple(_front(page))
     if stated:
@@ -69,17 +125,29 @@ def _front(page: Page) -> Iterable[Metric]:
             number, unit = (_float(m["value"]), unit or m["unit"] or "") if m else (None, unit)
         n = said.get("n")
         if (value := to_float(number)) is not None:
-            yield Metric(name, value, unit, direction_from(said.get("direction")) or direction_of(f"{name} {unit}"), n if isinstance(n, int) else None,
-                         to_float(said.get("stddev")))
+            yield Metric(
+                name,
+                value,
+                unit,
+                direction_from(said.get("direction")) or direction_of(f"{name} {unit}"),
+                n if isinstance(n, int) else None,
+                to_float(said.get("stddev")),
+            )
 
 
 def _own_labels(page: Page) -> re.Pattern[str] | None:
-    """What a table calls this page's own run: `v021`, `v21`, `exp 40`, `#40`, with the letter of `exp13b` where the name has one."""
+    """What a table calls this page's own run.
+
+    `v021`, `v21`, `exp 40`, `#40`, with the letter of `exp13b` where the name has one.
+    """
     if not page.number:
         return None
     letter = re.search(rf"(?:v|exp|run)?[-_]?0*{page.number}([a-z]{{1,2}})(?=[-_.]|$)", page.stem)
     tail = letter[1] if letter else ""
-    return re.compile(rf"(?<![\w.])(?:v|exp\.?|experiment|run|trial|iter(?:ation)?|#)\s?[-_]?0*{page.number}{tail}(?![\w.]*\d|[a-z])", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![\w.])(?:v|exp\.?|experiment|run|trial|iter(?:ation)?|#)\s?[-_]?0*{page.number}{tail}(?![\w.]*\d|[a-z])",
+        re.IGNORECASE,
+    )
 
 
 def _split(body: list[tuple[int, str]]) -> tuple[list[list[str]], list[str]]:
@@ -121,7 +189,9 @@ def _names_metric(text: str) -> bool:
 
 
 def _own_column(header: list[str], body: list[list[str]], own: re.Pattern[str] | None) -> int:
-    """Column of this run's values: labelled with its number, called so, bold, or the last that is no comparison; 0 if there is none."""
+    """Column of this run's values: labelled with its number, called so, bold, or the last that is no comparison; 0 if
+    there is none.
+    """
     numeric = [c for c in range(1, len(header)) if any(c < len(r) and _CELL.match(plain_text(r[c])) for r in body)]
     labels = {c: plain_text(header[c]) for c in numeric}
     for fits in (
@@ -177,9 +247,18 @@ def _unit_in(name: str) -> str:
     return (bracket or tail or [None, ""])[1]
 
 
-_QUANTITY = re.compile(rf"(?<![\w.,/\-])(?P<value>{_NUMBER})(?:\s*(?:±|\+/-)\s*(?P<spread>{_NUMBER}))?\s*(?P<unit>{_UNIT})(?P<after>\s+[A-Za-z][\w\-]*)?")
-_NAMED = re.compile(rf"(?:^|(?<=[\s(;,]))(?P<name>[A-Za-z][\w\-/]*(?: [a-z][\w\-]*)?)(?P<sign>\s*[:=]\s*|\s+)(?:{_NUMBER}\s*{_UNIT}?\s*(?:→|->)\s*)?(?P<value>{_NUMBER})\s*(?P<unit>{_UNIT})?(?![\w.×x])")
-_BEFORE = re.compile(r"(?:^|[\s(*`])((?:[A-Za-z][\w\-]*\s){0,2}[A-Za-z][\w\-]*)\s*(?:\([^)]*\))?\s*(?:[:=]|is|was|of|at|stabili[sz]ed (?:around|at|near))?\s*[~≈*`]*$")
+_QUANTITY = re.compile(
+    rf"(?<![\w.,/\-])(?P<value>{_NUMBER})(?:\s*(?:±|"
+    rf"\+/-)\s*(?P<spread>{_NUMBER}))?\s*(?P<unit>{_UNIT})(?P<after>\s+[A-Za-z][\w\-]*)?"
+)
+_NAMED = re.compile(
+    rf"(?:^|(?<=[\s(;,]))(?P<name>[A-Za-z][\w\-/]*(?: [a-z][\w\-]*)?)(?P<sign>\s*[:=]\s*|"
+    rf"\s+)(?:{_NUMBER}\s*{_UNIT}?\s*(?:→|->)\s*)?(?P<value>{_NUMBER})\s*(?P<unit>{_UNIT})?(?![\w.×x])"
+)
+_BEFORE = re.compile(
+    r"(?:^|[\s(*`])((?:[A-Za-z][\w\-]*\s){0,2}[A-Za-z][\w\-]*)\s*(?:\([^)]*\))?\s*(?:[:=]|is|was|of|at|"
+    r"stabili[sz]ed (?:around|at|near))?\s*[~≈*`]*$"
+)
 
 
 # A longer line is data, not a sentence; what a figure is about stands close before it.
@@ -190,13 +269,21 @@ def _sentences(lines: list[str]) -> Iterable[Metric]:
     """Measures in prose and bullets: a rate names itself; a share or a time needs the name of what it measures beside it."""
     for line in lines:
         text = plain_text(line.strip().lstrip("#->*+ ")[:_LONGEST])
-        if not text or re.match(r"(?:compared|versus|vs\b|delta|relative|against|best valid|expected|predicted)", text, re.IGNORECASE):
+        if not text or re.match(
+            r"(?:compared|versus|vs\b|delta|relative|against|best valid|expected|predicted)", text, re.IGNORECASE
+        ):
             continue
         for m in _NAMED.finditer(text):
             name, before = m["name"], text[max(0, m.start() - _NEAR) : m.start()]
             # `scoped_limit=96` is a setting; a measure that is spelled so has its own line or colon.
             strong = name.isupper() or m["sign"].strip() and not ("_" in name and "=" in m["sign"])
-            if strong and direction_of(name) and text[m.start("value")] not in "+−-" and not _FOREIGN.search(before) and (m["unit"] or "/" not in name):
+            if (
+                strong
+                and direction_of(name)
+                and text[m.start("value")] not in "+−-"
+                and not _FOREIGN.search(before)
+                and (m["unit"] or "/" not in name)
+            ):
                 yield _metric(name, _float(m["value"]), m["unit"] or "")
         for m in _QUANTITY.finditer(text):
             before = text[max(0, m.start() - _NEAR) : m.start()]
@@ -219,7 +306,9 @@ def _sentences(lines: list[str]) -> Iterable[Metric]:
 
 def _metric(name: str, value: float, unit: str = "", spread: float | None = None) -> Metric:
     scale = _SCALES.get(unit, 1.0)
-    return Metric(name, value * scale if math.isfinite(value) else None, "" if unit in _SCALES else unit, stddev=spread and spread * scale)
+    return Metric(
+        name, value * scale if math.isfinite(value) else None, "" if unit in _SCALES else unit, stddev=spread and spread * scale
+    )
 
 
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
@@ -227,7 +316,9 @@ _SECONDS = {"s": 1e3, "sec": 1e3, "secs": 1e3, "second": 1e3, "seconds": 1e3, "m
 
 
 def _renamed(metric: Metric, *, tokens: bool) -> Metric:
-    """A metric under the name that pages of one wiki share: rates by their unit, shares by their word, times in ms and without how they were taken."""
+    """A metric under the name that pages of one wiki share: rates by their unit, shares by their word, times in ms and
+    without how they were taken.
+    """
     unit = re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", metric.unit))
     name = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", metric.name)
     value, spread = metric.value, metric.stddev
@@ -236,7 +327,11 @@ def _renamed(metric: Metric, *, tokens: bool) -> Metric:
     if tokens and "tps" in (words[-1:] + [unit.lower()]):
         label = unit = "tok/s/chip" if {"chip", "device"} & set(words) else "tok/s"
     elif rate and (re.fullmatch(_RATE, unit) or not unit) and direction_of(name) != "lower":
-        label = unit = re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", rate[0].lower())).replace("tokens/", "tok/").replace("token/", "tok/")
+        label = unit = (
+            re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", rate[0].lower()))
+            .replace("tokens/", "tok/")
+            .replace("token/", "tok/")
+        )
         if "/s" in unit and unit.count("/") == 1 and re.search(r"(?:/|\bper)[ -]?(chip|gpu|device|core)\b", name):
             label = unit = f"{unit}/{re.search(r'(?:/|per)[ -]?(chip|gpu|device|core)', name)[1]}"
         elif unit.count("/") == 1 and (found := re.search(r"\bper[- ](chip|gpu|device|core)\b", metric.name, re.IGNORECASE)):

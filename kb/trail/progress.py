@@ -1,4 +1,7 @@
-"""Where a target stands by rule: frontier, plateau, nibbling, thrash, balance, closed topics. Refuses prose: every alarm names its rule and its pages."""
+"""Where a target stands by rule: frontier, plateau, nibbling, thrash, balance, closed topics.
+
+Refuses prose: every alarm names its rule and its pages.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -16,7 +19,8 @@ from kb.trail.levers import key_of, levers_in
 PLATEAU = 8
 # pi's anti-thrash hook: five discards in a row ask for a rethink.
 THRASH = 5
-# The retrospective of the TPU loop: five settings to one structural change, stuck for ten runs; a topic refuted five times and never supported is closed.
+# The retrospective of the TPU loop: five settings to one structural change, stuck for ten runs; a topic refuted five times and
+# never supported is closed.
 UNBALANCED, STUCK, CLOSED = 5, 10, 5
 
 
@@ -40,7 +44,10 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How one variant of a target moved by one metric. `band` is the noise of the frontier's own repeats, relative; None where nobody measured it."""
+    """How one variant of a target moved by one metric. `band` is the noise of the frontier's own repeats, relative.
+
+    None where nobody measured it.
+    """
 
     target: str
     variant: str
@@ -97,7 +104,9 @@ def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
 
 
 def kept(e: Facts) -> bool:
-    """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a baseline."""
+    """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a
+    baseline.
+    """
     return e.decision == "keep" if e.decision else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
 
 
@@ -134,8 +143,21 @@ def progress_of(experiments: Sequence[Facts], *, target: str, variant: str, metr
         band = Spread(m.value or 0.0, m.stddev, m.n).relative
     plateau = _plateau(experiments, steps)
     alarms = (*_noise_alarms(by_path, frontier, baseline, metric), *_step_alarms(steps), *_streak_alarms(experiments, plateau))
-    return Progress(target, variant, metric.name if metric else "", metric.unit if metric else "", direction, len(experiments), dict(sorted(counts.items())),
-                    baseline, frontier, band, plateau, steps, alarms)
+    return Progress(
+        target,
+        variant,
+        metric.name if metric else "",
+        metric.unit if metric else "",
+        direction,
+        len(experiments),
+        dict(sorted(counts.items())),
+        baseline,
+        frontier,
+        band,
+        plateau,
+        steps,
+        alarms,
+    )
 
 
 def _plateau(experiments: Sequence[Facts], steps: Sequence[Step]) -> int:
@@ -150,24 +172,37 @@ def _plateau(experiments: Sequence[Facts], steps: Sequence[Step]) -> int:
     return count
 
 
-def _noise_alarms(by_path: dict[str, Facts], frontier: Step | None, baseline: Step | None, metric: Metric | None) -> Iterable[Alarm]:
+def _noise_alarms(
+    by_path: dict[str, Facts], frontier: Step | None, baseline: Step | None, metric: Metric | None
+) -> Iterable[Alarm]:
     for name, step in (("frontier", frontier), ("baseline", baseline)):
         if step is None or metric is None or (name == "baseline" and frontier is not None and step.path == frontier.path):
             continue
         m = by_path[step.path].metric(metric.name)
         if m is None or m.value is None or m.stddev is None:
             if name == "frontier":
-                yield Alarm("noise-unknown", f"nobody measured the noise of the frontier {step.value:g} {metric.unit}: repeat it", (step.path,))
+                yield Alarm(
+                    "noise-unknown",
+                    f"nobody measured the noise of the frontier {step.value:g} {metric.unit}: repeat it",
+                    (step.path,),
+                )
         elif Spread(m.value, m.stddev, m.n).wide:
-            yield Alarm("noise-wide", f"the {name} {m.value:g} ± {m.stddev:g} {metric.unit} is noise of {m.stddev / abs(m.value or 1):.0%}, over 2 %: "
-                          "no gain over it is shown until it is measured on a quiet host", (step.path,))
+            yield Alarm(
+                "noise-wide",
+                f"the {name} {m.value:g} ± {m.stddev:g} {metric.unit} is noise of {m.stddev / abs(m.value or 1):.0%}, over 2 %: "
+                "no gain over it is shown until it is measured on a quiet host",
+                (step.path,),
+            )
 
 
 def _step_alarms(steps: Sequence[Step]) -> Iterable[Alarm]:
     at = nibbles([s.gain for s in steps])
     if at and at[-1] == len(steps) - 1:
-        yield Alarm("nibbling", "the last two kept changes gained under 1 %: the next one must be structural, against the first profiled cost",
-                      tuple(s.path for s in steps[-2:]))
+        yield Alarm(
+            "nibbling",
+            "the last two kept changes gained under 1 %: the next one must be structural, against the first profiled cost",
+            tuple(s.path for s in steps[-2:]),
+        )
 
 
 def _streak_alarms(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm]:
@@ -178,16 +213,26 @@ def _streak_alarms(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm
             break
         streak += 1
     if streak >= THRASH:
-        yield Alarm("thrash", f"{streak} failures in a row: stop, profile, and rethink before the next run", tuple(e.path for e in decided[-streak:]))
+        yield Alarm(
+            "thrash",
+            f"{streak} failures in a row: stop, profile, and rethink before the next run",
+            tuple(e.path for e in decided[-streak:]),
+        )
     settings, structural = balance_of(experiments)
     if plateau >= STUCK and settings >= UNBALANCED * max(1, structural):
-        yield Alarm("unbalanced", f"{settings} runs moved settings and {structural} changed structure, and the frontier has not moved for {plateau} runs: "
-                      "change structure")
+        yield Alarm(
+            "unbalanced",
+            f"{settings} runs moved settings and {structural} changed structure, and the frontier has not moved for {plateau} runs: "
+            "change structure",
+        )
 
 
 _STRUCTURE = re.compile(
-    r"\b(?:kernel|fus(?:e|ed|ing|ion)|rewrit\w*|replac\w*|implement\w*|algorithm\w*|layout|restructur\w*|port(?:ed|ing)?|custom|refactor\w*|vectori[sz]\w*|"
-    r"pipelin\w*|async\w*|cache|shard\w*|parallel\w*|schedul\w*|data structure|scan)\b", re.IGNORECASE)
+    r"\b(?:kernel|fus(?:e|ed|ing|ion)|rewrit\w*|replac\w*|implement\w*|algorithm\w*|layout|restructur\w*|port(?:ed|ing)?|"
+    r"custom|refactor\w*|vectori[sz]\w*|"
+    r"pipelin\w*|async\w*|cache|shard\w*|parallel\w*|schedul\w*|data structure|scan)\b",
+    re.IGNORECASE,
+)
 
 
 def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
@@ -207,10 +252,16 @@ def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
 
 
 def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
-    """Topics of a trail, most tried first: tags and hypotheses that at most half of the runs carry; of two with the same runs, one."""
+    """Topics of a trail, most tried first: tags and hypotheses that at most half of the runs carry; of two with the same
+    runs, one.
+    """
     members: dict[str, list[Facts]] = defaultdict(list)
     for e in experiments:
-        for name in {*(t.lower() for t in e.tags), *([e.slug] if e.slug and " " not in e.slug else [])} - {"experiment", "baseline", *(str(v) for v in Verdict)}:
+        for name in {*(t.lower() for t in e.tags), *([e.slug] if e.slug and " " not in e.slug else [])} - {
+            "experiment",
+            "baseline",
+            *(str(v) for v in Verdict),
+        }:
             members[name].append(e)
     found = []
     told: set[tuple[str, ...]] = set()
@@ -249,7 +300,9 @@ def unfiled(log: str, experiments: Sequence[Facts]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def by_variant(experiments: Iterable[Facts], *, stated: str = "", only: Callable[[Facts], bool] = lambda e: True) -> tuple[Progress, ...]:
+def by_variant(
+    experiments: Iterable[Facts], *, stated: str = "", only: Callable[[Facts], bool] = lambda e: True
+) -> tuple[Progress, ...]:
     """Progress of every (target, variant) among the experiments, in that order; the metric is the target's own."""
     groups: dict[tuple[str, str], list[Facts]] = defaultdict(list)
     of_target: dict[str, list[Facts]] = defaultdict(list)
@@ -258,5 +311,8 @@ def by_variant(experiments: Iterable[Facts], *, stated: str = "", only: Callable
             groups[e.target, e.variant].append(e)
             of_target[e.target].append(e)
     return tuple(
-        progress_of(group, target=target, variant=variant, metric=metric_of(group, stated) or metric_of(of_target[target], stated))
-        for (target, variant), group in sorted(groups.items()))
+        progress_of(
+            group, target=target, variant=variant, metric=metric_of(group, stated) or metric_of(of_target[target], stated)
+        )
+        for (target, variant), group in sorted(groups.items())
+    )

@@ -1,4 +1,7 @@
-"""The computed part of a retrospective: ledger, mechanism tree, ratios, coverage. Refuses to narrate: what needs a writer is a marked gap."""
+"""The computed part of a retrospective: ledger, mechanism tree, ratios, coverage.
+
+Refuses to narrate: what needs a writer is a marked gap.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,10 +52,28 @@ def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) 
         counts[str(e.verdict.canonical or "open")] = counts.get(str(e.verdict.canonical or "open"), 0) + 1
     failed = sum(e.verdict.canonical in FAILED for e in own)
     ledger = tuple(
-        Ledger(e.path, e.path.rsplit("/", 1)[-1].removesuffix(".md"), e.date, e.variant, topic_of.get(e.path, ""), str(e.verdict.canonical or "open"), _shift(steps.get(e.path)))
-        for e in own)
-    return Retro(standing.target, len(own), dict(sorted(counts.items())), standing.settings, standing.structural, failed / len(own) if own else 0.0, topics,
-                 untried_levers(own, others), ledger)
+        Ledger(
+            e.path,
+            e.path.rsplit("/", 1)[-1].removesuffix(".md"),
+            e.date,
+            e.variant,
+            topic_of.get(e.path, ""),
+            str(e.verdict.canonical or "open"),
+            _shift(steps.get(e.path)),
+        )
+        for e in own
+    )
+    return Retro(
+        standing.target,
+        len(own),
+        dict(sorted(counts.items())),
+        standing.settings,
+        standing.structural,
+        failed / len(own) if own else 0.0,
+        topics,
+        untried_levers(own, others),
+        ledger,
+    )
 
 
 def _shift(step: tuple[float | None, str] | None) -> str:
@@ -64,12 +85,38 @@ def _shift(step: tuple[float | None, str] | None) -> str:
 def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date: str) -> str:
     """The page skeleton: everything that can be computed, and one marked gap for each paragraph that a writer owes."""
     by_path = {e.path: e for e in own}
-    lines = ["---", f'title: "Retrospective: {retro.target} as of {date}"', "type: analysis", f"target: {retro.target}", "tags: [retrospective]", f"created: {date}", f"updated: {date}",
-             "headroom: unknown", "---", "", f"# Retrospective: {retro.target} as of {date}", ""]
-    lines += [f"{retro.runs} experiments: " + ", ".join(f"{n} {name}" for name, n in retro.counts.items()) + f"; {retro.failed_share:.0%} failed.", ""]
+    lines = [
+        "---",
+        f'title: "Retrospective: {retro.target} as of {date}"',
+        "type: analysis",
+        f"target: {retro.target}",
+        "tags: [retrospective]",
+        f"created: {date}",
+        f"updated: {date}",
+        "headroom: unknown",
+        "---",
+        "",
+        f"# Retrospective: {retro.target} as of {date}",
+        "",
+    ]
+    lines += [
+        f"{retro.runs} experiments: "
+        + ", ".join(f"{n} {name}" for name, n in retro.counts.items())
+        + f"; {retro.failed_share:.0%} failed.",
+        "",
+    ]
     lines += [f"- {_frontier(p)}" for p in standing.progress if p.frontier] + [""]
-    lines += ["## Search-strategy assessment", "", f"{retro.settings} runs moved settings, {retro.structural} changed structure.", ""]
-    lines += [f"- {w.code}{f' ({p.variant})' if p.variant else ''}: {w.text}" for p in standing.progress for w in p.alarms] + ["", _gap("what the search did well and badly"), ""]
+    lines += [
+        "## Search-strategy assessment",
+        "",
+        f"{retro.settings} runs moved settings, {retro.structural} changed structure.",
+        "",
+    ]
+    lines += [f"- {w.code}{f' ({p.variant})' if p.variant else ''}: {w.text}" for p in standing.progress for w in p.alarms] + [
+        "",
+        _gap("what the search did well and badly"),
+        "",
+    ]
     lines += ["## Mechanism tree", "", "`+` supported, `-` failed, `~` inconclusive, `=` baseline.", ""]
     shown: set[str] = set()
     for topic in retro.topics:
@@ -78,14 +125,39 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         shown.update(topic.paths)
         state = "; closed" if topic.closed else ""
         lines.append(f"- **{topic.name}** ({len(topic.paths)} runs: {topic.supported} supported, {topic.failed} failed{state})")
-        lines += [f"  - `{_MARKS.get(by_path[path].verdict.canonical, '?')}` [{_plain(by_path[path].title)}]({_link(path)})" for path in topic.paths]
+        lines += [
+            f"  - `{_MARKS.get(by_path[path].verdict.canonical, '?')}` [{_plain(by_path[path].title)}]({_link(path)})"
+            for path in topic.paths
+        ]
     lines += ["", "## Coverage gaps", ""]
-    lines += [f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here" for name, path in retro.untried]
+    lines += [
+        f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here"
+        for name, path in retro.untried
+    ]
     lines += [f"- open: [{_plain(lead.text)[:160]}]({_link(lead.path)})" for lead in standing.leads[:20]]
-    lines += ["", "## Recommended next directions", "", _gap("directions with gain, confidence and effort"), "", "## Anti-recommendations", ""]
-    lines += [f"- **{t.name}**: refuted {t.failed} times, never supported" for t in retro.topics if t.closed] + [_gap("what else not to pursue, and why"), ""]
-    lines += ["## Experiment ledger", "", "| run | date | variant | topic | verdict | frontier shift |", "|---|---|---|---|---|---|"]
-    lines += [f"| [{row.label}]({_link(row.path)}) | {row.date} | {row.variant} | {row.topic} | {row.verdict} | {row.shift} |" for row in retro.ledger]
+    lines += [
+        "",
+        "## Recommended next directions",
+        "",
+        _gap("directions with gain, confidence and effort"),
+        "",
+        "## Anti-recommendations",
+        "",
+    ]
+    lines += [f"- **{t.name}**: refuted {t.failed} times, never supported" for t in retro.topics if t.closed] + [
+        _gap("what else not to pursue, and why"),
+        "",
+    ]
+    lines += [
+        "## Experiment ledger",
+        "",
+        "| run | date | variant | topic | verdict | frontier shift |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| [{row.label}]({_link(row.path)}) | {row.date} | {row.variant} | {row.topic} | {row.verdict} | {row.shift} |"
+        for row in retro.ledger
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,5 @@
-"""Where a target stands as a whole: progress by variant, topics, leads, runs in flight or never filed, retrospective, and whether the loop may stop.
+"""Where a target stands as a whole: progress by variant, topics, leads, runs in flight or never filed, retrospective, and
+whether the loop may stop.
 
 Refuses to touch the disk: the text of logs and retrospectives comes through a function that the door gives.
 """
@@ -56,7 +57,10 @@ class Standing:
 
 def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str], str]) -> Standing:
     """Standing of one target; `text_of` gives the text of a page by its path. Raises KbError for a target nobody knows."""
-    tried = tuple(facts_from_row(row) for (row,) in db.execute("select row from experiment where target = ? order by date, number, path", (target,)))
+    tried = tuple(
+        facts_from_row(row)
+        for (row,) in db.execute("select row from experiment where target = ? order by date, number, path", (target,))
+    )
     home = target_page(db, target)
     if not tried and home is None:
         known = ", ".join(t for (t,) in db.execute("select distinct target from experiment order by target")) or "none"
@@ -67,16 +71,29 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
     stated = _metric_named(home) if home else ""
     headroom = (home.field("headroom") if home else "") or (retrospective.headroom if retrospective else "")
     return Standing(
-        target=target, page=home.path if home else "", runs=len(tried), first=tried[0].path if tried else "", last=decided[-1].path if decided else "",
-        progress=by_variant(decided, stated=stated), settings=settings, structural=structural, closed=tuple(t for t in topics_of(tried) if t.closed),
-        leads=(*_open_hypotheses(db, target, home, tried), *_ideas(decided)), in_flight=tuple(e.path for e in tried if e.running),
-        unfiled=unfiled(_log_of(db, target, text_of), tried), retrospective=retrospective, headroom=headroom)
+        target=target,
+        page=home.path if home else "",
+        runs=len(tried),
+        first=tried[0].path if tried else "",
+        last=decided[-1].path if decided else "",
+        progress=by_variant(decided, stated=stated),
+        settings=settings,
+        structural=structural,
+        closed=tuple(t for t in topics_of(tried) if t.closed),
+        leads=(*_open_hypotheses(db, target, home, tried), *_ideas(decided)),
+        in_flight=tuple(e.path for e in tried if e.running),
+        unfiled=unfiled(_log_of(db, target, text_of), tried),
+        retrospective=retrospective,
+        headroom=headroom,
+    )
 
 
 def target_page(db: sqlite3.Connection, target: str) -> Page | None:
     """The page of a target: the one whose `target:` says so, else the one whose file name does."""
     found = None
-    for path, digest, row in db.execute("select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'target' order by p.path"):
+    for path, digest, row in db.execute(
+        "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'target' order by p.path"
+    ):
         page = from_row(path, digest, row)
         if page.field("target") == target:
             return page
@@ -119,7 +136,9 @@ def _ideas(decided: list[Facts]) -> Iterable[Lead]:
         for idea in decided[at].next_ideas:
             head = frozenset(_words(idea)[:6])
             taken = any(len(head & set(_words(f"{e.title} {e.slug}"))) * 2 > len(head) for e in later)
-            numbered = {int(n) for n in re.findall(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", idea, re.IGNORECASE)} & {e.number for e in later}
+            numbered = {int(n) for n in re.findall(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", idea, re.IGNORECASE)} & {
+                e.number for e in later
+            }
             if head and not _NO_IDEA.match(idea) and not taken and not numbered and idea not in told:
                 told.add(idea)
                 yield Lead(decided[at].path, idea)
@@ -131,12 +150,16 @@ def _words(text: str) -> list[str]:
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:
     """Text of the logs that stand in a target's own folders."""
-    own = db.execute("select path from standing where type = 'log' and (path like ? or path like ?) order by path",
-                     (f"wiki/experiments/{target}/%", f"wiki/kernel_experiments/{target}/%")).fetchall()
+    own = db.execute(
+        "select path from standing where type = 'log' and (path like ? or path like ?) order by path",
+        (f"wiki/experiments/{target}/%", f"wiki/kernel_experiments/{target}/%"),
+    ).fetchall()
     return "\n".join(text_of(path) for (path,) in own if path.rsplit("/", 1)[-1].lower() == "log.md")
 
 
-def _retrospective(db: sqlite3.Connection, target: str, last: Facts | None, *, text_of: Callable[[str], str]) -> Retrospective | None:
+def _retrospective(
+    db: sqlite3.Connection, target: str, last: Facts | None, *, text_of: Callable[[str], str]
+) -> Retrospective | None:
     own = {path for (path,) in db.execute("select path from experiment where target = ?", (target,))}
     query = """select p.path, p.digest, p.row from page p join standing s on s.path = p.path
         where s.type = 'analysis' and (lower(s.title) like '%retrospective%' or lower(s.path) like '%retrospective%') order by s.date desc, p.path desc"""
@@ -157,7 +180,9 @@ def reasons_to_go_on(standing: Standing) -> tuple[str, ...]:
     if not standing.runs:
         return (f"{standing.target}: nothing was run yet",)
     reasons: list[str] = []
-    newest = [p for p in standing.progress if any(s.path == standing.last for s in p.steps)] or sorted(standing.progress, key=lambda p: -p.runs)[:1]
+    newest = [p for p in standing.progress if any(s.path == standing.last for s in p.steps)] or sorted(
+        standing.progress, key=lambda p: -p.runs
+    )[:1]
     for p in newest:
         where = f" on {p.variant}" if p.variant else ""
         if p.plateau < PLATEAU:
@@ -165,10 +190,14 @@ def reasons_to_go_on(standing: Standing) -> tuple[str, ...]:
     if standing.in_flight:
         reasons.append(f"{len(standing.in_flight)} runs are in flight: {', '.join(standing.in_flight[:3])}")
     if standing.leads:
-        reasons.append(f"{len(standing.leads)} leads are open, such as {standing.leads[0].path}: {standing.leads[0].text[:120]}; try them, or retire them with a reason")
+        reasons.append(
+            f"{len(standing.leads)} leads are open, such as {standing.leads[0].path}: {standing.leads[0].text[:120]}; try them, or retire them with a reason"
+        )
     if not re.match(r"(?:none|no\b|0\b)", standing.headroom, re.IGNORECASE):
-        reasons.append("nobody states that no headroom is left: write `headroom: none` with the profile's evidence into the retrospective or the target page"
-                       + (f" (it says '{standing.headroom}')" if standing.headroom else ""))
+        reasons.append(
+            "nobody states that no headroom is left: write `headroom: none` with the profile's evidence into the retrospective or the target page"
+            + (f" (it says '{standing.headroom}')" if standing.headroom else "")
+        )
     retro = standing.retrospective
     if retro is None:
         reasons.append("no retrospective is on file: `kb retro` computes its skeleton")
