@@ -5,6 +5,7 @@ this process is not offered: two writers on one folder corrupt it without a word
 """
 
 import contextlib
+import importlib.util
 import re
 import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -35,17 +36,17 @@ class Shared:
         if not name:
             raise KbError('kb.toml: a shared store needs a name that all machines use: write name = "…" below [kb]')
         host, port, encrypted = _address(url)
-        try:
-            import chromadb
-            import httpx
-            from chromadb.errors import ChromaError
-        except ImportError as error:
-            raise KbError("a shared store needs the extra `chroma`: pip install 'kb[chroma]'; or take `chroma` out of kb.toml") from error
-        self._failures = (ChromaError, httpx.HTTPError, ValueError)
+        if importlib.util.find_spec("chromadb") is None:
+            raise KbError("a shared store needs the extra `chroma`: pip install 'kb[chroma]'; or take `chroma` out of kb.toml")
         try:
             socket.create_connection((host, port), timeout=_PATIENCE).close()
         except OSError as error:
             raise self._away(error) from error
+        import chromadb
+        import httpx
+        from chromadb.errors import ChromaError
+
+        self._failures = (ChromaError, httpx.HTTPError, ValueError)
         with self._answering():
             client = chromadb.HttpClient(host=host, port=port, ssl=encrypted, settings=chromadb.Settings(anonymized_telemetry=False))
             self._collection = client.get_or_create_collection(collection_of(name, model), embedding_function=None, configuration={"hnsw": {"space": "cosine"}})

@@ -4,6 +4,7 @@
 which vector is worked out from the tables each time, so the two cannot disagree.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,37 +59,42 @@ def sync(layout: store.Layout, db: sqlite3.Connection, encoder: Encoder, *, shar
     """
     sections, texts = _sections(db)
     model = encoder.model.key
-    with store.lock(layout, "vectors"):
-        kept = store.state(layout, writable=True, name=_FILE)
-        try:
-            kept.execute(_TABLE)
-            have = {d for (d,) in kept.execute("select digest from vector where model = ?", (model,))}
-            missing, gone = sorted(texts.keys() - have), sorted(have - texts.keys())
-            fetched = 0
+    with store.lock(layout, "vectors"), _opened(layout, writable=True) as kept:
+        kept.execute(_TABLE)
+        have = {d for (d,) in kept.execute("select digest from vector where model = ?", (model,))}
+        missing, gone = sorted(texts.keys() - have), sorted(have - texts.keys())
+        fetched = 0
+        if shared:
+            for some in _batches(missing, 1000):
+                found = shared.fetch(some)
+                _keep(kept, model, found)
+                fetched += len(found)
+                have |= found.keys()
+            missing = [d for d in missing if d not in have]
+        for start, some in zip(range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=True):
+            note(start, len(missing))
+            made = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
+            _keep(kept, model, made)
             if shared:
-                for some in _batches(missing, 1000):
-                    found = shared.fetch(some)
-                    _keep(kept, model, found)
-                    fetched += len(found)
-                    have |= found.keys()
-                missing = [d for d in missing if d not in have]
-            for start, some in zip(range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=False):
-                note(start, len(missing))
-                made = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
-                _keep(kept, model, made)
-                if shared:
-                    shared.keep(made)
-            if shared:
-                for some in _batches(sorted(texts.keys() - shared.known(sorted(texts))), 1000):
-                    shared.keep(_rows(kept, model, some))
-                shared.remove(gone)
-            kept.executemany("delete from vector where model = ? and digest = ?", [(model, d) for d in gone])
-            kept.execute("delete from vector where model != ?", (model,))
-        except sqlite3.DatabaseError as error:
-            raise KbError(f"{layout.state / _FILE}: {error}; delete the file, and `kb build --vectors` makes it again") from error
-        finally:
-            kept.close()
+                shared.keep(made)
+        if shared:
+            for some in _batches(sorted(texts.keys() - shared.known(sorted(texts))), 1000):
+                shared.keep(_rows(kept, model, some))
+            shared.remove(gone)
+        kept.execute("begin immediate")
+        kept.executemany("delete from vector where model = ? and digest = ?", [(model, d) for d in gone])
+        kept.execute("delete from vector where model != ?", (model,))
+        kept.execute("commit")
     return Synced(len(sections), len(missing), fetched, len(gone))
+
+
+@contextlib.contextmanager
+def _opened(layout: store.Layout, *, writable: bool = False) -> Iterator[sqlite3.Connection]:
+    try:
+        with contextlib.closing(store.state(layout, writable=writable, name=_FILE)) as kept:
+            yield kept
+    except sqlite3.DatabaseError as error:
+        raise KbError(f"{layout.state / _FILE}: {error}; if it stays so, delete the file: `kb build --vectors` makes it again") from error
 
 
 def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -170,10 +176,5 @@ class Vectors:
 def _stored(layout: store.Layout, model: str, wanted: Collection[str]) -> dict[str, tuple[int, bytes]]:
     if not (layout.state / _FILE).is_file():
         return {}
-    kept = store.state(layout, name=_FILE)
-    try:
+    with _opened(layout) as kept:
         return {d: (parts, rows) for d, parts, rows in kept.execute("select digest, parts, rows from vector where model = ?", (model,)) if d in wanted}
-    except sqlite3.DatabaseError as error:
-        raise KbError(f"{layout.state / _FILE}: {error}; delete the file, and `kb build --vectors` makes it again") from error
-    finally:
-        kept.close()
