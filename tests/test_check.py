@@ -105,6 +105,14 @@ def test_naming_the_page_and_what_differs_clears_it_and_is_recorded(gate):
     assert asked(gate, f"**Hypothesis**: `--prefetch=8` hides load latency. Compare {stem}.").outcome == "repeat"
 
 
+def test_naming_the_run_by_its_label_at_another_setting_is_said_enough_but_only_on_its_own_target(gate):
+    text = "**Hypothesis**: Retry v001, `--prefetch=8` hides load latency, at batch 16."
+    assert asked(gate, text).matches[0].acknowledged
+    assert asked(gate, text).outcome == "clear"
+    elsewhere = gate.check(Proposal(text, target="server"))
+    assert not elsewhere.matches[0].acknowledged and elsewhere.outcome == "distinguish"
+
+
 def test_a_question_put_into_the_past_knows_only_what_was_filed_by_then(gate):
     assert asked(gate, "`--prefetch=8` hides load latency.", before=PREFETCH).matches == ()
     assert asked(gate, "`--prefetch=8` hides load latency.", as_of="2026-01-01").outcome == "repeat"

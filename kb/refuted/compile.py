@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kb.graph import Graph
 from kb.refuted.aim import Aim, Pull, strong, subject_of
@@ -112,7 +112,7 @@ def cards_of(
                 continue
             others.append(_of_statement(path, page.date, n, statement, tuple(backed), _target_of(path, statement, known)))
     cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
-    rare = Rarity([*((e.target, aims[e.path]) for e in trail.experiments), *((c.target, c.aim) for c in others)])
+    rare = rarity_of([*((e.target, aims[e.path]) for e in trail.experiments), *((c.target, c.aim) for c in others)])
     cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], aims, rare)
     cards = [
         replace(c, levers=tuple(Lever(p.name, p.value) for p in rare.telling(c.target, c.aim))[:6] or c.levers)
@@ -217,18 +217,14 @@ def _reopen_if(aim: Aim, reason: str) -> str:
     return f"{why}{f' (tried at {shape})' if shape else ''}"
 
 
+@dataclass(frozen=True, slots=True)
 class Rarity:
-    """How rare levers are among all aims and among those of each target: what a fifth of them name is their setting, not
-    what one of them tried.
+    """How many aims name each lever, of all ('') and of each target: what a fifth of them name is their setting, not what one of
+    them tried.
     """
 
-    def __init__(self, aims: Iterable[tuple[str, Aim]]):
-        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
-        self.sizes: Counter[str] = Counter()
-        for target, aim in aims:
-            for name in {"", target}:
-                self.counts[name].update({p.key for p in aim.pulls})
-                self.sizes[name] += 1
+    counts: Mapping[str, Counter[str]]
+    sizes: Counter[str]
 
     def of(self, target: str, key: str) -> float:
         """log(aims / aims that name the key), of the whole or of the target (if it has ten aims), whichever is less."""
@@ -240,6 +236,17 @@ class Rarity:
         least = _COMMON if self.sizes[""] >= _ENOUGH else 0.0
         rare = strong(tuple(p for p in aim.pulls if self.of(target, p.key) >= least))
         return tuple(sorted(rare, key=lambda p: (-p.weight * self.of(target, p.key), p.key)))
+
+
+def rarity_of(aims: Iterable[tuple[str, Aim]]) -> Rarity:
+    """Rarity among (target, aim) pairs."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes: Counter[str] = Counter()
+    for target, aim in aims:
+        for name in {"", target}:
+            counts[name].update({p.key for p in aim.pulls})
+            sizes[name] += 1
+    return Rarity(counts, sizes)
 
 
 _COMMON, _ENOUGH = math.log(5), 10

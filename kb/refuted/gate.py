@@ -85,6 +85,17 @@ _LOCAL_FROM = 10
 _OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.75, 0.85, 0.4
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A proposal as the tables are asked about it: `words` are keys of its words and of pairs of neighbours."""
+
+    text: str
+    target: str
+    at: Moment | None
+    aim: Aim
+    words: frozenset[str]
+
+
 class Gate:
     """Open tables to check proposals against; keeps what it read between proposals of a batch."""
 
@@ -93,24 +104,22 @@ class Gate:
         self.frequencies: dict[str, tuple[int, Mapping[str, int]]] = {}
         self.cards: dict[int, Card] = {}
         self.weights: dict[tuple[str, str], float] = {}
-        self.mentioned: frozenset[str] = frozenset()
 
     def check(self, proposal: Proposal) -> Answer:
         """Answer to one proposal. Raises KbError where `before` names no page."""
         at = moment(self.db, before=proposal.before or None, as_of=proposal.as_of or None)
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
-        aim = _aim_of_proposal(proposal.text)
-        self.mentioned = _mentioned(proposal.text)
-        found = [self._match(aim, card, score, target, proposal, at) for score, card in self._ranked(aim, target, at)]
+        asked = _Question(proposal.text, target, at, _aim_of_proposal(proposal.text), _words(proposal.text))
+        found = [self._match(asked, card, score) for score, card in self._ranked(asked)]
         best: dict[str, Match] = {}
         for match in sorted(found, key=lambda m: (-m.score, m.path)):
             best.setdefault(match.path, match)
         behind = sum(m.score for m in list(best.values())[_BEHIND]) / (_BEHIND.stop - _BEHIND.start)
         matches = tuple([m for m in best.values() if m.score >= _SHOWN][:_MOST_MATCHES])
         outcome = _outcome(matches, _STANDS_OUT + behind)
-        asked = json.dumps([proposal.text.strip(), target, at, [(m.path, m.kind, m.status) for m in matches]], ensure_ascii=False)
-        return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(asked)}", matches)
+        state = json.dumps([proposal.text.strip(), target, at, [(m.path, m.kind, m.status) for m in matches]], ensure_ascii=False)
+        return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(state)}", matches)
 
     def _frequency(self, target: str) -> tuple[int, Mapping[str, int]]:
         if target not in self.frequencies:
@@ -135,19 +144,22 @@ class Gate:
             known = self.weights[term, target] = max(0.0, value) ** _ALPHA
         return known
 
-    def _ranked(self, aim: Aim, target: str, at: Moment | None) -> list[tuple[float, Card]]:
-        """Cards that share most with an aim, with the share of the aim's own weight that each explains."""
-        asked = sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True)[
-            :_TERMS_ASKED
-        ]
+    def _asked_terms(self, aim: Aim) -> dict[str, float]:
+        """Weights of the terms that are looked up: the most telling ones, as many as the tables can be read for."""
         weight_of: dict[str, float] = {}
         left = _MOST_ROWS
-        for _, t in asked:
-            left -= self._frequency("")[1].get(t, 0)
-            if left < 0:
+        for _, term in sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True):
+            left -= self._frequency("")[1].get(term, 0)
+            if left < 0 or len(weight_of) == _TERMS_ASKED:
                 break
-            weight_of[t] = min(aim.terms[t], _PROPOSAL_CAP)
-        where, values = ("", []) if at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(at))
+            weight_of[term] = min(aim.terms[term], _PROPOSAL_CAP)
+        return weight_of
+
+    def _ranked(self, asked: _Question) -> list[tuple[float, Card]]:
+        """Cards that share most with a proposal, with the share of both their weights that they have in common."""
+        aim, target = asked.aim, asked.target
+        weight_of = self._asked_terms(aim)
+        where, values = ("", []) if asked.at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(asked.at))
         sums: dict[tuple[int, str], float] = {}
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
             where t.term in ({",".join("?" * len(weight_of))}){where}"""
@@ -171,16 +183,11 @@ class Gate:
             self.cards[number] = from_row(*self.db.execute("select row, aim from card where number = ?", (number,)).fetchone())
         return self.cards[number]
 
-    def _match(self, aim: Aim, card: Card, score: float, target: str, proposal: Proposal, at: Moment | None) -> Match:
-        card = self._as_of(card, at)
-        shared, whole = self._shared(aim, card, target)
-        if shared is None and self._telling(aim, target) and self._telling(card.aim, card.target):
-            # Both name their levers, and name different ones: what they share is the way the loop writes.
-            kind, lever = "similar", None
-        else:
-            kind, lever = _kind(aim, card, shared, whole, score)
+    def _match(self, asked: _Question, card: Card, score: float) -> Match:
+        card = self._as_of(card, asked.at)
+        kind, lever = self._kind(asked, card, score)
         boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
-        diffs = _scope(aim, card, target, lever, self._rare(aim, target))
+        diffs = _scope(asked, card, lever, self._rare(asked.aim, asked.target))
         return Match(
             path=card.evidence,
             anchor=card.anchor,
@@ -198,7 +205,7 @@ class Gate:
             status=card.status,
             by=card.by,
             reopen_if=card.reopen_if,
-            acknowledged=_acknowledged(proposal.text, card),
+            acknowledged=_acknowledged(asked, card, differs=bool(diffs)),
         )
 
     def _as_of(self, card: Card, at: Moment | None) -> Card:
@@ -208,24 +215,25 @@ class Gate:
         later = experiment(self.db, card.by)
         return card if later and later.order < at else replace(card, status="standing", by="")
 
-    def _shared(self, aim: Aim, card: Card, target: str) -> tuple[tuple[Pull, Pull] | None, bool]:
-        """The most telling lever that both aims are mostly about, and whether neither side is only a part of the other's
-        bundle.
-        """
-        mine = {p.key: p for p in self._telling(aim, target)}
+    def _kind(self, asked: _Question, card: Card, score: float) -> tuple[str, Pull | None]:
+        """same-value, same-lever or similar, and the card's lever that made it so: the most telling one both are mostly about."""
+        mine = {p.key: p for p in self._telling(asked.aim, asked.target)}
         theirs = {p.key: p for p in self._telling(card.aim, card.target)}
+        opposite = OPPOSITE.get(asked.aim.direction) == card.direction and card.direction != ""
         if not mine:
             # Nothing in the proposal is written like a lever: it may name the card's in plain words.
-            named = [p for key, p in theirs.items() if len(key) > 3 and key in self.mentioned]
-            mine = {p.key: replace(p, value=p.value if key_of(p.value) in self.mentioned else "") for p in named}
-        both = sorted(
-            mine.keys() & theirs.keys(),
-            key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k),
-        )
+            named = [p for key, p in theirs.items() if len(key) > 3 and key in asked.words]
+            mine = {p.key: replace(p, value=p.value if key_of(p.value) in asked.words else "") for p in named}
+        both = mine.keys() & theirs.keys()
         if not both:
-            return None, False
-        whole = 2 * len(both) >= max(len(theirs), len(mine)) or max(len(theirs), len(mine)) < 3
-        return (mine[both[0]], theirs[both[0]]), whole
+            # Where both name their levers, and name different ones, what they share is the way the loop writes.
+            by_words = score >= _SAME and not opposite and not (mine and theirs)
+            return ("same-lever" if by_words else "similar"), None
+        key = min(both, key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k))
+        largest = max(len(theirs), len(mine))
+        if largest > 2 and 2 * len(both) < largest:
+            return "similar", theirs[key]  # One side is a part of the other's bundle.
+        return _likeness(mine[key].value, theirs[key].value, asked.aim.direction, card.direction, opposite=opposite), theirs[key]
 
     def _telling(self, aim: Aim, target: str) -> tuple[Pull, ...]:
         return strong(self._rare(aim, target))
@@ -243,7 +251,7 @@ def _kinship(mine: str, other: str) -> float:
     return _SISTER_TARGET if mine.split("/")[0] == other.split("/")[0] else _OTHER_TARGET
 
 
-def _mentioned(text: str) -> frozenset[str]:
+def _words(text: str) -> frozenset[str]:
     """Keys of all words of a text and of all pairs of neighbours."""
     words = [key_of(w) for w in re.findall(r"[\w.\-]+", text)]
     return frozenset((*words, *(a + b for a, b in pairwise(words))))
@@ -256,28 +264,17 @@ def _aim_of_proposal(text: str) -> Aim:
     return aim_of(replace(facts, title="" if facts.title == "proposal" else facts.title, because=""), outcome=False)
 
 
-def _kind(aim: Aim, card: Card, shared: tuple[Pull, Pull] | None, whole: bool, score: float) -> tuple[str, Pull | None]:
-    """same-value, same-lever or similar, and the card's lever that made it so."""
-    opposite = OPPOSITE.get(aim.direction) == card.direction and aim.direction != ""
-    if shared is None:
-        return ("same-lever" if score >= _SAME and not opposite else "similar"), None
-    mine, theirs = shared
-    if not whole or opposite:
-        return "similar", theirs
-    if {_switch(mine.value), _switch(theirs.value)} == {"on", "off"}:
-        return "similar", theirs
-    if (
-        mine.value == theirs.value
-        or _switch(mine.value) == _switch(theirs.value) == "on"
-        or number_of(mine.value) is not None
-        and number_of(mine.value) == number_of(theirs.value)
-    ):
-        return "same-value", theirs
-    numbers = number_of(mine.value) is not None and number_of(theirs.value) is not None
-    if numbers and not (aim.direction and aim.direction == card.direction):
-        # Two values of one knob, and nothing says that both lie on the same side of where it stood.
-        return "similar", theirs
-    return "same-lever", theirs
+def _likeness(mine: str, theirs: str, way: str, other_way: str, *, opposite: bool) -> str:
+    """same-value, same-lever or similar, of one lever with two values and the ways in which it is moved."""
+    numbers = number_of(mine), number_of(theirs)
+    if mine and mine == theirs or None not in numbers and numbers[0] == numbers[1]:
+        return "same-value"
+    if opposite or {_switch(mine), _switch(theirs)} == {"on", "off"}:
+        return "similar"
+    if mine == theirs or _switch(mine) == _switch(theirs) == "on":
+        return "same-value"
+    # Of two numbers of one knob something must say that both lie on the same side of where it stood.
+    return "similar" if None not in numbers and not (way and way == other_way) else "same-lever"
 
 
 def _switch(value: str) -> str:
@@ -296,18 +293,15 @@ def _switch(value: str) -> str:
 _SAID = 1.0
 
 
-def _scope(aim: Aim, card: Card, target: str, lever: Pull | None, rare: tuple[Pull, ...]) -> tuple[str, ...]:
+def _scope(asked: _Question, card: Card, lever: Pull | None, rare: tuple[Pull, ...]) -> tuple[str, ...]:
     """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not pull."""
-    diffs = differences(card.point, aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
-    if target and card.target and target != card.target:
-        diffs.insert(0, f"target {card.target} → {target}")
+    diffs = differences(card.point, asked.aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
+    if asked.target and card.target and asked.target != card.target:
+        diffs.insert(0, f"target {card.target} → {asked.target}")
     known = {p.key for p in card.aim.pulls}
     if lever:
-        diffs.extend(
-            f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}"
-            for p in rare
-            if p.key not in known and p.weight >= _SAID
-        )
+        added = [p for p in rare if p.key not in known and p.weight >= _SAID]
+        diffs.extend(f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}" for p in added)
     return tuple(diffs[:6])
 
 
@@ -319,15 +313,21 @@ _DIFFERS = re.compile(
 )
 
 
-def _acknowledged(text: str, card: Card) -> str:
-    """The sentence in which a proposal names a card's page (path, file name or run label with its slug) and says what
-    differs; empty if there is none.
+_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z*`\[])|\n{2,}|\n(?=[-*#])")
+
+
+def _acknowledged(asked: _Question, card: Card, *, differs: bool) -> str:
+    """The sentence that names a card's page, by path, file name or (on the same target) run label, where the proposal says what differs.
+
+    It says so in that sentence, or by settings that differ from the card's. Empty if it does not name the page, or not what differs.
     """
     name = card.evidence.rsplit("/", 1)[-1].removesuffix(".md")
-    label = re.search(r"(?:v|exp|run)[-_]?\d+[a-z]?", name)
-    names = [re.escape(name)] + ([rf"(?<![\w-]){label[0][0]}\w*[ -]?0*{card.number}(?!\d)"] if label and card.number else [])
-    for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z*`\[])|\n{2,}|\n(?=[-*#])", text):
-        if re.search("|".join(names), sentence, re.IGNORECASE) and _DIFFERS.search(sentence):
+    label = re.search(r"(?<![a-z])(v|exp|run)[-_]?\d", name)
+    names = re.escape(name)
+    if label and card.number and asked.target == card.target:
+        names += rf"|(?<![\w-]){label[1][0]}[a-z]*[ -]?0*{card.number}(?!\d)"
+    for sentence in _SENTENCES.split(asked.text):
+        if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
             return re.sub(r"\s+", " ", sentence).strip()[:400]
     return ""
 

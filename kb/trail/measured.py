@@ -171,10 +171,16 @@ def cells_of(line: str) -> list[str]:
     return [c.strip() for c in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
+# A log of one run step by step: its rows are no measures of the run.
+_SERIES = re.compile(r"(?:train(?:ing)? )?(?:step|iter\w*|epoch)\b", re.IGNORECASE)
+
+
 def _table(rows: list[str], own: re.Pattern[str] | None) -> Iterable[Metric]:
     if len(rows) < 3 or not _RULER.match(rows[1]):
         return ()
     header, body = cells_of(rows[0]), [cells_of(r) for r in rows[2:] if not _RULER.match(r)]
+    if _SERIES.match(plain_text(header[0])) and sum(c[0].strip("*` ").isdigit() for c in body if c) > 2:
+        return ()
     names_across = sum(_names_metric(plain_text(c)) for c in header[1:])
     names_down = sum(_names_metric(plain_text(r[0])) for r in body if r)
     if names_down and names_down * max(1, len(header) - 1) >= names_across * max(1, len(body)):
