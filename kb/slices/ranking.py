@@ -20,8 +20,8 @@ LISTS = ("catalog", "index", "log", "topic")
 # Pages that words may find; what stands lower never reaches a slice.
 _MOST_HITS = 1000
 
-# Best pages whose links speak for others, and the last runs of the target whose links do.
-_SEEDS, _LAST_RUNS = 30, 20
+# Best pages whose links speak for others.
+_SEEDS = 30
 
 # Links of one page that are followed: beyond this each passes on too little to matter.
 _MOST_LINKS = 400
@@ -55,21 +55,20 @@ def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], tar
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
     view.look_up([h.path for h in hits] + list(runs))
     hits = [h for h in hits if view.sees(h.path)]
-    parts: dict[str, dict[str, float]] = {"same words": _words_of(hits, prior), "named": _named(view, weights, [h.path for h in hits], prior)}
+    parts: dict[str, dict[str, float]] = {"same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in _normal({h.path: h.score for h in hits}).items()},
+                                         "named": _named(view, weights, [h.path for h in hits], prior)}
     scores = Counter(parts["same words"])
     scores.update(parts["named"])
     parts["same target"] = {path: 0.2 + 0.3 * math.exp(-age / 5) for age, path in enumerate(reversed(runs))}
     scores.update(parts["same target"])
     seeds = sorted(scores.items(), key=lambda x: (-x[1], x[0]))[:_SEEDS]
     cited = _cited(view, dict(seeds), back=0.25)
-    for path, weight in _cited(view, {p: 0.3 * math.exp(-age / 8) for age, p in enumerate(list(reversed(runs))[:_LAST_RUNS])}, back=0.0).items():
-        cited[path] = cited.get(path, 0.0) + weight
     parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in _normal(cited).items()}
     scores.update(parts["cited by these"])
     if target:
         parts["names the target"] = {p: 0.2 * s for p, s in _named(view, dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0), [h.path for h in hits], {}).items()}
         scores.update(parts["names the target"])
-    found = []
+    found: list[Ranked] = []
     for path, score in sorted(scores.items(), key=lambda x: (-x[1], x[0])):
         why = max(parts, key=lambda name: parts[name].get(path, 0.0))
         found.append(Ranked(path, view.standing(path).type, score, why))
@@ -85,20 +84,6 @@ def _prior(view: View, path: str, prior: Mapping[str, float]) -> float:
 def _normal(scores: Mapping[str, float]) -> dict[str, float]:
     top = max(scores.values(), default=0.0) or 1.0
     return {path: score / top for path, score in scores.items()}
-
-
-def _words_of(hits: Iterable[search.PageHit], prior: Mapping[str, float]) -> dict[str, float]:
-    """BM25 beside the best of all and beside the best of its own shelf, so that long pages of one type do not drown the others."""
-    hits = list(hits)
-    top = max((h.score for h in hits), default=0.0) or 1.0
-    best: dict[tuple[str, bool], float] = defaultdict(float)
-    shelf = {}
-    for hit in hits:
-        home = hit.type in TYPES and hit.path.split("/")[1] in folders_of(hit.type)
-        shelf[hit.path] = (hit.type, home)
-        best[hit.type, home] = max(best[hit.type, home], hit.score)
-    worth = {key: prior.get(key[0], _OTHER) if key[1] else min(_MIRROR, prior.get(key[0], _OTHER)) for key in best}
-    return {h.path: worth[shelf[h.path]] * (0.7 * h.score / top + 0.5 * h.score / (best[shelf[h.path]] or 1.0)) for h in hits}
 
 
 def _named(view: View, weights: Mapping[str, float], paths: Iterable[str], prior: Mapping[str, float]) -> dict[str, float]:
