@@ -4,11 +4,13 @@ import sqlite3
 from dataclasses import replace
 
 from kb.refuted import Gate
-from kb.slices import hypothesis, profile, steps
 from kb.slices.asked import Asked
 from kb.slices.bringing import Bringing
+from kb.slices.hypothesis import fill_hypothesis
+from kb.slices.profile import fill_profile
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Filling, Item, Omitted, Part, Slice
+from kb.slices.steps import fill_edit, fill_resume, fill_retrospective, fill_verdict, fill_verify
 from kb.slices.tokens import tokens_of
 from kb.slices.topics import TABLES, save
 
@@ -16,7 +18,7 @@ __all__ = ["MODES", "TABLES", "Item", "Loader", "Omitted", "Part", "Request", "S
 
 
 class Loader:
-    """Open tables to load slices from; keeps the last question, so that the same one at another budget costs little."""
+    """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little."""
 
     def __init__(self, db: sqlite3.Connection):
         self.db = db
@@ -37,16 +39,16 @@ class Loader:
 def _fill(bring: Bringing, request: Request) -> str:
     match request.step:
         case "hypothesis":
-            return hypothesis.fill(bring, request)
+            return fill_hypothesis(bring, request)
         case "profile":
-            return profile.fill(bring, request)
+            return fill_profile(bring, request)
         case "edit":
-            return steps.fill_edit(bring, request)
+            return fill_edit(bring, request)
         case "verify":
-            return steps.fill_verify(bring, request)
+            return fill_verify(bring, request)
         case "verdict":
-            return steps.fill_verdict(bring, request)
+            return fill_verdict(bring, request)
         case "retrospective":
-            return steps.fill_retrospective(bring, request)
+            return fill_retrospective(bring, request)
         case _:
-            return steps.fill_resume(bring, request)
+            return fill_resume(bring, request)

@@ -37,7 +37,7 @@ def mode_of(bring: Bringing, request: Request) -> str:
     return "exploration" if len(last) == _THRASH and all(v in FAILED for v in last) else "frontier"
 
 
-def fill(bring: Bringing, request: Request) -> str:
+def fill_hypothesis(bring: Bringing, request: Request) -> str:
     """Fill the slice of one hypothesis request; its mode is returned."""
     mode = mode_of(bring, request)
     budget = request.budget

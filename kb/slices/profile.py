@@ -36,7 +36,7 @@ _SHORTEST, _LONGEST = 100, 420
 _LEAST_KEPT = 0.5
 
 
-def fill(bring: Bringing, request: Request) -> str:
+def fill_profile(bring: Bringing, request: Request) -> str:
     """Fill the slice of one profile request."""
     bring_said(bring, request.proposal, "mechanism", "predicted_signal")
     _bring_baseline(bring)
