@@ -303,6 +303,8 @@ def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
     assert [e.number for e in trail.experiments(db, target="engine", last=1)] == [3]
     with pytest.raises(KbError, match="no such page"):
         trail.moment(db, before="wiki/nowhere.md")
+    with pytest.raises(KbError, match="YYYY-MM-DD"):
+        trail.moment(db, as_of="yesterday")
 
 
 def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retrospective(make_base):

@@ -3,6 +3,7 @@
 Refuses to re-read pages: facts come from the tables.
 """
 
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -112,4 +113,6 @@ def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | No
                 f"no such page '{before}'; give its path from the root of the knowledge base, such as wiki/experiments/…md"
             )
         as_of = found[0] or "0000-00-00"
+    if as_of is not None and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", as_of):
+        raise KbError(f"'{as_of}' is no day; write it as YYYY-MM-DD")
     return None if as_of is None else (as_of, 1 << 31, "")
