@@ -48,7 +48,7 @@ _REASONS = (
     (
         "does not run",
         re.compile(
-            r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no custom_vjp|API\b|crash\w*|deadlock\w*|"
+            r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no (?:backward|gradient)\w*|API\b|crash\w*|deadlock\w*|"
             r"hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed",
             re.IGNORECASE,
         ),
