@@ -193,3 +193,13 @@ def test_a_front_matter_value_is_set_in_place_or_added():
     assert edit.with_field("x.md", data, key="verdict", value="refuted") == b"---\r\ntitle: t\r\nstatus: open\r\nverdict: refuted\r\n---\r\nbody"
     with pytest.raises(KbError, match="several lines"):
         edit.with_field("x.md", b"---\ntags:\n- a\n---\n", key="tags", value="b")
+
+
+MARKS = st.sampled_from(["**bold**", "*em*", "_em_", "a_b_c", "`code`", "``c`d``", "[t](u)", "![i](u)", "<b>", "<http://x>", "&amp;", " & ", " * ", "*", "**", "_", "`", "[x]", "](", "a",
+                         "b c", "\\*", "\n", "é", "~~x~~", "x<y", "(", ")", "!", "\u00a0", "1*2*3", "**a**b", "foo**bar**", "***x***", "__y__", "` `", "` x `", "  \n ", "[*a](b)", "[`c`](d)", "\x01"])
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(MARKS, max_size=10).map("".join))
+def test_what_a_reader_sees_is_what_markdown_it_shows(inline):
+    assert page.plain_text(inline) == markdown.seen_text(inline)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-_MARKUP = re.compile(r"[`*_\[\]<&\\!~]")
+_MARKUP = re.compile(r"[`*_\[\]<&\\!~\n]")
 
 
 class Heading(NamedTuple):
@@ -43,6 +43,48 @@ def plain_text(inline: str) -> str:
     """What a reader sees of an inline run: markup gone, code and link text kept, pictures left out."""
     if not _MARKUP.search(inline):
         return inline
+    seen = _simply_seen(inline)
+    if seen is not None:
+        return seen
     from kb.page.markdown import seen_text
 
     return seen_text(inline)
+
+
+# Stand for a code span and for the ends of a link while the rest is read: no words, no spaces, and in no text that this reads.
+_HELD, _END = "\x01", "\x02"
+_SPAN = re.compile(r"(`+)(?!`)((?s:.+?))(?<!`)\1(?!`)|`+")
+_LINK = re.compile(r"""(?<!!)\[([^\[\]*]*)\]\([ \t]*(?:[^\s()<>\\&\x01]|&(?![#\w]+;))*(?:[ \t]+"[^"\\&\x01]*")?[ \t]*\)""")
+_STRONG = re.compile(r"(?<![\w*])(\*\*?)(?=[^\s*])([^*]*)(?<=[^\s*])\1(?![\w*])")
+# What only the parser can tell: escapes, entities, HTML and autolinks, pictures and other links, emphasis of any other shape.
+_HARD = re.compile(r"\\|&(?:#\w+|\w+);|<[A-Za-z/!?]|!\[|\]\(|(?<!\s)\*|\*(?!\s|$)|(?<![^\W_])_|_(?![^\W_])")
+_BREAK = re.compile(r" *\n[ \t]*")
+
+
+def _simply_seen(inline: str) -> str | None:
+    """The same where patterns can tell it for certain, else None; a test holds it to the parser's reading."""
+    if "\\" in inline or _HELD in inline or _END in inline:
+        return None
+    spans: list[str] = []
+
+    def held(m: re.Match[str]) -> str:
+        if not m[1]:
+            return m[0]
+        code = m[2].replace("\n", " ")
+        spans.append(code[1:-1] if code[0] == code[-1] == " " and code.strip(" ") else code)
+        return _HELD
+
+    rest = _SPAN.sub(held, inline) if "`" in inline else inline
+    if "](" in rest:
+        rest = _LINK.sub(rf"{_END}\1{_END}", rest)
+    if "*" in rest:
+        rest = _STRONG.sub(r"\2", rest)
+    if _HARD.search(rest.replace("__", "_") if "__" in rest else rest):
+        return None
+    rest = rest.replace(_END, "")
+    if "\n" in rest:
+        rest = _BREAK.sub(" ", rest)
+    if spans:
+        codes = iter(spans)
+        rest = re.sub(_HELD, lambda m: next(codes), rest)
+    return rest
