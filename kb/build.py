@@ -62,14 +62,12 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
             whole = graph.graph_of(pages)
             tried = trail.trail_of(_rows(db, "facts"), whole)
-            deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
+            lists = _lists(db, tried, whole)
             memo = Memo(dict(db.execute("select key, value from memo")))
-            wanted = indexes.files_of(whole, tried, deck.cards, _rows(db, "notes"), config=layout.config, memo=memo)
+            wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config, memo=memo), **lists}
             _save(db, whole, memo.used)
-            trail.save(db, tried)
-            refuted.save(db, tried, deck)
             slices.save(db, wanted)
-            counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": len(deck.cards), "indexes": len(wanted)}
+            counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": int(_meta(db, "cards")), "indexes": len(wanted)}
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
             db.execute("commit")
@@ -165,6 +163,18 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
     compiled = made, facts, refuted.statements_of(made, text, facts=facts), indexes.notes_of(made, text), search.chunks_of(made, text)
     made.__dict__.pop("detail", None)  # What a pool sends back is the packed form alone.
     return compiled
+
+
+def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> dict[str, bytes]:
+    """The refuted lists, with the tables of trail and cards brought up to date; all kept where no page that they come from changed."""
+    inputs = store.digest_of(repr(db.execute("select path, digest from page where facts is not null or statements is not null order by path").fetchall()))
+    if _meta(db, "tried") != inputs:
+        deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
+        trail.save(db, tried)
+        refuted.save(db, tried, deck)
+        lists = {name: data.decode() for name, data in indexes.refuted_files(deck.cards).items()}
+        _put(db, {"tried": inputs, "cards": str(len(deck.cards)), "lists": json.dumps(lists)})
+    return {name: text.encode() for name, text in json.loads(_meta(db, "lists")).items()}
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> None:

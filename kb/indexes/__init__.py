@@ -9,11 +9,10 @@ from kb.indexes.notes import from_row, notes_of
 from kb.indexes.refuted_lists import refuted_files
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
 from kb.indexes.topics import Topic, topics_of
-from kb.refuted import Card
 from kb.store import Config
 from kb.trail import Trail
 
-__all__ = ["Topic", "files_of", "notes_of", "topics_of"]
+__all__ = ["Topic", "files_of", "notes_of", "refuted_files", "topics_of"]
 
 _LEADS = {
     "hypothesis": "What this wiki knows and has tried, by topic. A topic is a concept and what the wiki ties to it by links, tags and words.",
@@ -21,9 +20,9 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterable[tuple[str, str]], *, config: Config,
+def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config,
              memo: Memo) -> dict[str, bytes]:
-    """Every file of `indexes/`, by path below it."""
+    """Every file of `indexes/` but the refuted lists, by path below it."""
     material = Material(graph, trail, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)
     files = {
@@ -31,7 +30,6 @@ def files_of(graph: Graph, trail: Trail, cards: tuple[Card, ...], notes: Iterabl
         **profile_files(topics, material),
         **blueprint_files(topics, material, memo=memo),
         **catalog_files(material),
-        **refuted_files(cards),
     }
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, only=_pages_in(graph, patterns))

@@ -90,6 +90,19 @@ def _named(terms: dict[str, float], pulls: Iterable[Pull]) -> dict[str, float]:
     return terms
 
 
+_AT = re.compile(r"(?:\bat|@)[\s`*]*$")
+
+
+def _stands_at(name: str, clause: str) -> bool:
+    """Whether a clause says "at NAME": where something is tried, not what."""
+    start = clause.find(name)
+    while start >= 0:
+        if _AT.search(clause, max(0, start - 8), start):
+            return True
+        start = clause.find(name, start + 1)
+    return False
+
+
 def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
     found: dict[str, Pull] = {}
     for text, field_weight in fields:
@@ -99,7 +112,7 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
                 key = key_of(lever.name)
                 if len(key) < 2 or len(key) < 4 and not lever.value:
                     continue
-                said = weight * (_AT_POINT if re.search(rf"(?:\bat|@)[\s`*]*{re.escape(lever.name)}", clause) else 1.0)
+                said = weight * (_AT_POINT if _stands_at(lever.name, clause) else 1.0)
                 known = best.get(key)
                 if known is None or said > known.weight or not known.value and lever.value:
                     best[key] = Pull(

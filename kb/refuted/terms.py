@@ -6,6 +6,7 @@ A term's weight in a text says how much of what is changed it carries: clauses t
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]*[A-Za-z0-9]|[A-Za-z]|\d+(?:\.\d+)?")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Z])")
@@ -41,6 +42,15 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
+@lru_cache(maxsize=1 << 15)
+def _forms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(terms that a word is by itself, stems of its parts)."""
+    parts = [word] if word.isalpha() and word[1:].islower() else [p for piece in re.split(r"[_.]+", word) if piece for p in _CAMEL.split(piece)]
+    stems = tuple(stem(p.lower()) for p in parts if not p.isdigit())
+    whole = [s for s in stems if len(s) > 1 and s not in _STOP] + [p for p in parts if p.isdigit() and len(p) > 1]
+    return (*whole, *(["=" + re.sub(r"[_.]+", "", word.lower())] if len(parts) > 1 else [])), stems
+
+
 def terms_in(text: str) -> set[str]:
     """Distinct terms of a text: identifiers as `=whole_name`, their parts and words as stems, neighbouring parts joined,
     numbers of two digits and more.
@@ -55,15 +65,11 @@ def terms_in(text: str) -> set[str]:
                 found.add(word)
             last = ""
             continue
-        parts = [p for piece in re.split(r"[_.]+", word) if piece for p in _CAMEL.split(piece)]
-        if len(parts) > 1:
-            found.add("=" + re.sub(r"[_.]+", "", word.lower()))
-        stems = [stem(p.lower()) for p in parts if not p.isdigit()]
-        found.update(s for s in stems if len(s) > 1 and s not in _STOP)
+        whole, stems = _forms(word)
+        found.update(whole)
         for pair in zip([last, *stems], stems, strict=False):
             if pair[0] and not (pair[0] in _STOP or pair[1] in _STOP):
                 found.add("".join(pair))
-        found.update(p for p in parts if p.isdigit() and len(p) > 1)
         last = stems[-1] if stems and m.end() < len(text) and text[m.end()] in " -" else ""
     return found
 

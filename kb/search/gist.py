@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from kb.search.chunks import Chunk
@@ -18,6 +19,9 @@ _DEAR = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 # Sections that list where else to look; they hold many words and say nothing.
 REFERENCES = re.compile(r"(?:^|> )(?:see also|sources?|references?|related|links|further reading|bibliography|connections)\b[^>]*$", re.IGNORECASE)
 
+# No chunk is longer but a list of names, whose head is as good as the whole.
+_LONGEST = 2000
+
 # Chunks looked at for a gist: a page says what it is near its head.
 _FIRST = 6
 
@@ -29,7 +33,12 @@ def clean(text: str) -> str:
 
 def sentences_of(text: str) -> list[str]:
     """Sentences, list items and table rows of a stretch of markdown, each on one line."""
-    return [piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece]
+    return list(_sentences(text))
+
+
+@lru_cache(maxsize=128)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece)
 
 
 def runs(pieces: Sequence[str], size: int) -> Iterator[tuple[int, int]]:
@@ -60,7 +69,7 @@ def cut(text: str, size: int) -> str:
 
 def pieces_from(chunks: Sequence[Chunk], first: int, *, size: int = SHORTEST) -> list[str]:
     """Sentences of chunk `first`; where they do not reach `size` characters the page's next sections follow, each with its title."""
-    pieces = sentences_of(chunks[first].text)
+    pieces = sentences_of(chunks[first].text[:_LONGEST])
     for chunk in chunks[first + 1 :]:
         if sum(map(len, pieces)) + len(pieces) > size:
             break

@@ -6,7 +6,8 @@ from functools import lru_cache
 # Longer wholes are hashes, URLs and paths: nobody asks for them by heart.
 _LONGEST_NAME = 60
 
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_=.\-:]+")
+# What is more than a plain word: those are most of a text, and are passed over without leaving the pattern.
+_TOKEN = re.compile(r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+")
 _JOINER = re.compile(r"[_=.\-:]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
@@ -27,8 +28,7 @@ def names_of(text: str) -> list[str]:
     text itself), `--a_b=1` → ab1 and ab, `CamelCase` → camelcase, camel, case. What FTS5 splits or keeps whole by itself is left out."""
     found: list[str] = []
     for raw in _TOKEN.findall(text):
-        if not (raw.isalpha() and raw[1:].islower()):
-            found.extend(_forms(raw))
+        found.extend(_forms(raw))
     return found
 
 

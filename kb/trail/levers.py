@@ -64,13 +64,14 @@ _NO_LEVER = re.compile(
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
     found: dict[str, str] = {}
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     hits: list[tuple[int, str, str]] = []
     for pattern in _PATTERNS:
         for m in pattern.finditer(text):
-            if _NO_LEVER.search(m["name"]) or any(a < m.end() and m.start() < b for a, b in taken):
+            start, end = m.span()
+            if taken.find(1, start, end) >= 0 or _NO_LEVER.search(m["name"]):
                 continue
-            taken.append(m.span())
+            taken[start:end] = b"\1" * (end - start)
             groups = m.groupdict()
             value = groups.get("then") or groups.get("value") or ""
             hits.append((m.start(), m["name"], value.strip("'\"").rstrip(".,:")))
