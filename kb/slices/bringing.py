@@ -7,6 +7,9 @@ from kb.slices.excerpt import Excerpt, excerpt_of
 from kb.slices.slice import Filling
 from kb.store import digest_of
 
+# Below this a claim does not tell one run from another; and of a title so much is told.
+_SHORT_CLAIM, _LONGEST_TITLE = 40, 100
+
 
 class Bringing:
     """One slice's hands: what is asked and what is filled; open as long as the filling."""
@@ -36,6 +39,9 @@ class Bringing:
     def _words(self, path: str, closely: bool) -> Excerpt | None:
         facts = self.facts(path)
         lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
+        if facts and len(facts.hypothesis) < _SHORT_CLAIM:
+            # A run imported from a log says in its title what was tried.
+            lead += cut(facts.title, _LONGEST_TITLE) + ": "
         if not closely:
             anchor, text = card_of(facts, lead) if facts else search.gist(self.view.db, path)
             if len(text) >= SHORTEST and not self.view.is_masked(path, text):
