@@ -11,7 +11,7 @@ from kb.search.chunks import Chunk, chunks_of
 from kb.search.gist import gist_of
 from kb.search.words import names_of, terms_of, without_links
 
-__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "gist", "pages_like", "sync", "terms_of", "updated", "weights", "without_links"]
+__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "find_titled", "gist", "pages_like", "sync", "terms_of", "updated", "weights", "without_links"]
 
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (
@@ -150,6 +150,16 @@ def find(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int
         f"from chunk_words join chunk c on c.id = chunk_words.rowid join searched s on s.path = c.path "
         f"where chunk_words match ?{narrowed} order by score desc, c.path, c.line limit ?", (*values, limit)).fetchall()
     return [Hit(chunk_at(db, row), kind, head.partition("\n")[0], score) for row, kind, head, score in best]
+
+
+def find_titled(db: sqlite3.Connection, words: Iterable[str], *, limit: int, types: Collection[str]) -> list[Chunk]:
+    """Chunks of some types whose titles (page and section) hold any of these words, best first, ties by path and line."""
+    match = "head : (" + " OR ".join(f'"{w}"' for w in words) + ")"
+    rows = db.execute(
+        f"select c.id from chunk_words join chunk c on c.id = chunk_words.rowid join searched s on s.path = c.path "
+        f"where chunk_words match ? and s.type in ({', '.join('?' * len(types))}) order by round(bm25(chunk_words), 6), c.path, c.line limit ?",
+        (match, *sorted(types), limit)).fetchall()
+    return [chunk_at(db, row) for (row,) in rows]
 
 
 def chunk_at(db: sqlite3.Connection, row: int) -> Chunk:

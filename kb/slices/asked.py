@@ -7,7 +7,7 @@ from kb import search, trail
 from kb.refuted import Gate, Match, Proposal
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
-from kb.slices.topics import TopicRow, touched
+from kb.slices.topics import TopicRow, ladder, touched
 from kb.slices.view import View
 
 # Runs of the target that are looked at; older ones are found by words and links only.
@@ -45,6 +45,11 @@ class Asked:
     def topics(self) -> list[TopicRow]:
         """Topics that the best pages belong to, most touched first."""
         return touched(self.view, [(p.path, p.score) for p in self.pages[:25]], most=6)
+
+    @cached_property
+    def ladder(self) -> list[tuple[int, list[TopicRow]]]:
+        """Phases of the blueprint in order, each with its leading topics."""
+        return ladder(self.view)
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""

@@ -7,10 +7,11 @@ from kb import search
 from kb.schema import Verdict
 from kb.search.gist import clean
 from kb.slices.bringing import Bringing
-from kb.slices.topics import TopicRow, Tried, ladder
+from kb.slices.topics import TopicRow, Tried
 
 _DIRECTIONS = re.compile(r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE)
-_HARDWARE = re.compile(r"hardware|envelope|device|roofline|peak|specs?\b|limits?\b|capacity|bandwidth|memory hierarchy|constants|environment|what limits", re.IGNORECASE)
+# Words of titles under which pages tell what a machine can do.
+_HARDWARE = ("hardware", "envelope", "device", "devices", "roofline", "peak", "spec", "specs", "limit", "limits", "capacity", "constants", "environment", "machine")
 _QUANTITY = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B|[GT]B/s|[GTP]?FLOP|TOPS|GHz|MHz|ns|µs|us|ms|W|cores?|lanes?|bytes?|bit)\b")
 
 
@@ -76,9 +77,8 @@ def bring_topics(bring: Bringing, *, most: int, tokens: int) -> None:
 
 def bring_blueprint(bring: Bringing, *, tokens: int) -> None:
     """The ladder: per phase what this target tried and won, whether it is saturated, and the first phase that is not in full."""
-    phases = ladder(bring.view)
     lines, full = [], ""
-    for phase, topics in phases:
+    for phase, topics in bring.asked.ladder:
         if not any(t.tried for t in topics):
             continue
         here = {t.path: t.verdict for row in topics for t in row.tried if not bring.target or t.target == bring.target}
@@ -106,29 +106,29 @@ def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
 
 
 def envelopes(bring: Bringing, *, most: int) -> list[search.Chunk]:
-    """Sections about hardware with quantities in them, nearest to the target's variant and the question."""
-    hits = search.find(bring.view.db, f"{bring.variant} {bring.variant} hardware peak bandwidth memory capacity limits " + " ".join(_machine(bring)), limit=40,
-                       types=("concept", "source", "target", "observation", "codebase"))
+    """Sections about hardware with quantities in them; those that name the machine of the variant or the question first."""
+    machine = _machine(bring)
     best = []
-    for place, hit in enumerate(hits):
-        seen = bring.view.masked(hit.chunk) if bring.view.sees(hit.chunk.path) else None
+    for place, chunk in enumerate(search.find_titled(bring.view.db, _HARDWARE, limit=60, types=("concept", "source", "target", "observation", "codebase"))):
+        seen = bring.view.masked(chunk) if bring.view.sees(chunk.path) else None
         figures = len(_QUANTITY.findall(seen.text)) if seen else 0
         if seen and figures >= 2:
-            named = bool(_HARDWARE.search(f"{hit.page_title} {hit.chunk.title}"))
-            best.append((-(min(figures, 8) + (4 if named else 0) + 4 * hit.score / hits[0].score), place, seen))
+            named = len(machine & set(search.terms_of(seen.text)))
+            best.append((-(min(figures, 8) + 4 * min(named, 3)), place, seen))
     return [chunk for _, _, chunk in sorted(best, key=lambda b: b[:2])[:most]]
 
 
-def _machine(bring: Bringing) -> list[str]:
-    """Words of the question that name a machine or a resource: short, with a digit and a letter."""
-    return [w for w in bring.weights if len(w) <= 6 and re.search(r"\d", w) and re.search(r"[a-z]", w)][:6]
+def _machine(bring: Bringing) -> set[str]:
+    """Words that name a machine: those of the variant, and of the question those that are short and hold a digit and a letter."""
+    asked = {w for w in bring.weights if len(w) <= 6 and re.search(r"\d", w) and re.search(r"[a-z]", w)}
+    return asked | set(search.terms_of(bring.variant))
 
 
 def bring_untried(bring: Bringing, *, most: int) -> None:
     """Levers that no run of the target pulled: topics that paid elsewhere, the nearest first; else the nearest concept that no run cites."""
     if not bring.target:
         return
-    everywhere = [row for _, rows in ladder(bring.view) for row in rows]
+    everywhere = [row for _, rows in bring.asked.ladder for row in rows]
     brought = 0
     for row in {r.anchor: r for r in (*bring.asked.topics, *everywhere)}.values():
         best = _best(row)

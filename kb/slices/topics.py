@@ -17,6 +17,9 @@ TABLES: tuple[str, ...] = (
     "create index reading_path on reading (path)",
 )
 
+# Topics of a phase that a ladder tells; a large wiki has hundreds.
+_LEADING = 12
+
 
 def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
     """Write down what the JSON twins of the indexes hold (`hypothesis.json`, `blueprint.json`, `profile.json`, as far as they are there)."""
@@ -27,8 +30,8 @@ def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
         {"hub": t.get("hub", ""), "tried": [[e["path"], e["verdict"], e["target"], e["change"], e["title"]] for e in t["experiments"]]})) for t in topics))
     ties = {(tied["path"], t["anchor"]) for t in topics for tied in (*t["pages"], *t["experiments"])}
     db.executemany("insert into topic_page values (?, ?)", sorted(ties))
-    ladder = _read(files, "blueprint.json").get("phases", [])
-    db.executemany("insert into ladder values (?, ?)", ((p["phase"], json.dumps([[t["anchor"], t["topic"]] for t in p["topics"]])) for p in ladder))
+    phases = _read(files, "blueprint.json").get("phases", [])
+    db.executemany("insert into ladder values (?, ?)", ((p["phase"], json.dumps([t["anchor"] for t in p["topics"][:_LEADING]])) for p in phases))
     db.executemany("insert into reading (path, anchor, section, topic, text) values (?, ?, ?, ?, ?)", (
         (r["path"], r["anchor"], r["section"], t["name"], r["text"]) for t in _read(files, "profile.json").get("topics", []) for r in t["readings"]))
 
@@ -87,6 +90,6 @@ def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> 
 
 
 def ladder(view: View) -> list[tuple[int, list[TopicRow]]]:
-    """Phases in order, each with its topics."""
+    """Phases in order, each with its leading topics."""
     phases = view.db.execute("select phase, row from ladder order by phase").fetchall()
-    return [(phase, [t for t in (topic(view, anchor) for anchor, _ in json.loads(row)) if t]) for phase, row in phases]
+    return [(phase, [t for t in (topic(view, anchor) for anchor in json.loads(row)) if t]) for phase, row in phases]
