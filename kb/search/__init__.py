@@ -11,7 +11,7 @@ from kb.search.chunks import Chunk, chunks_of
 from kb.search.gist import gist_of
 from kb.search.words import names_of, terms_of, without_links
 
-__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "find_titled", "gist", "pages_like", "sync", "terms_of", "updated", "weights", "without_links"]
+__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "find_titled", "gist", "pages_like", "size_of", "sync", "terms_of", "updated", "weights", "without_links"]
 
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (
@@ -56,10 +56,10 @@ class PageHit:
 def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tuple[Page, tuple[Chunk, ...]]]) -> None:
     """Bring the search tables up to date: all chunks of `removed` paths out, those of `added` pages in."""
     for path in removed:
-        found = db.execute("select id, head from searched where path = ?", (path,)).fetchone()
+        found = db.execute("select id, head, type from searched where path = ?", (path,)).fetchone()
         if found:
             ids = [i for (i,) in db.execute("select id from chunk where path = ? order by id", (path,))]
-            whole, parts = _words(found[1], [chunk_at(db, i) for i in ids])
+            whole, parts = _words(found[1], [chunk_at(db, i) for i in ids], catalog=found[2] == "catalog")
             db.execute("insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)", (found[0], *whole))
             db.executemany("insert into chunk_words (chunk_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
                            [(i, *part) for i, part in zip(ids, parts, strict=True)])
@@ -68,8 +68,8 @@ def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tupl
     for page, chunks in added:
         head = _head(page)
         row = db.execute("insert into searched (path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?)",
-                         (page.path, page.type, page.field("updated")[:10], head, *gist_of(chunks))).lastrowid
-        whole, parts = _words(head, chunks)
+                         (page.path, page.type, page.field("updated")[:10], head, *(("", "") if page.type == "catalog" else gist_of(chunks)))).lastrowid
+        whole, parts = _words(head, chunks, catalog=page.type == "catalog")
         db.execute("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", (row, *whole))
         for chunk, part in zip(chunks, parts, strict=True):
             made = db.execute("insert into chunk (path, anchor, title, line, text) values (?, ?, ?, ?, ?)",
@@ -84,15 +84,19 @@ def _head(page: Page) -> str:
     return "\n".join([" ".join(page.title.split()), page.stem.replace("-", " "), *texts, *lists])
 
 
-def _words(head: str, chunks: Sequence[Chunk]) -> tuple[tuple[str, str, str], list[tuple[str, str, str]]]:
-    """What the word tables hold of a page (head, body, identifiers) and of each of its chunks."""
+def _words(head: str, chunks: Sequence[Chunk], *, catalog: bool) -> tuple[tuple[str, str, str], list[tuple[str, str, str]]]:
+    """What the word tables hold of a page (head, body, identifiers) and of each of its chunks.
+
+    A catalog, most of some wikis by size, is found section by section and by the parts of its names alone.
+    """
     title = head.partition("\n")[0]
-    parts = []
-    for chunk in chunks:
-        body = without_links(chunk.text)
-        parts.append((f"{title}\n{chunk.title}", body, " ".join(names_of(body))))
-    whole = (head, "\n".join(f"{chunk.title}\n{part[1]}" for chunk, part in zip(chunks, parts, strict=True)), " ".join([*names_of(head), *(names for _, _, names in parts)]))
-    return whole, parts
+    bodies = [without_links(chunk.text) for chunk in chunks]
+    names = ["" if catalog else " ".join(names_of(body)) for body in bodies]
+    parts = [(f"{title}\n{chunk.title}", body, named) for chunk, body, named in zip(chunks, bodies, names, strict=True)]
+    if catalog:
+        return (head, "", ""), parts
+    body = "\n".join(f"{chunk.title}\n{body}" for chunk, body in zip(chunks, bodies, strict=True))
+    return (head, body, " ".join([*names_of(head), *names])), parts
 
 
 def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
@@ -170,3 +174,8 @@ def chunk_at(db: sqlite3.Connection, row: int) -> Chunk:
 def chunks_in(db: sqlite3.Connection, path: str) -> list[Chunk]:
     """All chunks of one page, in page order."""
     return [Chunk(*row) for row in db.execute("select path, anchor, title, line, text from chunk where path = ? order by id", (path,))]
+
+
+def size_of(db: sqlite3.Connection, path: str, anchor: str) -> int:
+    """Characters of one section of a page, of the whole page without an anchor."""
+    return db.execute("select coalesce(sum(length(text)), 0) from chunk where path = ? and (? = '' or anchor = ?)", (path, anchor, anchor)).fetchone()[0]

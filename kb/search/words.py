@@ -6,7 +6,6 @@ from functools import lru_cache
 # Longer wholes are hashes, URLs and paths: nobody asks for them by heart.
 _LONGEST_NAME = 60
 
-# What is more than a plain word: those are most of a text, and are passed over without leaving the pattern.
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+")
 _JOINER = re.compile(r"[_=.\-:]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -27,7 +26,9 @@ def names_of(text: str) -> list[str]:
     """Identifiers of a text as single words: `scoped_vmem_limit_kib` → scopedvmemlimitkib, `nwarps=8` → nwarps8 (and nwarps stands in the
     text itself), `--a_b=1` → ab1 and ab, `CamelCase` → camelcase, camel, case. What FTS5 splits or keeps whole by itself is left out."""
     found: list[str] = []
-    for raw in _TOKEN.findall(text):
+    # Most of a text is plain words, which have no other form: they are passed over before the pattern looks.
+    dense = " ".join([w for w in text.split() if not (w.isalpha() and (w.islower() or w.istitle()))])
+    for raw in _TOKEN.findall(dense):
         found.extend(_forms(raw))
     return found
 

@@ -10,6 +10,9 @@ from kb.store import digest_of
 # Below this a claim does not tell one run from another; and of a title so much is told.
 _SHORT_CLAIM, _LONGEST_TITLE = 40, 100
 
+# Characters a token of a whole section is taken to hold: it is not counted, only warned of.
+_CHARACTERS = 3
+
 
 class Bringing:
     """One slice's hands: what is asked and what is filled; open as long as the filling."""
@@ -25,16 +28,24 @@ class Bringing:
         if not found or not found.text.strip():
             return True
         if self.filling.says(found.text):
-            self.filling.leave(path=path, anchor=found.anchor, tokens=0, why="says the same as another")
+            self._leave(path, found.anchor, "says the same as another")
             return True
-        quoted = self.view.standing(path).type == "source"
-        return self.filling.add(part, path=path, anchor=found.anchor, digest=self.view.digest(path), why=why, text=found.text, quoted=quoted)
+        return self.words(part, path, found.anchor, why=why, text=found.text)
 
     def words(self, part: str, path: str, anchor: str, *, why: str, text: str, most: int | None = None) -> bool:
         """Bring words about a page or an index that were put together already; false if they do not fit."""
         page = self.view.standing(path)
         digest = self.view.digest(path) if page else digest_of(text)
-        return self.filling.add(part, path=path, anchor=anchor, digest=digest, why=why, text=text, most=most, quoted=page is not None and page.type == "source")
+        quoted = page is not None and page.type == "source"
+        if self.filling.add(part, path=path, anchor=anchor, digest=digest, why=why, text=text, most=most, quoted=quoted):
+            return True
+        self._leave(path, anchor, "over budget")
+        return False
+
+    def _leave(self, path: str, anchor: str, why: str) -> None:
+        """Note what was left out, with about what `kb open` of its section would cost."""
+        if self.view.standing(path):
+            self.filling.leave(path=path, anchor=anchor, tokens=search.size_of(self.view.db, path, anchor) // _CHARACTERS, why=why)
 
     def _words(self, path: str, closely: bool) -> Excerpt | None:
         facts = self.facts(path)

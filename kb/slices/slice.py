@@ -111,11 +111,10 @@ class Filling:
         return self.budget - self.tokens
 
     def add(self, part: str, *, path: str, anchor: str, digest: str, why: str, text: str, quoted: bool = False, most: int | None = None) -> bool:
-        """Put an item in if it fits the budget (and `most`, a ceiling for the whole slice so far); else note what was left out."""
+        """Put an item in if it fits the budget (and `most`, a ceiling for the whole slice so far); false if it does not."""
         tokens = cost_of(path, anchor, why, text, quoted=quoted)
         head = 0 if part in self.parts else tokens_of(f"## {part}\n\n") + 2
         if self.tokens + tokens + head > min(self.budget, most if most is not None else self.budget):
-            self.leave(path=path, anchor=anchor, tokens=tokens, why="over budget")
             return False
         self.parts.setdefault(part, []).append(Item(path, anchor, digest, tokens, why, text, quoted))
         self.tokens += tokens + head
@@ -131,7 +130,8 @@ class Filling:
         return len(runs) > 8 and len(runs & self.runs) > 0.6 * len(runs)
 
     def leave(self, *, path: str, anchor: str, tokens: int, why: str) -> None:
-        if len(self.omitted) < _MOST_OMITTED and path not in self.paths:
+        """Note what is not here, once a page."""
+        if len(self.omitted) < _MOST_OMITTED and path not in self.paths and all(o.path != path for o in self.omitted):
             self.omitted.append(Omitted(path, anchor, tokens, why))
 
     def closed(self, *, id: str, step: str, target: str, mode: str) -> Slice:
