@@ -31,6 +31,7 @@ _WEIGHTS = "2.0, 1.0, 2.0"
 
 # Words of a query that are asked for: the rarest say most, and a proposal of three hundred words asks hardly better than its best few dozen.
 _MOST_TERMS = 40  # of pages
+_MOST_POSTINGS = 100_000  # pages that its words may stand on in all: a large wiki is asked by its rarer words, in bounded time
 _MOST_CHUNK_TERMS = 20  # of chunks, of which there are ten times as many
 
 
@@ -108,8 +109,14 @@ def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
 
 def _match(db: sqlite3.Connection, asked: str | Mapping[str, float], most: int) -> str:
     known = weights(db, terms_of(asked)) if isinstance(asked, str) else asked
-    best = sorted(known, key=lambda t: (-known[t], t))[:most]
-    return " OR ".join(f'"{t}"' for t in best)
+    total = db.execute("select count(*) from searched").fetchone()[0]
+    best, postings = [], 0.0
+    for term in sorted(known, key=lambda t: (-known[t], t))[:most]:
+        postings += total / math.expm1(known[term])
+        if best and postings > _MOST_POSTINGS:
+            break
+        best.append(f'"{term}"')
+    return " OR ".join(best)
 
 
 def pages_like(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int, types: Collection[str] = (), but: Collection[str] = (),

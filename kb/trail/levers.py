@@ -60,9 +60,14 @@ _NO_LEVER = re.compile(
     re.IGNORECASE,
 )
 
+# Without one of these a text names no lever; most clauses are plain prose.
+_MAYBE = re.compile(r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII)
+
 
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
+    if not _MAYBE.search(text):
+        return ()
     found: dict[str, str] = {}
     taken = bytearray(len(text))
     hits: list[tuple[int, str, str]] = []
