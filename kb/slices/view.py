@@ -87,10 +87,10 @@ class View:
         return page.order < self.moment if page.order else page.date <= self.moment[0]
 
     def runs(self, target: str, *, last: int) -> list[str]:
-        """Paths of the last experiments of a target that may be seen, oldest first."""
+        """Paths of the last experiments of a target (of all, without one) that may be seen, oldest first."""
         before = self.moment or ("9999", 0, "")
-        rows = self.db.execute("select path from experiment where target = ? and (date, number, path) < (?, ?, ?)"
-                               " order by date desc, number desc, path desc limit ?", (target, *before, last))
+        rows = self.db.execute("select path from experiment where (? = '' or target = ?) and (date, number, path) < (?, ?, ?)"
+                               " order by date desc, number desc, path desc limit ?", (target, target, *before, last))
         paths = [path for (path,) in rows][::-1]
         self.look_up(paths)
         return [path for path in paths if self.sees(path)]
