@@ -23,11 +23,11 @@ class Bringing:
         self.target, self.variant, self.runs = asked.target, asked.variant, asked.runs
 
     def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
-        """Bring one page; false if it does not fit. A page that says nothing, or the same as another, is passed over."""
+        """Bring one page; false if it does not fit. A page that says nothing, or no run and the same as another, is passed over."""
         found = self._words(path, closely)
         if not found or not found.text.strip():
             return True
-        if self.filling.says(found.text):
+        if not self.facts(path) and self.filling.says(found.text):
             self._leave(path, found.anchor, "says the same as another")
             return True
         return self.words(part, path, found.anchor, why=why, text=found.text)

@@ -44,6 +44,12 @@ def excerpt_of(chunks: Sequence[Chunk], weights: Mapping[str, float], *, masked:
             score -= 0.3 if REFERENCES.search(seen[0].title) else 0.0
             if best is None or score > best[0] + 1e-9:
                 best = (score, Excerpt(seen[0].anchor, lead + text))
+    if best is None or len(best[1].text) < size:
+        # What may be seen of a section is too little: the page's own order says more.
+        seen = [c for c in map(masked, chunks[:_LOOKED_AT]) if c]
+        text = lead + cut(" ".join(pieces_from(seen, 0, size=room)), room) if seen else ""
+        if len(text) > (len(best[1].text) if best else len(lead)):
+            return Excerpt(seen[0].anchor, text)
     return best[1] if best else None
 
 
