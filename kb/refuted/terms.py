@@ -55,7 +55,8 @@ def terms_in(text: str) -> set[str]:
     """Distinct terms of a text: identifiers as `=whole_name`, their parts and words as stems, neighbouring parts joined,
     numbers of two digits and more.
     """
-    text = _MASKED.sub(" ", text)
+    if "[" in text:
+        text = _MASKED.sub(" ", text)
     found = {stem(m[1].lower()) + m[2].lower() for m in _SETTING.finditer(text) if m[1].lower() not in _STOP}
     last = ""
     for m in _WORD.finditer(text):

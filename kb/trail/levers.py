@@ -4,6 +4,7 @@ Refuses lists of one domain's words: what is written like a setting or a name of
 """
 
 import re
+from functools import lru_cache
 
 from kb.run.direction import direction_of
 from kb.run.record import Lever
@@ -60,10 +61,15 @@ _NO_LEVER = re.compile(
     re.IGNORECASE,
 )
 
+# What a text must hold for each of the patterns to find something ("0" for a digit), so that most are not tried.
+_SIGNS = ("-", "-", "", "-", "=", "", "0", "0")
+_DIGIT = re.compile(r"\d")
 # Without one of these a text names no lever; most clauses are plain prose.
 _MAYBE = re.compile(r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII)
 
 
+# The facts of an experiment and its aim are read from the same texts, one after the other.
+@lru_cache(maxsize=512)
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
     if not _MAYBE.search(text):
@@ -71,8 +77,9 @@ def levers_in(text: str) -> tuple[Lever, ...]:
     found: dict[str, str] = {}
     taken = bytearray(len(text))
     hits: list[tuple[int, str, str]] = []
-    for pattern in _PATTERNS:
-        for m in pattern.finditer(text):
+    signs = {"-": "-" in text, "=": "=" in text, "0": _DIGIT.search(text) is not None, "": True}
+    for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
+        for m in pattern.finditer(text) if signs[sign] else ():
             start, end = m.span()
             if taken.find(1, start, end) >= 0 or _NO_LEVER.search(m["name"]):
                 continue
