@@ -7,10 +7,8 @@ from kb.refuted import Gate
 from kb.slices.asked import Asked
 from kb.slices.bringing import Bringing
 from kb.slices.hypothesis import fill_hypothesis
-from kb.slices.profile import fill_profile
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Filling, Item, Omitted, Part, Slice
-from kb.slices.steps import fill_edit, fill_resume, fill_retrospective, fill_verdict, fill_verify
 from kb.slices.tokens import tokens_of
 from kb.slices.topics import TABLES, save
 
@@ -37,18 +35,13 @@ class Loader:
 
 
 def _fill(bring: Bringing, request: Request) -> str:
-    match request.step:
-        case "hypothesis":
-            return fill_hypothesis(bring, request)
-        case "profile":
-            return fill_profile(bring, request)
-        case "edit":
-            return fill_edit(bring, request)
-        case "verify":
-            return fill_verify(bring, request)
-        case "verdict":
-            return fill_verdict(bring, request)
-        case "retrospective":
-            return fill_retrospective(bring, request)
-        case _:
-            return fill_resume(bring, request)
+    """Fill the slice by the recipe of its step. Recipes of the rarer steps are imported when asked for: a load starts in the time of its imports."""
+    if request.step == "hypothesis":
+        return fill_hypothesis(bring, request)
+    if request.step == "profile":
+        from kb.slices.profile import fill_profile
+
+        return fill_profile(bring, request)
+    from kb.slices import steps
+
+    return steps.RECIPES[request.step](bring, request)

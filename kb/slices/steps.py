@@ -123,3 +123,6 @@ def _bring_place(bring: Bringing, part: str, path: str, name: str, *, why: str) 
     found = excerpt_of(chunks, bring.weights, masked=bring.view.masked, size=500) if chunks else None
     if found and not bring.filling.says(found.text):
         bring.words(part, path, found.anchor, why=why, text=found.text)
+
+
+RECIPES = {"edit": fill_edit, "verify": fill_verify, "verdict": fill_verdict, "retrospective": fill_retrospective, "resume": fill_resume}
