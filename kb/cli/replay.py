@@ -14,6 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="ask about N questions, evenly spread (default: all)")
     parser.add_argument("--budget", type=int, action="append", metavar="TOKENS", help="budgets to measure (may be repeated; default 2000, 4000, 8000)")
     parser.add_argument("--no-gate", action="store_true", help="leave out the gate")
+    parser.add_argument("--save", action="store_true", help="keep the picture and the table under .kb/, where `kb site build` finds them")
     parser.add_argument("--format", choices=("text", "json", "svg"), default="text")
 
 
@@ -22,7 +23,8 @@ def run(args: argparse.Namespace) -> int:
     from kb.replay.picture import to_svg, to_text
     from kb.trail import targets
 
-    db = built_state(store.layout_at(Path.cwd()))
+    layout = store.layout_at(Path.cwd())
+    db = built_state(layout)
     if args.target and args.target not in targets(db):
         raise KbError(f"no target '{args.target}' has experiments; known: {', '.join(targets(db)) or 'none'}")
     if args.sample < 0 or any(b < 200 for b in args.budget or ()):
@@ -30,6 +32,9 @@ def run(args: argparse.Namespace) -> int:
     report = replay(db, target=args.target or "", sample=args.sample, budgets=tuple(sorted(set(args.budget or BUDGETS))), gate=not args.no_gate, note=_progress)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
+    if args.save:
+        store.write(layout.state / "replay.svg", to_svg(report))
+        store.write(layout.state / "replay.txt", to_text(report))
     print(json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n" if args.format == "json" else to_svg(report) if args.format == "svg" else to_text(report), end="")
     return 0
 

@@ -67,13 +67,14 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
     stale = [view for view in plan.views if had.get(view.place) != [keys[view.place], *_stamp(docs / view.place)]]
     if len(stale) >= _POOL_FROM:
         note(f"rendering {len(stale)} of {len(plan.views)} pages")
-    made = {**{name: text.encode() for name, text in plan.files.items()}, **site.pictures, **_assets()}
+    replayed = _replayed(layout)
+    made = {**replayed, **{name: text.encode() for name, text in plan.files.items()}, **site.pictures, **_assets()}
     written = sum(_put(docs / place, data) for place, data in _rendered(layout, stale)) + sum(
         _put(docs / name, data) for name, data in sorted(made.items())
     )
     removed = _sweep(docs, {*keys, *made})
     written += _put(layout.site / "overrides" / "main.html", template().encode())
-    settings = config_text(layout.config, plan.nav)
+    settings = config_text(layout.config, [*plan.nav, *([{"Replay": "replay.md"}] if replayed else [])])
     written += _put(layout.site / "mkdocs.yml", settings.encode())
     _put(
         layout.state / "site.json",
@@ -100,6 +101,17 @@ def publish(layout: store.Layout, report: Report, *, out: Path | None = None, st
     store.write(fresh / _MARK, made_from, durable=False)
     swap(fresh, target)
     return True
+
+
+def _replayed(layout: store.Layout) -> dict[str, bytes]:
+    """What `kb replay --save` kept: how well the loader would have served this wiki's own trail."""
+    picture, table = layout.state / "replay.svg", layout.state / "replay.txt"
+    if not picture.is_file() or not table.is_file():
+        return {}
+    rows = "".join(f"    {line}\n" for line in table.read_text(encoding="utf-8", errors="replace").splitlines())
+    lead = "Put just before each past experiment and asked its own question, the loader brings this share of the pages that it later cited."
+    said = f"# How well this wiki serves its loop\n\n{lead}\n\n![Recall by budget](kb-assets/replay.svg)\n\n{rows}"
+    return {"replay.md": said.encode(), "kb-assets/replay.svg": picture.read_bytes()}
 
 
 def _standing(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
