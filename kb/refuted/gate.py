@@ -17,7 +17,7 @@ from kb.page import read
 from kb.refuted.aim import Aim, Pull, aim_of, differences, strong
 from kb.refuted.card import Card, from_row
 from kb.store import digest_of
-from kb.trail import Moment, experiment, moment, read_facts
+from kb.trail import Facts, Moment, experiment, moment, read_facts
 from kb.trail.levers import OPPOSITE, key_of, number_of
 
 
@@ -257,7 +257,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset((*words, *(a + b for a, b in pairwise(words))))
 
 
+# A plain question has no parts to tell apart, and need not wait for the parsers to load.
+_PLAIN = re.compile(r"[\w ,.;()/%+=]*")
+
+
 def _aim_of_proposal(text: str) -> Aim:
+    if _PLAIN.fullmatch(text):
+        return aim_of(Facts("proposal.md", "", hypothesis=text.strip()[:4000]), outcome=False)
     facts = read_facts(read("proposal.md", text.encode("utf-8", "replace")), text)
     if not facts.hypothesis and not facts.mechanism:
         facts = replace(facts, hypothesis=text[:4000])
