@@ -383,6 +383,7 @@ def _walk(folder: Path, prefix: str, root: str) -> Iterator[tuple[str, tuple[str
             problem = _link_problem(entry, root)
             if problem:
                 yield path, problem
+            if problem or not entry.name.endswith(".md"):
                 continue
         if entry.is_dir():
             if not entry.name.startswith("."):
@@ -395,10 +396,11 @@ def _walk(folder: Path, prefix: str, root: str) -> Iterator[tuple[str, tuple[str
 
 
 def _link_problem(entry: os.DirEntry, root: str) -> tuple[str, str, str] | None:
-    if not entry.name.endswith(".md") and not entry.is_dir():
+    folder = os.path.isdir(entry.path)  # entry.is_dir() raises for a link to itself
+    if not entry.name.endswith(".md") and not folder:
         return None
     real = os.path.realpath(entry.path)
-    if entry.is_dir():
+    if folder:
         return "symlink", "a link to a folder is not followed", "move the pages here, or link to them"
     if real != root and not real.startswith(root + os.sep):
         return "symlink", "links out of the knowledge base and is not read", "capture it with `kb research files`"
