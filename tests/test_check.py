@@ -53,6 +53,17 @@ def kinds(answer: Answer) -> dict[str, str]:
     return {m.path: m.kind for m in answer.matches}
 
 
+def test_a_lever_that_only_the_front_matter_names_is_met_by_a_short_proposal(make_base):
+    page = "wiki/experiments/engine/2026-01-09-v009-eight-lanes.md"
+    told = "Eight lanes a block hide more of the latency than four.\n\n## Verdict\n\nRefuted: 3 % slower.\n"
+    front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\nlevers: [\"nlanes=8\"]\n---\n"
+    layout = make_base({**TRAIL, page: f"{front}# Eight lanes in a block\n\n## Hypothesis\n\n{told}"})
+    build(layout)
+    for text in ("nlanes=8", "Set nlanes=8", "raise nlanes from 4 to 8"):
+        answer = asked(Gate(store.state(layout)), text)
+        assert (answer.outcome, kinds(answer).get(page)) == ("repeat", "same-value"), text
+
+
 def test_the_same_lever_and_value_is_a_repeat(gate):
     answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency.")
     assert answer.outcome == "repeat"

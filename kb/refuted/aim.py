@@ -34,7 +34,8 @@ class Aim:
 
 
 # Weights of the fields; a change is kept only if replay of the trail says it helps.
-_FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8), ("predicted_signal", 0.2), ("because", 0.5))
+_FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8), ("predicted_signal", 0.2), ("because", 0.5),
+           ("levers", 1.2))
 _OUTCOME = re.compile(
     r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
     r"flat)\b[^()\[\]]*[)\]]?",
@@ -62,6 +63,8 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         "mechanism": facts.mechanism,
         "predicted_signal": facts.predicted_signal,
         "because": facts.because if outcome else "",
+        # A lever that only the front matter names is what a short proposal shares with the page.
+        "levers": "\n".join(f"{v.name}={v.value}" if v.value else v.name for v in facts.levers) if facts.stated_levers else "",
     }
     pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
     if facts.stated_levers:
