@@ -1,6 +1,7 @@
 """`kb load`."""
 
 import argparse
+import glob
 import json
 import sys
 from pathlib import Path
@@ -44,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
         for request in requests:
             print(json.dumps(loader.slice(request).to_json(), ensure_ascii=False))
         return 0
-    said = {"query": args.query, "target": args.target, "variant": args.variant, "before": args.before, "as_of": args.as_of, "exclude": args.exclude,
+    said = {"query": args.query, "target": args.target, "variant": args.variant, "before": args.before, "as_of": args.as_of,
+            "exclude": [*args.exclude, *_own_page(layout, args.proposal)],
             "mode": args.mode, "audience": args.audience, "profile": _profile(args.profile), "proposal": _text(args.proposal)}
     found = Loader(built_state(layout)).slice(request_from(said, step=args.step, budget=budget))
     print(json.dumps(found.to_json(), ensure_ascii=False) if args.format == "json" else to_markdown(found, explain=args.explain), end="\n" if args.format == "json" else "")
@@ -72,6 +74,12 @@ def _text(file: Path | None) -> str | None:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def _own_page(layout: store.Layout, proposal: Path | None) -> list[str]:
+    """The page that asks, where the proposal is one: its own outcome is no answer to it."""
+    full = proposal.absolute() if proposal else layout.root
+    return [glob.escape(full.relative_to(layout.root).as_posix())] if full.is_relative_to(layout.root / "wiki") else []
 
 
 def _profile(file: Path | None) -> str | None:

@@ -112,7 +112,9 @@ def bring_state(bring: Bringing, *, terse: bool = False) -> None:
     home = best.facts.path if best else baseline or (bring.runs[-1] if bring.runs else "")
     if home:
         bring.page("state", home, "frontier" if best else "baseline" if baseline else "last run", closely=False)
-        bring.words("state", home, "", why="ledger", text=ledger_of(bring, best))
+        first = bring.facts(baseline) if baseline and not best else None
+        stands = f"; baseline {measured_of(first)}" if first and measured_of(first) else ""
+        bring.words("state", home, "", why="ledger", text=ledger_of(bring, best) + stands)
     said = fields_of(page) if page else ""
     if page and said:
         bring.words("state", page.path, "", why="target", text=said[: 240 if terse else 700])

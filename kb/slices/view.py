@@ -21,7 +21,7 @@ _OUTCOME = re.compile(r"verdict|outcome|results?\b|conclusion|status|retired|res
 _OUTCOME_LINE = re.compile(r"^\s*>?\s*(?:\[!|\*\*(?:status|verdict|outcome|result|refuted|supported|update)|(?:status|verdict|outcome|update)\b\s*:)", re.IGNORECASE)
 
 # Pages that give away how runs ended; a cold reader gets none of them.
-_TELLS_OUTCOMES = frozenset({"experiment", "hypothesis", "analysis", "observation", "log", "index", "catalog"})
+_TELLS_OUTCOMES = frozenset({"experiment", "target", "hypothesis", "analysis", "observation", "log", "index", "catalog"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class View:
         if path not in self._seen:
             page = self.standing(path)
             self._seen[path] = (page is not None and self._existed(page) and path != self.before and not self._excluded(path)
-                                and not (self.cold and page.type in _TELLS_OUTCOMES))
+                                and not (self.cold and (page.type in _TELLS_OUTCOMES or path.startswith("wiki/experiments/"))))
         return self._seen[path]
 
     def _excluded(self, path: str) -> bool:
