@@ -191,6 +191,27 @@ def test_without_a_wiki_or_a_kb_toml_the_message_says_what_to_do(tmp_path, kb_co
     assert "no wiki/" in kb_command("init", "--adopt", cwd=tmp_path, ok=(2,)).stderr
 
 
+def test_a_first_build_that_did_not_end_is_no_answer(make_base, kb_command):
+    layout = make_base(PAGES)
+    build(layout)
+    db = sqlite3.connect(layout.state / "kb.db")
+    with db:
+        db.execute("delete from meta where key = 'inputs'")
+    db.close()
+    assert "no build has come to its end" in kb_command("search", "registers", cwd=layout.root).stderr
+
+
+def test_open_reads_pages_of_the_knowledge_base_only(make_base, kb_command, tmp_path):
+    (tmp_path / "secret.md").write_text("# Secret")
+    layout = make_base({**PAGES, "wiki/concepts/c#.md": "# C sharp"})
+    (layout.wiki / "out.md").symlink_to(tmp_path / "secret.md")
+    for path in ("../secret.md", str(tmp_path / "secret.md"), "wiki/../../secret.md", "wiki/out.md"):
+        refused = kb_command("open", path, cwd=layout.root, ok=(2,))
+        assert "the knowledge base" in refused.stderr and not refused.stdout
+    assert "Registers" in kb_command("open", "wiki/concepts/tiling.md#limits", cwd=layout.wiki).stdout
+    assert "C sharp" in kb_command("open", "c#.md", cwd=layout.wiki / "concepts").stdout
+
+
 def test_init_starts_an_empty_base_and_adopt_touches_no_page(tmp_path, kb_command):
     kb_command("init", cwd=tmp_path)
     assert "1 pages" in kb_command("build", cwd=tmp_path).stdout

@@ -11,9 +11,12 @@ def built_state(layout: store.Layout) -> sqlite3.Connection:
     if (layout.state / "kb.db").is_file():
         db = store.state(layout)
         if store.is_current(db):
-            return db
+            if db.execute("select 1 from meta where key = 'inputs'").fetchone():
+                return db
+            print("no build has come to its end here; building", file=sys.stderr)
+        else:
+            print("the tables are of another version of kb; building anew", file=sys.stderr)
         db.close()
-        print("the tables are of another version of kb; building anew", file=sys.stderr)
     else:
         print("nothing is built here yet; building", file=sys.stderr)
     from kb.build import build

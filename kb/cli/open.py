@@ -19,8 +19,11 @@ def run(args: argparse.Namespace) -> int:
     from kb.page import read, text_of
 
     layout = store.layout_at(Path.cwd())
-    typed, _, anchor = args.where.partition("#")
+    # A file name may hold a # itself.
+    typed, _, anchor = (args.where, "", "") if (layout.root / args.where).is_file() or Path(args.where).is_file() else args.where.partition("#")
     path = path_in(layout, typed)
+    if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):
+        raise KbError(f"{path}: leads out of the knowledge base and is not read")
     if not (layout.root / path).is_file():
         known = list(store.scan(layout).digests)
         near = get_close_matches(path, known, n=3, cutoff=0.5) or [k for k in known if k.endswith("/" + Path(path).name)][:3]

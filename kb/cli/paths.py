@@ -11,7 +11,7 @@ def path_in(layout: store.Layout, typed: str) -> str:
     """A typed path relative to the root of the knowledge base: as it stands if it starts at the root, else as seen from the current folder."""
     if not os.path.isabs(typed):
         plain = posixpath.normpath(typed)
-        if plain.startswith(("wiki/", "sources/")) or (layout.root / plain).exists():
+        if plain.startswith(("wiki/", "sources/")) or not plain.startswith("../") and (layout.root / plain).exists():
             return plain
     full = Path(os.path.abspath(typed))
     if not full.is_relative_to(layout.root):
