@@ -5,11 +5,9 @@ Building after any history of edits gives what building from nothing gives; buil
 """
 
 import json
-import multiprocessing
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 from kb import KbError, graph, indexes, page, refuted, search, slices, store, trail
@@ -145,6 +143,12 @@ def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Pag
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
         return
+    # Most builds change few pages and need no pool. The parsers are loaded before the fork, once and not in every process.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    from kb.page import reading  # noqa: F401  Its loading is all that is wanted of it.
+
     with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")) as pool:
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
 

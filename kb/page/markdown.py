@@ -29,16 +29,19 @@ _LONGEST_INLINE = 100_000
 
 # Alternatives in the order of markdown-it's inline rules; leftmost wins, as there. A run of backticks is taken whole, as code or loose.
 _CODE = r"(?P<ticks>`+)(?!`)(?s:.+?)(?<!`)(?P=ticks)(?!`)|`+"
-_LABEL = r"(?P<label>(?:[^\[\]\\`<]|(?<!`)`(?!`)[^`]+`(?!`))*)"
-_DEST = r"(?P<dest>(?:[^\s()<>\\&`\x00-\x1f\x7f]|&(?![#\w]+;))*)"
+# What repeats stops at characters that it cannot hold itself, so it never needs to give back.
+_LABEL = r"(?P<label>[^\[\]\\`<]*+(?:(?<!`)`(?!`)[^`]+`(?!`)[^\[\]\\`<]*+)*+)"
+_PLAIN_DEST = r"[^\s()<>\\&`\x00-\x1f\x7f]*+"
+_DEST = rf"(?P<dest>{_PLAIN_DEST}(?:&(?![#\w]+;){_PLAIN_DEST})*+)"
 _TITLE = r"""(?:[ \t]*\n?[ \t]+"[^"\\`&]*")?"""
 _INLINE = re.compile(
-    r"\\[!-/:-@\[-`{-~]"
+    # One look at the first character spares most positions all the alternatives.
+    r"(?=[\\`<!\[])(?:\\[!-/:-@\[-`{-~]"
     + rf"|{_CODE}"
     + r"|<(?P<uri>[a-zA-Z][a-zA-Z0-9+.\-]{1,31}:[^<>\x00-\x20]*)>"
     + r"|<(?P<mail>[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~\-]+@[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?)>"
     + f"|{HTML_TAG_RE.pattern}"
-    + rf"|(?P<open>!?\[){_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\)"
+    + rf"|(?P<open>!?\[){_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\))"
 )
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
 _UNRESOLVED = re.compile(r"(?<![\w\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")

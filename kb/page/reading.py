@@ -8,6 +8,8 @@ from kb.page.front import front_of
 from kb.page.markdown import outline_of
 from kb.store import digest_of
 
+# Nothing that is encoded can hold itself, so no account of what is open need be kept.
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
 _AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 
@@ -50,7 +52,7 @@ def page_of(path: str, data: bytes) -> Page:
 def _page(path: str, digest: str, front: dict[str, object], body_line: int, lines: int, detail: Detail) -> Page:
     first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
     cited = dict.fromkeys(link.href.partition("#")[0] for link in detail.links if link.kind not in ("wikilink", "unresolved"))
-    page = Page(path, digest, front, body_line, lines, first, tuple(cited), json.dumps(detail, ensure_ascii=False, separators=(",", ":")))
+    page = Page(path, digest, front, body_line, lines, first, tuple(cited), _to_json(detail))
     page.__dict__["detail"] = detail
     return page
 

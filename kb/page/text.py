@@ -26,8 +26,13 @@ class Link(NamedTuple):
     kind: str
 
 
+_ASCII_SLUG = {n: "-" if chr(n) == " " else chr(n) if chr(n).isalnum() or chr(n) in "-_" else None for n in range(128)}
+
+
 def slug_of(text: str) -> str:
     """GitHub's anchor of a heading text, before numbering of repeats."""
+    if text.isascii():
+        return text.strip().lower().translate(_ASCII_SLUG)
     kept = []
     for char in text.strip().lower():
         if char.isalnum() or char in "-_":

@@ -84,7 +84,8 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
         return None
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
     lines = text.split("\n")
-    found = [*found, *islice(chain(_listed(page, lines), _logged(page, lines)), _MOST)]
+    listed = _listed(page, lines) if _marked(text) or any(map(_opens_dead_ends, page.sections)) else ()
+    found = [*found, *islice(chain(listed, _logged(page, lines)), _MOST)]
     return json.dumps([_to_json(s) for s in found], ensure_ascii=False, separators=(",", ":")) if found else None
 
 
@@ -110,6 +111,16 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
 _MOST = 500
 
 
+# Without one of these (an entity may stand for a cross) no row or bullet outside dead-end headings is a statement.
+_MARKS = ("❌", "✗", "✘", "🚫", "~~", "&#", "&cross", "refuted", "rejected", "invalid", "discard")
+_BULLET = re.compile(r"(?:\s{0,3}(?:[-*+]|\d+[.)])\s+)(.*)")
+
+
+def _marked(text: str) -> bool:
+    lower = text.lower()
+    return any(mark in lower for mark in _MARKS)
+
+
 def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below dead-end headings, and bullets and rows marked with a cross anywhere."""
     fenced = {line for a, b in page.fences for line in range(a, b)}
@@ -122,19 +133,19 @@ def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
             yield _statement(page, "principle", section.start, section.end - 1, section.anchor, said)
         if not dead_level and _opens_dead_ends(section):
             dead_level = section.level
-        header: list[str] = []
+        header = ""
         for at in range(section.start, min(section.end, len(lines) + 1)):
             line = lines[at - 1]
             if at in fenced:
                 continue
             if line.lstrip().startswith("|"):
                 if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
-                    header = cells_of(line)
-                elif header and not _RULER.match(line):
-                    yield from _row(page, section.anchor, at, cells_of(line), header, dead=bool(dead_level))
+                    header = line
+                elif header and (dead_level or _marked(line)) and not _RULER.match(line):
+                    yield from _row(page, section.anchor, at, cells_of(line), cells_of(header), dead=bool(dead_level))
                 continue
-            header = []
-            bullet = re.match(r"^(?:\s{0,3}(?:[-*+]|\d+[.)])\s+)(.*)", line)
+            header = ""
+            bullet = _BULLET.match(line) if dead_level or _marked(line) else None
             if bullet and (dead_level or _CROSS.match(bullet[1])):
                 yield from _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
 
@@ -191,35 +202,33 @@ def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], 
     return [replace(made, because=reason) if reason else made]
 
 
+_NOTE_HEAD = re.compile(r"notes?|reason|why|comment|lesson", re.IGNORECASE)
+_NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
+_NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
 _DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
+
+
+def _columns(header: list[str]) -> tuple[int, int, int] | None:
+    """Columns of delta, note and description where a header is that of an experiment table."""
+    delta_at = next((i for i, h in enumerate(header) if i and _DELTA_HEAD.search(h)), 0)
+    note_at = next((i for i, h in enumerate(header) if _NOTE_HEAD.match(h)), 0)
+    name_at = next((i for i, h in enumerate(header) if _NAME_HEAD.match(h)), 0)
+    return (delta_at, note_at, name_at) if delta_at and note_at and name_at and _NUMBER_HEAD.match(header[0]) else None
 
 
 def _logged(page: Page, lines: list[str]) -> Iterator[Statement]:
     """Rows of an experiment table (number, description, delta, notes) that moved nothing by more than 1 %, or the wrong way."""
-    header: list[str] = []
+    columns: tuple[int, int, int] | None = None
     for at, line in enumerate(lines, start=1):
         if not line.lstrip().startswith("|"):
-            header = []
+            columns = None
             continue
         if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
-            header = [plain_text(c) for c in cells_of(line)]
+            columns = _columns([plain_text(c) for c in cells_of(line)])
             continue
-        delta_at = next((i for i, h in enumerate(header) if i and _DELTA_HEAD.search(h)), 0)
-        note_at = next((i for i, h in enumerate(header) if re.match(r"notes?|reason|why|comment|lesson", h, re.IGNORECASE)), 0)
-        name_at = next(
-            (
-                i
-                for i, h in enumerate(header)
-                if re.match(r"desc|change|experiment|what|lever|tried|idea|optimi", h, re.IGNORECASE)
-            ),
-            0,
-        )
-        if (
-            not (delta_at and note_at and name_at)
-            or not re.match(r"#|no\.?$|exp|id$|run|iter", header[0], re.IGNORECASE)
-            or _RULER.match(line)
-        ):
+        if columns is None or _RULER.match(line):
             continue
+        delta_at, note_at, name_at = columns
         cells = [plain_text(c) for c in cells_of(line)]
         moved = (
             re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at])

@@ -95,15 +95,19 @@ _MOVED = re.compile(
 )
 
 
-def clauses(text: str) -> Iterable[tuple[str, float]]:
+# The terms and the levers of an aim are read from the same texts, one after the other.
+@lru_cache(maxsize=64)
+def clauses(text: str) -> tuple[tuple[str, float], ...]:
     """Clauses of a text with how much each says about what is moved: 1.5 moved, 1 neutral, 0.25 fixed."""
+    found: list[tuple[str, float]] = []
     fixed_before = False
     for clause in _CLAUSE.split(text):
         if not clause or not clause.strip():
             continue
         moved, fixed = bool(_MOVED.search(clause)), bool(_FIXED.search(clause)) or (fixed_before and clause.startswith("("))
-        yield clause, 0.25 if fixed and not (moved and re.search(r"\bonly\b", clause)) else 1.5 if moved else 1.0
+        found.append((clause, 0.25 if fixed and not (moved and re.search(r"\bonly\b", clause)) else 1.5 if moved else 1.0))
         fixed_before = fixed
+    return tuple(found)
 
 
 def weigh(fields: Iterable[tuple[str, float]]) -> dict[str, float]:
