@@ -44,11 +44,11 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def _forms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(terms that a word is by itself, stems of its parts)."""
+    """(terms that a word is by itself, stems of its parts with those that carry nothing empty)."""
     parts = [word] if word.isalpha() and word[1:].islower() else [p for piece in re.split(r"[_.]+", word) if piece for p in _CAMEL.split(piece)]
     stems = tuple(stem(p.lower()) for p in parts if not p.isdigit())
     whole = [s for s in stems if len(s) > 1 and s not in _STOP] + [p for p in parts if p.isdigit() and len(p) > 1]
-    return (*whole, *(["=" + re.sub(r"[_.]+", "", word.lower())] if len(parts) > 1 else [])), stems
+    return (*whole, *(["=" + re.sub(r"[_.]+", "", word.lower())] if len(parts) > 1 else [])), tuple(["" if s in _STOP else s for s in stems])
 
 
 def terms_in(text: str) -> set[str]:
@@ -68,10 +68,12 @@ def terms_in(text: str) -> set[str]:
             continue
         whole, stems = _forms(word)
         found.update(whole)
-        for pair in zip([last, *stems], stems, strict=False):
-            if pair[0] and not (pair[0] in _STOP or pair[1] in _STOP):
-                found.add("".join(pair))
-        last = stems[-1] if stems and m.end() < len(text) and text[m.end()] in " -" else ""
+        for part in stems:
+            if last and part:
+                found.add(last + part)
+            last = part
+        if not stems or text[m.end() : m.end() + 1] not in (" ", "-"):
+            last = ""
     return found
 
 

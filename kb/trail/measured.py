@@ -19,6 +19,10 @@ _SIZE = (
 )
 _UNIT = rf"(?:%|{_RATE}|{_SIZE})"
 _CELL = re.compile(rf"^\W{{0,3}}(?P<value>{_NUMBER})(?:\s*(?:±|\+/-)\s*(?P<spread>{_NUMBER}))?\s*(?P<unit>{_UNIT})?")
+_RATED = re.compile(_RATE)
+_OTHER_RATE = re.compile(rf"(?<![\w.,])({_NUMBER})\s*({_RATE})")
+_UNIT_BRACKETED = re.compile(rf"[(\[]\s*({_UNIT})[^)\]]*[)\]]")
+_UNIT_LAST = re.compile(rf"(?:^|[\s_])({_UNIT})\s*$")
 _PER = re.compile(rf"(?P<value>{_NUMBER})\s*/\s*(?P<per>[a-z]+)\b")
 _RULER = re.compile(r"^\s*\|?[\s:|\-]*-[\s:|\-]*\|?\s*$")
 _SPACES = re.compile(r"\s+")
@@ -96,7 +100,7 @@ def metrics_of(page: Page, lines: list[str], stretches: list[tuple[int, int]]) -
     if stated:
         return stated
     found: dict[str, Metric] = {}
-    own = _own_labels(page)
+    own = _own_label(page)
     fenced = {line for a, b in page.fences for line in range(a, b)}
     readings: list[list[Metric]] = []
     for start, end in stretches or [(page.body_line, len(lines) + 1)]:
@@ -135,19 +139,24 @@ def _front(page: Page) -> Iterable[Metric]:
             )
 
 
-def _own_labels(page: Page) -> re.Pattern[str] | None:
-    """What a table calls this page's own run.
+# How a table calls a run: `v021`, `v21`, `exp 40`, `#40`, `exp13b`.
+_RUN_LABEL = re.compile(
+    r"(?<![\w.])(?:v|exp\.?|experiment|run|trial|iter(?:ation)?|#)\s?[-_]?0*(\d++[a-z]*+)(?![\w.]*\d)", re.IGNORECASE
+)
+_LETTERED = re.compile(r"(\d+)([a-z]{1,2})(?=[-_.]|$)")
 
-    `v021`, `v21`, `exp 40`, `#40`, with the letter of `exp13b` where the name has one.
-    """
+
+def _own_label(page: Page) -> str:
+    """The number of this page's own run, with the letter of `exp13b` where the name has one; empty without a number."""
     if not page.number:
-        return None
-    letter = re.search(rf"(?:v|exp|run)?[-_]?0*{page.number}([a-z]{{1,2}})(?=[-_.]|$)", page.stem)
-    tail = letter[1] if letter else ""
-    return re.compile(
-        rf"(?<![\w.])(?:v|exp\.?|experiment|run|trial|iter(?:ation)?|#)\s?[-_]?0*{page.number}{tail}(?![\w.]*\d|[a-z])",
-        re.IGNORECASE,
-    )
+        return ""
+    number = str(page.number)
+    return number + next((m[2] for m in _LETTERED.finditer(page.stem) if m[1].endswith(number)), "")
+
+
+def _calls(text: str, own: str) -> bool:
+    """Whether a text calls the run of this label."""
+    return own != "" and any(m[1].lower() == own for m in _RUN_LABEL.finditer(text))
 
 
 def _split(body: list[tuple[int, str]]) -> tuple[list[list[str]], list[str]]:
@@ -175,7 +184,7 @@ def cells_of(line: str) -> list[str]:
 _SERIES = re.compile(r"(?:train(?:ing)? )?(?:step|iter\w*|epoch)\b", re.IGNORECASE)
 
 
-def _table(rows: list[str], own: re.Pattern[str] | None) -> Iterable[Metric]:
+def _table(rows: list[str], own: str) -> Iterable[Metric]:
     if len(rows) < 3 or not _RULER.match(rows[1]):
         return ()
     header, body = cells_of(rows[0]), [cells_of(r) for r in rows[2:] if not _RULER.match(r)]
@@ -191,17 +200,17 @@ def _table(rows: list[str], own: re.Pattern[str] | None) -> Iterable[Metric]:
 
 
 def _names_metric(text: str) -> bool:
-    return bool(text) and not _OTHERS.match(text) and (direction_of(text) is not None or bool(re.search(_RATE, text)))
+    return bool(text) and not _OTHERS.match(text) and (direction_of(text) is not None or bool(_RATED.search(text)))
 
 
-def _own_column(header: list[str], body: list[list[str]], own: re.Pattern[str] | None) -> int:
+def _own_column(header: list[str], body: list[list[str]], own: str) -> int:
     """Column of this run's values: labelled with its number, called so, bold, or the last that is no comparison; 0 if
     there is none.
     """
     numeric = [c for c in range(1, len(header)) if any(c < len(r) and _CELL.match(plain_text(r[c])) for r in body)]
     labels = {c: plain_text(header[c]) for c in numeric}
     for fits in (
-        lambda c: own is not None and own.search(labels[c]) and not re.match(r"Δ|delta|vs\b", labels[c], re.IGNORECASE),
+        lambda c: _calls(labels[c], own) and not re.match(r"Δ|delta|vs\b", labels[c], re.IGNORECASE),
         lambda c: _OWN.match(labels[c]),
         lambda c: header[c].startswith("**"),
     ):
@@ -213,10 +222,10 @@ def _own_column(header: list[str], body: list[list[str]], own: re.Pattern[str] |
     return (workers or plain[-1:] or [0])[0]
 
 
-def _own_row(body: list[list[str]], own: re.Pattern[str] | None) -> list[str] | None:
+def _own_row(body: list[list[str]], own: str) -> list[str] | None:
     """Row of this run: labelled with its number, called so, the bold one, or the only one."""
     for fits in (
-        lambda r: own is not None and own.search(plain_text(r[0])),
+        lambda r: _calls(plain_text(r[0]), own),
         lambda r: _OWN.match(plain_text(r[0])),
         lambda r: r[0].startswith("**"),
         lambda r: any(c.startswith("**") for c in r[1:]),
@@ -242,15 +251,13 @@ def _measures(name: str, cell: str) -> Iterable[Metric]:
     per = _PER.search(rest)
     if per and "/" in unit:
         yield _metric(f"{unit}/{per['per']}", _float(per["value"]), f"{unit}/{per['per']}")
-    for other in re.finditer(rf"(?<![\w.,])({_NUMBER})\s*({_RATE})", rest):
+    for other in _OTHER_RATE.finditer(rest):
         if not _FOREIGN.search(rest[: other.start()].replace("(", "")):
             yield _metric(other[2], _float(other[1]), other[2])
 
 
 def _unit_in(name: str) -> str:
-    bracket = re.search(rf"[(\[]\s*({_UNIT})[^)\]]*[)\]]", name)
-    tail = re.search(rf"(?:^|[\s_])({_UNIT})\s*$", name)
-    return (bracket or tail or [None, ""])[1]
+    return (_UNIT_BRACKETED.search(name) or _UNIT_LAST.search(name) or [None, ""])[1]
 
 
 _QUANTITY = re.compile(
@@ -271,13 +278,15 @@ _BEFORE = re.compile(
 _LONGEST, _NEAR = 4000, 120
 
 
+_DIGIT = re.compile(r"\d")
+_COMPARISON = re.compile(r"compared|versus|vs\b|delta|relative|against|best valid|expected|predicted", re.IGNORECASE)
+
+
 def _sentences(lines: list[str]) -> Iterable[Metric]:
     """Measures in prose and bullets: a rate names itself; a share or a time needs the name of what it measures beside it."""
     for line in lines:
         text = plain_text(line.strip().lstrip("#->*+ ")[:_LONGEST])
-        if not text or re.match(
-            r"(?:compared|versus|vs\b|delta|relative|against|best valid|expected|predicted)", text, re.IGNORECASE
-        ):
+        if not _DIGIT.search(text) or _COMPARISON.match(text):
             continue
         for m in _NAMED.finditer(text):
             name, before = m["name"], text[max(0, m.start() - _NEAR) : m.start()]
@@ -297,7 +306,7 @@ def _sentences(lines: list[str]) -> Iterable[Metric]:
                 continue
             unit = _SPACES.sub("", m["unit"])
             after, beside = (m["after"] or "").strip(), _BEFORE.search(before)
-            if re.fullmatch(_RATE, unit):
+            if _RATED.fullmatch(unit):
                 name = unit
             elif unit == "%" and after and direction_of(after):
                 name = after
@@ -329,10 +338,10 @@ def _renamed(metric: Metric, *, tokens: bool) -> Metric:
     name = re.sub(r"\([^)]*\)|\[[^\]]*\]", " ", metric.name)
     value, spread = metric.value, metric.stddev
     words = [w for w in words_of(name.replace("%", " ")) if w not in _HOW]
-    rate = re.search(_RATE, f"{unit} {metric.name}")
+    rate = _RATED.search(f"{unit} {metric.name}")
     if tokens and "tps" in (words[-1:] + [unit.lower()]):
         label = unit = "tok/s/chip" if {"chip", "device"} & set(words) else "tok/s"
-    elif rate and (re.fullmatch(_RATE, unit) or not unit) and direction_of(name) != "lower":
+    elif rate and (_RATED.fullmatch(unit) or not unit) and direction_of(name) != "lower":
         label = unit = (
             re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", rate[0].lower()))
             .replace("tokens/", "tok/")
