@@ -165,6 +165,24 @@ def test_what_is_left_out_is_named_with_its_cost(loader):
     assert not {o.path for o in made.omitted} & {i.path for i in items(made)}
 
 
+def test_a_run_that_the_loop_kept_is_the_frontier_whatever_its_verdict(make_base):
+    kept = run_page(2, "inconclusive", date="2026-01-02", text="tile=64").replace("verdict:", "decision: keep\nverdict:")
+    reverted = run_page(3, "inconclusive", date="2026-01-03", text="tile=96").replace("verdict:", "decision: revert\nverdict:")
+    pages = {1: run_page(1, "baseline", date="2026-01-01", text="nothing"), 2: kept, 3: reverted}
+    layout = make_base({f"wiki/experiments/engine/2026-01-{n:02}-v{n:03}-run.md": text for n, text in pages.items()})
+    build(layout)
+    state = items(ask(layout, target="engine"), "state")
+    assert ("wiki/experiments/engine/2026-01-02-v002-run.md", "frontier") in {(i.path, i.why) for i in state}
+    assert "frontier rate 102" in next(i.text for i in state if i.why == "ledger")
+
+
+def test_a_page_that_asks_is_no_answer_to_itself(trail_base, kb_command):
+    own = "wiki/experiments/engine/2026-01-03-v003-run.md"
+    for step in ("verify", "edit", "verdict", "hypothesis"):
+        said = kb_command("load", step, "--proposal", own, "--target", "engine", "--format", "json", cwd=trail_base.root).stdout
+        assert own not in {i["path"] for p in json.loads(said)["parts"] for i in p["items"]}, step
+
+
 def test_the_mode_follows_the_trail(trail_base):
     assert ask(trail_base, target="another").mode == "bootstrap"
     assert ask(trail_base).mode == "whole"
