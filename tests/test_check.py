@@ -193,6 +193,7 @@ def test_a_bad_batch_line_is_named(make_base, kb_command, lines, message):
 def test_an_empty_or_missing_proposal_is_a_clear_mistake(make_base, kb_command):
     layout = make_base(TRAIL)
     assert "empty" in kb_command("check", "-", cwd=layout.root, text_in=" \n", ok=(2,)).stderr
+    assert "a target 'engin'; known: engine" in kb_command("check", "-", "--target", "engin", cwd=layout.root, text_in="Try it.", ok=(0,)).stderr
     assert "cannot be read" in kb_command("check", "nowhere.txt", cwd=layout.root, ok=(2,)).stderr
     assert "give one PROPOSAL" in kb_command("check", cwd=layout.root, ok=(2,)).stderr
 

@@ -6,6 +6,15 @@ import sys
 from kb import store
 
 
+def note_new_target(db: sqlite3.Connection, target: str) -> None:
+    """Say on stderr that no experiment and no page is of this target: it may be new, or misspelt."""
+    known = "select 1 from experiment where target = ? union all select 1 from standing where type = 'target' and path like ?"
+    if target and not db.execute(known, (target, f"%/{target}.md")).fetchone():
+        from kb import trail
+
+        print(f"note: nothing is known of a target '{target}'; known: {', '.join(trail.targets(db)) or 'none'}", file=sys.stderr)
+
+
 def built_state(layout: store.Layout) -> sqlite3.Connection:
     """Read-only tables of `layout` that this version of kb can read."""
     if (layout.state / "kb.db").is_file():

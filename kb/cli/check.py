@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kb.cli.built import built_state
+    from kb.cli.built import built_state, note_new_target
     from kb.refuted import Gate, Proposal
 
     if bool(args.proposal) == bool(args.batch):
@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps(asdict(gate.check(Proposal(text, **said))), ensure_ascii=False))
         return 0
     text = _text(args.proposal)
+    note_new_target(gate.db, args.target)
     answer = gate.check(Proposal(text, "" if args.proposal == "-" else args.proposal, args.target, args.before, args.as_of))
     print(json.dumps(asdict(answer), ensure_ascii=False, indent=1) if args.format == "json" else _shown(answer))
     return 0 if answer.outcome == "clear" else 3

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from kb import KbError, store
-from kb.cli.built import built_state
+from kb.cli.built import built_state, note_new_target
 from kb.schema import STEPS
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 
@@ -48,7 +48,10 @@ def run(args: argparse.Namespace) -> int:
     said = {"query": args.query, "target": args.target, "variant": args.variant, "before": args.before, "as_of": args.as_of,
             "exclude": [*args.exclude, *_own_page(layout, args.proposal)],
             "mode": args.mode, "audience": args.audience, "profile": _profile(args.profile), "proposal": _text(args.proposal)}
-    found = Loader(built_state(layout)).slice(request_from(said, step=args.step, budget=budget))
+    request = request_from(said, step=args.step, budget=budget)
+    db = built_state(layout)
+    note_new_target(db, request.target)
+    found = Loader(db).slice(request)
     print(json.dumps(found.to_json(), ensure_ascii=False) if args.format == "json" else to_markdown(found, explain=args.explain), end="\n" if args.format == "json" else "")
     return 0
 
