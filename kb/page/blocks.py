@@ -40,6 +40,8 @@ _RULE = r"([-*_])[ \t]*(?:\1[ \t]*){2,}$"
 # The start of a line that may be anything but text.
 _SPECIAL = re.compile(rf"[ \t]*(?:[-=|:><]|[*+](?:[ \t]|$)|\d{{1,9}}[.)](?:[ \t]|$)|#{{1,6}}(?:[ \t]|$)|```|~~~|{_RULE})")
 _ITEM = re.compile(r"( *)(?:[-*+]|(\d{1,9})[.)]) (?=[^ \t])")
+# An item of a flat list, of which most lists consist.
+_FLAT = re.compile(rf"[-*+] (?=[^ \t])(?!{_SPECIAL.pattern})")
 _DELIMITERS = re.compile(r"[|:-][|:\- \t]+$")
 
 
@@ -99,6 +101,9 @@ def _piece_end(lines: list[str], at: int) -> int:
     end = at + 1
     while end < count:
         line = lines[end]
+        if line and line[0] not in " \t#`~<":
+            end += 1  # Most lines, and they change nothing.
+            continue
         if not line or not line.strip(" \t"):
             after = end + 1
             while after < count and not lines[after].strip(" \t"):
@@ -158,6 +163,9 @@ def _cells(line: str) -> list[str]:
 def _list(lines: list[str], at: int, end: int, found: list[Block]) -> bool:
     """A list whose items hold nothing but text and lists of the same kind, each nested exactly at its parent's text."""
     made: list[Block] = []
+    if all(map(_FLAT.match, lines[at:end])):
+        found.extend(Block("inline", n, n + 1, line[2:].strip(), top=False) for n, line in enumerate(lines[at:end], at) if "[" in line or "<" in line)
+        return True
     open_items: list[tuple[int, int]] = []
     parts: list[str] = []
     start, blank = at, False

@@ -16,7 +16,8 @@ _FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
 _CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _KEY = re.compile(r"\n([A-Za-z_][\w .-]*?)[ \t]*:")
 # A `symbols:` map of plain one-line entries, as machines write it: thousands of lines that need no YAML parser.
-_SYMBOLS = re.compile(r"^symbols:[ \t]*\n((?:  (?!.*(?:: .*: | #|:\n))[A-Za-z_][^\n]*?: [A-Za-z_(.][^\n]*\n)+)(?=\S|\Z)", re.MULTILINE)
+_UNTIL_COLON = r"[^\n:#]*+(?:(?::(?![ \n])|(?<! )#)[^\n:#]*+)*+"
+_SYMBOLS = re.compile(rf"^symbols:[ \t]*\n((?:  [A-Za-z_]{_UNTIL_COLON}: [A-Za-z_(.]{_UNTIL_COLON}\n)++)(?=\S|\Z)", re.MULTILINE)
 _SYMBOL = re.compile(r"\n  (.*?): ")
 
 
@@ -69,7 +70,8 @@ def front_of(text: str, path: str) -> Front:
     raw = text[opening.end() : closing.start() + 1]
     end = min(closing.end() + 1, len(text))
     body_line = text.count("\n", 0, end) + 1
-    listed = _SYMBOLS.search(raw) if "symbols:" in raw else None
+    at = raw.find("symbols:")
+    listed = _SYMBOLS.search(raw, at) if at >= 0 else None
     names = _SYMBOL.findall("\n" + listed[1]) if listed else []
     if len(set(names)) == len(names) and names:
         values, findings = _values(raw[: listed.start()] + "\n" * listed[0].count("\n") + raw[listed.end() :], path)

@@ -134,12 +134,14 @@ def _pattern_links(content: str, at: int) -> tuple[list[Link], str]:
     """Links that the patterns can tell for certain, and the run with everything recognised blanked out (newlines kept)."""
     found: list[Link] = []
     if "\n" not in content:
+        shown = 0
         for _, uri, mail, opening, label, dest in _INLINE.findall(content):
             if opening:
                 found.append(Link(dest, label, at, "image" if opening == "![" else "inline"))
+                shown += 1
             elif uri or mail:
                 found.append(Link(uri or "mailto:" + mail, uri or mail, at, "auto"))
-        told = content.count("](") == sum(link.kind != "auto" for link in found) and "][" not in content and "[[" not in content
+        told = content.count("](") == shown and "][" not in content and "[[" not in content
         return found, content.replace("](", "") if told else _INLINE.sub("\x00", content)
     rest: list[str] = []
     position = 0

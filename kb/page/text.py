@@ -26,22 +26,22 @@ class Link(NamedTuple):
     kind: str
 
 
-_ASCII_SLUG = {n: "-" if chr(n) == " " else chr(n) if chr(n).isalnum() or chr(n) in "-_" else None for n in range(128)}
+class _Slug(dict[int, str]):
+    """A table for `str.translate`: what an anchor has in place of each character, filled in as characters are met."""
+
+    def __missing__(self, number: int) -> str:
+        char = chr(number)
+        kept = char.isalnum() or char in "-_" or not char.isascii() and unicodedata.category(char) in ("Mn", "Mc", "Me", "Pc", "Nl", "No")
+        self[number] = char if kept else "-" if char == " " else ""
+        return self[number]
+
+
+_SLUG = _Slug()
 
 
 def slug_of(text: str) -> str:
     """GitHub's anchor of a heading text, before numbering of repeats."""
-    if text.isascii():
-        return text.strip().lower().translate(_ASCII_SLUG)
-    kept = []
-    for char in text.strip().lower():
-        if char.isalnum() or char in "-_":
-            kept.append(char)
-        elif char == " ":
-            kept.append("-")
-        elif not char.isascii() and unicodedata.category(char) in ("Mn", "Mc", "Me", "Pc", "Nl", "No"):
-            kept.append(char)
-    return "".join(kept)
+    return text.strip().lower().translate(_SLUG)
 
 
 def plain_text(inline: str) -> str:
