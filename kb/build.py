@@ -47,6 +47,7 @@ class Report:
 def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: None) -> Report:
     """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built."""
     with store.lock(layout, "build"):
+        look = store.look_of(layout)
         seen = store.scan(layout)
         db = _opened(layout, note)
         try:
@@ -54,6 +55,8 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             change = store.diff(seen.digests, have)
             inputs = store.digest_of(json.dumps([list(seen.digests.items()), repr(layout.config)]))
             if not change and _meta(db, "inputs") == inputs and _meta(db, "indexes") == _indexes_digest(layout):
+                if _meta(db, "look") != look:
+                    _put(db, {"look": look})
                 return replace(Report(**json.loads(_meta(db, "report")), unread=(), fresh=True), unread=seen.findings, added=0, changed=0, removed=0)
             db.execute("begin immediate")
             _sync_pages(db, layout, change, note)
@@ -67,7 +70,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             slices.save(db, wanted)
             counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": int(_meta(db, "cards")), "indexes": len(wanted)}
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
-            _put(db, {"inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
+            _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
             db.execute("commit")
         except sqlite3.Error as error:
             raise KbError(f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again") from error

@@ -337,6 +337,38 @@ def is_current(db: sqlite3.Connection) -> bool:
     return bool(known) and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
 
 
+# Beyond so many files a look at each would cost more than the question that it is for.
+_MOST_LOOKED_AT = 20_000
+
+
+def look_of(layout: Layout) -> str:
+    """Count and newest time of the files and folders below wiki/: cheap to take, and different after most edits. Empty for very many."""
+    count, newest = 0, 0
+    folders = [os.fspath(layout.wiki)]
+    while folders:
+        folder = folders.pop()
+        try:
+            newest = max(newest, os.stat(folder).st_mtime_ns)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    count += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.name.endswith(".md"):
+                        newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+        except OSError:
+            continue  # What cannot be looked at is the build's matter.
+        if count > _MOST_LOOKED_AT:
+            return ""
+    return f"{count} {newest}"
+
+
+def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
+    """Whether the wiki looks other than when the tables were built."""
+    known = db.execute("select value from meta where key = 'look'").fetchone()
+    return bool(known and known[0]) and known[0] != look_of(layout)
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """The markdown files of a knowledge base as they stood: path relative to root -> digest, and what could not be read."""
@@ -403,5 +435,5 @@ def _link_problem(entry: os.DirEntry, root: str) -> tuple[str, str, str] | None:
     if folder:
         return "symlink", "a link to a folder is not followed", "move the pages here, or link to them"
     if real != root and not real.startswith(root + os.sep):
-        return "symlink", "links out of the knowledge base and is not read", "capture it with `kb research files`"
+        return "symlink", "links out of the knowledge base and is not read", "copy it below sources/ or raw/, and link to that"
     return None if os.path.exists(real) else ("symlink", "the link leads nowhere", "remove it or mend it")

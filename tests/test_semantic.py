@@ -103,7 +103,7 @@ def test_a_build_makes_no_vectors(make_base):
 @pytest.mark.parametrize("words", [("search", "--semantic", "cat"), ("build", "--vectors")])
 def test_without_the_extra_it_is_said_what_to_install(make_base, kb_command, words):
     layout = make_base({"wiki/concepts/a.md": CATS})
-    assert "pip install 'kb[semantic]'" in kb_command(*words, cwd=layout.root, ok=(2,)).stderr
+    assert "pip install -e '.[semantic]'" in kb_command(*words, cwd=layout.root, ok=(2,)).stderr
 
 
 @needs_extra

@@ -5,7 +5,9 @@ Exit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed.
 """
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import sys
 
@@ -57,11 +59,15 @@ def main(argv: list[str] | None = None) -> int:
     if words[0] not in VERBS:
         print(f"kb: no such verb '{words[0]}'; `kb --help` lists them", file=sys.stderr)
         return MISUSE
-    args = parser_of(words[0]).parse_args(words[1:])
-    module = importlib.import_module(f"kb.cli.{VERBS[words[0]][0]}")
     try:
-        code = module.run(args)
-        sys.stdout.flush()
+        # A terminal that cannot show a character shows a mark for it; what it cannot show must not end a command.
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        args = parser_of(words[0]).parse_args(words[1:])
+        code = importlib.import_module(f"kb.cli.{VERBS[words[0]][0]}").run(args)
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except KbError as error:
         print(f"kb {words[0]}: {error}", file=sys.stderr)
@@ -69,6 +75,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"kb {words[0]}: the disk is full; what was filed before stays filed", file=sys.stderr)
+        return MISUSE
     except KeyboardInterrupt:
         print(f"kb {words[0]}: interrupted; what was filed before stays filed", file=sys.stderr)
         return 130

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kb import KbError, store
 
-_CONFIG = """# Settings of this knowledge base; every key has a default, `kb init --help` and docs/configuration.md list them.
+_CONFIG = """# Settings of this knowledge base. Every key has a default; a key that kb does not know is refused with the nearest that it knows.
 [kb]
 name = "{name}"
 """

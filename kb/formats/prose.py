@@ -9,4 +9,4 @@ from kb.formats.reading import Ask, Remark, Segment
 def read(path: Path, ask: Ask) -> Iterator[Segment | Remark]:
     """No runs, and a remark that says so."""
     yield Segment(0, 1, direction=ask.direction, source="asked" if ask.direction else "", judged=False)
-    yield Remark(f"{path.name} is text without runs; capture it as a source with `kb research files`")
+    yield Remark(f"{path.name} is text without runs; keep it below sources/, and write from it")

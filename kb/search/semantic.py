@@ -18,7 +18,7 @@ from kb import KbError, store
 if TYPE_CHECKING:
     import numpy as np
 
-_INSTALL = "vectors need the extra `semantic`: pip install 'kb[semantic]'; without it, search goes by words"
+_INSTALL = "vectors need the extra `semantic`: in kb's checkout, pip install -e '.[semantic]'; without it, search goes by words"
 
 # How texts are made ready below; another way makes other vectors, so it is a part of the model's key.
 _RECIPE = b"1"
@@ -100,7 +100,7 @@ class Encoder:
             from safetensors import SafetensorError
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise KbError(f"sentence-transformers is here but cannot be loaded: {error}; install the extra again: pip install 'kb[semantic]'") from error
+            raise KbError(f"sentence-transformers is here but cannot be loaded: {error}; install the extra again: in kb's checkout, pip install -e '.[semantic]'") from error
         try:
             loaded = SentenceTransformer(str(self.model.folder), local_files_only=True)
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:

@@ -37,7 +37,7 @@ class Shared:
             raise KbError('kb.toml: a shared store needs a name that all machines use: write name = "…" below [kb]')
         host, port, encrypted = _address(url)
         if importlib.util.find_spec("chromadb") is None:
-            raise KbError("a shared store needs the extra `chroma`: pip install 'kb[chroma]'; or take `chroma` out of kb.toml")
+            raise KbError("a shared store needs the extra `chroma`: in kb's checkout, pip install -e '.[chroma]'; or take `chroma` out of kb.toml")
         try:
             socket.create_connection((host, port), timeout=_PATIENCE).close()
         except OSError as error:

@@ -1,6 +1,7 @@
 """Words of text and of queries: plain words, identifiers whole and in parts. Knows no tables."""
 
 import re
+import unicodedata
 from functools import lru_cache
 from itertools import chain
 
@@ -53,8 +54,14 @@ def _forms(raw: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _folded(word: str) -> str:
+    """A word as the tables keep it: small letters without accents (`Größe` → große)."""
+    word = word.lower()
+    return word if word.isascii() else "".join(c for c in unicodedata.normalize("NFD", word) if unicodedata.category(c) != "Mn")
+
+
 def terms_of(query: str) -> list[str]:
     """Words to ask for, most telling forms included, without stop words and repeats, in the order of the query."""
     text = without_links(query)
-    words = [w.lower() for w in _WORD.findall(text)] + names_of(text)
+    words = [_folded(w) for w in _WORD.findall(text)] + names_of(text)
     return list(dict.fromkeys(w for w in words if w not in STOP and (len(w) > 1 or w.isdigit())))

@@ -1,0 +1,57 @@
+"""The door `cli`: what a user's terminal, mistake or full disk does to a command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PAGES = {
+    "wiki/concepts/kachel.md": "---\ntitle: Kachelgröße\ntype: concept\nupdated: 2026-01-01\n---\n# Kachelgröße\n\nWer zu groß kachelt, wird die Register überlasten → langsamer.\n",
+    "wiki/experiments/t/2026-01-02-v001-x.md": "---\ntitle: Kachel 64\ntype: experiment\ntarget: t\nverdict: refuted\nhypothesis: h\n---\n## Verdict\n\nRefuted: −3 %.\n",
+}
+
+
+def kb(root: Path, *words: str, **env: str) -> subprocess.CompletedProcess:
+    done = subprocess.run([sys.executable, "-m", "kb", *words], cwd=root, capture_output=True, env={**os.environ, "PYTHONPATH": os.fspath(CHECKOUT), **env})
+    assert b"Traceback" not in done.stderr, done.stderr.decode(errors="replace")
+    return done
+
+
+def test_words_with_accents_are_found_with_and_without_them(make_base):
+    root = make_base(PAGES).root
+    for words in ("Kachelgröße", "kachelgroße", "überlasten", "uberlasten"):
+        assert b"kachel.md" in kb(root, "search", words).stdout, words
+
+
+def test_a_terminal_that_cannot_show_a_character_ends_no_command(make_base):
+    root = make_base(PAGES).root
+    for words in (["search", "Register"], ["open", "wiki/concepts/kachel.md"], ["load", "hypothesis", "--query", "Kachel"], ["experiment", "list"], ["lint"]):
+        assert kb(root, *words, PYTHONIOENCODING="ascii").returncode in (0, 1), words
+
+
+def test_damaged_tables_are_built_anew_by_whoever_reads_them(make_base):
+    root = make_base(PAGES).root
+    kb(root, "build")
+    (root / ".kb" / "kb.db").write_bytes(b"no database " * 500)
+    done = kb(root, "search", "Register")
+    assert b"kachel.md" in done.stdout and b"damaged" in done.stderr
+
+
+def test_a_reader_says_where_pages_were_changed_since_the_build(make_base):
+    root = make_base(PAGES).root
+    kb(root, "build")
+    assert b"since the last build" not in kb(root, "search", "Register").stderr
+    page = root / "wiki/concepts/kachel.md"
+    page.write_text(page.read_text() + "\nMehr.\n")
+    assert b"since the last build" in kb(root, "search", "Register").stderr
+    kb(root, "build")
+    assert b"since the last build" not in kb(root, "load", "hypothesis", "--query", "Kachel").stderr
+
+
+def test_a_closed_reader_and_a_full_disk_end_a_command_quietly(make_base):
+    root = make_base(PAGES).root
+    kb(root, "build")
+    script = f"{sys.executable} -m kb search Register | head -c 1; {sys.executable} -m kb search Register > /dev/full; echo code=$?"
+    done = subprocess.run(["sh", "-c", script], cwd=root, capture_output=True, env={**os.environ, "PYTHONPATH": os.fspath(CHECKOUT)})
+    assert b"Traceback" not in done.stderr and b"code=2" in done.stdout
