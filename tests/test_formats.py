@@ -213,6 +213,7 @@ def test_settings_become_levers_and_resources_are_never_the_aim(log):
                "2|7701|6.1|256|False|seq=2048,bf16|discard|y")
     first = runs_of(log("results.tsv", text))[0]
     assert first.primary == "tok_per_sec"
+    assert next(m.unit for m in first.metrics if m.name == "tok_per_sec") == "tok/sec"
     assert first.levers == (Lever("n_batch", "128"), Lever("flash_attn", "True"), Lever("seq", "1024"))
 
 

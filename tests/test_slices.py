@@ -183,6 +183,13 @@ def test_a_page_that_asks_is_no_answer_to_itself(trail_base, kb_command):
         assert own not in {i["path"] for p in json.loads(said)["parts"] for i in p["items"]}, step
 
 
+def test_lines_of_a_batch_may_say_their_step(trail_base, kb_command):
+    lines = '{"id": "a", "step": "resume", "target": "engine"}\n{"id": "b", "step": "hypothesis", "target": "engine"}\n'
+    said = [json.loads(line) for line in kb_command("load", "--batch", "-", cwd=trail_base.root, text_in=lines).stdout.splitlines()]
+    assert [(s["id"], s["step"]) for s in said] == [("a", "resume"), ("b", "hypothesis")]
+    assert "which step" in kb_command("load", cwd=trail_base.root, ok=(2,)).stderr
+
+
 def test_the_mode_follows_the_trail(trail_base):
     assert ask(trail_base, target="another").mode == "bootstrap"
     assert ask(trail_base).mode == "whole"

@@ -16,7 +16,7 @@ _RESUME = 2000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("step", choices=STEPS, help="the step of the loop that asks")
+    parser.add_argument("step", nargs="?", default="", choices=(*STEPS, ""), metavar="STEP", help=f"the step of the loop that asks: {', '.join(STEPS)}; a batch may say it in its lines")
     parser.add_argument("--query", help="what the step is about, in words")
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profiler output, or text about it, as the query")
     parser.add_argument("--proposal", type=Path, metavar="FILE", help="a proposal or an experiment page as the query")
@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from kb.slices import Loader
     from kb.slices.markdown import to_markdown
 
+    if not args.step and not args.batch:
+        raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = store.layout_at(Path.cwd())
     budget = args.budget if args.budget is not None else min(layout.config.budget, _RESUME) if args.step == "resume" else layout.config.budget
     if args.batch:

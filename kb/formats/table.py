@@ -280,7 +280,7 @@ def _unit_of(name: str) -> str:
     bracket = re.search(r"[(\[]([^)\]]{1,12})[)\]]\s*$", name)
     if bracket:
         return bracket[1].strip()
-    rate = re.fullmatch(r"\s*(\w+/\w+)\s*", bare(name).lower().replace("_per_", "/") if "_per_" in name.lower() else bare(name))
+    rate = re.fullmatch(r"\s*(\w+/\w+)\s*", re.sub(r"^.*?([A-Za-z]+)_per_([A-Za-z]+)$", r"\1/\2", bare(name)))
     suffix = re.search(r"_(ms|us|µs|ns|s|sec|gb|mb|kb|gib|mib|percent|pct|tflops|gflops)$", name.lower())
     return rate[1] if rate else suffix[1] if suffix else ""
 
