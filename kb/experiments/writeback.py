@@ -111,7 +111,7 @@ def best_of(experiments: tuple[Facts, ...], target: Target) -> tuple[Facts, ...]
 
 def _row(target: Target, e: Facts) -> str:
     found = primary(e, target)
-    value = "—" if found is None or found.value is None else f"{found.value:.5g}{f' ± {found.stddev:.2g}' if found.stddev is not None else ''} {found.unit}".rstrip()
+    value = "—" if found is None or found.value is None else f"{found.value:.5g}{f' ± {found.stddev:.4g}' if found.stddev is not None else ''} {found.unit}".rstrip()
     return f"[{_plain(e.title)}]({posixpath.relpath(e.path, posixpath.dirname(target.path))}) | {e.variant.replace('|', '/') or '—'} | {value}"
 
 
