@@ -55,7 +55,7 @@ def _camp(verdict: Verdict) -> str:
 def missing_verdicts(matter: Matter) -> Iterator[Finding]:
     for path, facts in matter.facts.items():
         unknown = facts.verdict.canonical is Verdict.OTHER and facts.verdict.source == "section"
-        if (facts.verdict.canonical is None or unknown) and not facts.running:
+        if (facts.verdict.canonical is None or unknown) and not facts.running and not matter.pages[path].field("imported"):
             yield Finding(path, line_of(matter.pages[path], "verdict", "status"), "missing-verdict", "an experiment that says no verdict and is not running",
                           hint="write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running")
 

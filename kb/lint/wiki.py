@@ -32,7 +32,9 @@ def orphans(matter: Matter) -> Iterator[Finding]:
 def _unlinked(matter: Matter) -> list[str]:
     linked = matter.graph.backlinks
     return [path for path, page in matter.pages.items()
-            if path not in linked and not is_catalog(page) and page.type != "program" and page.folder != "wiki"]
+            if path not in linked and not is_catalog(page) and page.type != "program" and page.folder != "wiki"
+            # An imported run, and one that kb filed, stands on its target's compiled lists.
+            and not (page.type == "experiment" and (page.field("imported") or page.field("sealed")))]
 
 
 def unreachable(matter: Matter) -> Iterator[Finding]:
@@ -43,7 +45,8 @@ def unreachable(matter: Matter) -> Iterator[Finding]:
     seen = matter.graph.reachable(starts)
     alone = set(_unlinked(matter))
     for path, page in matter.pages.items():
-        if path not in seen and path not in alone and page.type not in ("catalog", "log", "program"):
+        filed = page.type == "experiment" and (page.field("imported") or page.field("sealed"))
+        if path not in seen and path not in alone and not filed and page.type not in ("catalog", "log", "program"):
             yield Finding(path, 1, "unreachable", f"no chain of links leads here from {starts[0]}", hint="link it from the index, or from a page that the index reaches")
 
 
