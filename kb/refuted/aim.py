@@ -134,9 +134,9 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
     return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
 
 
-# "32k tokens", "128 generated tokens": how much of what a run works on.
+# "32k tokens", "128 generated tokens": how much of what a run works on. Starts with the digit, which is found fast.
 _COUNTED = re.compile(
-    r"(?<![\w.=/-])(?P<value>\d[\d,]*[kKM]?)[ -](?:[a-z]+ )?(?P<name>tokens|threads|layers|heads|chips|gpus|devices|hosts|"
+    r"(?P<value>\d(?<![\w.=/-]\d)[\d,]*[kKM]?)[ -](?:[a-z]+ )?(?P<name>tokens|threads|layers|heads|chips|gpus|devices|hosts|"
     r"nodes|rows|users|clients|requests|warps|workers|images|samples)\b"
     r"(?!/)",
     re.IGNORECASE,
