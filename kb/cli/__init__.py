@@ -31,6 +31,7 @@ VERBS = {
     "stop-check": ("stop_check", "say whether a loop may stop, and why not yet"),
     "retro": ("retro", "compute the skeleton of a retrospective"),
     "status": ("status", "say where the knowledge base and its trails stand"),
+    "trail": ("status", "the same as status: frontier, plateau, nibbling, thrash, leads and what is in flight"),
     "replay": ("replay", "measure loader and gate on the knowledge base's own past"),
     "site": ("site", "render the knowledge base as a site to browse, and serve it here"),
 }
