@@ -146,11 +146,12 @@ def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Pag
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
         return
-    # Most builds change few pages and need no pool. The parsers are loaded before the fork, once and not in every process.
+    # Most builds change few pages and need no pool. What parses pages is loaded before the fork, once and not in every process.
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     from kb.page import reading  # noqa: F401  Its loading is all that is wanted of it.
+    from kb.trail import measured  # noqa: F401  And of this.
 
     with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")) as pool:
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))

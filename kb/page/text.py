@@ -44,6 +44,14 @@ def slug_of(text: str) -> str:
     return text.strip().lower().translate(_SLUG)
 
 
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+def cells_of(line: str) -> list[str]:
+    """Cells of one pipe-table row, as written."""
+    return [c.strip() for c in _BAR.split(line.strip().strip("|"))]
+
+
 def plain_text(inline: str) -> str:
     """What a reader sees of an inline run: markup gone, code and link text kept, pictures left out."""
     if not _MARKUP.search(inline):

@@ -11,11 +11,11 @@ from itertools import chain, islice
 
 from kb.graph import target_of
 from kb.page import Page, Section, plain_text
+from kb.page.text import cells_of
 from kb.refuted.aim import Aim, aim_of, aim_of_text
 from kb.refuted.card import aim_from_json, aim_to_json
 from kb.schema import FAILED, canonical_verdict
 from kb.trail.facts import from_row, prose
-from kb.trail.measured import cells_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from kb.page import Page, Section, plain_text
 from kb.run.record import Lever, Metric
 from kb.schema import FAILED, LABELS, Verdict, canonical_decision, canonical_verdict
 from kb.trail.levers import levers_of
-from kb.trail.measured import metrics_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +172,9 @@ def facts_of(page: Page, text: str) -> str | None:
 
 def read_facts(page: Page, text: str) -> Facts:
     """Facts of an experiment page and its text (newlines `\\n`)."""
+    # The patterns of figures take long to make, and most commands read facts from the tables.
+    from kb.trail.measured import metrics_of
+
     lines = text.split("\n")
     places = places_of(page)
     said = _labels(page, lines, places)

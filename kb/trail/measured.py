@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from kb.page import Page, plain_text
+from kb.page.text import cells_of
 from kb.run.direction import direction_from, direction_of, words_of
 from kb.run.quantity import to_float
 from kb.run.record import Metric
@@ -173,11 +174,6 @@ def _split(body: list[tuple[int, str]]) -> tuple[list[list[str]], list[str]]:
         else:
             rest.append(line)
     return tables, rest
-
-
-def cells_of(line: str) -> list[str]:
-    """Cells of one pipe-table row, as written."""
-    return [c.strip() for c in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
 # A log of one run step by step: its rows are no measures of the run.
