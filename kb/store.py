@@ -267,14 +267,19 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
     """Hold one named lock of the knowledge base; locks die with their process. Raises KbError after `wait_s` seconds."""
     import filelock
 
+    held = filelock.FileLock(layout.state / f"{name}.lock", timeout=wait_s)
     try:
         layout.state.mkdir(exist_ok=True)
-        with filelock.FileLock(layout.state / f"{name}.lock", timeout=wait_s):
-            yield
+        held.acquire()
     except filelock.Timeout as error:
         raise KbError(f"{layout.state / name}.lock: another kb has held it for {wait_s:.0f} s; wait for it or end it") from error
     except OSError as error:
         raise KbError(f"{layout.state}: cannot take the lock '{name}': {error.strerror or error}") from error
+    # What goes wrong while the lock is held is not the lock's fault, and is told by whoever meets it.
+    try:
+        yield
+    finally:
+        held.release()
 
 
 def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sqlite3.Connection:

@@ -24,11 +24,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kb.cli.built import built_state, note_new_target
+    from kb.cli.paths import path_in
     from kb.refuted import Gate, Proposal
+    from kb.trail import experiment
 
     if bool(args.proposal) == bool(args.batch):
         raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
-    gate = Gate(built_state(store.layout_at(Path.cwd())))
+    layout = store.layout_at(Path.cwd())
+    gate = Gate(built_state(layout))
     if args.batch:
         for line, said in _lines(args.batch):
             text = said.pop("proposal", None)
@@ -38,6 +41,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     text = _text(args.proposal)
     note_new_target(gate.db, args.target)
+    if args.proposal != "-" and not args.before and not args.as_of:
+        # A page on file is asked about as of just before it: it would match itself.
+        page = path_in(layout, args.proposal) if Path(args.proposal).resolve().is_relative_to(layout.root) else ""
+        args.before = page if experiment(gate.db, page) else None
     answer = gate.check(Proposal(text, "" if args.proposal == "-" else args.proposal, args.target, args.before, args.as_of))
     print(json.dumps(asdict(answer), ensure_ascii=False, indent=1) if args.format == "json" else _shown(answer))
     return 0 if answer.outcome == "clear" else 3
