@@ -77,10 +77,9 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"kb {words[0]}: the disk is full; what was filed before stays filed", file=sys.stderr)
+        if error.errno == errno.ENOSPC:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"kb {words[0]}: {error.filename or 'the disk'}: {error.strerror or error}; what was filed before stays filed", file=sys.stderr)
         return MISUSE
     except KeyboardInterrupt:
         print(f"kb {words[0]}: interrupted; what was filed before stays filed", file=sys.stderr)
