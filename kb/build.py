@@ -169,7 +169,8 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
     facts = trail.facts_of(made, text)
     compiled = made, facts, refuted.statements_of(made, text, facts=facts), indexes.notes_of(made, text), search.chunks_of(made, text)
-    made.__dict__.pop("detail", None)  # What a pool sends back is the packed form alone.
+    for unpacked in ("detail", "sections"):
+        made.__dict__.pop(unpacked, None)  # What a pool sends back is the packed form alone.
     return compiled
 
 
