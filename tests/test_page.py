@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb import KbError, page
-from kb.page import blocks, edit, markdown
+from kb.page import blocks, edit, front, markdown
 
 # Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
 PIECES = st.sampled_from(
@@ -203,3 +203,19 @@ MARKS = st.sampled_from(["**bold**", "*em*", "_em_", "a_b_c", "`code`", "``c`d``
 @given(st.lists(MARKS, max_size=10).map("".join))
 def test_what_a_reader_sees_is_what_markdown_it_shows(inline):
     assert page.plain_text(inline) == markdown.seen_text(inline)
+
+
+FIELDS = st.sampled_from([
+    "title: A plain title", 'title: "Quoted: with colon"', "title: 'single'", "t: it's", 'q: "a\\nb"', "tags: [a, b-c, d e]", "tags: []", "tags: [1, 2]", "tags: [yes, no]", "tags: [a,, b]", "tags: [a, b,]",
+    "created: 2026-01-02", "created: 2026-13-45", "n: 12", "n: 012", "n: 0", "n: 1_000", "n: 1.5", "n: -3", "n: 0x1f", "flag: yes", "flag: True", "on: x", "x: null", "x: ~", "x:", "x: ", "- item", "  more",
+    "text: foo: bar", "text: foo # comment", "# comment", "", "k: a, b", "k: @x", "k: *a", "k: &a b", "k: !t b", "k: |", "k: > x", "k: {a: b}", "k: a b  ", "k: caf\u00e9", "k: \u00a0x", "k: x\tb", "k:\tx", "a b: c", "k: a]b",
+    "k: 'it''s'", "k: .inf", "k: y", "k: NaN", "k: 2026-01-02 x", "k: 12:30", "k: e5", "k: a - b", "k: a ? b", "? k", "k: \"a\" b", "... x", "K-1_x: z", "k: \u2028x",
+])
+
+
+@settings(max_examples=800, deadline=None)
+@given(st.lists(FIELDS, max_size=6).map(lambda rows: "".join(f"{row}\n" for row in rows)))
+def test_plain_fields_are_read_as_yaml_reads_them(raw):
+    plain = front._plain_fields(raw)
+    if plain is not None:
+        assert (plain, ()) == front._yaml_values(raw, "x.md")
