@@ -11,6 +11,7 @@ test *ARGS:
 # style and dead code
 check:
     .venv/bin/ruff check kb tests scripts
+    .venv/bin/ruff format --check kb scripts
 
 # rewrite the golden files, then look at the diff
 goldens:

@@ -57,7 +57,13 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             if not change and _meta(db, "inputs") == inputs and _meta(db, "indexes") == _indexes_digest(layout):
                 if _meta(db, "look") != look:
                     _put(db, {"look": look})
-                return replace(Report(**json.loads(_meta(db, "report")), unread=(), fresh=True), unread=seen.findings, added=0, changed=0, removed=0)
+                return replace(
+                    Report(**json.loads(_meta(db, "report")), unread=(), fresh=True),
+                    unread=seen.findings,
+                    added=0,
+                    changed=0,
+                    removed=0,
+                )
             db.execute("begin immediate")
             _sync_pages(db, layout, change, note)
             pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
@@ -68,12 +74,19 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config, memo=memo), **lists}
             _save(db, whole, memo.used)
             slices.save(db, wanted)
-            counts = {"pages": len(pages), "experiments": len(tried.experiments), "cards": int(_meta(db, "cards")), "indexes": len(wanted)}
+            counts = {
+                "pages": len(pages),
+                "experiments": len(tried.experiments),
+                "cards": int(_meta(db, "cards")),
+                "indexes": len(wanted),
+            }
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
             db.execute("commit")
         except sqlite3.Error as error:
-            raise KbError(f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again") from error
+            raise KbError(
+                f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again"
+            ) from error
         finally:
             db.close()
         store.write_tree(layout.indexes, wanted, suffixes=_INDEX_SUFFIXES)
@@ -93,9 +106,13 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
             if store.is_current(db):
                 return db
             db.execute("begin immediate")
-            for (name,) in db.execute("select name from sqlite_master where type = 'table' and sql like 'create virtual%'").fetchall():
+            for (name,) in db.execute(
+                "select name from sqlite_master where type = 'table' and sql like 'create virtual%'"
+            ).fetchall():
                 db.execute(f"drop table {name}")
-            for (name,) in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'").fetchall():
+            for (name,) in db.execute(
+                "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
+            ).fetchall():
                 db.execute(f"drop table {name}")
             for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES, *slices.TABLES):
                 db.execute(statement)
@@ -135,13 +152,18 @@ def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
         for made, facts, statements, notes, chunks in _compile(layout, todo):
-            db.execute("insert into page values (?, ?, ?, ?, ?, ?)", (made.path, made.digest, page.to_row(made), facts, statements, notes))
+            db.execute(
+                "insert into page values (?, ?, ?, ?, ?, ?)",
+                (made.path, made.digest, page.to_row(made), facts, statements, notes),
+            )
             yield made, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
 
 
-def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[tuple[Page, str | None, str | None, str | None, tuple[search.Chunk, ...]]]:
+def _compile(
+    layout: store.Layout, paths: tuple[str, ...]
+) -> Iterator[tuple[Page, str | None, str | None, str | None, tuple[search.Chunk, ...]]]:
     jobs = [(os.fspath(layout.root), path) for path in paths]
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
@@ -168,7 +190,13 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
     made = page.read(path, data)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
     facts = trail.facts_of(made, text)
-    compiled = made, facts, refuted.statements_of(made, text, facts=facts), indexes.notes_of(made, text), search.chunks_of(made, text)
+    compiled = (
+        made,
+        facts,
+        refuted.statements_of(made, text, facts=facts),
+        indexes.notes_of(made, text),
+        search.chunks_of(made, text),
+    )
     for unpacked in ("detail", "sections"):
         made.__dict__.pop(unpacked, None)  # What a pool sends back is the packed form alone.
     return compiled
@@ -176,7 +204,11 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
 
 def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> dict[str, bytes]:
     """The refuted lists, with the tables of trail and cards brought up to date; all kept where no page that they come from changed."""
-    inputs = store.digest_of(repr(db.execute("select path, digest from page where facts is not null or statements is not null order by path").fetchall()))
+    inputs = store.digest_of(
+        repr(
+            db.execute("select path, digest from page where facts is not null or statements is not null order by path").fetchall()
+        )
+    )
     if _meta(db, "tried") != inputs:
         deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
         trail.save(db, tried)
@@ -189,10 +221,21 @@ def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> di
 def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> None:
     for table in ("standing", "neighbours", "memo"):
         db.execute(f"delete from {table}")
-    db.executemany("insert into standing values (?, ?, ?, ?, ?, ?)",
-                   ((p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path]) for p in whole.pages.values()))
-    db.executemany("insert into neighbours values (?, ?, ?)",
-                   ((p, json.dumps(whole.outlinks.get(p, ()), ensure_ascii=False), json.dumps(whole.backlinks.get(p, ()), ensure_ascii=False)) for p in whole.pages))
+    db.executemany(
+        "insert into standing values (?, ?, ?, ?, ?, ?)",
+        ((p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path]) for p in whole.pages.values()),
+    )
+    db.executemany(
+        "insert into neighbours values (?, ?, ?)",
+        (
+            (
+                p,
+                json.dumps(whole.outlinks.get(p, ()), ensure_ascii=False),
+                json.dumps(whole.backlinks.get(p, ()), ensure_ascii=False),
+            )
+            for p in whole.pages
+        ),
+    )
     db.executemany("insert into memo values (?, ?)", sorted(memo.items()))
 
 
@@ -203,4 +246,10 @@ def _digest_of_tree(files: dict[str, bytes]) -> str:
 def _indexes_digest(layout: store.Layout) -> str:
     folder = layout.indexes
     files = sorted(folder.rglob("*")) if folder.is_dir() else []
-    return _digest_of_tree({f.relative_to(folder).as_posix(): f.read_bytes() for f in files if f.name.endswith((*_INDEX_SUFFIXES, ".kb-tmp")) and f.is_file()})
+    return _digest_of_tree(
+        {
+            f.relative_to(folder).as_posix(): f.read_bytes()
+            for f in files
+            if f.name.endswith((*_INDEX_SUFFIXES, ".kb-tmp")) and f.is_file()
+        }
+    )

@@ -86,7 +86,10 @@ class Graph:
     def rank(self) -> Mapping[str, float]:
         """PageRank of every page, summing to 1 (damping 0.85; Brin and Page 1998); machine-made catalogs give no votes."""
         nodes = sorted(self.pages)
-        out = {p: [t for t in self.outlinks.get(p, ())] if self.pages[p].type not in ("catalog", "index", "log") else [] for p in nodes}
+        out = {
+            p: [t for t in self.outlinks.get(p, ())] if self.pages[p].type not in ("catalog", "index", "log") else []
+            for p in nodes
+        }
         size = len(nodes) or 1
         rank = dict.fromkeys(nodes, 1 / size)
         for _ in range(20):
@@ -234,7 +237,11 @@ def link_findings(graph: Graph, files: Files) -> list[Finding]:
                 known[key] = _finding(link, page, files, by_name)
             sample = known[key]
             if sample is not None:
-                found.append(Finding(path, link.line, sample.code, sample.message, target=link.href, hint=sample.hint, fixable=sample.fixable))
+                found.append(
+                    Finding(
+                        path, link.line, sample.code, sample.message, target=link.href, hint=sample.hint, fixable=sample.fixable
+                    )
+                )
     return found
 
 
@@ -247,16 +254,47 @@ def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[st
         hint = f"write [{link.href}]({relative(same[0], page.folder)})" if len(same) == 1 else "write [text](path.md)"
         return Finding(page.path, 0, "wikilink", "a wikilink, which markdown does not follow", hint=hint)
     if status is LinkStatus.UNRESOLVED:
-        return Finding(page.path, 0, "unresolved-reference", f"no definition for the reference '{link.href}'", hint=f"add a line [{link.href}]: path.md")
+        return Finding(
+            page.path,
+            0,
+            "unresolved-reference",
+            f"no definition for the reference '{link.href}'",
+            hint=f"add a line [{link.href}]: path.md",
+        )
     if status is LinkStatus.BROKEN_ANCHOR:
         cited = files.page(target)
         near = nearest_anchor(target_of(link.href, folder=page.folder)[1], cited) if cited else ""
-        return Finding(page.path, 0, "broken-anchor", f"'{target}' has no such heading or anchor", hint=f"did you mean #{near}?" if near else "link to a heading that is there")
+        return Finding(
+            page.path,
+            0,
+            "broken-anchor",
+            f"'{target}' has no such heading or anchor",
+            hint=f"did you mean #{near}?" if near else "link to a heading that is there",
+        )
     candidates = [c for c in by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
     if len(candidates) == 1:
-        return Finding(page.path, 0, "broken-link", f"no file '{target}'", hint=f"did you mean {relative(candidates[0], page.folder)}?", fixable=True)
-    reason = "file: links work on one machine only" if not target else "it climbs out of the knowledge base" if target.startswith("..") else f"no file '{target}'"
-    return Finding(page.path, 0, "broken-link", reason, hint=f"{len(candidates)} pages have that name" if candidates else "write the page, or remove the link")
+        return Finding(
+            page.path,
+            0,
+            "broken-link",
+            f"no file '{target}'",
+            hint=f"did you mean {relative(candidates[0], page.folder)}?",
+            fixable=True,
+        )
+    reason = (
+        "file: links work on one machine only"
+        if not target
+        else "it climbs out of the knowledge base"
+        if target.startswith("..")
+        else f"no file '{target}'"
+    )
+    return Finding(
+        page.path,
+        0,
+        "broken-link",
+        reason,
+        hint=f"{len(candidates)} pages have that name" if candidates else "write the page, or remove the link",
+    )
 
 
 def nearest_anchor(anchor: str, page: Page) -> str:
@@ -302,7 +340,10 @@ def generations(before: Mapping[tuple[str, str], float], *, memo: Memo) -> list[
         order = networkx.DiGraph(pairs)
         order.add_nodes_from(names)
         circles = networkx.condensation(order)
-        return [sorted(name for node in layer for name in circles.nodes[node]["members"]) for layer in networkx.topological_generations(circles)]
+        return [
+            sorted(name for node in layer for name in circles.nodes[node]["members"])
+            for layer in networkx.topological_generations(circles)
+        ]
 
     return memo.value("generations", [names, pairs], layers)
 

@@ -70,7 +70,9 @@ def planned(layout: store.Layout, old: str, *, new: str) -> Move:
 def _mended(page: Page, data: bytes, *, old: str, new: str) -> tuple[bytes, int, list[tuple[str, int, str]]]:
     here = new if page.path == old else page.path
     count, left = 0, []
-    for href, line in dict.fromkeys((link.href, link.line) for link in page.links if link.kind not in ("wikilink", "unresolved", "auto")):
+    for href, line in dict.fromkeys(
+        (link.href, link.line) for link in page.links if link.kind not in ("wikilink", "unresolved", "auto")
+    ):
         wanted = _href(href, page, here=here, old=old, new=new)
         if wanted == href:
             continue

@@ -49,16 +49,46 @@ class PageType:
 _COMMON = ("title", "type", "created", "updated")
 
 PAGE_TYPES = (
-    PageType("target", ("targets", "models", "kernels"), ("target", "model", "kernel"), _COMMON, (),
-             ("Goal", "Environment", "Variants", "What limits it")),
-    PageType("hypothesis", ("hypotheses",), ("hypothesis", "idea"), (*_COMMON, "status"),
-             ("open", "in_progress", "supported", "refuted", "inconclusive", "retired"),
-             ("Statement", "Rationale", "Measurement", "Risks")),
-    PageType("experiment", ("experiments", "kernel_experiments"), ("experiment", "kernel-experiment"), (*_COMMON, "hypothesis"),
-             ("open", "in_progress", "running", "filed", "supported", "refuted", "inconclusive", "invalid", "crash", "baseline"),
-             ("Hypothesis under test", "Setup", "Results", "Profile", "Verdict", "Next hypotheses", "Sources")),
-    PageType("concept", ("concepts",), ("concept",), ("title", "type", "updated"), (), ("What it is", "How to recognise it", "What it did here", "Limits")),
-    PageType("observation", ("observations",), ("observation",), _COMMON, (), ("What was observed", "How to see it", "Implications", "Seen in")),
+    PageType(
+        "target",
+        ("targets", "models", "kernels"),
+        ("target", "model", "kernel"),
+        _COMMON,
+        (),
+        ("Goal", "Environment", "Variants", "What limits it"),
+    ),
+    PageType(
+        "hypothesis",
+        ("hypotheses",),
+        ("hypothesis", "idea"),
+        (*_COMMON, "status"),
+        ("open", "in_progress", "supported", "refuted", "inconclusive", "retired"),
+        ("Statement", "Rationale", "Measurement", "Risks"),
+    ),
+    PageType(
+        "experiment",
+        ("experiments", "kernel_experiments"),
+        ("experiment", "kernel-experiment"),
+        (*_COMMON, "hypothesis"),
+        ("open", "in_progress", "running", "filed", "supported", "refuted", "inconclusive", "invalid", "crash", "baseline"),
+        ("Hypothesis under test", "Setup", "Results", "Profile", "Verdict", "Next hypotheses", "Sources"),
+    ),
+    PageType(
+        "concept",
+        ("concepts",),
+        ("concept",),
+        ("title", "type", "updated"),
+        (),
+        ("What it is", "How to recognise it", "What it did here", "Limits"),
+    ),
+    PageType(
+        "observation",
+        ("observations",),
+        ("observation",),
+        _COMMON,
+        (),
+        ("What was observed", "How to see it", "Implications", "Seen in"),
+    ),
     PageType("analysis", ("analyses",), ("analysis", "retrospective"), _COMMON, ()),
     PageType("codebase", ("codebases",), ("codebase", "overview"), ("title", "type", "updated"), ()),
     PageType("source", ("sources",), ("source", "source-page"), ("title", "type", "updated"), ()),
@@ -72,7 +102,14 @@ _TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in t.names}
 _TYPE_OF_FOLDER = {folder: t.name for t in PAGE_TYPES for folder in t.folders}
 
 # File names that say what a page is, whatever folder it stands in: they are never experiments.
-_TYPE_OF_FILE = {"readme": "index", "index": "index", "log": "log", "observations": "log", "program": "program", "schema": "program"}
+_TYPE_OF_FILE = {
+    "readme": "index",
+    "index": "index",
+    "log": "log",
+    "observations": "log",
+    "program": "program",
+    "schema": "program",
+}
 
 
 def type_of(name: str | None) -> str | None:
@@ -147,5 +184,12 @@ LABELS = {
     "hypothesis": ("hypothesis", "statement", "claim"),
     "mechanism": ("mechanism", "why it should work", "rationale"),
     "predicted_signal": ("predicted signal", "prediction", "expected", "expected signal", "predicted"),
-    "falsification": ("falsification criterion", "falsification", "falsified if", "refuted if", "success criterion", "decision rule"),
+    "falsification": (
+        "falsification criterion",
+        "falsification",
+        "falsified if",
+        "refuted if",
+        "success criterion",
+        "decision rule",
+    ),
 }

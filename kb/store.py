@@ -122,7 +122,7 @@ def _value(value: object, kind: object, where: str) -> object:
         return _words(value, where)
     if kind == Mapping[str, str]:
         if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise KbError(f"{CONFIG_NAME}: {where} takes a table of strings, such as {{ orphan = \"off\" }}")
+            raise KbError(f'{CONFIG_NAME}: {where} takes a table of strings, such as {{ orphan = "off" }}')
         return dict(value)
     if type(value) is not kind:
         raise KbError(f"{CONFIG_NAME}: {where} takes a {getattr(kind, '__name__', kind)}, not {value!r}")
@@ -134,7 +134,9 @@ def root_of(start: Path) -> Path:
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / CONFIG_NAME).is_file():
             return folder
-    raise KbError(f"no {CONFIG_NAME} here or in any folder above; `kb init` starts a knowledge base, `kb init --adopt` takes over a wiki that is here")
+    raise KbError(
+        f"no {CONFIG_NAME} here or in any folder above; `kb init` starts a knowledge base, `kb init --adopt` takes over a wiki that is here"
+    )
 
 
 def layout_at(start: Path) -> Layout:
@@ -396,7 +398,9 @@ def scan(layout: Layout) -> Scan:
         except FileNotFoundError:
             findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
         except OSError as error:
-            findings.append(Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions"))
+            findings.append(
+                Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions")
+            )
     return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)))
 
 

@@ -24,8 +24,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KB = [sys.executable, "-m", "kb"]
-WORDS = ("tile block cache fuse kernel batch shard warp register prefetch quantize unroll vector stream graph launch pipeline buffer layout align "
-         "scan loop matmul attention softmax norm gather scatter reduce memory bandwidth latency throughput occupancy spill").split()
+WORDS = (
+    "tile block cache fuse kernel batch shard warp register prefetch quantize unroll vector stream graph launch pipeline buffer layout align "
+    "scan loop matmul attention softmax norm gather scatter reduce memory bandwidth latency throughput occupancy spill"
+).split()
 
 
 def synthetic(home: Path, pages: int) -> None:
@@ -38,20 +40,31 @@ def synthetic(home: Path, pages: int) -> None:
     (home / "kb.toml").write_text("")
     for name in concepts:
         body = "\n\n".join(f"## {text(3)}\n\n" + "\n".join(f"- {text(14)} {link()}" for _ in range(4)) for _ in range(5))
-        (home / f"wiki/concepts/{name}.md").write_text(f"---\ntitle: {name}\ntype: concept\nupdated: 2026-01-01\ntags: [{text(2).replace(' ', ', ')}]\n---\n# {name}\n\n{body}\n")
+        (home / f"wiki/concepts/{name}.md").write_text(
+            f"---\ntitle: {name}\ntype: concept\nupdated: 2026-01-01\ntags: [{text(2).replace(' ', ', ')}]\n---\n# {name}\n\n{body}\n"
+        )
     for n in range(pages - len(concepts)):
         if n % 6 == 0:
-            lever, value, verdict = rng.choice(WORDS), 2 ** rng.randrange(9), rng.choice(["refuted", "supported", "inconclusive", "refuted"])
+            lever, value, verdict = (
+                rng.choice(WORDS),
+                2 ** rng.randrange(9),
+                rng.choice(["refuted", "supported", "inconclusive", "refuted"]),
+            )
             folder, target = f"wiki/experiments/t{n % 7}", f"t{n % 7}"
             head = f"type: experiment\ntarget: {target}\nhypothesis: {lever}\nverdict: {verdict}\ncreated: 2026-{1 + n % 12:02}-{1 + n % 28:02}\nupdated: 2026-01-01"
-            body = (f"## Hypothesis under test\n\n**Hypothesis**: `{lever}_{rng.choice(WORDS)}={value}` {text(20)} [c](../../concepts/{rng.choice(concepts)}.md).\n\n**Mechanism**: {text(30)}\n\n"
-                    f"## Results\n\n| Metric | Value |\n|---|---|\n| tok/s | {rng.randrange(1000)} |\n\n## Verdict\n\n{verdict.capitalize()}: {rng.uniform(-9, 9):+.1f} % {text(15)}.\n")
+            body = (
+                f"## Hypothesis under test\n\n**Hypothesis**: `{lever}_{rng.choice(WORDS)}={value}` {text(20)} [c](../../concepts/{rng.choice(concepts)}.md).\n\n**Mechanism**: {text(30)}\n\n"
+                f"## Results\n\n| Metric | Value |\n|---|---|\n| tok/s | {rng.randrange(1000)} |\n\n## Verdict\n\n{verdict.capitalize()}: {rng.uniform(-9, 9):+.1f} % {text(15)}.\n"
+            )
             name = f"2026-{1 + n % 12:02}-{1 + n % 28:02}-v{n % 1000:03}-{lever}-{n}"
         else:
             kind = ("catalog", "source", "catalog", "catalog", "concept")[n % 6 - 1]
             folder = "wiki/sources" if kind == "source" else f"wiki/codebases/c{n % 19}"
             head = f"type: {kind}\nupdated: 2026-01-01"
-            body = "\n\n".join(f"## `{text(1)}_{k}` {text(2)}\n\n{text(60)} {f'[{text(1)}](../concepts/{rng.choice(concepts)}.md)' if kind == 'source' else ''}\n\n```\n{text(30)}\n```" for k in range(12))
+            body = "\n\n".join(
+                f"## `{text(1)}_{k}` {text(2)}\n\n{text(60)} {f'[{text(1)}](../concepts/{rng.choice(concepts)}.md)' if kind == 'source' else ''}\n\n```\n{text(30)}\n```"
+                for k in range(12)
+            )
             name = f"{rng.choice(WORDS)}-{n}"
         (home / folder).mkdir(parents=True, exist_ok=True)
         (home / folder / f"{name}.md").write_text(f"---\ntitle: {name}\n{head}\n---\n# {name}\n\n{body}\n")
@@ -66,7 +79,10 @@ def plain_fts(home: Path) -> None:
     db = sqlite3.connect(":memory:")
     db.execute("create virtual table f using fts5(p, b, tokenize='porter unicode61')")
     for file in sorted((home / "wiki").rglob("*.md")):
-        db.executemany("insert into f values (?, ?)", [(file.name, part) for part in re.split(r"(?m)^(?=## )", file.read_text(errors="replace"))])
+        db.executemany(
+            "insert into f values (?, ?)",
+            [(file.name, part) for part in re.split(r"(?m)^(?=## )", file.read_text(errors="replace"))],
+        )
     db.commit()
 
 
@@ -83,7 +99,14 @@ def timed(run, repeats: int = 3) -> tuple[float, float]:
 
 
 def kb(home: Path, *words: str, text: str = "") -> str:
-    done = subprocess.run([*KB, *words], cwd=home, capture_output=True, text=True, input=text or None, env={**os.environ, "PYTHONPATH": os.fspath(ROOT)})
+    done = subprocess.run(
+        [*KB, *words],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        input=text or None,
+        env={**os.environ, "PYTHONPATH": os.fspath(ROOT)},
+    )
     if done.returncode not in (0, 1):
         sys.exit(f"kb {' '.join(words)} -> {done.returncode}: {done.stderr[-800:]}")
     return done.stdout
@@ -91,7 +114,13 @@ def kb(home: Path, *words: str, text: str = "") -> str:
 
 def peak_mb(home: Path, *words: str) -> float:
     code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    done = subprocess.run([sys.executable, "-c", code, *KB, *words], cwd=home, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.fspath(ROOT)})
+    done = subprocess.run(
+        [sys.executable, "-c", code, *KB, *words],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.fspath(ROOT)},
+    )
     return int(done.stdout) / 1024
 
 
@@ -99,14 +128,28 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
     pages = sorted((home / "wiki").rglob("*.md"))
     size = sum(p.stat().st_size for p in pages) / 1e6
     print(f"\n{name}: {len(pages)} pages, {size:.1f} MB")
-    yard = {"hash": timed(lambda: hashed(home)), "fts": timed(lambda: plain_fts(home), 2), "start": timed(lambda: subprocess.run([sys.executable, "-c", "import json, sqlite3"]), 5)}
+    yard = {
+        "hash": timed(lambda: hashed(home)),
+        "fts": timed(lambda: plain_fts(home), 2),
+        "start": timed(lambda: subprocess.run([sys.executable, "-c", "import json, sqlite3"]), 5),
+    }
     for key, what in (("hash", "read and hash every page"), ("fts", "plain FTS5 table"), ("start", "start Python")):
         print(f"  yardstick {what:<28} cpu {yard[key][0]:7.2f} s  wall {yard[key][1]:7.2f} s")
 
     def row(what: str, run, beside: str, repeats: int = 3) -> None:
         cpu, wall = timed(run, repeats)
         ratio = cpu / max(yard[beside][0], 1e-9)
-        rows.append({"wiki": name, "pages": len(pages), "what": what, "cpu_s": round(cpu, 3), "wall_s": round(wall, 3), "ratio": round(ratio, 2), "beside": beside})
+        rows.append(
+            {
+                "wiki": name,
+                "pages": len(pages),
+                "what": what,
+                "cpu_s": round(cpu, 3),
+                "wall_s": round(wall, 3),
+                "ratio": round(ratio, 2),
+                "beside": beside,
+            }
+        )
         print(f"  {what:<38} cpu {cpu:7.2f} s  wall {wall:7.2f} s  {ratio:6.1f} x {beside}")
 
     def cold() -> None:
@@ -125,11 +168,24 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
     row("build, one page changed", edited, "fts")
     page.write_bytes(keep)
     kb(home, "build")
-    row("load, fresh process", lambda: kb(home, "load", "hypothesis", "--query", "attention kernel block size", "--format", "json"), "start")
+    row(
+        "load, fresh process",
+        lambda: kb(home, "load", "hypothesis", "--query", "attention kernel block size", "--format", "json"),
+        "start",
+    )
     row("search, fresh process", lambda: kb(home, "search", "attention block size"), "start")
-    row("check, fresh process", lambda: kb(home, "check", "-", text="Raise the block size of the attention kernel to 512"), "start")
+    row(
+        "check, fresh process",
+        lambda: kb(home, "check", "-", text="Raise the block size of the attention kernel to 512"),
+        "start",
+    )
     queries = home / ".kb" / "bench.jsonl"
-    queries.write_text("".join(json.dumps({"id": str(n), "step": "hypothesis", "query": " ".join(random.Random(n).sample(WORDS, 8))}) + "\n" for n in range(40)))
+    queries.write_text(
+        "".join(
+            json.dumps({"id": str(n), "step": "hypothesis", "query": " ".join(random.Random(n).sample(WORDS, 8))}) + "\n"
+            for n in range(40)
+        )
+    )
     each = timed(lambda: kb(home, "load", "hypothesis", "--batch", os.fspath(queries), "--format", "json"), 2)[1] / 40
     print(f"  {'load, each further request of a batch':<38} wall {1000 * each:7.1f} ms")
     rows.append({"wiki": name, "pages": len(pages), "what": "load, each further request", "wall_s": round(each, 4)})
@@ -141,7 +197,9 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wiki", action="append", type=Path, default=[], help="a folder that holds a wiki/; it is copied, never touched")
+    parser.add_argument(
+        "--wiki", action="append", type=Path, default=[], help="a folder that holds a wiki/; it is copied, never touched"
+    )
     parser.add_argument("--pages", action="append", type=int, default=[], help="size of a synthetic wiki")
     parser.add_argument("--json", type=Path, help="write the rows there too")
     args = parser.parse_args()

@@ -38,17 +38,23 @@ def samples(base: Path) -> dict[str, list[str]]:
     db = store.state(layout)
     draw = random.Random(1)
     found: dict[str, list[str]] = defaultdict(list)
-    for kind, path, text in db.execute("select s.type, c.path, c.text from chunk c join searched s on s.path = c.path order by c.id"):
+    for kind, path, text in db.execute(
+        "select s.type, c.path, c.text from chunk c join searched s on s.path = c.path order by c.id"
+    ):
         start = draw.randrange(max(1, len(text) - 260)) if draw.random() < 0.5 else 0
         found[kind].append(text[start : start + 260] if start else text)
         found["path"].append(path)
     found = defaultdict(list, {kind: draw.sample(texts, min(len(texts), PER_TYPE)) for kind, texts in found.items()})
     loader = Loader(db)
-    questions = [text for (text,) in db.execute("select text from chunk where length(text) > 200 order by id")][:: max(1, PER_TYPE)]
+    questions = [text for (text,) in db.execute("select text from chunk where length(text) > 200 order by id")][
+        :: max(1, PER_TYPE)
+    ]
     for target in ("", *targets(db)):
         for question in questions[:6]:
             for step in ("hypothesis", "profile", "verify"):
-                found[f"slice {step}"].append(to_markdown(loader.slice(Request(step, query=question[:400], target=target, budget=4000))))
+                found[f"slice {step}"].append(
+                    to_markdown(loader.slice(Request(step, query=question[:400], target=target, budget=4000)))
+                )
     return found
 
 
@@ -60,7 +66,14 @@ def main() -> None:
     for base in args.bases:
         found = samples(base)
         flat = [(kind, text) for kind, texts in sorted(found.items()) for text in texts]
-        done = subprocess.run(["node", "-e", COUNT], input=json.dumps([t for _, t in flat]), capture_output=True, text=True, check=True, cwd=args.node_modules.parent)
+        done = subprocess.run(
+            ["node", "-e", COUNT],
+            input=json.dumps([t for _, t in flat]),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=args.node_modules.parent,
+        )
         real = json.loads(done.stdout)
         print(base)
         for kind in sorted(found):

@@ -10,7 +10,11 @@ QUERY = "GPU idle between tokens, memory-bound decode, kernel launch overhead"
 
 def main() -> int:
     kb = prepared("site") / "kb"
-    for words in (["build"], ["load", "hypothesis", "--target", "llama-cpp-cuda", "--query", QUERY, "--budget", "3000"], ["site", "build"]):
+    for words in (
+        ["build"],
+        ["load", "hypothesis", "--target", "llama-cpp-cuda", "--query", QUERY, "--budget", "3000"],
+        ["site", "build"],
+    ):
         print(f"\n$ kb {' '.join(f'{w!r}' if ' ' in w else w for w in words)}", flush=True)
         code = subprocess.run([kb, *words], cwd=ROOT).returncode
         if code:

@@ -21,9 +21,13 @@ HEAD = "<!-- Written by scripts/reference.py; edits here are lost. -->\n\n"
 
 
 def cli_page() -> str:
-    parts = [HEAD + "# Commands\n\nExit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed. Data goes to stdout, talk to stderr.\n"]
+    parts = [
+        HEAD + "# Commands\n\nExit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed. Data goes to stdout, talk to stderr.\n"
+    ]
     for verb, (_, summary) in cli.VERBS.items():
-        parts.append(f"\n## kb {verb}\n\n{summary[0].upper()}{summary[1:]}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n")
+        parts.append(
+            f"\n## kb {verb}\n\n{summary[0].upper()}{summary[1:]}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n"
+        )
         parser = cli.parser_of(verb)
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
@@ -33,13 +37,26 @@ def cli_page() -> str:
 
 
 def schema_page() -> str:
-    lines = [HEAD + "# Page types\n", "| type | folders | spellings of `type:` | required fields | statuses |", "|---|---|---|---|---|"]
+    lines = [
+        HEAD + "# Page types\n",
+        "| type | folders | spellings of `type:` | required fields | statuses |",
+        "|---|---|---|---|---|",
+    ]
     for kind in schema.PAGE_TYPES:
-        lines.append(f"| {kind.name} | {', '.join(f'`{f}/`' for f in kind.folders)} | {', '.join(kind.names)} | {', '.join(kind.required)} | {', '.join(kind.statuses)} |")
+        lines.append(
+            f"| {kind.name} | {', '.join(f'`{f}/`' for f in kind.folders)} | {', '.join(kind.names)} | {', '.join(kind.required)} | {', '.join(kind.statuses)} |"
+        )
     lines += ["", "# Sections of a skeleton", ""]
     lines += [f"- **{kind.name}**: {', '.join(kind.sections)}" for kind in schema.PAGE_TYPES if kind.sections]
-    lines += ["", "# Verdicts", "", ", ".join(f"`{v}`" for v in schema.Verdict) + ". Failed are: " + ", ".join(sorted(schema.FAILED)) + ".", "",
-              "# Labels of a hypothesis", ""]
+    lines += [
+        "",
+        "# Verdicts",
+        "",
+        ", ".join(f"`{v}`" for v in schema.Verdict) + ". Failed are: " + ", ".join(sorted(schema.FAILED)) + ".",
+        "",
+        "# Labels of a hypothesis",
+        "",
+    ]
     lines += [f"- `{name}`: {', '.join(spellings)}" for name, spellings in schema.LABELS.items()]
     lines += ["", "# Steps", "", ", ".join(f"`{s}`" for s in schema.STEPS), ""]
     return "\n".join(lines)
@@ -47,14 +64,24 @@ def schema_page() -> str:
 
 def configuration_page() -> str:
     defaults = store.Config()
-    lines = [HEAD + "# kb.toml\n", "Every key has a default; an unknown key is refused with the nearest known one.\n", "| table | key | default | takes |", "|---|---|---|---|"]
+    lines = [
+        HEAD + "# kb.toml\n",
+        "Every key has a default; an unknown key is refused with the nearest known one.\n",
+        "| table | key | default | takes |",
+        "|---|---|---|---|",
+    ]
     kinds = {f.name: f.type for f in fields(store.Config)}
     for table, keys in store._KEYS.items():
         for key, name in keys.items():
             value = getattr(defaults, name)
             kind = str(kinds[name]).replace("collections.abc.", "").replace("<class '", "").replace("'>", "")
-            lines.append(f"| `[{table}]` | `{key}` | `{list(value) if isinstance(value, tuple) else value!r}` | {kind} |".replace("'", '"'))
-    lines += ["| `[scopes]` | any name | none | list of globs on the path (`*` crosses `/`) or `tag:NAME`; each makes `indexes/<name>.md` |", ""]
+            lines.append(
+                f"| `[{table}]` | `{key}` | `{list(value) if isinstance(value, tuple) else value!r}` | {kind} |".replace("'", '"')
+            )
+    lines += [
+        "| `[scopes]` | any name | none | list of globs on the path (`*` crosses `/`) or `tag:NAME`; each makes `indexes/<name>.md` |",
+        "",
+    ]
     return "\n".join(lines)
 
 

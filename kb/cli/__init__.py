@@ -45,7 +45,12 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
 
 
 def usage() -> str:
-    lines = [f"kb {__version__}: the knowledge-base compiler for loops in which an agent optimizes code", "", "usage: kb VERB [options]   (kb VERB --help)", ""]
+    lines = [
+        f"kb {__version__}: the knowledge-base compiler for loops in which an agent optimizes code",
+        "",
+        "usage: kb VERB [options]   (kb VERB --help)",
+        "",
+    ]
     return "\n".join(lines + [f"  {verb:<12} {summary}" for verb, (_, summary) in VERBS.items()])
 
 
@@ -79,7 +84,10 @@ def main(argv: list[str] | None = None) -> int:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"kb {words[0]}: {error.filename or 'the disk'}: {error.strerror or error}; what was filed before stays filed", file=sys.stderr)
+        print(
+            f"kb {words[0]}: {error.filename or 'the disk'}: {error.strerror or error}; what was filed before stays filed",
+            file=sys.stderr,
+        )
         return MISUSE
     except KeyboardInterrupt:
         print(f"kb {words[0]}: interrupted; what was filed before stays filed", file=sys.stderr)

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--vectors", action="store_true", help="give every section its vectors too, by the model that kb.toml names (extra `semantic`)")
+    parser.add_argument(
+        "--vectors",
+        action="store_true",
+        help="give every section its vectors too, by the model that kb.toml names (extra `semantic`)",
+    )
     parser.add_argument("--local", action="store_true", help="with --vectors: leave the shared store of kb.toml alone")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
@@ -31,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
     for finding in report.unread:
         print(f"{finding.path}: {finding.message}; {finding.hint}", file=sys.stderr)
     what = "nothing changed" if report.fresh else f"{report.added} added, {report.changed} changed, {report.removed} removed"
-    print(f"{report.pages} pages ({what}), {report.experiments} experiments, {report.cards} refuted cards, {report.indexes} index files")
+    print(
+        f"{report.pages} pages ({what}), {report.experiments} experiments, {report.cards} refuted cards, {report.indexes} index files"
+    )
     if args.vectors:
         done = _vectors(layout, local=args.local)
         shared = f", {done.fetched} brought from the shared store" if layout.config.chroma and not args.local else ""

@@ -54,17 +54,28 @@ def _show(args: argparse.Namespace) -> int:
     path = lifecycle.page_typed(layout, args)
     found = trail.experiment(built_state(layout), path)
     if not found:
-        raise KbError(f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all")
+        raise KbError(
+            f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all"
+        )
     if args.format == "json":
         print(json.dumps(asdict(found), ensure_ascii=False, indent=1))
         return 0
     print(f"{found.path}\n{found.title}\n")
     verdict = f"{found.verdict.canonical or '-'} ('{found.verdict.raw}', read from {found.verdict.source or 'nowhere'})"
-    for name, value in (("target", found.target), ("variant", found.variant), ("date", found.date), ("verdict", verdict), ("decision", found.decision),
-                        ("levers", ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in found.levers)),
-                        ("metrics", ", ".join(f"{m.name} {m.value:g} {m.unit}".strip() for m in found.metrics if m.value is not None)),
-                        ("hypothesis", found.hypothesis), ("mechanism", found.mechanism), ("predicted", found.predicted_signal),
-                        ("falsified if", found.falsification), ("because", found.because)):
+    for name, value in (
+        ("target", found.target),
+        ("variant", found.variant),
+        ("date", found.date),
+        ("verdict", verdict),
+        ("decision", found.decision),
+        ("levers", ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in found.levers)),
+        ("metrics", ", ".join(f"{m.name} {m.value:g} {m.unit}".strip() for m in found.metrics if m.value is not None)),
+        ("hypothesis", found.hypothesis),
+        ("mechanism", found.mechanism),
+        ("predicted", found.predicted_signal),
+        ("falsified if", found.falsification),
+        ("because", found.because),
+    ):
         if value:
             print(f"{name + ':':<14}{value}")
     for line in lifecycle.attempts_shown(layout, path):
@@ -75,8 +86,14 @@ def _show(args: argparse.Namespace) -> int:
 def _record(e) -> dict[str, object]:
     """One experiment as `kb experiment list --format json` prints it (DESIGN §7)."""
     return {
-        "path": e.path, "target": e.target, "variant": e.variant, "date": e.date, "title": e.title,
-        "verdict": {"canonical": e.verdict.canonical, "raw": e.verdict.raw, "source": e.verdict.source}, "decision": e.decision,
+        "path": e.path,
+        "target": e.target,
+        "variant": e.variant,
+        "date": e.date,
+        "title": e.title,
+        "verdict": {"canonical": e.verdict.canonical, "raw": e.verdict.raw, "source": e.verdict.source},
+        "decision": e.decision,
         "levers": [{"name": v.name, "value": v.value} for v in e.levers],
-        "metrics": {m.name: {"value": m.value, "unit": m.unit, "direction": m.direction} for m in e.metrics}, "parent": e.parent,
+        "metrics": {m.name: {"value": m.value, "unit": m.unit, "direction": m.direction} for m in e.metrics},
+        "parent": e.parent,
     }

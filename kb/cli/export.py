@@ -6,11 +6,21 @@ from pathlib import Path
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("format", nargs="?", choices=("jsonl", "tsv", "leaderboard", "log"), help="jsonl holds everything; the others what their columns hold")
+    parser.add_argument(
+        "format",
+        nargs="?",
+        choices=("jsonl", "tsv", "leaderboard", "log"),
+        help="jsonl holds everything; the others what their columns hold",
+    )
     parser.add_argument("--target", required=True, help="the target whose runs are given back")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", type=Path, metavar="FILE", help="write a new file (default: print)")
-    where.add_argument("--append", type=Path, metavar="FILE", help="add the runs that a loop's own file lacks, in that file's own format and columns")
+    where.add_argument(
+        "--append",
+        type=Path,
+        metavar="FILE",
+        help="add the runs that a loop's own file lacks, in that file's own format and columns",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,5 +41,9 @@ def run(args: argparse.Namespace) -> int:
     if args.out.exists():
         raise KbError(f"{args.out}: is there already; `--append` adds to it, or name another file")
     store.write(args.out, text)
-    print(f"{args.out}: {len(runs)} runs of {args.target}" if args.format != "leaderboard" else f"{args.out}: what was kept of {args.target}")
+    print(
+        f"{args.out}: {len(runs)} runs of {args.target}"
+        if args.format != "leaderboard"
+        else f"{args.out}: what was kept of {args.target}"
+    )
     return 0

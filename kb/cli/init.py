@@ -23,7 +23,9 @@ Pages by type stand in the folders beside this one: `sources/`, `concepts/`, `co
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--adopt", action="store_true", help="take over the wiki/ that is here: add kb.toml and .kb/, touch nothing else")
+    parser.add_argument(
+        "--adopt", action="store_true", help="take over the wiki/ that is here: add kb.toml and .kb/, touch nothing else"
+    )
     parser.add_argument("--name", help="name of the knowledge base (default: the folder's)")
 
 

@@ -13,13 +13,36 @@ def arguments(actions: argparse._SubParsersAction) -> None:
     _open_arguments(actions.add_parser("open", help="file the stub of an experiment before anything runs"))
     _run_arguments(actions.add_parser("run", help="measure change and parent by turns, or file a result measured elsewhere"))
     audit = actions.add_parser("audit", help="say whether the mechanism fired, with the evidence lines")
-    audit.add_argument("--expect", action="append", default=[], metavar="PATTERN", help="regular expression that dumps or outputs must show (again for more)")
-    audit.add_argument("--forbid", action="append", default=[], metavar="PATTERN", help="regular expression that they must not show")
-    audit.add_argument("--predict", action="append", default=[], metavar="MOVE", help="cost bucket and its move, such as 'copy down' or 'matmul -10%%'")
+    audit.add_argument(
+        "--expect",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="regular expression that dumps or outputs must show (again for more)",
+    )
+    audit.add_argument(
+        "--forbid", action="append", default=[], metavar="PATTERN", help="regular expression that they must not show"
+    )
+    audit.add_argument(
+        "--predict",
+        action="append",
+        default=[],
+        metavar="MOVE",
+        help="cost bucket and its move, such as 'copy down' or 'matmul -10%%'",
+    )
     close = actions.add_parser("close", help="give the verdict by rule and file the page")
-    close.add_argument("--overrule", choices=("supported", "refuted", "inconclusive", "invalid", "crash", "baseline"), help="a person's verdict; needs --reason")
+    close.add_argument(
+        "--overrule",
+        choices=("supported", "refuted", "inconclusive", "invalid", "crash", "baseline"),
+        help="a person's verdict; needs --reason",
+    )
     close.add_argument("--reason", default="", metavar="TEXT", help="why the rules are overruled; stays on the page")
-    close.add_argument("--decision", choices=("keep", "revert"), default="", help="what the loop does with the change (default: keep what is supported)")
+    close.add_argument(
+        "--decision",
+        choices=("keep", "revert"),
+        default="",
+        help="what the loop does with the change (default: keep what is supported)",
+    )
     close.add_argument("--date", default="", metavar="YYYY-MM-DD", help="day of the log entry (default: today)")
     rules = actions.add_parser("rules", help="print the rules by which `close` judges, in their order")
     rules.add_argument("--format", choices=("text", "json"), default="text")
@@ -30,16 +53,35 @@ def arguments(actions: argparse._SubParsersAction) -> None:
 
 
 def _open_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("proposal", nargs="?", metavar="PROPOSAL", help="markdown file with the four labels, or - for stdin; options say more than the file")
-    for name, text in (("target", "what is optimized"), ("variant", "operating point: size, hardware, batch"), ("title", "title of the page"), ("hypothesis", "what is claimed"),
-                       ("mechanism", "why it should work"), ("predicted", "what will be seen if it works"), ("falsification", "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%%'"),
-                       ("parent", "page, label or git reference it is compared with (default: the newest supported one, else the target's base)"),
-                       ("differs", "what differs from the refuted match, naming it")):
+    parser.add_argument(
+        "proposal",
+        nargs="?",
+        metavar="PROPOSAL",
+        help="markdown file with the four labels, or - for stdin; options say more than the file",
+    )
+    for name, text in (
+        ("target", "what is optimized"),
+        ("variant", "operating point: size, hardware, batch"),
+        ("title", "title of the page"),
+        ("hypothesis", "what is claimed"),
+        ("mechanism", "why it should work"),
+        ("predicted", "what will be seen if it works"),
+        ("falsification", "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%%'"),
+        (
+            "parent",
+            "page, label or git reference it is compared with (default: the newest supported one, else the target's base)",
+        ),
+        ("differs", "what differs from the refuted match, naming it"),
+    ):
         parser.add_argument(f"--{name}", default="", metavar="TEXT", help=text)
-    parser.add_argument("--lever", action="append", default=[], metavar="NAME[=VALUE]", help="what the change pulls (again for more)")
+    parser.add_argument(
+        "--lever", action="append", default=[], metavar="NAME[=VALUE]", help="what the change pulls (again for more)"
+    )
     parser.add_argument("--expect", action="append", default=[], metavar="PATTERN", help="what its audit will look for")
     parser.add_argument("--forbid", action="append", default=[], metavar="PATTERN", help="what its audit must not find")
-    parser.add_argument("--predict", action="append", default=[], metavar="MOVE", help="cost bucket and its move, such as 'copy down'")
+    parser.add_argument(
+        "--predict", action="append", default=[], metavar="MOVE", help="cost bucket and its move, such as 'copy down'"
+    )
     parser.add_argument("--baseline", action="store_true", help="the first measurement of a target: no parent, no levers")
     parser.add_argument("--date", default="", metavar="YYYY-MM-DD", help="day in the file name (default: today)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -50,17 +92,51 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", default="", help="the target whose label is meant")
     parser.add_argument("--repo", default="", metavar="FOLDER", help="the repository (default: the target page's)")
     parser.add_argument("--commit", default="", metavar="REF", help="the change (default: HEAD of the repository)")
-    parser.add_argument("--snapshot", action="store_true", help="measure the working tree with its uncommitted changes, kept as a commit under refs/kb/")
+    parser.add_argument(
+        "--snapshot",
+        action="store_true",
+        help="measure the working tree with its uncommitted changes, kept as a commit under refs/kb/",
+    )
     for name in ("bench", "checks", "profile", "build"):
         parser.add_argument(f"--{name}", default="", metavar="COMMAND", help=f"the {name} command (default: the target page's)")
     parser.add_argument("--metric", default="", metavar="NAME", help="the metric that decides (default: the target page's)")
-    parser.add_argument("--repeats", type=int, default=0, metavar="N", help="measurements of each side (default: the target page's, else 5)")
+    parser.add_argument(
+        "--repeats", type=int, default=0, metavar="N", help="measurements of each side (default: the target page's, else 5)"
+    )
     parser.add_argument("--warmup", type=int, default=0, metavar="N", help="runs of each side that do not count (default: none)")
-    parser.add_argument("--timeout", type=float, default=0.0, metavar="SECONDS", help="limit of each command (default: the target page's, else 600)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable that the change alone sees (again for more)")
-    parser.add_argument("--record", action="append", default=[], type=Path, metavar="FILE", help="a run of the change measured elsewhere: its log or JSON (again for more)")
-    parser.add_argument("--record-parent", action="append", default=[], type=Path, metavar="FILE", help="a run of the parent measured elsewhere")
-    parser.add_argument("--attach", action="append", default=[], type=Path, metavar="FILE", help="with --record: a dump or a profile to keep with it")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="limit of each command (default: the target page's, else 600)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="environment variable that the change alone sees (again for more)",
+    )
+    parser.add_argument(
+        "--record",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a run of the change measured elsewhere: its log or JSON (again for more)",
+    )
+    parser.add_argument(
+        "--record-parent", action="append", default=[], type=Path, metavar="FILE", help="a run of the parent measured elsewhere"
+    )
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="with --record: a dump or a profile to keep with it",
+    )
     parser.add_argument("--again", action="store_true", help="measure another attempt; the earlier ones stay on file")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
@@ -144,9 +220,21 @@ def _proposal(args: argparse.Namespace):
         proposal = proposal_in(data, name=args.proposal)
     else:
         proposal = Proposal("")
-    said = {"target": args.target, "variant": args.variant, "title": args.title, "hypothesis": args.hypothesis, "mechanism": args.mechanism,
-            "predicted_signal": args.predicted, "falsification": args.falsification, "parent": args.parent, "differs": args.differs,
-            "levers": tuple(lever_of(v) for v in args.lever), "expect": tuple(args.expect), "forbid": tuple(args.forbid), "predict": tuple(args.predict)}
+    said = {
+        "target": args.target,
+        "variant": args.variant,
+        "title": args.title,
+        "hypothesis": args.hypothesis,
+        "mechanism": args.mechanism,
+        "predicted_signal": args.predicted,
+        "falsification": args.falsification,
+        "parent": args.parent,
+        "differs": args.differs,
+        "levers": tuple(lever_of(v) for v in args.lever),
+        "expect": tuple(args.expect),
+        "forbid": tuple(args.forbid),
+        "predict": tuple(args.predict),
+    }
     proposal = replace(proposal, **{k: v for k, v in said.items() if v}, baseline=args.baseline)
     if not proposal.target:
         raise KbError("what is optimized? say --target NAME, or `target:` in the proposal's front matter")
@@ -176,7 +264,11 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     db = store.state(layout)
     try:
         if not proposal.parent and not proposal.baseline:
-            kept = [e for e in trail.experiments(db, target=target.name) if e.variant == proposal.variant and e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)]
+            kept = [
+                e
+                for e in trail.experiments(db, target=target.name)
+                if e.variant == proposal.variant and e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
+            ]
             proposal = replace(proposal, parent=kept[-1].path if kept else target.base)
         proposal = checked(proposal, target, found=levers_in(proposal.text))
         answer = None if proposal.baseline else Gate(db).check(Question(proposal.text, target=target.name))
@@ -187,12 +279,23 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
         criteria = stub_at(layout, path).falsification(target.metrics)
         _note(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
         for name in sorted({c.metric for c in criteria} - {GAIN, *target.metrics}) if target.metrics else ():
-            _note(f"'{name}' is no metric of wiki/targets/{target.name}.md; if the benchmark does not print it, the experiment stays inconclusive")
+            _note(
+                f"'{name}' is no metric of wiki/targets/{target.name}.md; if the benchmark does not print it, the experiment stays inconclusive"
+            )
     _built(layout)
     for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
         _note(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:160]}")
     if args.format == "json":
-        print(json.dumps({"path": path, "outcome": answer.outcome if answer else "none", "receipt": answer.receipt if answer else "baseline"}, ensure_ascii=False))
+        print(
+            json.dumps(
+                {
+                    "path": path,
+                    "outcome": answer.outcome if answer else "none",
+                    "receipt": answer.receipt if answer else "baseline",
+                },
+                ensure_ascii=False,
+            )
+        )
     else:
         print(path)
     return 0
@@ -211,25 +314,70 @@ def _run(args: argparse.Namespace, layout: store.Layout) -> int:
     if args.record or args.record_parent or args.attach:
         if not args.record:
             raise KbError("--record-parent and --attach come with --record FILE, the run of the change")
-        attempt = record(layout, path, target, change=tuple(args.record), parent=tuple(args.record_parent), attached=tuple(args.attach), metric=args.metric, again=args.again, now=_now())
+        attempt = record(
+            layout,
+            path,
+            target,
+            change=tuple(args.record),
+            parent=tuple(args.record_parent),
+            attached=tuple(args.attach),
+            metric=args.metric,
+            again=args.again,
+            now=_now(),
+        )
     else:
-        ask = Ask(args.repo, args.commit, args.snapshot, args.bench, args.checks, args.profile, args.build, args.metric, args.repeats, args.warmup, args.timeout,
-                  tuple(_variable(v) for v in args.set), args.again)
+        ask = Ask(
+            args.repo,
+            args.commit,
+            args.snapshot,
+            args.bench,
+            args.checks,
+            args.profile,
+            args.build,
+            args.metric,
+            args.repeats,
+            args.warmup,
+            args.timeout,
+            tuple(_variable(v) for v in args.set),
+            args.again,
+        )
         progress = _note if sys.stderr.isatty() else lambda text: None
         attempt = measure(layout, path, target, ask=ask, now=_now(), note=_note, progress=progress)
     shown = show(layout, path, target)
     _built(layout)
     evidence, ruling = shown if shown else (None, None)
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
-    figures = {} if failed or not evidence else {m.name: {"change": asdict(m.change), "parent": asdict(m.parent) if m.parent else None, "gain": m.gain} for m in evidence.measured}
+    figures = (
+        {}
+        if failed or not evidence
+        else {
+            m.name: {"change": asdict(m.change), "parent": asdict(m.parent) if m.parent else None, "gain": m.gain}
+            for m in evidence.measured
+        }
+    )
     folder = attempt.folder.relative_to(layout.root).as_posix()
     if args.format == "json":
-        print(json.dumps({"path": path, "attempt": attempt.plan.number, "folder": folder, "problem": ruling.reason if failed else "", "metrics": figures,
-                          "checks": attempt.measurement.checks if attempt.measurement else ""}, ensure_ascii=False))
+        print(
+            json.dumps(
+                {
+                    "path": path,
+                    "attempt": attempt.plan.number,
+                    "folder": folder,
+                    "problem": ruling.reason if failed else "",
+                    "metrics": figures,
+                    "checks": attempt.measurement.checks if attempt.measurement else "",
+                },
+                ensure_ascii=False,
+            )
+        )
     else:
         print(f"{path}\n{folder}")
         for name, m in figures.items():
-            print(f"{name}: {m['change']['mean']:.6g}" + (f" against {m['parent']['mean']:.6g}" if m["parent"] else "") + (f" ({100 * m['gain']:+.2f} %)" if m["gain"] is not None else ""))
+            print(
+                f"{name}: {m['change']['mean']:.6g}"
+                + (f" against {m['parent']['mean']:.6g}" if m["parent"] else "")
+                + (f" ({100 * m['gain']:+.2f} %)" if m["gain"] is not None else "")
+            )
     if failed:
         _note(f"kb experiment run: {ruling.reason}")
     return 1 if failed else 0
@@ -251,7 +399,11 @@ def attempts_shown(layout: store.Layout, path: str) -> list[str]:
     stub = stub_at(layout, path)
     for attempt in attempts_in(layout.root / stub.page.field("run")) if stub.opened_by_kb else ():
         problem = attempt.problem("change") or attempt.problem("parent")
-        stands = f"measured{', checks ' + attempt.measurement.checks if attempt.measurement.checks else ''}" if attempt.measurement else "cut off; `kb experiment run` goes on"
+        stands = (
+            f"measured{', checks ' + attempt.measurement.checks if attempt.measurement.checks else ''}"
+            if attempt.measurement
+            else "cut off; `kb experiment run` goes on"
+        )
         lines.append(f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem or stands}")
     return lines
 
@@ -280,7 +432,11 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
     if not attempts or not attempts[-1].measurement:
         raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
     words = stub.page.words
-    expectation = Expectation((*words("expect"), *args.expect), (*words("forbid"), *args.forbid), tuple(move_of(v) for v in (*words("predict"), *args.predict)))
+    expectation = Expectation(
+        (*words("expect"), *args.expect),
+        (*words("forbid"), *args.forbid),
+        tuple(move_of(v) for v in (*words("predict"), *args.predict)),
+    )
     found = audit(attempts[-1], expectation)
     file_audit(attempts[-1], found, expectation)
     show(layout, path, target)
@@ -304,7 +460,15 @@ def _close(args: argparse.Namespace, layout: store.Layout) -> int:
     today = _day(args.date)
     _built(layout)
     overrule = Overrule(Verdict(args.overrule), args.reason) if args.overrule else None
-    done = close(layout, path, target, overrule=overrule, decision=args.decision, earlier=_tried(layout, target.name, before=stub.facts.order), today=today)
+    done = close(
+        layout,
+        path,
+        target,
+        overrule=overrule,
+        decision=args.decision,
+        earlier=_tried(layout, target.name, before=stub.facts.order),
+        today=today,
+    )
     _built(layout)
     if target_page(layout, target, _tried(layout, target.name)):
         _built(layout)
@@ -315,5 +479,7 @@ def _close(args: argparse.Namespace, layout: store.Layout) -> int:
     elif done.again:
         print(f"{path} was filed before: {done.verdict}")
     else:
-        print(f"{done.verdict}{' (overruled by hand)' if done.overruled else ''}, {done.decision}\nrule {done.rule}: {done.reason}\n{path}")
+        print(
+            f"{done.verdict}{' (overruled by hand)' if done.overruled else ''}, {done.decision}\nrule {done.rule}: {done.reason}\n{path}"
+        )
     return 0

@@ -17,16 +17,30 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="pages or folders to report on (default: all; links are always resolved in the whole wiki)")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="pages or folders to report on (default: all; links are always resolved in the whole wiki)",
+    )
     parser.add_argument("--format", choices=("text", "json", "github", "sarif"), default="text")
     parser.add_argument("--code", action="append", default=[], metavar="CODE", help="report these codes only (repeatable)")
-    parser.add_argument("--limit", type=int, metavar="N", help="show the first N findings (text: 200 unless told; 0 shows all); the summary counts all")
+    parser.add_argument(
+        "--limit",
+        type=int,
+        metavar="N",
+        help="show the first N findings (text: 200 unless told; 0 shows all); the summary counts all",
+    )
     parser.add_argument("--fix", action="store_true", help="mend what is mechanical and certain")
     parser.add_argument("--dry-run", action="store_true", help="with --fix: print the diff and change nothing")
-    parser.add_argument("--baseline", action="store_true", help="record today's findings; from then on only new ones are reported and fail")
+    parser.add_argument(
+        "--baseline", action="store_true", help="record today's findings; from then on only new ones are reported and fail"
+    )
     parser.add_argument("--all", action="store_true", help="report what the baseline knows, too")
     parser.add_argument("--rules", action="store_true", help="print the reference page of all rules")
-    parser.add_argument("--today", metavar="DATE", type=datetime.date.fromisoformat, help="date for the rules on stale pages (default: today)")
+    parser.add_argument(
+        "--today", metavar="DATE", type=datetime.date.fromisoformat, help="date for the rules on stale pages (default: today)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,7 +96,14 @@ def _rows(layout: store.Layout) -> dict[str, tuple[str, str, str | None]]:
     try:
         db = store.state(layout)
         try:
-            return {path: (digest, row, facts) for path, digest, row, facts in db.execute("select path, digest, row, facts from page")} if store.is_current(db) else {}
+            return (
+                {
+                    path: (digest, row, facts)
+                    for path, digest, row, facts in db.execute("select path, digest, row, facts from page")
+                }
+                if store.is_current(db)
+                else {}
+            )
         finally:
             db.close()
     except sqlite3.Error as error:
@@ -94,7 +115,10 @@ def _record(layout: store.Layout, report: "Report") -> int:
     from kb import lint
 
     store.write(layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
-    print(f"recorded {len(report.findings)} findings in {lint.BASELINE_NAME}; commit it: from now on only new ones are reported", file=sys.stderr)
+    print(
+        f"recorded {len(report.findings)} findings in {lint.BASELINE_NAME}; commit it: from now on only new ones are reported",
+        file=sys.stderr,
+    )
     return 0
 
 
@@ -119,7 +143,9 @@ def _print_text(shown: "list[Finding]", found: "list[Finding]", report: "Report"
         print(path)
         for f in group:
             about = f" [{f.target}]" if f.target and f.target not in f.message else ""
-            print(f"  {f.line:>4}  {report.levels[f.code]:<5}  {f.code:<20}  {f.message}{about}" + (f"; {f.hint}" if f.hint else ""))
+            print(
+                f"  {f.line:>4}  {report.levels[f.code]:<5}  {f.code:<20}  {f.message}{about}" + (f"; {f.hint}" if f.hint else "")
+            )
     if len(shown) < len(found):
         print(f"… and {len(found) - len(shown)} more: --limit 0 shows all, --code CODE one kind, PATH one page or folder")
     counts = Counter(f.code for f in found)
@@ -130,4 +156,8 @@ def _print_text(shown: "list[Finding]", found: "list[Finding]", report: "Report"
         print(f"{count:>6}  {report.levels[code]:<5}  {code}" + (f" ({fixable[code]} that --fix mends)" if fixable[code] else ""))
     errors = sum(report.levels[f.code] == "error" for f in found)
     known = f"; {report.known} more are known in the baseline" if report.known else ""
-    print(f"{errors} errors, {len(found) - errors} warnings in {len({f.path for f in found})} pages{known}" if found else f"nothing found{known}")
+    print(
+        f"{errors} errors, {len(found) - errors} warnings in {len({f.path for f in found})} pages{known}"
+        if found
+        else f"nothing found{known}"
+    )

@@ -16,7 +16,14 @@ _RESUME = 2000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("step", nargs="?", default="", choices=(*STEPS, ""), metavar="STEP", help=f"the step of the loop that asks: {', '.join(STEPS)}; a batch may say it in its lines")
+    parser.add_argument(
+        "step",
+        nargs="?",
+        default="",
+        choices=(*STEPS, ""),
+        metavar="STEP",
+        help=f"the step of the loop that asks: {', '.join(STEPS)}; a batch may say it in its lines",
+    )
     parser.add_argument("--query", help="what the step is about, in words")
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profiler output, or text about it, as the query")
     parser.add_argument("--proposal", type=Path, metavar="FILE", help="a proposal or an experiment page as the query")
@@ -25,10 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--before", metavar="PAGE", help="the state just before this page")
     parser.add_argument("--as-of", metavar="DATE", help="the state at the end of this day (YYYY-MM-DD)")
     parser.add_argument("--budget", type=int, metavar="N", help="tokens, default 8000 or what kb.toml says")
-    parser.add_argument("--exclude", action="append", default=[], metavar="GLOB", help="leave pages out (may be repeated; * crosses /)")
+    parser.add_argument(
+        "--exclude", action="append", default=[], metavar="GLOB", help="leave pages out (may be repeated; * crosses /)"
+    )
     parser.add_argument("--mode", choices=MODES, default="auto", help="of the hypothesis step; auto finds it out")
     parser.add_argument("--audience", choices=AUDIENCES, default="loop", help="cold leaves out what gives away outcomes")
-    parser.add_argument("--batch", type=Path, metavar="FILE.jsonl", help="one request a line, one JSON answer a line; - reads stdin")
+    parser.add_argument(
+        "--batch", type=Path, metavar="FILE.jsonl", help="one request a line, one JSON answer a line; - reads stdin"
+    )
     parser.add_argument("--explain", action="store_true", help="say what every item costs and all that was left out")
     parser.add_argument("--format", choices=("md", "json"), default="md")
 
@@ -40,21 +51,39 @@ def run(args: argparse.Namespace) -> int:
     if not args.step and not args.batch:
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = store.layout_at(Path.cwd())
-    budget = args.budget if args.budget is not None else min(layout.config.budget, _RESUME) if args.step == "resume" else layout.config.budget
+    budget = (
+        args.budget
+        if args.budget is not None
+        else min(layout.config.budget, _RESUME)
+        if args.step == "resume"
+        else layout.config.budget
+    )
     if args.batch:
         requests = _batch(args.batch, args.step, budget)
         loader = Loader(built_state(layout))
         for request in requests:
             print(json.dumps(loader.slice(request).to_json(), ensure_ascii=False))
         return 0
-    said = {"query": args.query, "target": args.target, "variant": args.variant, "before": args.before, "as_of": args.as_of,
-            "exclude": [*args.exclude, *_own_page(layout, args.proposal)],
-            "mode": args.mode, "audience": args.audience, "profile": _profile(args.profile), "proposal": _text(args.proposal)}
+    said = {
+        "query": args.query,
+        "target": args.target,
+        "variant": args.variant,
+        "before": args.before,
+        "as_of": args.as_of,
+        "exclude": [*args.exclude, *_own_page(layout, args.proposal)],
+        "mode": args.mode,
+        "audience": args.audience,
+        "profile": _profile(args.profile),
+        "proposal": _text(args.proposal),
+    }
     request = request_from(said, step=args.step, budget=budget)
     db = built_state(layout)
     note_new_target(db, request.target)
     found = Loader(db).slice(request)
-    print(json.dumps(found.to_json(), ensure_ascii=False) if args.format == "json" else to_markdown(found, explain=args.explain), end="\n" if args.format == "json" else "")
+    print(
+        json.dumps(found.to_json(), ensure_ascii=False) if args.format == "json" else to_markdown(found, explain=args.explain),
+        end="\n" if args.format == "json" else "",
+    )
     return 0
 
 

@@ -22,7 +22,12 @@ def run(args: argparse.Namespace) -> int:
     layout = store.layout_at(Path.cwd())
     plan = move(layout, path_in(layout, args.old), new=path_in(layout, args.new), dry_run=args.dry_run)
     if args.format == "json":
-        print(json.dumps({"old": plan.old, "new": plan.new, "mended": dict(plan.mended), "left": [list(row) for row in plan.left]}, ensure_ascii=False))
+        print(
+            json.dumps(
+                {"old": plan.old, "new": plan.new, "mended": dict(plan.mended), "left": [list(row) for row in plan.left]},
+                ensure_ascii=False,
+            )
+        )
     else:
         verb = "would move" if args.dry_run else "moved"
         print(f"{verb} {plan.old} to {plan.new}; {sum(plan.mended.values())} links mended in {len(plan.mended)} pages")

@@ -14,7 +14,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", help="only experiments of this target")
     parser.add_argument("--verdict", action="append", default=[], help="only experiments with this verdict (may be repeated)")
     parser.add_argument("--before", metavar="DATE", help="only pages dated before this day (YYYY-MM-DD)")
-    parser.add_argument("--semantic", action="store_true", help="by words and by meaning, with the model that kb.toml names (extra `semantic`)")
+    parser.add_argument(
+        "--semantic", action="store_true", help="by words and by meaning, with the model that kb.toml names (extra `semantic`)"
+    )
     parser.add_argument("--local", action="store_true", help="with --semantic: leave the shared store of kb.toml alone")
     parser.add_argument("--limit", type=int, default=10)
     parser.add_argument("--format", choices=("text", "json"), default="text")

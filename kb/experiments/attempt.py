@@ -107,8 +107,14 @@ class Attempt:
 
     def problem(self, side: Side) -> str:
         """Why this side did not measure; empty where it did."""
-        return next((f"{s.kind} {s.index}: {s.problem}" if s.kind != "build" else f"the build: {s.problem}"
-                     for s in self.samples if s.side == side and s.kind in ("build", "warmup", "bench") and s.problem), "")
+        return next(
+            (
+                f"{s.kind} {s.index}: {s.problem}" if s.kind != "build" else f"the build: {s.problem}"
+                for s in self.samples
+                if s.side == side and s.kind in ("build", "warmup", "bench") and s.problem
+            ),
+            "",
+        )
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -175,7 +181,11 @@ def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
 
 def finish(attempt: Attempt, *, finished: str, checks: str, touched: Iterable[str], kept: tuple[Kept, ...]) -> Attempt:
     """File the last word, with the digest of everything else in the folder."""
-    files = {f.relative_to(attempt.folder).as_posix(): store.digest_of(f.read_bytes()) for f in sorted(attempt.folder.rglob("*")) if f.is_file() and f.suffix != ".kb-tmp"}
+    files = {
+        f.relative_to(attempt.folder).as_posix(): store.digest_of(f.read_bytes())
+        for f in sorted(attempt.folder.rglob("*"))
+        if f.is_file() and f.suffix != ".kb-tmp"
+    }
     measurement = Measurement(finished, checks, tuple(touched), kept, tuple(sorted(files.items())))
     try:
         store.create(attempt.folder / "measured.json", to_json(measurement))
@@ -193,7 +203,11 @@ def tampered(attempt: Attempt, receipt: str) -> tuple[str, ...]:
     """Files of a finished attempt that are gone or no longer what was measured; `receipt` is the page's, of this attempt or of another."""
     if attempt.measurement is None:
         return ()
-    changed = [f for f, digest in attempt.measurement.files if not (attempt.folder / f).is_file() or store.digest_of((attempt.folder / f).read_bytes()) != digest]
+    changed = [
+        f
+        for f, digest in attempt.measurement.files
+        if not (attempt.folder / f).is_file() or store.digest_of((attempt.folder / f).read_bytes()) != digest
+    ]
     if receipt.startswith(f"{attempt.plan.number}:") and receipt != receipt_of(attempt):
         changed.append("measured.json")
     return tuple(sorted(changed))

@@ -59,7 +59,9 @@ class Audit:
 
 def move_of(text: str) -> tuple[str, str, float]:
     """`copy down`, `matmul -10%`, `attention up 5 %` as (bucket, direction, least relative move). Raises KbError for anything else."""
-    match = re.fullmatch(r"\s*(.+?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%)?\s*", text, re.IGNORECASE)
+    match = re.fullmatch(
+        r"\s*(.+?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%)?\s*", text, re.IGNORECASE
+    )
     word = (match[2] or match[3] or "").lower().replace("−", "-") if match else ""
     if not match or word not in _WORDS:
         raise KbError(f"predicted move '{text}' must name a bucket and a direction, such as 'copy down' or 'matmul -10%'")
@@ -71,7 +73,9 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
     try:
         return re.compile(text.encode("utf-8"), re.MULTILINE)
     except re.error as error:
-        raise KbError(f"pattern '{text}' is no regular expression: {error}; escape its special characters with a backslash") from error
+        raise KbError(
+            f"pattern '{text}' is no regular expression: {error}; escape its special characters with a backslash"
+        ) from error
 
 
 def audit(attempt: Attempt, expectation: Expectation) -> Audit:
@@ -104,7 +108,9 @@ def audit(attempt: Attempt, expectation: Expectation) -> Audit:
 def _built(attempt: Attempt) -> tuple[bool, Finding | None]:
     """Whether what was built is the parent's although the change is not empty, with the evidence; no evidence where nothing was kept."""
     kept = attempt.measurement.kept if attempt.measurement else ()
-    digests: dict[Side, dict[str, str]] = {side: {k.path: k.digest for k in kept if k.role == "artifact" and k.side == side} for side in ("parent", "change")}
+    digests: dict[Side, dict[str, str]] = {
+        side: {k.path: k.digest for k in kept if k.role == "artifact" and k.side == side} for side in ("parent", "change")
+    }
     before, after = digests["parent"], digests["change"]
     if not before or not after or not (attempt.plan.changed or attempt.plan.elsewhere):
         return False, None
@@ -114,7 +120,9 @@ def _built(attempt: Attempt) -> tuple[bool, Finding | None]:
         shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
         return True, Finding(False, f"built files are the parent's byte for byte ({shown}), though {_changes(attempt)}")
     path = next(p for p in sorted(before.keys() | after.keys()) if before.get(p) != after.get(p))
-    return False, Finding(True, f"built file {path} differs: {before.get(path, 'absent')} in the parent, {after.get(path, 'absent')} in the change")
+    return False, Finding(
+        True, f"built file {path} differs: {before.get(path, 'absent')} in the parent, {after.get(path, 'absent')} in the change"
+    )
 
 
 def _changes(attempt: Attempt) -> str:
@@ -125,7 +133,9 @@ def _changes(attempt: Attempt) -> str:
 def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
     """Look for a pattern in what the change left: dumps and built files, outputs, then the patch."""
     pattern = pattern_of(text)
-    hits = [f"{name}:{line}: {shown}" for name, data in _material(attempt, "change") for line, shown in _hits(pattern, data)][:_EVIDENCE_LINES]
+    hits = [f"{name}:{line}: {shown}" for name, data in _material(attempt, "change") for line, shown in _hits(pattern, data)][
+        :_EVIDENCE_LINES
+    ]
     before = any(pattern.search(data) for _, data in _material(attempt, "parent"))
     if wanted:
         if not hits:
@@ -149,7 +159,10 @@ def _material(attempt: Attempt, side: Side) -> Iterator[tuple[str, bytes]]:
     patch = attempt.folder / _PATCH
     if side == "change" and patch.is_file():
         # Only what the change adds is the change's; lines taken away are the parent's.
-        yield _PATCH, b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in patch.read_bytes().split(b"\n"))
+        yield (
+            _PATCH,
+            b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in patch.read_bytes().split(b"\n")),
+        )
 
 
 def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
@@ -158,7 +171,10 @@ def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
             return
         start, end = data.rfind(b"\n", 0, match.start()) + 1, data.find(b"\n", match.end())
         shown = data[max(start, match.start() - 40) : end if end >= 0 else len(data)][:_SHOWN_LINE].decode("utf-8", "replace")
-        yield data.count(b"\n", 0, match.start()) + 1, "`" + " ".join("".join(c if c.isprintable() else " " for c in shown).replace("`", "'").split()) + "`"
+        yield (
+            data.count(b"\n", 0, match.start()) + 1,
+            "`" + " ".join("".join(c if c.isprintable() else " " for c in shown).replace("`", "'").split()) + "`",
+        )
 
 
 def profile_of(attempt: Attempt, side: Side) -> Profile | None:
@@ -183,7 +199,9 @@ def _read_profile(file: Path) -> Profile | None:
 def profiled(attempt: Attempt) -> bool:
     """Whether the run left a profile of the change, readable as a table or not."""
     kept = attempt.measurement.kept if attempt.measurement else ()
-    return any(k.role == "profile" and k.side == "change" for k in kept) or any(not s.problem and s.output_bytes for s in attempt.of("profile", "change"))
+    return any(k.role == "profile" and k.side == "change" for k in kept) or any(
+        not s.problem and s.output_bytes for s in attempt.of("profile", "change")
+    )
 
 
 def _moved(move: tuple[str, str, float], before: Profile | None, after: Profile | None) -> Finding:
@@ -191,7 +209,10 @@ def _moved(move: tuple[str, str, float], before: Profile | None, after: Profile 
     said = f"predicted {name} {direction}{f' by {100 * least:g} %' if least else ''}"
     if before is None or after is None:
         return Finding(None, f"{said}: there is no profile of {'the parent' if before is None else 'the change'} to see it in")
-    shares = [sum(b.share for b in p.buckets if b.name.lower() == name) or sum(op.share for op in p.ops if name in op.name.lower()) for p in (before, after)]
+    shares = [
+        sum(b.share for b in p.buckets if b.name.lower() == name) or sum(op.share for op in p.ops if name in op.name.lower())
+        for p in (before, after)
+    ]
     # Shares of runs of unequal length do not compare; where both tell a total in the same unit, times do.
     scale = after.total / before.total if before.unit == after.unit and before.total and before.steps == after.steps else 1.0
     start, end = shares[0], shares[1] * scale
@@ -206,7 +227,10 @@ def file_audit(attempt: Attempt, found: Audit, expectation: Expectation) -> str:
     """Keep an audit beside the attempt and return its file's name; a later audit does not replace it."""
     number = 1 + len(list(attempt.folder.glob("audit-*.json")))
     name = f"audit-{number:03d}.json"
-    text = json.dumps({"audit": asdict(found), "expectation": asdict(expectation)}, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    text = (
+        json.dumps({"audit": asdict(found), "expectation": asdict(expectation)}, ensure_ascii=False, indent=1, sort_keys=True)
+        + "\n"
+    )
     try:
         store.create(attempt.folder / name, text)
     except FileExistsError as error:
@@ -223,7 +247,11 @@ def last_audit(attempt: Attempt) -> Audit | None:
         said = json.loads(files[-1].read_bytes())
         filed = Audit(said["audit"]["firing"], tuple(Finding(**f) for f in said["audit"]["findings"]))
         asked = said["expectation"]
-        expectation = Expectation(tuple(asked["expect"]), tuple(asked["forbid"]), tuple((name, way, float(least)) for name, way, least in asked["moves"]))
+        expectation = Expectation(
+            tuple(asked["expect"]),
+            tuple(asked["forbid"]),
+            tuple((name, way, float(least)) for name, way, least in asked["moves"]),
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise KbError(f"{files[-1]}: not an audit: {error}; audit again") from error
     if audit(attempt, expectation) != filed:

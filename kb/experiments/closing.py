@@ -46,7 +46,16 @@ class Closed:
     written: tuple[str, ...]
 
 
-def close(layout: store.Layout, path: str, target: Target, *, overrule: Overrule | None, decision: str, earlier: tuple[Facts, ...], today: str) -> Closed:
+def close(
+    layout: store.Layout,
+    path: str,
+    target: Target,
+    *,
+    overrule: Overrule | None,
+    decision: str,
+    earlier: tuple[Facts, ...],
+    today: str,
+) -> Closed:
     """File the verdict of the experiment at `path`; `earlier` are the target's experiments before it. Raises KbError where there is nothing to judge."""
     if overrule and not one_line(overrule.reason):
         raise KbError(f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT")
@@ -74,60 +83,132 @@ def _again(layout: store.Layout, stub: Stub, *, today: str) -> Closed:
     """See to what follows from a filed page."""
     verdict = stub.facts.verdict.canonical or ""
     written = writeback.log_missing(layout, stub.facts.target, today=today)
-    return Closed(stub.path, verdict, stub.page.field("rule"), "", None, stub.facts.decision, bool(stub.page.field("overruled")), True, written)
+    return Closed(
+        stub.path,
+        verdict,
+        stub.page.field("rule"),
+        "",
+        None,
+        stub.facts.decision,
+        bool(stub.page.field("overruled")),
+        True,
+        written,
+    )
 
 
 def _judged(layout: store.Layout, stub: Stub, *, overrule: Overrule | None) -> Attempt | None:
     """The attempt to judge. Raises KbError for a page without a receipt, nothing finished, or files that were changed."""
     if not stub.opened_by_kb:
-        raise KbError(f"{stub.path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves")
+        raise KbError(
+            f"{stub.path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves"
+        )
     if not stub.page.field("receipt"):
-        raise KbError(f"{stub.path}: has lost its receipt of `kb check`; restore the front matter that `kb experiment open` wrote")
+        raise KbError(
+            f"{stub.path}: has lost its receipt of `kb check`; restore the front matter that `kb experiment open` wrote"
+        )
     attempts = attempts_in(layout.root / stub.page.field("run"))
     attempt = attempts[-1] if attempts else None
     if attempt and attempt.measurement:
         changed = tampered(attempt, stub.page.field("measured"))
         if changed:
-            raise KbError(f"{attempt.folder}: {', '.join(changed[:4])} changed since the run was measured; restore the files, or measure --again")
+            raise KbError(
+                f"{attempt.folder}: {', '.join(changed[:4])} changed since the run was measured; restore the files, or measure --again"
+            )
         return attempt
     if overrule:
         return attempt
-    what = f"attempt {attempt.plan.number} was cut off after {len(attempt.samples)} samples" if attempt else "nothing is measured yet"
-    raise KbError(f"{stub.path}: {what}; `kb experiment run {stub.path}` measures it, --overrule inconclusive --reason TEXT gives it up")
+    what = (
+        f"attempt {attempt.plan.number} was cut off after {len(attempt.samples)} samples"
+        if attempt
+        else "nothing is measured yet"
+    )
+    raise KbError(
+        f"{stub.path}: {what}; `kb experiment run {stub.path}` measures it, --overrule inconclusive --reason TEXT gives it up"
+    )
 
 
 def blocks_of(stub: Stub, attempt: Attempt, evidence: Evidence, ruling: Ruling) -> dict[str, str]:
     """What a finished attempt puts into the blocks of its page, verdict aside."""
-    return {"setup": rendering.setup_of(attempt), "results": rendering.results_of(evidence, ruling), "profile": rendering.profile_text(attempt, ruling.verdict),
-            "audit": rendering.audit_text(attempt), "sources": rendering.sources_text(stub.path, attempt, run=stub.page.field("run"))}
+    return {
+        "setup": rendering.setup_of(attempt),
+        "results": rendering.results_of(evidence, ruling),
+        "profile": rendering.profile_text(attempt, ruling.verdict),
+        "audit": rendering.audit_text(attempt),
+        "sources": rendering.sources_text(stub.path, attempt, run=stub.page.field("run")),
+    }
 
 
-def _filed(stub: Stub, attempt: Attempt | None, evidence: Evidence, ruling: Ruling, *, overrule: Overrule | None, decision: str, today: str) -> bytes:
-    blocks = blocks_of(stub, attempt, evidence, ruling) if attempt and attempt.measurement else {"results": "Nothing was measured."}
-    blocks["verdict"] = rendering.verdict_text(ruling, overruled=overrule.verdict if overrule else None, reason=overrule.reason if overrule else "")
+def _filed(
+    stub: Stub,
+    attempt: Attempt | None,
+    evidence: Evidence,
+    ruling: Ruling,
+    *,
+    overrule: Overrule | None,
+    decision: str,
+    today: str,
+) -> bytes:
+    blocks = (
+        blocks_of(stub, attempt, evidence, ruling) if attempt and attempt.measurement else {"results": "Nothing was measured."}
+    )
+    blocks["verdict"] = rendering.verdict_text(
+        ruling, overruled=overrule.verdict if overrule else None, reason=overrule.reason if overrule else ""
+    )
     data = without_markers(stub.path, filled(stub.path, stub.data, blocks))
     audit = last_audit(attempt) if attempt else None
-    fields = {"status": "filed", "verdict": str(overrule.verdict if overrule else ruling.verdict), "rule": ruling.rule, "decision": decision,
-              "firing": evidence.firing or (audit.firing if audit else ""), "code": quoted(attempt.plan.change) if attempt and attempt.plan.change else "",
-              "measured": quoted(receipt_of(attempt)) if attempt and attempt.measurement else "",
-              "metrics": rendering.metrics_field(evidence, ruling), "overruled": quoted(one_line(overrule.reason)) if overrule else "",
-              "updated": max(today, stub.page.field("created"))}
+    fields = {
+        "status": "filed",
+        "verdict": str(overrule.verdict if overrule else ruling.verdict),
+        "rule": ruling.rule,
+        "decision": decision,
+        "firing": evidence.firing or (audit.firing if audit else ""),
+        "code": quoted(attempt.plan.change) if attempt and attempt.plan.change else "",
+        "measured": quoted(receipt_of(attempt)) if attempt and attempt.measurement else "",
+        "metrics": rendering.metrics_field(evidence, ruling),
+        "overruled": quoted(one_line(overrule.reason)) if overrule else "",
+        "updated": max(today, stub.page.field("created")),
+    }
     return sealed(stub.path, with_fields(stub.path, data, {k: v for k, v in fields.items() if v}))
 
 
-def _file_record(attempt: Attempt, stub: Stub, evidence: Evidence, ruling: Ruling, *, verdict: Verdict, decision: str, created: str) -> None:
+def _file_record(
+    attempt: Attempt, stub: Stub, evidence: Evidence, ruling: Ruling, *, verdict: Verdict, decision: str, created: str
+) -> None:
     """The normalised run record beside the attempt; one that is there already stands."""
     withheld = ruling.verdict in (Verdict.INVALID, Verdict.CRASH)
     facts, done = stub.facts, attempt.measurement
-    metrics = () if withheld else tuple(Metric(m.name, m.change.mean, m.unit, m.direction, m.change.n, m.change.stddev) for m in evidence.measured)
+    metrics = (
+        ()
+        if withheld
+        else tuple(Metric(m.name, m.change.mean, m.unit, m.direction, m.change.n, m.change.stddev) for m in evidence.measured)
+    )
     band = evidence.least_band
     run = Run(
-        Origin(stub.page.field("run"), attempt.plan.number), "kb", stub.page.stem, facts.target, facts.variant, status=str(verdict), description=stub.page.title,
-        primary=evidence.primary, metrics=metrics, levers=facts.levers, hypothesis=facts.hypothesis, mechanism=facts.mechanism,
-        predicted_signal=facts.predicted_signal, falsification=evidence.falsification[0] if evidence.falsification else None, reason=ruling.reason,
-        parent=stub.page.field("parent"), code=attempt.plan.change, baseline=attempt.plan.parent, checks=(Check("checks", evidence.checks),) if evidence.checks else (),
-        artifacts=tuple(Artifact(k.role, k.file or k.path, k.digest) for k in (done.kept if done else ()) if k.side == "change"), firing=evidence.firing,
-        verdict=str(verdict), decision=decision, noise=Noise(band, "target page") if band else None, created=created,
+        Origin(stub.page.field("run"), attempt.plan.number),
+        "kb",
+        stub.page.stem,
+        facts.target,
+        facts.variant,
+        status=str(verdict),
+        description=stub.page.title,
+        primary=evidence.primary,
+        metrics=metrics,
+        levers=facts.levers,
+        hypothesis=facts.hypothesis,
+        mechanism=facts.mechanism,
+        predicted_signal=facts.predicted_signal,
+        falsification=evidence.falsification[0] if evidence.falsification else None,
+        reason=ruling.reason,
+        parent=stub.page.field("parent"),
+        code=attempt.plan.change,
+        baseline=attempt.plan.parent,
+        checks=(Check("checks", evidence.checks),) if evidence.checks else (),
+        artifacts=tuple(Artifact(k.role, k.file or k.path, k.digest) for k in (done.kept if done else ()) if k.side == "change"),
+        firing=evidence.firing,
+        verdict=str(verdict),
+        decision=decision,
+        noise=Noise(band, "target page") if band else None,
+        created=created,
         notes=(("rule", ruling.rule), ("host", json.dumps(dict(attempt.plan.host), ensure_ascii=False, sort_keys=True))),
     )
     if not (attempt.folder / "run.json").exists():

@@ -19,7 +19,9 @@ from kb.trail import Facts
 _PROFILE = re.compile(r"\]\(|\w://|^\s*\|.*\d|`[^`\n]*/[^`\n]*`", re.MULTILINE)
 
 
-def evidence_of(layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, *, earlier: tuple[Facts, ...] = ()) -> Evidence:
+def evidence_of(
+    layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, *, earlier: tuple[Facts, ...] = ()
+) -> Evidence:
     """Evidence of one attempt. `earlier` are the target's experiments before it; those of its variant tell the noise where there are no repeats."""
     primary = primary_of(attempt, target)
     measured = tuple(m for name in attempt.metrics if (m := _measured(layout, stub, target, attempt, name)))
@@ -31,15 +33,31 @@ def evidence_of(layout: store.Layout, stub: Stub, target: Target, attempt: Attem
         confidence = confidence_of(main.change.mean - main.parent.mean, (*_segment(stub, earlier, primary), main.change.mean))
     done = attempt.measurement
     return Evidence(
-        primary, measured, not stub.baseline, attempt.problem("change"), attempt.problem("parent"), (*attempt.plan.touched, *(done.touched if done else ())),
-        attempt.plan.strayed, done.checks if done else "", target.bounds, falsification_of(stub, target, primary), firing_of(attempt), profiled(attempt) or profile_written(stub),
-        confidence, least_band, target.tracked,
+        primary,
+        measured,
+        not stub.baseline,
+        attempt.problem("change"),
+        attempt.problem("parent"),
+        (*attempt.plan.touched, *(done.touched if done else ())),
+        attempt.plan.strayed,
+        done.checks if done else "",
+        target.bounds,
+        falsification_of(stub, target, primary),
+        firing_of(attempt),
+        profiled(attempt) or profile_written(stub),
+        confidence,
+        least_band,
+        target.tracked,
     )
 
 
 def _segment(stub: Stub, earlier: tuple[Facts, ...], metric: str) -> tuple[float, ...]:
     """Values of the runs before this one, of the same variant, that count as measured."""
-    alike = (e for e in earlier if e.variant == stub.facts.variant and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH))
+    alike = (
+        e
+        for e in earlier
+        if e.variant == stub.facts.variant and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH)
+    )
     return tuple(m.value for e in alike if (m := e.metric(metric)) and m.value is not None)
 
 
@@ -49,7 +67,9 @@ def primary_of(attempt: Attempt, target: Target) -> str:
     if named:
         return named
     if len(attempt.metrics) > 1:
-        raise KbError(f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in wiki/targets/{target.name}.md, or measure --again with --metric")
+        raise KbError(
+            f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in wiki/targets/{target.name}.md, or measure --again with --metric"
+        )
     return attempt.metrics[0] if attempt.metrics else ""
 
 
@@ -94,7 +114,11 @@ def _filed_spread(layout: store.Layout, parent: str, name: str) -> Spread | None
     value = to_float(stated.get("value") if isinstance(stated, dict) else stated)
     if value is None:
         found = stub.facts.metric(name)
-        return Spread(found.value, found.stddev, found.n or (None if found.stddev is not None else 1)) if found and found.value is not None else None
+        return (
+            Spread(found.value, found.stddev, found.n or (None if found.stddev is not None else 1))
+            if found and found.value is not None
+            else None
+        )
     stddev = to_float(stated.get("stddev")) if isinstance(stated, dict) else None
     n = to_float(stated.get("n")) if isinstance(stated, dict) else None
     return Spread(value, stddev, int(n) if n else None if stddev is not None else 1)
@@ -107,4 +131,8 @@ def profile_written(stub: Stub) -> bool:
         return False
     managed = {n for _, start, end in stub.page.blocks for n in range(start, end + 1)}
     lines = text_of(stub.data).split("\n")
-    return bool(_PROFILE.search("\n".join(lines[n - 1] for n in range(place.start + 1, min(place.end, len(lines) + 1)) if n not in managed)))
+    return bool(
+        _PROFILE.search(
+            "\n".join(lines[n - 1] for n in range(place.start + 1, min(place.end, len(lines) + 1)) if n not in managed)
+        )
+    )

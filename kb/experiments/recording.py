@@ -30,8 +30,18 @@ class Elsewhere:
     artifacts: tuple[tuple[str, str], ...] = ()
 
 
-def record(layout: store.Layout, path: str, target: Target, *, change: tuple[Path, ...], parent: tuple[Path, ...], attached: tuple[Path, ...], metric: str, again: bool,
-           now: str) -> Attempt:
+def record(
+    layout: store.Layout,
+    path: str,
+    target: Target,
+    *,
+    change: tuple[Path, ...],
+    parent: tuple[Path, ...],
+    attached: tuple[Path, ...],
+    metric: str,
+    again: bool,
+    now: str,
+) -> Attempt:
     """File runs of the change and of its parent as one attempt, with dumps and profiles that are `attached`. Raises KbError where a file is no record."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = in_flight_at(layout, path)
@@ -45,11 +55,22 @@ def record(layout: store.Layout, path: str, target: Target, *, change: tuple[Pat
         runs: list[Elsewhere] = []
         for side, files in (("parent", parent), ("change", change)):
             for file in files:
-                runs.extend(_runs_in(file, side, first=1 + sum(r.sample.side == side for r in runs), metric=metric or target.metric))
+                runs.extend(
+                    _runs_in(file, side, first=1 + sum(r.sample.side == side for r in runs), metric=metric or target.metric)
+                )
         code = next((r.code for r in runs if r.sample.side == "change" and r.code), "")
         resumed = attempts and not again
         number = attempts[-1].plan.number + (not resumed) if attempts else 1
-        wanted = Plan(number, path, target.name, now, metric or target.metric, change=code, parent="elsewhere" if parent else "", elsewhere=True)
+        wanted = Plan(
+            number,
+            path,
+            target.name,
+            now,
+            metric or target.metric,
+            change=code,
+            parent="elsewhere" if parent else "",
+            elsewhere=True,
+        )
         attempt = attempts[-1] if resumed else begin(folder, wanted)
         for run in runs[len(attempt.samples) :]:
             attempt = add(attempt, run.sample, run.data)
@@ -80,22 +101,39 @@ def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhe
     """Every run of one file."""
     try:
         if file.stat().st_size > _LARGEST:
-            raise KbError(f"{file}: {file.stat().st_size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)")
+            raise KbError(
+                f"{file}: {file.stat().st_size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)"
+            )
         data = file.read_bytes()
     except OSError as error:
         raise KbError(f"{file}: cannot read it: {error.strerror or error}") from error
     if data.lstrip()[:1] in (b"{", b"["):
         return _json_runs(file, data, side, first=first, metric=metric)
     metrics, refused = metrics_in(data)
-    said = {key: value for line in data.decode("utf-8", "replace").splitlines() if ": " in line[:60] for key, _, value in [line.strip().partition(": ")]}
+    said = {
+        key: value
+        for line in data.decode("utf-8", "replace").splitlines()
+        if ": " in line[:60]
+        for key, _, value in [line.strip().partition(": ")]
+    }
     problem = said.get("EXPERIMENT_ERROR") or "its log says so" if said.get("EXPERIMENT_STATUS", "").startswith("crash") else ""
     if not metrics and not refused and not problem and "EXPERIMENT_STATUS" not in said:
-        raise KbError(f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}")
-    numbers = {name: value for name, value in metrics.items() if not name.endswith(("_stddev", "_n")) or _base(name) not in metrics}
-    spreads = tuple((name, metrics[f"{name}_stddev"], int(metrics.get(f"{name}_n", 0))) for name in sorted(numbers) if f"{name}_stddev" in metrics)
+        raise KbError(
+            f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}"
+        )
+    numbers = {
+        name: value for name, value in metrics.items() if not name.endswith(("_stddev", "_n")) or _base(name) not in metrics
+    }
+    spreads = tuple(
+        (name, metrics[f"{name}_stddev"], int(metrics.get(f"{name}_n", 0)))
+        for name in sorted(numbers)
+        if f"{name}_stddev" in metrics
+    )
     status = said.get("EXPERIMENT_STATUS", "")
     checks = _checks(said.get("CHECKS_STATUS", "")) or ("failed" if status.startswith("checks_failed") else "")
-    return [Elsewhere(_sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric), checks, data)]
+    return [
+        Elsewhere(_sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric), checks, data)
+    ]
 
 
 def _base(name: str) -> str:
@@ -118,7 +156,11 @@ def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) 
             raise KbError(f"{file}: is not JSON: {error}; a record is {_SHAPE}, a list of these, or one a line") from error
     found = []
     for index, item in enumerate(said if isinstance(said, list) else [said], first):
-        if not isinstance(item, dict) or not isinstance(item.get("metrics", {}), dict) or not {"metrics", "metric", "status", "error"} & item.keys():
+        if (
+            not isinstance(item, dict)
+            or not isinstance(item.get("metrics", {}), dict)
+            or not {"metrics", "metric", "status", "error"} & item.keys()
+        ):
             raise KbError(f"{file}: run {index - first + 1} is no record; write {_SHAPE}")
         found.append(_json_run(item, data if index == first else b"", side, index=index, metric=metric))
     return found
@@ -149,7 +191,16 @@ def _json_run(item: dict[str, object], data: bytes, side: Side, *, index: int, m
     return Elsewhere(sample, _checks(str(item.get("checks", ""))), data, str(item.get("commit", "")), artifacts)
 
 
-def _sample(side: Side, index: int, metrics: dict[str, float], *, refused: tuple[str, ...], spreads: tuple[tuple[str, float, int], ...], problem: str, metric: str) -> Sample:
+def _sample(
+    side: Side,
+    index: int,
+    metrics: dict[str, float],
+    *,
+    refused: tuple[str, ...],
+    spreads: tuple[tuple[str, float, int], ...],
+    problem: str,
+    metric: str,
+) -> Sample:
     if not problem and metric and metric not in metrics:
         problem = next((f"{r} is no finite number" for r in refused if r.startswith(f"{metric}=")), f"it reports no {metric}")
     return Sample("bench", side, index, metrics=tuple(sorted(metrics.items())), refused=refused, problem=problem, spreads=spreads)

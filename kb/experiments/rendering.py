@@ -17,14 +17,29 @@ def setup_of(attempt: Attempt) -> str:
     """Where and how it was measured."""
     plan = attempt.plan
     if plan.elsewhere:
-        counts = " and ".join(f"{len(attempt.of('bench', side))} of the {side}" for side in ("change", "parent") if attempt.of("bench", side))
-        return f"Measured elsewhere, filed from its records: runs {counts or 'none'}" + (f"; commit {_code(plan.change[:12])}." if plan.change else ".")
+        counts = " and ".join(
+            f"{len(attempt.of('bench', side))} of the {side}" for side in ("change", "parent") if attempt.of("bench", side)
+        )
+        return f"Measured elsewhere, filed from its records: runs {counts or 'none'}" + (
+            f"; commit {_code(plan.change[:12])}." if plan.change else "."
+        )
     host = dict(plan.host)
     against = f" by turns with the parent {_code(plan.parent[:12])}" if plan.parent else ""
-    lines = [f"Commit {_code(plan.change[:12])} measured {plan.repeats} times{against}, attempt {plan.number}.", "", f"- benchmark: {_code(plan.benchmark)}"]
-    lines += [f"- {name}: {_code(value)}" for name, value in (("build", plan.build), ("checks", plan.checks), ("profile", plan.profile)) if value]
+    lines = [
+        f"Commit {_code(plan.change[:12])} measured {plan.repeats} times{against}, attempt {plan.number}.",
+        "",
+        f"- benchmark: {_code(plan.benchmark)}",
+    ]
+    lines += [
+        f"- {name}: {_code(value)}"
+        for name, value in (("build", plan.build), ("checks", plan.checks), ("profile", plan.profile))
+        if value
+    ]
     lines += [f"- set for the change alone: {_code(f'{k}={v}')}" for k, v in plan.set]
-    lines += [f"- host: {_code(', '.join(host[k] for k in ('host', 'cpu', 'system') if k in host))}", f"- files changed: {', '.join(map(_code, plan.changed[:8])) or 'none'}"]
+    lines += [
+        f"- host: {_code(', '.join(host[k] for k in ('host', 'cpu', 'system') if k in host))}",
+        f"- files changed: {', '.join(map(_code, plan.changed[:8])) or 'none'}",
+    ]
     return "\n".join(lines)
 
 
@@ -33,7 +48,9 @@ def results_of(evidence: Evidence, ruling: Ruling) -> str:
     if ruling.verdict in (Verdict.INVALID, Verdict.CRASH):
         return f"No figures are reported: {one_line(ruling.reason)}."
     rows = [_row(m) for m in sorted(evidence.measured, key=lambda m: (m.name != evidence.primary, m.name))]
-    checks = {"": "The target has no checks command.", "passed": "Checks passed.", "skipped": "Checks were skipped."}.get(evidence.checks, "")
+    checks = {"": "The target has no checks command.", "passed": "Checks passed.", "skipped": "Checks were skipped."}.get(
+        evidence.checks, ""
+    )
     table = "| Metric | Change | Parent | Gain |\n|---|---|---|---|\n" + "\n".join(rows) if rows else "Nothing was measured."
     return f"{table}\n\n{checks}".rstrip()
 
@@ -53,7 +70,13 @@ def audit_text(attempt: Attempt) -> str:
     found = last_audit(attempt)
     if not found:
         return ""
-    return "\n".join([f"Firing: {found.firing or 'nothing to go by'}.", "", *(f"- {_MARKS[f.held]}: {one_line(f.text)}" for f in found.findings)]).rstrip()
+    return "\n".join(
+        [
+            f"Firing: {found.firing or 'nothing to go by'}.",
+            "",
+            *(f"- {_MARKS[f.held]}: {one_line(f.text)}" for f in found.findings),
+        ]
+    ).rstrip()
 
 
 def verdict_text(ruling: Ruling, *, overruled: Verdict | None, reason: str) -> str:
@@ -75,7 +98,13 @@ def metrics_field(evidence: Evidence, ruling: Ruling) -> str:
         return ""
     stated = {}
     for m in sorted(evidence.measured, key=lambda m: (m.name != evidence.primary, m.name)):
-        about = {"value": _rounded(m.change.mean), "unit": m.unit, "direction": m.direction, "n": m.change.n, "stddev": _rounded(m.change.stddev)}
+        about = {
+            "value": _rounded(m.change.mean),
+            "unit": m.unit,
+            "direction": m.direction,
+            "n": m.change.n,
+            "stddev": _rounded(m.change.stddev),
+        }
         stated[m.name] = {k: v for k, v in about.items() if v not in (None, "")}
     return json.dumps(stated, ensure_ascii=False)
 

@@ -43,13 +43,24 @@ class Ask:
     again: bool = False
 
 
-def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, note: Callable[[str], None], progress: Callable[[str], None]) -> Attempt:
+def run(
+    layout: store.Layout,
+    path: str,
+    target: Target,
+    *,
+    ask: Ask,
+    now: str,
+    note: Callable[[str], None],
+    progress: Callable[[str], None],
+) -> Attempt:
     """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = in_flight_at(layout, path)
         attempt = _unfinished(layout, stub, again=ask.again)
         if attempt and attempt.plan.elsewhere:
-            raise KbError(f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again")
+            raise KbError(
+                f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again"
+            )
         folder = repository_of(layout, target, given=ask.repository or (attempt.plan.repository if attempt else ""))
         repository = worktree.top_of(folder)
         without = worktree.own_folders(layout, repository)
@@ -70,7 +81,9 @@ def run(layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, 
                 store.write(attempt.folder / "change.patch", worktree.patch_of(repository, plan.parent, change=plan.change))
             if plan.touched or plan.strayed:
                 return finish(attempt, finished=now, checks="", touched=(), kept=())
-            return _measured(attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress)
+            return _measured(
+                attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress
+            )
 
 
 @contextlib.contextmanager
@@ -94,7 +107,9 @@ def in_flight_at(layout: store.Layout, path: str) -> Stub:
     if stub.filed:
         raise KbError(f"{path}: is filed already; a further measurement is a new experiment: `kb experiment open`")
     if not stub.opened_by_kb:
-        raise KbError(f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one")
+        raise KbError(
+            f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one"
+        )
     return stub
 
 
@@ -102,38 +117,80 @@ def _unfinished(layout: store.Layout, stub: Stub, *, again: bool) -> Attempt | N
     attempts = attempts_in(layout.root / stub.page.field("run"))
     last = attempts[-1] if attempts else None
     if last and last.measurement and not again:
-        raise KbError(f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment audit` and `close` come next, --again measures another attempt")
+        raise KbError(
+            f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment audit` and `close` come next, --again measures another attempt"
+        )
     if last is None or again or last.measurement:
         return None
     host = dict(host_facts())["host"]
     if last.plan.hostname != host and not last.plan.elsewhere:
-        raise KbError(f"{stub.path}: attempt {last.plan.number} was begun on {last.plan.hostname}, this is {host}: two machines make no pair; go on there, or --again")
+        raise KbError(
+            f"{stub.path}: attempt {last.plan.number} was begun on {last.plan.hostname}, this is {host}: two machines make no pair; go on there, or --again"
+        )
     return last
 
 
-def _planned(layout: store.Layout, stub: Stub, target: Target, *, ask: Ask, repository: Path, without: tuple[str, ...], now: str, note: Callable[[str], None]) -> Plan:
+def _planned(
+    layout: store.Layout,
+    stub: Stub,
+    target: Target,
+    *,
+    ask: Ask,
+    repository: Path,
+    without: tuple[str, ...],
+    now: str,
+    note: Callable[[str], None],
+) -> Plan:
     """What to measure, before any worktree is made."""
     change = worktree.commit_of(repository, ask.commit or "HEAD")
     if not ask.commit:
         changed, untracked = worktree.dirt_of(repository, without=without)
         if ask.snapshot and (changed or untracked):
-            change = worktree.snapshot(repository, name=stub.page.stem, without=without, message=f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}")
+            change = worktree.snapshot(
+                repository,
+                name=stub.page.stem,
+                without=without,
+                message=f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}",
+            )
             note(f"measuring the working tree as commit {change[:12]}, kept as refs/kb/{stub.page.stem}")
         elif changed:
-            raise KbError(f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "
-                          "commit them, or --snapshot measures the tree as it stands, or --commit REF a commit without them")
+            raise KbError(
+                f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "
+                "commit them, or --snapshot measures the tree as it stands, or --commit REF a commit without them"
+            )
         elif untracked:
-            note(f"{len(untracked)} untracked files ({', '.join(untracked[:3])}) are no part of what is measured; --snapshot takes them in")
+            note(
+                f"{len(untracked)} untracked files ({', '.join(untracked[:3])}) are no part of what is measured; --snapshot takes them in"
+            )
     parent = parent_commit(layout, stub, repository)
     edited = worktree.changed_paths(repository, parent, change=change, without=without) if parent else ()
     if parent and not edited and not ask.set:
-        raise KbError(f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)")
+        raise KbError(
+            f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"
+        )
     attempts = attempts_in(layout.root / stub.page.field("run"))
     return Plan(
-        1 + max((a.plan.number for a in attempts), default=0), stub.path, target.name, now, ask.metric or target.metric, os.fspath(repository), change, parent, ask.set,
-        ask.build or target.build, ask.benchmark or target.benchmark, ask.checks or target.checks, ask.profile or target.profile, target.artifacts, target.protected,
-        ask.repeats or target.repeats, ask.warmup, ask.timeout_s or target.timeout_s, edited,
-        strayed=tuple(p for p in edited if target.allowed and not worktree.matches(p, target.allowed)), host=host_facts(),
+        1 + max((a.plan.number for a in attempts), default=0),
+        stub.path,
+        target.name,
+        now,
+        ask.metric or target.metric,
+        os.fspath(repository),
+        change,
+        parent,
+        ask.set,
+        ask.build or target.build,
+        ask.benchmark or target.benchmark,
+        ask.checks or target.checks,
+        ask.profile or target.profile,
+        target.artifacts,
+        target.protected,
+        ask.repeats or target.repeats,
+        ask.warmup,
+        ask.timeout_s or target.timeout_s,
+        edited,
+        strayed=tuple(p for p in edited if target.allowed and not worktree.matches(p, target.allowed)),
+        host=host_facts(),
     )
 
 
@@ -144,7 +201,9 @@ def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
         return worktree.commit_of(repository, stub.page.field("parent_code") or parent) if parent else ""
     code = stub_at(layout, parent).page.field("code") or stub_at(layout, parent).page.field("commit")
     if not code:
-        raise KbError(f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference")
+        raise KbError(
+            f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference"
+        )
     return worktree.commit_of(repository, code)
 
 
@@ -153,14 +212,24 @@ def _guarded(plan: Plan, folders: dict[Side, Path], target: Target) -> Plan:
     first = folders.get("parent", folders["change"])
     benchmark = plan.benchmark or next((f"sh {name}" for name in BENCHMARKS if (first / name).is_file()), "")
     if not benchmark:
-        raise KbError(f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {BENCHMARKS[1]}; it prints METRIC name=value lines")
+        raise KbError(
+            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {BENCHMARKS[1]}; it prints METRIC name=value lines"
+        )
     checks = plan.checks or next((f"sh {name}" for name in CHECKS if (first / name).is_file()), "")
     scripts = tuple(s for c in (benchmark, checks) if (s := _script(c, first)) and not worktree.matches(s, target.allowed))
     protected = tuple(dict.fromkeys((*plan.protected, *scripts)))
     manifest, change = manifest_of(first, protected), manifest_of(folders["change"], protected)
     touched = sorted(p for p in manifest.keys() | change.keys() if manifest.get(p) != change.get(p))
     strayed = tuple(p for p in plan.strayed if p not in touched)
-    return replace(plan, benchmark=benchmark, checks=checks, protected=protected, manifest=tuple(manifest.items()), touched=tuple(touched), strayed=strayed)
+    return replace(
+        plan,
+        benchmark=benchmark,
+        checks=checks,
+        protected=protected,
+        manifest=tuple(manifest.items()),
+        touched=tuple(touched),
+        strayed=strayed,
+    )
 
 
 def _script(command: str, folder: Path) -> str:
@@ -169,16 +238,32 @@ def _script(command: str, folder: Path) -> str:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    return next((w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w and (folder / w).is_file()), "")
+    return next(
+        (w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w and (folder / w).is_file()), ""
+    )
 
 
-def _measured(attempt: Attempt, folders: dict[Side, Path], *, inside: Path, repository: Path, mark: str, now: str, progress: Callable[[str], None]) -> Attempt:
+def _measured(
+    attempt: Attempt,
+    folders: dict[Side, Path],
+    *,
+    inside: Path,
+    repository: Path,
+    mark: str,
+    now: str,
+    progress: Callable[[str], None],
+) -> Attempt:
     plan = attempt.plan
     sides: tuple[Side, ...] = ("parent", "change") if plan.parent else ("change",)
     outs = {side: folders[side].parent / f"out-{side}" for side in sides}
 
     def ran(kind: str, side: Side, index: int, command: str, keep: int = 256 << 10) -> tuple[Sample, bytes]:
-        env = {"KB_SIDE": side, "KB_OUT": os.fspath(outs[side]), "KB_REPOSITORY": os.fspath(repository), **(dict(plan.set) if side == "change" else {})}
+        env = {
+            "KB_SIDE": side,
+            "KB_OUT": os.fspath(outs[side]),
+            "KB_REPOSITORY": os.fspath(repository),
+            **(dict(plan.set) if side == "change" else {}),
+        }
         with worktree.in_turn(folders[side]) as place:
             outcome = measured(command, folder=place / inside, mark=mark, timeout_s=plan.timeout_s, env=env, keep=keep)
         return _sample(kind, side, index, outcome, plan.metric), outcome.output
@@ -192,7 +277,12 @@ def _measured(attempt: Attempt, folders: dict[Side, Path], *, inside: Path, repo
                 return _finished(attempt, folders, inside, outs, checks="", now=now)
     resumed = 1 + len(attempt.of("warmup", "change")) if attempt.of("bench", sides[0]) else 0
     # A worktree made anew is cold, and what an earlier one had built is gone: each side runs once more, uncounted.
-    turns = [("warmup", resumed, side) for side in sides if resumed] + [(kind, i, side) for kind, count in (("warmup", plan.warmup), ("bench", plan.repeats)) for i in range(1, count + 1) for side in sides]
+    turns = [("warmup", resumed, side) for side in sides if resumed] + [
+        (kind, i, side)
+        for kind, count in (("warmup", plan.warmup), ("bench", plan.repeats))
+        for i in range(1, count + 1)
+        for side in sides
+    ]
     for number, (kind, index, side) in enumerate(turns, 1):
         if any(s.index == index for s in attempt.of(kind, side)):
             continue
@@ -218,10 +308,24 @@ def _sample(kind: str, side: Side, index: int, outcome: Outcome, metric: str) ->
         problem = outcome.problem(metric)
     else:
         problem = outcome.problem() if outcome.exit or outcome.timed_out else ""
-    return Sample(kind, side, index, outcome.exit, outcome.seconds, outcome.timed_out, outcome.metrics, outcome.refused, problem, "", outcome.output_bytes)
+    return Sample(
+        kind,
+        side,
+        index,
+        outcome.exit,
+        outcome.seconds,
+        outcome.timed_out,
+        outcome.metrics,
+        outcome.refused,
+        problem,
+        "",
+        outcome.output_bytes,
+    )
 
 
-def _checked(attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample, bytes]], progress: Callable[[str], None]) -> tuple[str, Attempt]:
+def _checked(
+    attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample, bytes]], progress: Callable[[str], None]
+) -> tuple[str, Attempt]:
     if not attempt.plan.checks:
         return "", attempt
     if not attempt.of("checks", "change"):
@@ -231,15 +335,23 @@ def _checked(attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample
     return attempt.of("checks", "change")[0].problem or "passed", attempt
 
 
-def _finished(attempt: Attempt, tops: dict[Side, Path], inside: Path, outs: dict[Side, Path], *, checks: str, now: str) -> Attempt:
+def _finished(
+    attempt: Attempt, tops: dict[Side, Path], inside: Path, outs: dict[Side, Path], *, checks: str, now: str
+) -> Attempt:
     """Keep what the run left, hold the protected files against the manifest once more, and file the last word."""
     plan = attempt.plan
     after = manifest_of(tops["change"], plan.protected)
     # A benchmark that writes into its own data does so on both sides; what tells the sides apart is the change's doing, in whichever folder.
     usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else after
     touched = sorted(p for p in usual.keys() | after.keys() if after.get(p) != usual.get(p))
-    kept = tuple(k for side in outs for k in (*kept_of(attempt, "artifact", side, tops[side], _named(tops[side], tops[side] / inside, plan.artifacts)),
-                                              *kept_of(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file()))))
+    kept = tuple(
+        k
+        for side in outs
+        for k in (
+            *kept_of(attempt, "artifact", side, tops[side], _named(tops[side], tops[side] / inside, plan.artifacts)),
+            *kept_of(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file())),
+        )
+    )
     return finish(attempt, finished=now, checks=checks, touched=touched, kept=kept)
 
 

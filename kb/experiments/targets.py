@@ -66,7 +66,9 @@ def target_named(layout: store.Layout, name: str) -> Target:
         return Target(name)
     known = sorted(f.stem for folder in folders_of("target") for f in (layout.wiki / folder).glob("*.md"))
     said = f"; targets here: {', '.join(known[:8])}" if known else ""
-    raise KbError(f"no target '{name}': wiki/targets/{name}.md names the metric and the benchmark of a loop; write it first{said}")
+    raise KbError(
+        f"no target '{name}': wiki/targets/{name}.md names the metric and the benchmark of a loop; write it first{said}"
+    )
 
 
 def target_of(page: Page, *, name: str) -> Target:
@@ -77,9 +79,26 @@ def target_of(page: Page, *, name: str) -> Target:
     direction = direction_from(about.get("direction") or page.field("direction")) or direction_of(named)
     tracked, directions = _tracked(page)
     return Target(
-        name, page.path, page.field("repository"), page.field("base"), named, str(about.get("unit") or page.field("unit")), direction, tracked, directions,
-        page.field("build"), _command(page, "benchmark"), _command(page, "checks"), _command(page, "profile"), page.words("artifacts"),
-        _patterns(page, "protected"), _patterns(page, "allowed"), _bounds(page), _noise(page), int(_number(page, "repeats", 5, least=1)), _number(page, "timeout", 600, least=0.1),
+        name,
+        page.path,
+        page.field("repository"),
+        page.field("base"),
+        named,
+        str(about.get("unit") or page.field("unit")),
+        direction,
+        tracked,
+        directions,
+        page.field("build"),
+        _command(page, "benchmark"),
+        _command(page, "checks"),
+        _command(page, "profile"),
+        page.words("artifacts"),
+        _patterns(page, "protected"),
+        _patterns(page, "allowed"),
+        _bounds(page),
+        _noise(page),
+        int(_number(page, "repeats", 5, least=1)),
+        _number(page, "timeout", 600, least=0.1),
     )
 
 
@@ -93,7 +112,9 @@ def _command(page: Page, key: str) -> str:
 def _patterns(page: Page, key: str) -> tuple[str, ...]:
     for pattern in page.words(key):
         if pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
-            raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{pattern}' in '{key}' must be a path inside the repository")
+            raise KbError(
+                f"{page.path}:{page.front_lines.get(key, 1)}: '{pattern}' in '{key}' must be a path inside the repository"
+            )
     return page.words(key)
 
 
@@ -101,7 +122,9 @@ def _bounds(page: Page) -> tuple[Falsification, ...]:
     try:
         return tuple(b for text in page.words("bounds") for b in criteria_of(text))
     except KbError as error:
-        raise KbError(f"{page.path}:{page.front_lines.get('bounds', 1)}: 'bounds' takes comparisons such as \"psnr >= 60\": {error}") from error
+        raise KbError(
+            f"{page.path}:{page.front_lines.get('bounds', 1)}: 'bounds' takes comparisons such as \"psnr >= 60\": {error}"
+        ) from error
 
 
 def _tracked(page: Page) -> tuple[tuple[str, ...], tuple[tuple[str, Direction], ...]]:
@@ -145,8 +168,12 @@ def repository_of(layout: store.Layout, target: Target, *, given: str = "") -> P
     """
     where = given or target.repository
     if not where:
-        raise KbError(f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in wiki/targets/{target.name}.md")
+        raise KbError(
+            f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in wiki/targets/{target.name}.md"
+        )
     folder = Path(where).expanduser() if given else layout.root / Path(where).expanduser()
     if not folder.is_dir():
-        raise KbError(f"the repository '{where}' of '{target.name}' is no folder here; say `--repo FOLDER`, or file a result measured elsewhere with --record FILE")
+        raise KbError(
+            f"the repository '{where}' of '{target.name}' is no folder here; say `--repo FOLDER`, or file a result measured elsewhere with --record FILE"
+        )
     return folder.resolve()

@@ -18,11 +18,22 @@ _KEEPING = "refs/kb"
 def git(repository: Path, *words: str, env: Mapping[str, str] | None = None, ok: tuple[int, ...] = (0,)) -> str:
     """What a git command prints. Raises KbError with git's own words where it fails."""
     # A hook or a wrapper that set these for its own repository must not lead us there.
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")}
+    clean = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("GIT_") or k in ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+    }
     try:
-        done = subprocess.run(["git", "-c", "core.hooksPath=/dev/null", "-C", os.fspath(repository), *words], capture_output=True, env={**clean, **(env or {})}, check=False)
+        done = subprocess.run(
+            ["git", "-c", "core.hooksPath=/dev/null", "-C", os.fspath(repository), *words],
+            capture_output=True,
+            env={**clean, **(env or {})},
+            check=False,
+        )
     except FileNotFoundError as error:
-        raise KbError("git is not installed; kb measures in clean git worktrees (results measured elsewhere: --record FILE)") from error
+        raise KbError(
+            "git is not installed; kb measures in clean git worktrees (results measured elsewhere: --record FILE)"
+        ) from error
     if done.returncode not in ok:
         raise KbError(f"{repository}: git {words[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-400:] or 'failed'}")
     return done.stdout.decode("utf-8", "replace")
@@ -33,12 +44,16 @@ def top_of(folder: Path) -> Path:
     try:
         return Path(git(folder, "rev-parse", "--show-toplevel").strip())
     except KbError as error:
-        raise KbError(f"{folder} is in no git repository; kb measures commits in clean worktrees (`git init` and commit, or --record FILE)") from error
+        raise KbError(
+            f"{folder} is in no git repository; kb measures commits in clean worktrees (`git init` and commit, or --record FILE)"
+        ) from error
 
 
 def commit_of(repository: Path, reference: str) -> str:
     """Full id of the commit that a reference names. Raises KbError if there is none."""
-    found = git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}", ok=(0, 1, 128)).strip()
+    found = git(
+        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}", ok=(0, 1, 128)
+    ).strip()
     if not found:
         raise KbError(f"{repository}: no commit '{reference}'; name a branch, a tag or a commit of this repository")
     return found
@@ -65,8 +80,13 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 def snapshot(repository: Path, *, name: str, without: tuple[str, ...], message: str) -> str:
     """Commit of the working tree as it stands, untracked files included, kept under refs/kb/NAME; branch, index and files stay as they are."""
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
-        env = {"GIT_INDEX_FILE": os.path.join(beside, "index"), "GIT_AUTHOR_NAME": "kb", "GIT_AUTHOR_EMAIL": "kb@localhost", "GIT_COMMITTER_NAME": "kb",
-               "GIT_COMMITTER_EMAIL": "kb@localhost"}
+        env = {
+            "GIT_INDEX_FILE": os.path.join(beside, "index"),
+            "GIT_AUTHOR_NAME": "kb",
+            "GIT_AUTHOR_EMAIL": "kb@localhost",
+            "GIT_COMMITTER_NAME": "kb",
+            "GIT_COMMITTER_EMAIL": "kb@localhost",
+        }
         git(repository, "read-tree", "HEAD", env=env)
         git(repository, "add", "--all", "--", ".", *(f":(exclude,top){folder}" for folder in without), env=env)
         tree = git(repository, "write-tree", env=env).strip()

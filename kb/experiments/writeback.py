@@ -58,9 +58,16 @@ def _entry(stub: Stub, link: str) -> tuple[str, str]:
     verdict = stub.page.field("verdict")
     overruled = " (overruled by hand)" if stub.page.field("overruled") else ""
     metrics = stub.page.front.get("metrics")
-    shown = "; ".join(f"{name} {m['value']:.5g} {m.get('unit', '')}".strip() for name, m in list(metrics.items())[:3]) if isinstance(metrics, dict) else ""
+    shown = (
+        "; ".join(f"{name} {m['value']:.5g} {m.get('unit', '')}".strip() for name, m in list(metrics.items())[:3])
+        if isinstance(metrics, dict)
+        else ""
+    )
     variant = f" on {stub.facts.variant}" if stub.facts.variant else ""
-    return f"experiment | {stub.facts.target} {number}: {verdict}", f"[{_plain(stub.page.title)}]({link}): {verdict}{overruled} by rule `{stub.page.field('rule')}`{variant}{'; ' + shown if shown else ''}."
+    return (
+        f"experiment | {stub.facts.target} {number}: {verdict}",
+        f"[{_plain(stub.page.title)}]({link}): {verdict}{overruled} by rule `{stub.page.field('rule')}`{variant}{'; ' + shown if shown else ''}.",
+    )
 
 
 def with_entry(log: bytes, entry: tuple[str, str], *, today: str) -> bytes:
@@ -111,7 +118,11 @@ def best_of(experiments: tuple[Facts, ...], target: Target) -> tuple[Facts, ...]
 
 def _row(target: Target, e: Facts) -> str:
     found = primary(e, target)
-    value = "—" if found is None or found.value is None else f"{found.value:.5g}{f' ± {found.stddev:.4g}' if found.stddev is not None else ''} {found.unit}".rstrip()
+    value = (
+        "—"
+        if found is None or found.value is None
+        else f"{found.value:.5g}{f' ± {found.stddev:.4g}' if found.stddev is not None else ''} {found.unit}".rstrip()
+    )
     return f"[{_plain(e.title)}]({posixpath.relpath(e.path, posixpath.dirname(target.path))}) | {e.variant.replace('|', '/') or '—'} | {value}"
 
 
@@ -124,10 +135,14 @@ def _frontier(target: Target, experiments: tuple[Facts, ...]) -> str:
     metric = Metric(target.metric, None, target.unit, target.direction)
     rows = []
     for variant in _variants(experiments):
-        stands = progress_of([e for e in experiments if e.variant == variant and not e.failed], target=target.name, variant=variant, metric=metric)
+        stands = progress_of(
+            [e for e in experiments if e.variant == variant and not e.failed], target=target.name, variant=variant, metric=metric
+        )
         if stands.frontier:
             band = "unknown" if stands.band is None else f"{100 * stands.band:.2f} %"
-            rows.append(f"| {_row(target, by_path[stands.frontier.path])} | {band} | {by_path[stands.frontier.path].verdict.canonical} | {by_path[stands.frontier.path].date} |")
+            rows.append(
+                f"| {_row(target, by_path[stands.frontier.path])} | {band} | {by_path[stands.frontier.path].verdict.canonical} | {by_path[stands.frontier.path].date} |"
+            )
     return _table(f"| Frontier | Variant | {target.metric or 'Metric'} | Noise | Verdict | Date |", rows, "Nothing is kept yet.")
 
 
@@ -140,14 +155,26 @@ def _variant_matrix(target: Target, experiments: tuple[Facts, ...]) -> str:
     rows = []
     for variant in _variants(experiments):
         own = tuple(e for e in experiments if e.variant == variant)
-        counts = [sum(e.verdict.canonical == verdict for e in own) for verdict in (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE)]
+        counts = [
+            sum(e.verdict.canonical == verdict for e in own)
+            for verdict in (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE)
+        ]
         best = best_of(own, target)[:1]
-        rows.append(f"| {variant.replace('|', '/') or '—'} | {len(own)} | {' | '.join(map(str, counts))} | {sum(e.running for e in own)} | {_row(target, best[0]).split(' | ')[2] if best else '—'} |")
-    return _table(f"| Variant | Experiments | Supported | Refuted | Inconclusive | In flight | Best {target.metric} |", rows, "No experiments yet.")
+        rows.append(
+            f"| {variant.replace('|', '/') or '—'} | {len(own)} | {' | '.join(map(str, counts))} | {sum(e.running for e in own)} | {_row(target, best[0]).split(' | ')[2] if best else '—'} |"
+        )
+    return _table(
+        f"| Variant | Experiments | Supported | Refuted | Inconclusive | In flight | Best {target.metric} |",
+        rows,
+        "No experiments yet.",
+    )
 
 
 def _experiments(target: Target, experiments: tuple[Facts, ...]) -> str:
-    rows = [f"| {e.date} | {_row(target, e)} | {e.verdict.canonical or ('in flight' if e.running else '—')} |" for e in reversed(experiments)]
+    rows = [
+        f"| {e.date} | {_row(target, e)} | {e.verdict.canonical or ('in flight' if e.running else '—')} |"
+        for e in reversed(experiments)
+    ]
     return _table(f"| Date | Experiment | Variant | {target.metric or 'Metric'} | Verdict |", rows, "No experiments yet.")
 
 

@@ -66,7 +66,9 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
             yield Remark(f"{file.relative_to(path)}: neither JSON nor a literal; skipped")
             continue
         origin = Origin(file.relative_to(path).as_posix(), 1, digest_of(text))
-        yield _run(result, origin, number, f"iter{iteration}/code_{index}", ask.metric or metric, candidates.get(iteration, []), levers)
+        yield _run(
+            result, origin, number, f"iter{iteration}/code_{index}", ask.metric or metric, candidates.get(iteration, []), levers
+        )
 
 
 def _object(file: Path) -> Json:
@@ -103,8 +105,14 @@ def candidates_of(text: str) -> list[Candidate]:
                 parent = said.get("parent")
                 above = {k.arg: k.value for k in parent.keywords if k.arg} if isinstance(parent, ast.Call) else {}
                 models = tuple(m for key in ("plan_gen_model", "code_gen_model") if isinstance(m := _literal(said.get(key)), str))
-                found.append(Candidate(text_of(_literal(said.get("plan"))), to_float(_literal(said.get("score"))),
-                                       to_float(_literal(above.get("score"))), models))
+                found.append(
+                    Candidate(
+                        text_of(_literal(said.get("plan"))),
+                        to_float(_literal(said.get("score"))),
+                        to_float(_literal(above.get("score"))),
+                        models,
+                    )
+                )
     return found
 
 
@@ -115,22 +123,41 @@ def _literal(node: ast.expr | None) -> object:
         return None
 
 
-def _run(result: Json, origin: Origin, number: int, label: str, metric: str, candidates: list[Candidate], levers: tuple[Lever, ...]) -> Run:
+def _run(
+    result: Json, origin: Origin, number: int, label: str, metric: str, candidates: list[Candidate], levers: tuple[Lever, ...]
+) -> Run:
     correct = result.get("correct")
     errors = text_of(result.get("stderr")).strip()
-    outcome = None if correct else Outcome.CRASHED if "Traceback" in errors or re.search(r"\berror\b", errors, re.IGNORECASE) else Outcome.CHECKS_FAILED
+    outcome = (
+        None
+        if correct
+        else Outcome.CRASHED
+        if "Traceback" in errors or re.search(r"\berror\b", errors, re.IGNORECASE)
+        else Outcome.CHECKS_FAILED
+    )
     metrics = tuple(
         measured(k, value, raw=text_of(raw), outcome=outcome, direction=direction_of(k), primary=k == metric)
-        for k, raw in result.items() if k not in ("correct", "stdout", "stderr") and (value := to_float(raw)) is not None
+        for k, raw in result.items()
+        if k not in ("correct", "stdout", "stderr") and (value := to_float(raw)) is not None
     )
     value = next((m.value for m in metrics if m.name == metric), None)
     # A candidate does not say which evaluation it came from; an equal score in the same iteration does, if only one has it.
     alike = {c for c in candidates if value is not None and c.score == value}
     of = alike.pop() if len(alike) == 1 else None
     return Run(
-        origin, "autocomp", label=label, outcome=outcome, status="correct" if correct else "incorrect",
+        origin,
+        "autocomp",
+        label=label,
+        outcome=outcome,
+        status="correct" if correct else "incorrect",
         description=(of.plan.strip().splitlines() or [""])[0][:300] if of else f"candidate {label}",
-        primary=metric, metrics=metrics, levers=levers, mechanism=of.plan if of else "", reason=errors.splitlines()[-1] if errors else "",
-        parent=f"score {of.parent}" if of and of.parent is not None else "", checks=(Check("correct", "passed" if correct else "failed"),),
-        models=of.models if of else (), notes=(("order", str(number)), *((("stdout", text_of(result["stdout"])),) if result.get("stdout") else ())),
+        primary=metric,
+        metrics=metrics,
+        levers=levers,
+        mechanism=of.plan if of else "",
+        reason=errors.splitlines()[-1] if errors else "",
+        parent=f"score {of.parent}" if of and of.parent is not None else "",
+        checks=(Check("correct", "passed" if correct else "failed"),),
+        models=of.models if of else (),
+        notes=(("order", str(number)), *((("stdout", text_of(result["stdout"])),) if result.get("stdout") else ())),
     )

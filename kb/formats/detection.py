@@ -12,17 +12,54 @@ from kb.run.record import Outcome, Run
 
 # Format -> module that reads it. One object a loop: pi and interlab differ in spelling only, optuna is one kind of jsonl.
 READERS = {
-    "pi": "pi", "interlab": "pi", "pi-git": "git_trailers", "tsv": "tsv", "skypilot": "skypilot", "logmd": "markdown", "leaderboard": "markdown",
-    "autocomp": "autocomp", "openevolve": "openevolve", "optuna": "jsonl", "jsonl": "jsonl", "prose": "prose",
+    "pi": "pi",
+    "interlab": "pi",
+    "pi-git": "git_trailers",
+    "tsv": "tsv",
+    "skypilot": "skypilot",
+    "logmd": "markdown",
+    "leaderboard": "markdown",
+    "autocomp": "autocomp",
+    "openevolve": "openevolve",
+    "optuna": "jsonl",
+    "jsonl": "jsonl",
+    "prose": "prose",
 }
 ALIASES = {
-    "autoresearch": "tsv", "autoresearch-tsv": "tsv", "karpathy": "tsv", "csv": "tsv", "table": "tsv", "results": "tsv", "pi-autoresearch": "pi",
-    "markdown": "logmd", "markdown-table": "logmd", "log": "logmd", "simple-loop": "logmd", "heygen": "leaderboard", "auto-model-optim": "leaderboard",
-    "autocomp-run": "autocomp", "optuna-jsonl": "optuna", "interlab-jsonl": "interlab", "prose-log": "prose", "text": "prose",
+    "autoresearch": "tsv",
+    "autoresearch-tsv": "tsv",
+    "karpathy": "tsv",
+    "csv": "tsv",
+    "table": "tsv",
+    "results": "tsv",
+    "pi-autoresearch": "pi",
+    "markdown": "logmd",
+    "markdown-table": "logmd",
+    "log": "logmd",
+    "simple-loop": "logmd",
+    "heygen": "leaderboard",
+    "auto-model-optim": "leaderboard",
+    "autocomp-run": "autocomp",
+    "optuna-jsonl": "optuna",
+    "interlab-jsonl": "interlab",
+    "prose-log": "prose",
+    "text": "prose",
 }
 # A loop's folder: the log that counts, the most complete record first.
-_LOGS = (".auto/log.jsonl", "autoresearch.jsonl", "log.jsonl", "results.jsonl", "results.tsv", "RESULTS.tsv", "results.csv", "leaderboard.md", "log.md",
-         "results.md", "LOG.md", "PROGRESS.md")
+_LOGS = (
+    ".auto/log.jsonl",
+    "autoresearch.jsonl",
+    "log.jsonl",
+    "results.jsonl",
+    "results.tsv",
+    "RESULTS.tsv",
+    "results.csv",
+    "leaderboard.md",
+    "log.md",
+    "results.md",
+    "LOG.md",
+    "PROGRESS.md",
+)
 
 
 def located(path: Path, name: str) -> tuple[str, Path]:
@@ -74,7 +111,11 @@ def detected(path: Path) -> str:
         return _detected_json(path, objects)
     if any(skypilot.is_mark(h) for h in said):
         return "skypilot"
-    if path.suffix.lower() not in (".tsv", ".csv") and any(h.lstrip().startswith("|") for h in said) or path.suffix.lower() in (".md", ".markdown"):
+    if (
+        path.suffix.lower() not in (".tsv", ".csv")
+        and any(h.lstrip().startswith("|") for h in said)
+        or path.suffix.lower() in (".md", ".markdown")
+    ):
         if markdown.holds_runs(path):
             return "leaderboard" if _ranked(path) else "logmd"
         if path.suffix.lower() in (".md", ".markdown"):

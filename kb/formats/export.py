@@ -31,7 +31,11 @@ _RECORD = re.compile(r"(sources/import-[0-9a-f]+/runs\.jsonl)#L(\d+)$")
 def runs_of_target(base: Base, target: str) -> list[Run]:
     """Runs of a target in trail order: of an imported page its record, of any other page what its front matter states."""
     folder = base.wiki / "experiments" / target
-    pages = [read(f.relative_to(base.root).as_posix(), f.read_bytes()) for f in sorted(folder.rglob("*.md"))] if folder.is_dir() else []
+    pages = (
+        [read(f.relative_to(base.root).as_posix(), f.read_bytes()) for f in sorted(folder.rglob("*.md"))]
+        if folder.is_dir()
+        else []
+    )
     pages = [p for p in pages if p.type == "experiment" and (p.field("target") or target) == target]
     if not pages:
         raise KbError(f"no experiments of '{target}' below wiki/experiments/{target}; `kb experiment list` names the targets")
@@ -61,10 +65,22 @@ def _stated_by(page: Page) -> Run:
     metrics = tuple(_metric(name, value) for name, value in stated.items()) if isinstance(stated, dict) else ()
     levers = tuple(Lever(*(part.strip() for part in word.split("=", 1))) for word in page.words("levers"))
     return Run(
-        Origin(page.path, 1, page.digest), "kb", label=str(page.number) if page.number else page.stem, target=page.field("target"), variant=page.field("variant"),
-        status=status or str(verdict or ""), outcome=outcome_of(status) if status else None, description=page.title,
-        primary=page.field("primary") or (metrics[0].name if metrics else ""), metrics=metrics, levers=levers, hypothesis=page.field("hypothesis"),
-        code=page.field("commit"), verdict=str(verdict or ""), decision=decision, created=page.date,
+        Origin(page.path, 1, page.digest),
+        "kb",
+        label=str(page.number) if page.number else page.stem,
+        target=page.field("target"),
+        variant=page.field("variant"),
+        status=status or str(verdict or ""),
+        outcome=outcome_of(status) if status else None,
+        description=page.title,
+        primary=page.field("primary") or (metrics[0].name if metrics else ""),
+        metrics=metrics,
+        levers=levers,
+        hypothesis=page.field("hypothesis"),
+        code=page.field("commit"),
+        verdict=str(verdict or ""),
+        decision=decision,
+        created=page.date,
     )
 
 
@@ -72,8 +88,15 @@ def _metric(name: str, value: object) -> Metric:
     said = value if isinstance(value, dict) else {"value": value}
     number, spread, count = said.get("value"), said.get("stddev"), said.get("n")
     numeric = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return Metric(name, float(number) if numeric else None, str(said.get("unit") or ""), direction_from(said.get("direction")) or direction_of(name),
-                  count if isinstance(count, int) else None, float(spread) if isinstance(spread, (int, float)) else None, "" if numeric else str(number or ""))
+    return Metric(
+        name,
+        float(number) if numeric else None,
+        str(said.get("unit") or ""),
+        direction_from(said.get("direction")) or direction_of(name),
+        count if isinstance(count, int) else None,
+        float(spread) if isinstance(spread, (int, float)) else None,
+        "" if numeric else str(number or ""),
+    )
 
 
 def exported(runs: Sequence[Run], kind: str) -> str:
@@ -114,7 +137,12 @@ def _jsonl(runs: Sequence[Run]) -> Iterable[str]:
     for stretch in _stretches(runs):
         first = stretch[0]
         metric = first.metric(first.primary)
-        config = {"type": "config", "name": first.target, "metricName": first.primary or "metric", "metricUnit": metric.unit if metric else ""}
+        config = {
+            "type": "config",
+            "name": first.target,
+            "metricName": first.primary or "metric",
+            "metricUnit": metric.unit if metric else "",
+        }
         way = next((d for r in stretch if (d := _direction(r))), None)
         yield json.dumps({**config, **({"bestDirection": way} if way else {})}, ensure_ascii=False) + "\n"
         for run in stretch:
@@ -125,9 +153,22 @@ def _jsonl(runs: Sequence[Run]) -> Iterable[str]:
 def jsonl_line(run: Run, number: int) -> str:
     """A run as a line of a pi log, with the whole record under `kb`."""
     beside = {m.name: m.value for m in run.metrics if m.name != run.primary and m.value is not None}
-    asi = {k: v for k, v in (("hypothesis", run.hypothesis), ("rollback_reason", run.reason), ("next_action_hint", run.next_step)) if v}
-    said = {"run": number, "commit": run.code[:7], "metric": run.value if run.value is not None else 0, "metrics": beside, "status": run.status,
-            "description": run.description, "segment": run.segment, **({"asi": asi} if asi else {}), "kb": json.loads(to_line(run))}
+    asi = {
+        k: v
+        for k, v in (("hypothesis", run.hypothesis), ("rollback_reason", run.reason), ("next_action_hint", run.next_step))
+        if v
+    }
+    said = {
+        "run": number,
+        "commit": run.code[:7],
+        "metric": run.value if run.value is not None else 0,
+        "metrics": beside,
+        "status": run.status,
+        "description": run.description,
+        "segment": run.segment,
+        **({"asi": asi} if asi else {}),
+        "kb": json.loads(to_line(run)),
+    }
     return json.dumps(said, ensure_ascii=False) + "\n"
 
 
@@ -152,7 +193,19 @@ def _tsv(runs: Sequence[Run]) -> Iterable[str]:
             before = header
         for run in stretch:
             values = [_number(run.metric(n)) for n in names]
-            yield "\t".join([run.created or "-", one_line(run.label), one_line(run.code), *values, one_line(run.status), one_line(run.description)]) + "\n"
+            yield (
+                "\t".join(
+                    [
+                        run.created or "-",
+                        one_line(run.label),
+                        one_line(run.code),
+                        *values,
+                        one_line(run.status),
+                        one_line(run.description),
+                    ]
+                )
+                + "\n"
+            )
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -166,7 +219,9 @@ def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
     if not kept:
         raise KbError("nothing was kept with a measurement: there is no leaderboard; `kb export log` lists every run")
     if len(metrics) > 1 or None in ways or len(ways) > 1:
-        raise KbError(f"a leaderboard needs one metric and its direction; these runs have {', '.join(sorted(metrics))}; export them as tsv or jsonl")
+        raise KbError(
+            f"a leaderboard needs one metric and its direction; these runs have {', '.join(sorted(metrics))}; export them as tsv or jsonl"
+        )
     way = ways.pop()
     ranked = sorted(kept, key=lambda r: r.value or 0.0, reverse=way == "higher")
     name = metrics.pop()
@@ -183,7 +238,9 @@ def _log(runs: Sequence[Run]) -> Iterable[str]:
         name = stretch[0].primary or "value"
         yield "\n" + _row(["#", "Experiment", name, "Status", "Notes"]) + "|---|---|---|---|---|\n"
         for run in stretch:
-            yield _row([run.label or str(run.origin.line), run.description, _number(run.metric(run.primary)), run.status, run.reason])
+            yield _row(
+                [run.label or str(run.origin.line), run.description, _number(run.metric(run.primary)), run.status, run.reason]
+            )
 
 
 def append(log: Path, runs: Sequence[Run]) -> int:
@@ -202,7 +259,9 @@ def append(log: Path, runs: Sequence[Run]) -> int:
         case "tsv":
             layout = _layout_of_file(file)
             words = _spellings(there)
-            _append_lines(file, ["\t".join(_cells(run, layout, words, number=len(there) + i)) + "\n" for i, run in enumerate(missing, 1)])
+            _append_lines(
+                file, ["\t".join(_cells(run, layout, words, number=len(there) + i)) + "\n" for i, run in enumerate(missing, 1)]
+            )
         case "logmd":
             _append_rows(file, missing, there)
         case _:
@@ -262,7 +321,11 @@ def _spellings(there: Sequence[Run]) -> dict[Outcome, str]:
     """How a file spells each outcome, the most frequent spelling of each."""
     seen = Counter((r.outcome, r.status) for r in there if r.outcome is not None and r.status)
     words = {Outcome.KEPT: "keep", Outcome.DISCARDED: "discard", Outcome.CRASHED: "crash", Outcome.CHECKS_FAILED: "checks_failed"}
-    return words | {outcome: status for (outcome, status), _ in reversed(seen.most_common()) if outcome is not None and outcome is not Outcome.OTHER}
+    return words | {
+        outcome: status
+        for (outcome, status), _ in reversed(seen.most_common())
+        if outcome is not None and outcome is not Outcome.OTHER
+    }
 
 
 def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) -> list[str]:
@@ -274,7 +337,9 @@ def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) 
             case Role.STATUS:
                 cells.append(words.get(run.outcome, run.status) if run.outcome is not None else run.status)
             case Role.METRIC:
-                metric = run.metric(column.name) or (run.metric(run.primary) if i == layout.primary and key_of(run.primary) == key_of(column.name) else None)
+                metric = run.metric(column.name) or (
+                    run.metric(run.primary) if i == layout.primary and key_of(run.primary) == key_of(column.name) else None
+                )
                 # The convention of these files: a run that crashed has zeros, which every reader takes for no measurement.
                 cells.append(_number(metric) or ("0" if run.outcome is Outcome.CRASHED else ""))
             case Role.ID:
@@ -286,7 +351,9 @@ def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) 
             case Role.LEVER:
                 cells.append(one_line(levers.get(column.name, "")))
             case _:
-                cells.append(one_line(run.description) if i == layout.text else one_line(run.reason) if i == layout.reason else "")
+                cells.append(
+                    one_line(run.description) if i == layout.text else one_line(run.reason) if i == layout.reason else ""
+                )
     return cells
 
 
@@ -299,6 +366,9 @@ def _append_rows(file: Path, missing: Sequence[Run], there: Sequence[Run]) -> No
     data = file.read_bytes()
     raw = re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     newline = "\r\n" if raw[last - 1].endswith(b"\r\n") else "\n"
-    rows = [_row(_cells(run, layout, _spellings(there), number=len(there) + i)).replace("\n", newline) for i, run in enumerate(missing, 1)]
+    rows = [
+        _row(_cells(run, layout, _spellings(there), number=len(there) + i)).replace("\n", newline)
+        for i, run in enumerate(missing, 1)
+    ]
     closed = b"" if raw[last - 1].endswith(b"\n") else newline.encode()
     store.write(file, b"".join([*raw[:last], closed, "".join(rows).encode("utf-8"), *raw[last:]]))

@@ -74,7 +74,9 @@ def origin_of(layout: Layout, log: Path) -> str:
 def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: str, ask: Ask, date: str, today: str) -> Import:
     """File the runs of a log that the knowledge base does not know yet. `date` is the day of runs without one of their own."""
     if not re.fullmatch(r"[\w.+-]+(?:/[\w.+-]+)*", target) or {".", ".."} & set(target.split("/")):
-        raise KbError(f"target '{target}' is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them")
+        raise KbError(
+            f"target '{target}' is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them"
+        )
     name, log = located(path, name)
     said = list(events(log, name, ask=ask))
     file = origin_of(layout, log)
@@ -89,8 +91,18 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
             return Import("", file, name, (), len(runs), mended)
         receipt = digest_of("\n".join(repr(e.key) for _, e in entries))[:12]
         filed = _file_all(layout, receipt, entries, pages, rated)
-        meta = {"kind": "import", "origin": file, "format": name, "target": target, "retrieved": today, "sha256": _digest_of_log(log), "licence": "",
-                "version": "", "pages": len(filed), "receipt": receipt}
+        meta = {
+            "kind": "import",
+            "origin": file,
+            "format": name,
+            "target": target,
+            "retrieved": today,
+            "sha256": _digest_of_log(log),
+            "licence": "",
+            "version": "",
+            "pages": len(filed),
+            "receipt": receipt,
+        }
         store.write(_folder(layout, receipt) / "meta.json", json.dumps(meta, ensure_ascii=False, indent=1) + "\n")
     return Import(receipt, file, name, tuple(e.page for e in filed), len(runs) - len(filed), mended)
 
@@ -138,7 +150,9 @@ def entries_of(ledger: Path) -> list[Entry]:
     return found
 
 
-def _entries(layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, target: str, date: str) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
+def _entries(
+    layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, target: str, date: str
+) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
     """Ledger entries of the runs that are not known, by their place in the log, and the page of every run. Numbers are given out in log order."""
     seen: Counter[tuple[str, str]] = Counter()
     pages: dict[int, str] = {}
@@ -162,11 +176,15 @@ def _entries(layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, 
 def next_number(layout: Layout, target: str) -> int:
     """The number of the next experiment of a target: above every page's and every measured run's. To be asked, and used, under the lock `LOCK`."""
     folder, runs = layout.wiki / "experiments" / target, layout.sources / "runs" / target
-    names = [f.stem for f in (folder.rglob("*.md") if folder.is_dir() else ())] + [f.name for f in (runs.iterdir() if runs.is_dir() else ())]
+    names = [f.stem for f in (folder.rglob("*.md") if folder.is_dir() else ())] + [
+        f.name for f in (runs.iterdir() if runs.is_dir() else ())
+    ]
     return 1 + max((read(f"wiki/experiments/{name}.md", b"").number for name in names), default=0)
 
 
-def _file_all(layout: Layout, receipt: str, entries: list[tuple[int, Entry]], pages: dict[int, str], rated: Sequence[Judged]) -> list[Entry]:
+def _file_all(
+    layout: Layout, receipt: str, entries: list[tuple[int, Entry]], pages: dict[int, str], rated: Sequence[Judged]
+) -> list[Entry]:
     """Write the ledger, then the pages; the ledger comes first so that an import that is cut off can be taken back."""
     ledger = _folder(layout, receipt) / LEDGER
     place = ledger.relative_to(layout.root).as_posix()
@@ -207,10 +225,14 @@ def undo(layout: Layout, receipt: str) -> Undo:
         changed = [e.page for e in entries if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest]
         if changed:
             more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
-            raise KbError(f"import {receipt} cannot be taken back: changed since: {', '.join(changed[:5])}{more}; nothing was removed. Move or restore these pages first")
+            raise KbError(
+                f"import {receipt} cannot be taken back: changed since: {', '.join(changed[:5])}{more}; nothing was removed. Move or restore these pages first"
+            )
         moved = [] if all(here.values()) else _moved(layout, folder, set(here))
         if moved:
-            raise KbError(f"import {receipt} cannot be taken back: moved since: {', '.join(moved[:5])}; nothing was removed. Remove or move back these pages first")
+            raise KbError(
+                f"import {receipt} cannot be taken back: moved since: {', '.join(moved[:5])}; nothing was removed. Remove or move back these pages first"
+            )
         _take_back(layout, folder)
         return Undo(receipt, tuple(p for p, there in here.items() if there), tuple(p for p, there in here.items() if not there))
 

@@ -25,7 +25,9 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
         raise KbError(f"{path}: git log failed: {done.stderr.decode('utf-8', 'replace').strip()[:200]}")
     commits = [c for c in done.stdout.decode("utf-8", "replace").split("\0") if c]
     runs = list(_commits(commits))
-    names = [n for said in runs if not isinstance(said, Remark) for n in said[3] if n != "status" and to_float(said[3][n]) is not None]
+    names = [
+        n for said in runs if not isinstance(said, Remark) for n in said[3] if n != "status" and to_float(said[3][n]) is not None
+    ]
     metric = ask.metric or next((n for n in names if direction_of(n) and not is_resource(n)), names[0] if names else "")
     direction, source = (ask.direction, "asked") if ask.direction else (direction_of(metric) if metric else None, "name")
     yield Segment(0, 1, "", metric, "", direction, source if direction else "")
@@ -38,10 +40,21 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
         outcome = outcome_of(status)
         metrics = tuple(
             measured(n, v, raw=str(v), outcome=outcome, direction=direction_of(n), primary=n == metric)
-            for n, raw in result.items() if (v := to_float(raw)) is not None
+            for n, raw in result.items()
+            if (v := to_float(raw)) is not None
         )
-        yield Run(Origin(f"git:{commit}", number, digest_of(commit)), "pi-git", label=commit[:7], status=status, outcome=outcome, description=description,
-                  primary=metric, metrics=metrics, code=commit, created=when)
+        yield Run(
+            Origin(f"git:{commit}", number, digest_of(commit)),
+            "pi-git",
+            label=commit[:7],
+            status=status,
+            outcome=outcome,
+            description=description,
+            primary=metric,
+            metrics=metrics,
+            code=commit,
+            created=when,
+        )
 
 
 def _commits(commits: list[str]) -> Iterator[tuple[str, str, str, dict[str, object]] | Remark]:

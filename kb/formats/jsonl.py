@@ -14,7 +14,22 @@ from kb.run.quantity import to_float
 from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_status, outcome_of
 
 _STATUS = ("status", "decision", "verdict", "outcome", "kind", "state", "result", "action", "kept")
-_LABEL = ("run", "round", "trial_number", "trial", "number", "iteration", "iter", "experiment_id", "exp_id", "exp", "step", "index", "id", "run_id")
+_LABEL = (
+    "run",
+    "round",
+    "trial_number",
+    "trial",
+    "number",
+    "iteration",
+    "iter",
+    "experiment_id",
+    "exp_id",
+    "exp",
+    "step",
+    "index",
+    "id",
+    "run_id",
+)
 _TEXT = ("description", "desc", "title", "experiment", "change", "idea", "name", "summary", "label")
 _REASON = ("rollback_reason", "reason", "finding", "notes", "note", "learned", "conclusion", "error")
 _CODE = ("commit", "commit_hash", "sha", "git_sha", "revision")
@@ -95,7 +110,11 @@ def _primary(said: list[Json]) -> str:
     counts = Counter(name for row in said for name in _numbers(row))
     common = [name for name, n in counts.items() if 2 * n >= len(said)]
     aims = [name for name in _AIM if name in common]
-    known = [n for n in common if direction_of(n) and not is_resource(n) and not n.startswith(("delta", "wall_time", "duration", "training_time"))]
+    known = [
+        n
+        for n in common
+        if direction_of(n) and not is_resource(n) and not n.startswith(("delta", "wall_time", "duration", "training_time"))
+    ]
     return next(iter(aims or known or [n for n in common if len(common) == 1]), "")
 
 
@@ -108,18 +127,35 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
     metrics: list[Metric] = []
     for name, value in _numbers(said).items():
         direction = segment.direction if name == segment.metric else direction_of(name)
-        metrics.append(measured(name, value, raw=str(value), outcome=outcome, direction=direction, primary=name == segment.metric))
+        metrics.append(
+            measured(name, value, raw=str(value), outcome=outcome, direction=direction, primary=name == segment.metric)
+        )
     taken = {text_key, reason_key, *(m.name for m in metrics), "hypothesis", "mechanism", *_MEASURES, *_SETTINGS, *_CODE, *_TIME}
     levers = [Lever(str(k), text_of(v)) for key in _SETTINGS if isinstance(said.get(key), dict) for k, v in said[key].items()]
     levers += [Lever(k.removeprefix("params_"), text_of(v)) for k, v in said.items() if k.startswith("params_") and v is not None]
     label = first_of(said, _LABEL)
-    notes = [(k, text_of(v)) for k, v in said.items() if k not in taken and k not in _LABEL[:1] and not k.startswith("params_") and v is not None]
+    notes = [
+        (k, text_of(v))
+        for k, v in said.items()
+        if k not in taken and k not in _LABEL[:1] and not k.startswith("params_") and v is not None
+    ]
     return Run(
-        Origin(path.name, row.line.number, row.line.digest), "jsonl", label=text_of(label), segment=segment.index, status=status, outcome=outcome,
-        description=text_of(said.get(text_key)) if text_key else _of_levers(levers), primary=segment.metric, metrics=tuple(metrics),
-        levers=tuple(levers), hypothesis=text_of(said.get("hypothesis")), mechanism=text_of(said.get("mechanism")),
-        reason=text_of(said.get(reason_key)) if reason_key else "", code=text_of(first_of(said, _CODE)),
-        created=next((m for k in _TIME if (m := moment(said.get(k)))), ""), notes=tuple(notes),
+        Origin(path.name, row.line.number, row.line.digest),
+        "jsonl",
+        label=text_of(label),
+        segment=segment.index,
+        status=status,
+        outcome=outcome,
+        description=text_of(said.get(text_key)) if text_key else _of_levers(levers),
+        primary=segment.metric,
+        metrics=tuple(metrics),
+        levers=tuple(levers),
+        hypothesis=text_of(said.get("hypothesis")),
+        mechanism=text_of(said.get("mechanism")),
+        reason=text_of(said.get(reason_key)) if reason_key else "",
+        code=text_of(first_of(said, _CODE)),
+        created=next((m for k in _TIME if (m := moment(said.get(k)))), ""),
+        notes=tuple(notes),
     )
 
 

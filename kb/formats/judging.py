@@ -12,7 +12,10 @@ from kb.run.noise import LEAST_CONFIDENCE, SMALLEST_GAIN, Spread, band_of, confi
 from kb.run.record import Metric, Outcome, Run
 from kb.schema import Verdict, canonical_decision, canonical_verdict
 
-_BASELINE = re.compile(r"^\W*(?:(?:the|initial|clean|stock|first|fresh|original|untouched|unmodified|pure|current)\s+){0,3}(?:baseline|reference)\b", re.IGNORECASE)
+_BASELINE = re.compile(
+    r"^\W*(?:(?:the|initial|clean|stock|first|fresh|original|untouched|unmodified|pure|current)\s+){0,3}(?:baseline|reference)\b",
+    re.IGNORECASE,
+)
 _AGAINST_BASE = re.compile(r"(?:vs|Δ|delta|over|relative).*base|base.*(?:delta|Δ|diff)", re.IGNORECASE)
 # What a loop's own further words may mean; a word of support is not enough for `supported`.
 _TAKEN_OVER = frozenset({Verdict.INVALID, Verdict.CRASH, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.BASELINE})
@@ -51,8 +54,14 @@ def judged(segments: Sequence[Segment], runs: Sequence[Run]) -> list[Judged]:
         # A loop may keep a probe that is worse; going back from it is no gain. So a kept run is held against the best kept before it.
         against = best.get(run.segment) if run.outcome is Outcome.KEPT else before
         verdict, why = _verdict(run, against, segment, values.get(run.segment, ()), baseline=baseline)
-        decision = "keep" if run.outcome is Outcome.KEPT else canonical_decision(run.status) or ("revert" if run.outcome is Outcome.DISCARDED else "")
-        found.append(Judged(replace(run, verdict=run.verdict or verdict, decision=run.decision or decision), why, parent if before else -1))
+        decision = (
+            "keep"
+            if run.outcome is Outcome.KEPT
+            else canonical_decision(run.status) or ("revert" if run.outcome is Outcome.DISCARDED else "")
+        )
+        found.append(
+            Judged(replace(run, verdict=run.verdict or verdict, decision=run.decision or decision), why, parent if before else -1)
+        )
         if run.outcome is Outcome.KEPT:
             kept[run.segment] = i
             best[run.segment] = _better(run, best.get(run.segment), segment)
@@ -70,7 +79,11 @@ def _better(run: Run, best: Run | None, segment: Segment) -> Run:
 
 
 def _is_baseline(run: Run) -> bool:
-    return canonical_verdict(run.status) is Verdict.BASELINE or bool(_BASELINE.match(run.description)) or run.label.lower() == "baseline"
+    return (
+        canonical_verdict(run.status) is Verdict.BASELINE
+        or bool(_BASELINE.match(run.description))
+        or run.label.lower() == "baseline"
+    )
 
 
 def _verdict(run: Run, before: Run | None, segment: Segment, values: Sequence[float], *, baseline: bool) -> tuple[str, str]:
@@ -103,7 +116,13 @@ def _verdict(run: Run, before: Run | None, segment: Segment, values: Sequence[fl
 
 def _of_kept(run: Run, before: Run | None, segment: Segment, values: Sequence[float], moved: str) -> tuple[str, str]:
     if run.value is None or before is None or before.value is None or segment.direction is None:
-        missing = "it has no measurement" if run.value is None else "which side is better is not said" if segment.direction is None else "there is no run before it to compare with"
+        missing = (
+            "it has no measurement"
+            if run.value is None
+            else "which side is better is not said"
+            if segment.direction is None
+            else "there is no run before it to compare with"
+        )
         return Verdict.INCONCLUSIVE, f"Inconclusive: kept by the loop, but {missing}."
     gain = gain_of(run.value, before.value, direction=segment.direction)
     if gain is None or gain <= SMALLEST_GAIN:

@@ -86,7 +86,11 @@ def _fitted(cells: list[str], width: int) -> list[str]:
 def _in_order(table: Table, layout: Layout) -> list[tuple[Line, list[str]]]:
     """Rows of a table; those of a leaderboard, which stand by rank, by the number of their experiment, as they were run."""
     at = next((i for i, c in enumerate(layout.columns) if c.role is Role.ID), -1)
-    if not layout.ranked or at < 0 or not all(cells[at : at + 1] and cells[at].isdigit() for _, cells in table.rows if any(cells)):
+    if (
+        not layout.ranked
+        or at < 0
+        or not all(cells[at : at + 1] and cells[at].isdigit() for _, cells in table.rows if any(cells))
+    ):
         return table.rows
     return sorted(table.rows, key=lambda row: int(row[1][at]) if any(row[1]) else 0)
 

@@ -59,7 +59,7 @@ def _rows_of_whole(path: Path) -> Iterator[Row | Remark]:
         except (ValueError, RecursionError):
             yield Remark("not valid JSON from here on; the rest was skipped", number)
             return
-        yield Row(Line(number, text[match.end():at]), said)
+        yield Row(Line(number, text[match.end() : at]), said)
 
 
 def _rows_of_line(line: Line, text: str) -> Iterator[Row | Remark]:

@@ -21,12 +21,20 @@ _FIELDS = word_set("id code language parent_id generation timestamp metrics chec
 
 def is_program(said: Json) -> bool:
     """Whether an object is an evolved program."""
-    return "id" in said and isinstance(said.get("metrics"), dict) and bool({"parent_id", "generation", "iteration_found"} & said.keys())
+    return (
+        "id" in said
+        and isinstance(said.get("metrics"), dict)
+        and bool({"parent_id", "generation", "iteration_found"} & said.keys())
+    )
 
 
 def holds(folder: Path) -> bool:
     """Whether a folder is an OpenEvolve output."""
-    return any(folder.glob("checkpoint*/programs/*.json")) or any(folder.glob("checkpoints/checkpoint_*")) or any(folder.glob("programs/*.json"))
+    return (
+        any(folder.glob("checkpoint*/programs/*.json"))
+        or any(folder.glob("checkpoints/checkpoint_*"))
+        or any(folder.glob("programs/*.json"))
+    )
 
 
 def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
@@ -86,13 +94,24 @@ def _run(row: Row, metric: str, path: Path) -> Run:
     elif any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
     metrics = tuple(
-        measured(k, v, raw=str(v), outcome=outcome, direction="higher" if k == metric else direction_of(k)) for k, v in numbers.items() if k != "error"
+        measured(k, v, raw=str(v), outcome=outcome, direction="higher" if k == metric else direction_of(k))
+        for k, v in numbers.items()
+        if k != "error"
     )
     inner = said.get("metadata")
     notes = [(k, text_of(v)) for k, v in said.items() if k not in _FIELDS and v is not None and v != {}]
     notes += [(f"metrics.{k}", text_of(v)) for k, v in stated.items() if k not in numbers]
     return Run(
-        Origin(path.name, row.line.number, row.line.digest), "openevolve", label=text_of(said["id"]), outcome=outcome,
-        description=text_of(inner.get("changes")) if isinstance(inner, dict) else "", primary=metric, metrics=metrics,
-        parent=text_of(said.get("parent_id")), code=text_of(said["id"]), checks=checks, created=moment(said.get("timestamp")), notes=tuple(notes),
+        Origin(path.name, row.line.number, row.line.digest),
+        "openevolve",
+        label=text_of(said["id"]),
+        outcome=outcome,
+        description=text_of(inner.get("changes")) if isinstance(inner, dict) else "",
+        primary=metric,
+        metrics=metrics,
+        parent=text_of(said.get("parent_id")),
+        code=text_of(said["id"]),
+        checks=checks,
+        created=moment(said.get("timestamp")),
+        notes=tuple(notes),
     )

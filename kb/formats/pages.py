@@ -14,15 +14,33 @@ _SPECIAL = re.compile(r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)
 _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 # Words at which a file name says a verdict or a baseline; a slug made of a description must not say one by accident.
 _VERDICT_WORDS = frozenset(
-    ["accepted", "rejected", "potential", "invalid", "refuted", "supported", "crash", "crashed", "failed", "discard", "discarded", "kept", "keep", "inconclusive",
-     "parked", "baseline"]
+    [
+        "accepted",
+        "rejected",
+        "potential",
+        "invalid",
+        "refuted",
+        "supported",
+        "crash",
+        "crashed",
+        "failed",
+        "discard",
+        "discarded",
+        "kept",
+        "keep",
+        "inconclusive",
+        "parked",
+        "baseline",
+    ]
 )
 
 
 def one_line(text: str) -> str:
     """Text on one line without control characters and without the marks that turn the direction of writing."""
     if not (text.isascii() and text.isprintable()):
-        text = "".join(c for c in text if c.isspace() or c.isprintable() or unicodedata.category(c) in ("Cf", "Co") and c not in _TURNING)
+        text = "".join(
+            c for c in text if c.isspace() or c.isprintable() or unicodedata.category(c) in ("Cf", "Co") and c not in _TURNING
+        )
     return " ".join(text.split())
 
 
@@ -81,14 +99,32 @@ def _value(value: object) -> str:
 
 def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
     title = title_of(run)
-    metrics = {one_line(m.name): _said({"value": m.value, "unit": one_line(m.unit), "direction": m.direction, "stddev": m.stddev, "n": m.n})
-               for m in run.metrics if m.value is not None}
+    metrics = {
+        one_line(m.name): _said(
+            {"value": m.value, "unit": one_line(m.unit), "direction": m.direction, "stddev": m.stddev, "n": m.n}
+        )
+        for m in run.metrics
+        if m.value is not None
+    }
     levers = [one_line(f"{x.name}={x.value}" if x.value else x.name)[:200] for x in run.levers]
     fields = {
-        "title": title, "type": "experiment", "target": run.target, "variant": one_line(run.variant), "hypothesis": one_line(run.hypothesis)[:300] or title,
-        "levers": levers, "parent": parent, "verdict": str(run.verdict), "decision": run.decision, "status": "filed", "metrics": metrics, "primary": one_line(run.primary),
-        "segment": run.segment or "", "loop": _said({"format": run.format, "run": one_line(run.label), "status": one_line(run.status)}),
-        "origin": {"file": one_line(run.origin.file), "line": run.origin.line, "digest": run.origin.digest}, "record": record, "imported": True,
+        "title": title,
+        "type": "experiment",
+        "target": run.target,
+        "variant": one_line(run.variant),
+        "hypothesis": one_line(run.hypothesis)[:300] or title,
+        "levers": levers,
+        "parent": parent,
+        "verdict": str(run.verdict),
+        "decision": run.decision,
+        "status": "filed",
+        "metrics": metrics,
+        "primary": one_line(run.primary),
+        "segment": run.segment or "",
+        "loop": _said({"format": run.format, "run": one_line(run.label), "status": one_line(run.status)}),
+        "origin": {"file": one_line(run.origin.file), "line": run.origin.line, "digest": run.origin.digest},
+        "record": record,
+        "imported": True,
     }
     plain = [f"{k}: {_value(v) if not isinstance(v, bool) else 'true'}" for k, v in fields.items() if v not in ("", [], {})]
     return [*plain, f"created: {date}", f"updated: {date}"]
@@ -109,9 +145,16 @@ def _body(judged: Judged) -> list[str]:
         if text:
             lines += [f"**{label}** (quoted):", "", *quoted(text), ""]
     if run.falsification:
-        lines += [f"**Falsification criterion**: {as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {run.falsification.threshold:g}", ""]
+        lines += [
+            f"**Falsification criterion**: {as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {run.falsification.threshold:g}",
+            "",
+        ]
     setup = [f"- {as_text(x.name)}: {as_text(x.value) or 'moved'}" for x in run.levers]
-    setup += [f"- {name}: {as_text(value)}" for name, value in (("Code", run.code), ("Run", run.label), ("Models", ", ".join(run.models))) if value]
+    setup += [
+        f"- {name}: {as_text(value)}"
+        for name, value in (("Code", run.code), ("Run", run.label), ("Models", ", ".join(run.models)))
+        if value
+    ]
     if setup:
         lines += ["## Setup", "", *setup, ""]
     lines += ["## Results", "", *_results(run)]
@@ -126,8 +169,12 @@ def _body(judged: Judged) -> list[str]:
     if run.notes:
         lines += ["## Also in the log", "", *(f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]), ""]
     where = f"line {run.origin.line} of " if run.origin.line else ""
-    return [*lines, "## Sources", "",
-            f"Imported from {where}`{one_line(run.origin.file).replace('`', '')}` ({run.format}). kb measured and checked none of it; quotations are the loop's own words."]
+    return [
+        *lines,
+        "## Sources",
+        "",
+        f"Imported from {where}`{one_line(run.origin.file).replace('`', '')}` ({run.format}). kb measured and checked none of it; quotations are the loop's own words.",
+    ]
 
 
 def _results(run: Run) -> list[str]:

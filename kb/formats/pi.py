@@ -16,8 +16,14 @@ _SPREAD = ("_stddev", "_std", "_sd", "_stdev")
 # Keys of a run line that have a field of their own in the record; all others become notes.
 _FIELDS = word_set("""type run commit commit_hash metric metric_value metrics secondary_metrics status decision description timestamp segment asi confidence
     iterationTokens stddev kb""")
-_ASI = {"hypothesis": "hypothesis", "rollback_reason": "reason", "next_action_hint": "next_step", "next_focus": "next_step",
-        "mechanism": "mechanism", "predicted_signal": "predicted_signal"}
+_ASI = {
+    "hypothesis": "hypothesis",
+    "rollback_reason": "reason",
+    "next_action_hint": "next_step",
+    "next_focus": "next_step",
+    "mechanism": "mechanism",
+    "predicted_signal": "predicted_signal",
+}
 
 
 def is_config(said: Json) -> bool:
@@ -104,8 +110,16 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
     if not status:
         yield Remark("a run without a status; counted as other", line.number)
     raw = first_of(said, ("metric", "metric_value"))
-    primary = measured(segment.metric, to_float(raw), raw=text_of(raw), outcome=outcome, direction=segment.direction,
-                       unit=segment.unit, stddev=to_float(said.get("stddev")), primary=True)
+    primary = measured(
+        segment.metric,
+        to_float(raw),
+        raw=text_of(raw),
+        outcome=outcome,
+        direction=segment.direction,
+        unit=segment.unit,
+        stddev=to_float(said.get("stddev")),
+        primary=True,
+    )
     if primary.value is None:
         yield Remark("no measurement (a sentinel or no number); left out of best", line.number)
     metrics, notes = _metrics(said, primary, outcome)
@@ -116,12 +130,24 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
         notes.append(("confidence", text_of(confidence)))
     tokens = said.get("iterationTokens")
     yield Run(
-        origin, "pi", label=_label(said.get("run")), segment=segment.index, status=status, outcome=outcome,
-        description=text_of(said.get("description")), primary=segment.metric, metrics=metrics,
-        hypothesis=fields.get("hypothesis", ""), mechanism=fields.get("mechanism", ""), reason=fields.get("reason", ""),
-        predicted_signal=fields.get("predicted_signal", ""), next_step=fields.get("next_step", ""),
-        code=text_of(first_of(said, ("commit", "commit_hash"))), tokens=tokens if isinstance(tokens, int) else None,
-        created=moment(said.get("timestamp")), notes=tuple(notes),
+        origin,
+        "pi",
+        label=_label(said.get("run")),
+        segment=segment.index,
+        status=status,
+        outcome=outcome,
+        description=text_of(said.get("description")),
+        primary=segment.metric,
+        metrics=metrics,
+        hypothesis=fields.get("hypothesis", ""),
+        mechanism=fields.get("mechanism", ""),
+        reason=fields.get("reason", ""),
+        predicted_signal=fields.get("predicted_signal", ""),
+        next_step=fields.get("next_step", ""),
+        code=text_of(first_of(said, ("commit", "commit_hash"))),
+        tokens=tokens if isinstance(tokens, int) else None,
+        created=moment(said.get("timestamp")),
+        notes=tuple(notes),
     )
 
 
@@ -142,9 +168,13 @@ def _metrics(said: Json, primary: Metric, outcome: Outcome) -> tuple[tuple[Metri
         if value is None:
             notes.append((f"metrics.{name}", text_of(raw)))
         else:
-            found.append(measured(name, value, raw=text_of(raw), outcome=outcome, direction=direction_of(name), stddev=spreads.get(name)))
+            found.append(
+                measured(name, value, raw=text_of(raw), outcome=outcome, direction=direction_of(name), stddev=spreads.get(name))
+            )
     if primary.stddev is None and spreads.get(primary.name) is not None:
-        found[0] = Metric(primary.name, primary.value, primary.unit, primary.direction, stddev=spreads[primary.name], raw=primary.raw)
+        found[0] = Metric(
+            primary.name, primary.value, primary.unit, primary.direction, stddev=spreads[primary.name], raw=primary.raw
+        )
     return tuple(found), notes
 
 

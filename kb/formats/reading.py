@@ -123,12 +123,22 @@ def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
 
 # Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
 _COUNTED = re.compile(
-    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo", re.IGNORECASE
+    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo",
+    re.IGNORECASE,
 )
 
 
-def measured(name: str, value: float | None, *, raw: str, outcome: Outcome | None, direction: Direction | None,
-             unit: str = "", stddev: float | None = None, primary: bool = False) -> Metric:
+def measured(
+    name: str,
+    value: float | None,
+    *,
+    raw: str,
+    outcome: Outcome | None,
+    direction: Direction | None,
+    unit: str = "",
+    stddev: float | None = None,
+    primary: bool = False,
+) -> Metric:
     """A metric of a row; a sentinel becomes a metric without value that keeps what the log shows."""
     if value is None or math.isnan(value):
         return Metric(name, None, unit, direction, raw=raw)

@@ -96,15 +96,39 @@ def _run(block: Block, metric: str, path: Path, status: str) -> Run:
     checks = block.fields.get("CHECKS_STATUS", "")
     if checks.startswith(("failed", "timeout")) and outcome is Outcome.OTHER:
         outcome = Outcome.CHECKS_FAILED
-    spreads = {n.removesuffix("_stddev").removesuffix("_std"): to_float(v) for n, v in block.metrics.items() if n.endswith(("_stddev", "_std"))}
+    spreads = {
+        n.removesuffix("_stddev").removesuffix("_std"): to_float(v)
+        for n, v in block.metrics.items()
+        if n.endswith(("_stddev", "_std"))
+    }
     metrics: list[Metric] = []
     for name, raw in block.metrics.items():
         if not name.endswith(("_stddev", "_std")):
-            metrics.append(measured(name, to_float(raw), raw=raw, outcome=outcome, direction=direction_of(name), stddev=spreads.get(name),
-                                    primary=name == metric))
+            metrics.append(
+                measured(
+                    name,
+                    to_float(raw),
+                    raw=raw,
+                    outcome=outcome,
+                    direction=direction_of(name),
+                    stddev=spreads.get(name),
+                    primary=name == metric,
+                )
+            )
     described = block.fields.get("DESC") or block.fields.get("EXPERIMENT_DESC", "")
     return Run(
-        Origin(path.name, block.line, digest_of("\n".join(block.text))), "skypilot", label=block.fields.get("EXPERIMENT_ID") or block.fields.get("EXPERIMENT", ""),
-        status=status, outcome=outcome, description=described, primary=metric, metrics=tuple(metrics), reason=block.fields.get("EXPERIMENT_ERROR", ""),
-        checks=(Check("checks", "passed" if checks.startswith("passed") else "skipped" if checks.startswith("skipped") else checks),) if checks else (),
+        Origin(path.name, block.line, digest_of("\n".join(block.text))),
+        "skypilot",
+        label=block.fields.get("EXPERIMENT_ID") or block.fields.get("EXPERIMENT", ""),
+        status=status,
+        outcome=outcome,
+        description=described,
+        primary=metric,
+        metrics=tuple(metrics),
+        reason=block.fields.get("EXPERIMENT_ERROR", ""),
+        checks=(
+            Check("checks", "passed" if checks.startswith("passed") else "skipped" if checks.startswith("skipped") else checks),
+        )
+        if checks
+        else (),
     )

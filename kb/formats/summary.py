@@ -78,9 +78,15 @@ class _Tally:
         seen = self.outcomes or Counter()
         judged = self.segment.judged or any(o in seen for o in (Outcome.KEPT, Outcome.DISCARDED))
         known = judged or self.outcomes is not None
-        return Counts(self.runs, seen[Outcome.KEPT] if judged else None, seen[Outcome.DISCARDED] if judged else None,
-                      seen[Outcome.CRASHED] if known else None, seen[Outcome.CHECKS_FAILED] if known else None,
-                      seen[Outcome.OTHER] if known else None, self.best)
+        return Counts(
+            self.runs,
+            seen[Outcome.KEPT] if judged else None,
+            seen[Outcome.DISCARDED] if judged else None,
+            seen[Outcome.CRASHED] if known else None,
+            seen[Outcome.CHECKS_FAILED] if known else None,
+            seen[Outcome.OTHER] if known else None,
+            self.best,
+        )
 
 
 def summary(path: Path, name: str, *, ask: Ask) -> Summary:
@@ -104,8 +110,16 @@ def summary(path: Path, name: str, *, ask: Ask) -> Summary:
     if len(parts) > 1 and len(metrics) > 1:
         way, source = None, ""
     warnings = [_told(kind, lines) for kind, lines in remarks.items()]
-    return Summary(path.name, name, _together(parts), tuple(sorted(statuses.items(), key=lambda s: (-s[1], s[0]))), parts, way, source,
-                   tuple(warnings + _doubts(parts, statuses)))
+    return Summary(
+        path.name,
+        name,
+        _together(parts),
+        tuple(sorted(statuses.items(), key=lambda s: (-s[1], s[0]))),
+        parts,
+        way,
+        source,
+        tuple(warnings + _doubts(parts, statuses)),
+    )
 
 
 def _together(parts: tuple[Stretch, ...]) -> Counts:
@@ -114,7 +128,15 @@ def _together(parts: tuple[Stretch, ...]) -> Counts:
         return sum(values) if values else None
 
     best = parts[0].counts.best if len(parts) == 1 else None
-    return Counts(sum(p.counts.runs for p in parts), total("kept"), total("discarded"), total("crashed"), total("checks_failed"), total("other"), best)
+    return Counts(
+        sum(p.counts.runs for p in parts),
+        total("kept"),
+        total("discarded"),
+        total("crashed"),
+        total("checks_failed"),
+        total("other"),
+        best,
+    )
 
 
 def _told(kind: str, lines: list[int]) -> str:
@@ -144,19 +166,42 @@ def to_json(told: Summary) -> str:
     """A summary as the JSON object of `kb import --dry-run --format json`."""
     whole = _counts_said(told.counts)
     parts = [
-        {"index": p.segment.index, "line": p.segment.line, "name": p.segment.name, "metric": p.segment.metric, "unit": p.segment.unit,
-         "direction": p.segment.direction, "direction_source": p.segment.source or None, **_counts_said(p.counts)}
+        {
+            "index": p.segment.index,
+            "line": p.segment.line,
+            "name": p.segment.name,
+            "metric": p.segment.metric,
+            "unit": p.segment.unit,
+            "direction": p.segment.direction,
+            "direction_source": p.segment.source or None,
+            **_counts_said(p.counts),
+        }
         for p in told.segments
     ]
-    said = {"file": told.file, "format": told.format, **whole, "statuses": dict(told.statuses), "segments": parts, "direction": told.direction,
-            "direction_source": told.source or None, "warnings": list(told.warnings)}
+    said = {
+        "file": told.file,
+        "format": told.format,
+        **whole,
+        "statuses": dict(told.statuses),
+        "segments": parts,
+        "direction": told.direction,
+        "direction_source": told.source or None,
+        "warnings": list(told.warnings),
+    }
     return json.dumps(said, ensure_ascii=False, indent=1)
 
 
 def _counts_said(counts: Counts) -> dict[str, object]:
     best = {"value": counts.best.value, "line": counts.best.line} if counts.best else None
-    return {"runs": counts.runs, "kept": counts.kept, "discarded": counts.discarded, "crashed": counts.crashed,
-            "checks_failed": counts.checks_failed, "other": counts.other, "best": best}
+    return {
+        "runs": counts.runs,
+        "kept": counts.kept,
+        "discarded": counts.discarded,
+        "crashed": counts.crashed,
+        "checks_failed": counts.checks_failed,
+        "other": counts.other,
+        "best": best,
+    }
 
 
 def to_text(told: Summary) -> str:
@@ -168,13 +213,20 @@ def to_text(told: Summary) -> str:
         best = f", best kept {part.counts.best.value:g} at line {part.counts.best.line}" if part.counts.best else ""
         if segment.metric:
             name = f" '{segment.name}'" if segment.name else ""
-            lines.append(f"  segment {segment.index}{name} from line {segment.line}: {segment.metric}, {way}, {_phrase(part.counts)}{best}")
+            lines.append(
+                f"  segment {segment.index}{name} from line {segment.line}: {segment.metric}, {way}, {_phrase(part.counts)}{best}"
+            )
     if told.statuses:
         lines.append("  statuses: " + ", ".join(f"{status} {n}" for status, n in told.statuses))
     return "\n".join(lines + [f"  warning: {warning}" for warning in told.warnings])
 
 
 def _phrase(counts: Counts) -> str:
-    named = (("kept", counts.kept), ("discarded", counts.discarded), ("crashed", counts.crashed), ("checks failed", counts.checks_failed),
-             ("other", counts.other))
+    named = (
+        ("kept", counts.kept),
+        ("discarded", counts.discarded),
+        ("crashed", counts.crashed),
+        ("checks failed", counts.checks_failed),
+        ("other", counts.other),
+    )
     return ", ".join([f"{counts.runs} runs", *(f"{n} {name}" for name, n in named if n)])

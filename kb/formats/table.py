@@ -81,18 +81,54 @@ class Layout:
         return Segment(index, line, name, self.primary_name, unit, self.direction, self.source, self.status >= 0 or self.ranked)
 
 
-_ID = word_set("# no nr num number id idx index n exp exp_id expid experiment_id exp_no run run_id run_no iteration iter trial trial_id round step attempt "
-                "v version experiment")
+_ID = word_set(
+    "# no nr num number id idx index n exp exp_id expid experiment_id exp_no run run_id run_no iteration iter trial trial_id round step attempt "
+    "v version experiment"
+)
 _CODE = word_set("commit commit_hash sha git_sha hash rev revision git branch ref")
 _STATUS = word_set("status verdict decision outcome state result disposition action kept keep keep_discard")
 _TIME = word_set("date datetime timestamp time created created_at started finished when ts")
-_TEXT = ("description", "desc", "change_description", "change", "changes", "experiment", "hypothesis", "idea", "what", "summary", "title", "name", "label", "notes", "note",
-         "comment", "comments", "tag")
-_REASON = ("key_finding", "finding", "findings", "notes", "note", "reason", "why", "lesson", "learned", "conclusion", "comment", "comments", "remark")
+_TEXT = (
+    "description",
+    "desc",
+    "change_description",
+    "change",
+    "changes",
+    "experiment",
+    "hypothesis",
+    "idea",
+    "what",
+    "summary",
+    "title",
+    "name",
+    "label",
+    "notes",
+    "note",
+    "comment",
+    "comments",
+    "tag",
+)
+_REASON = (
+    "key_finding",
+    "finding",
+    "findings",
+    "notes",
+    "note",
+    "reason",
+    "why",
+    "lesson",
+    "learned",
+    "conclusion",
+    "comment",
+    "comments",
+    "remark",
+)
 _CHECKS = word_set("correct correctness check checks tests test parity valid passed verified")
 _DELTA = re.compile(r"(^|_)(delta|vs|improvement|improved|gain|change_pct|pct_change|diff_pct)(_|$)|Δ")
 # Columns of figures that are never what a run is judged by: the state before it, and what it cost to try.
-_BESIDE = re.compile(r"(^|_)(baseline|base|before|parent|prev|previous|old|cost|usd|price|budget|cumulative|wall|elapsed|std|stddev|stderr)(_|$)")
+_BESIDE = re.compile(
+    r"(^|_)(baseline|base|before|parent|prev|previous|old|cost|usd|price|budget|cumulative|wall|elapsed|std|stddev|stderr)(_|$)"
+)
 # Figures that explain a result rather than being it.
 _DERIVED = re.compile(r"(^|_)(hits?|miss(es)?|mfu|hfu|util\w*|occupancy|speedup|efficiency|train|training)(_|$)")
 _AIMED = re.compile(r"_(score|metric|objective|fitness|reward)$|(^|_)(measured|new|after|current|candidate)_value$")
@@ -148,7 +184,9 @@ def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> L
         roles[text] = Role.TEXT
     reason = _first(names, roles, _REASON, (Role.TEXT, Role.NOTE), but=text)
     primary = _primary(names, roles, cells, headed=header is not None, ask=ask)
-    direction, source = (ask.direction, "asked") if ask.direction else (direction_of(names[primary]) if primary >= 0 else None, "name")
+    direction, source = (
+        (ask.direction, "asked") if ask.direction else (direction_of(names[primary]) if primary >= 0 else None, "name")
+    )
     columns = tuple(Column(n, r, _unit_of(n)) for n, r in zip(names, roles, strict=True))
     words = {status_words(c) for c in cells[status]} if status >= 0 else set()
     decided = any(outcome_of(w) in (Outcome.KEPT, Outcome.DISCARDED) for w in words)
@@ -164,7 +202,9 @@ def fits_header(header: list[str], rows: list[list[str]]) -> bool:
     if len(rows[0]) != len(header):
         return False
     named = [i for i, h in enumerate(header) if key_of(h) == "status"]
-    elsewhere = [i for i in range(len(header)) if i not in named and _share([r[i] for r in rows]) >= 0.8 and _decides([r[i] for r in rows])]
+    elsewhere = [
+        i for i in range(len(header)) if i not in named and _share([r[i] for r in rows]) >= 0.8 and _decides([r[i] for r in rows])
+    ]
     if named:
         return _share([r[named[0]] for r in rows]) >= 0.3 or not elsewhere
     return not any(key_of(header[i]) not in (*_STATUS, *_CHECKS) and _SETTING.search(key_of(header[i])) for i in elsewhere)
@@ -177,7 +217,11 @@ def _share(cells: list[str]) -> float:
 
 def _decides(cells: list[str]) -> bool:
     words = {outcome_of(bare(c)) for c in cells}
-    return bool(words & {Outcome.KEPT, Outcome.DISCARDED}) or Outcome.CRASHED in words and any(status_words(c) == "ok" for c in cells)
+    return (
+        bool(words & {Outcome.KEPT, Outcome.DISCARDED})
+        or Outcome.CRASHED in words
+        and any(status_words(c) == "ok" for c in cells)
+    )
 
 
 def _status_columns(names: list[str], cells: list[list[str]]) -> list[int]:
@@ -225,7 +269,13 @@ def _role(name: str, cells: list[str], *, headed: bool) -> Role:
         return Role.TEXT
     if _SETTING.search(key) or key in _SETTINGS or re.fullmatch(r"[A-Z]{1,2}", bare(name)):
         return Role.LEVER
-    return Role.METRIC if mostly else Role.LEVER if said and all(c in ("True", "False", "true", "false", "on", "off") for c in said) else Role.NOTE
+    return (
+        Role.METRIC
+        if mostly
+        else Role.LEVER
+        if said and all(c in ("True", "False", "true", "false", "on", "off") for c in said)
+        else Role.NOTE
+    )
 
 
 def _is_speedup(name: str) -> bool:
@@ -234,7 +284,11 @@ def _is_speedup(name: str) -> bool:
 
 def _role_of_cells(said: list[str], *, mostly: bool) -> Role:
     """Role of a column without a name, by its cells alone."""
-    if said and sum(bool(re.fullmatch(r"[0-9a-f]{7,40}|HEAD", c)) for c in said) * 2 > len(said) and not all(c.isdigit() for c in said):
+    if (
+        said
+        and sum(bool(re.fullmatch(r"[0-9a-f]{7,40}|HEAD", c)) for c in said) * 2 > len(said)
+        and not all(c.isdigit() for c in said)
+    ):
         return Role.CODE
     if mostly:
         counted = [int(c) for c in said if c.isdigit()]
@@ -267,12 +321,27 @@ def _primary(names: list[str], roles: list[Role], cells: list[list[str]], *, hea
     plain = [i for i in own if any(to_quantity(c) for c in cells[i])]
     chosen = next(iter(aims or known or plain or metrics))
     held_out = re.sub(r"^train(ing)?_", "", key_of(names[chosen]))
-    return next((i for i in own if re.fullmatch(rf"(val|valid|validation|test|eval|dev)_{re.escape(held_out)}", key_of(names[i])) and key_of(names[chosen]) != held_out), chosen)
+    return next(
+        (
+            i
+            for i in own
+            if re.fullmatch(rf"(val|valid|validation|test|eval|dev)_{re.escape(held_out)}", key_of(names[i]))
+            and key_of(names[chosen]) != held_out
+        ),
+        chosen,
+    )
 
 
 def _rivals(names: list[str], metrics: list[int]) -> list[int]:
     """Columns that could be what runs are judged by, those that only explain a result left out where others are."""
-    known = [i for i in metrics if direction_of(names[i]) and not is_resource(names[i]) and not _BESIDE.search(key_of(names[i])) or _AIMED.search(key_of(names[i]))]
+    known = [
+        i
+        for i in metrics
+        if direction_of(names[i])
+        and not is_resource(names[i])
+        and not _BESIDE.search(key_of(names[i]))
+        or _AIMED.search(key_of(names[i]))
+    ]
     return [i for i in known if not _DERIVED.search(key_of(names[i]))] or known
 
 
@@ -289,7 +358,11 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
     """One row as a run; `cells` are as many as the layout has columns."""
     status = cells[layout.status].strip() if layout.status >= 0 else ""
     outcome = outcome_of(bare(status)) if status else Outcome.OTHER if layout.status >= 0 else None
-    if outcome is Outcome.OTHER and layout.second >= 0 and outcome_of(bare(cells[layout.second])) in (Outcome.CRASHED, Outcome.CHECKS_FAILED):
+    if (
+        outcome is Outcome.OTHER
+        and layout.second >= 0
+        and outcome_of(bare(cells[layout.second])) in (Outcome.CRASHED, Outcome.CHECKS_FAILED)
+    ):
         status = status or cells[layout.second].strip()
         outcome = outcome_of(bare(cells[layout.second]))
     if layout.mixed and status_words(status) == "pass":
@@ -316,17 +389,32 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
                 checks.append(Check(column.name, _checked(cell)))
             case Role.ID | Role.CODE | Role.TIME if not found[column.role]:
                 found[column.role] = cell
-            case Role.DELTA | Role.NOTE | Role.RANK | Role.TEXT | Role.ID | Role.CODE | Role.TIME if cell and i not in (layout.text, layout.reason):
+            case Role.DELTA | Role.NOTE | Role.RANK | Role.TEXT | Role.ID | Role.CODE | Role.TIME if cell and i not in (
+                layout.text,
+                layout.reason,
+            ):
                 notes.append((column.name, cell))
     if outcome is None and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
     code = found[Role.CODE]
     return Run(
-        Origin(file, line.number, line.digest), kind, label=found[Role.ID] or code, segment=segment, status=status, outcome=outcome,
+        Origin(file, line.number, line.digest),
+        kind,
+        label=found[Role.ID] or code,
+        segment=segment,
+        status=status,
+        outcome=outcome,
         description=_unquoted(cells[layout.text]) if layout.text >= 0 else ", ".join(f"{x.name}={x.value}" for x in levers)[:300],
-        primary=layout.primary_name, metrics=tuple(metrics), levers=tuple(levers), checks=tuple(checks),
-        reason=_unquoted(cells[layout.reason]) if layout.reason >= 0 else "", hypothesis=stated["hypothesis"], mechanism=stated["mechanism"], code=code if code.lower() not in ("none", "tbd", "head", "n/a", "-") else "",
-        created=moment(found[Role.TIME]), notes=tuple(notes),
+        primary=layout.primary_name,
+        metrics=tuple(metrics),
+        levers=tuple(levers),
+        checks=tuple(checks),
+        reason=_unquoted(cells[layout.reason]) if layout.reason >= 0 else "",
+        hypothesis=stated["hypothesis"],
+        mechanism=stated["mechanism"],
+        code=code if code.lower() not in ("none", "tbd", "head", "n/a", "-") else "",
+        created=moment(found[Role.TIME]),
+        notes=tuple(notes),
     )
 
 
@@ -349,13 +437,27 @@ def is_divider(cells: list[str], layout: Layout) -> bool:
 def _metric(column: Column, cell: str, *, layout: Layout, outcome: Outcome | None, primary: bool) -> Metric:
     quantity: Quantity | None = to_quantity(cell)
     direction = layout.direction if primary else direction_of(column.name)
-    return measured(column.name, quantity.value if quantity else None, raw=cell, outcome=outcome, direction=direction,
-                    unit=quantity.unit if quantity and quantity.unit else column.unit, stddev=quantity.stddev if quantity else None, primary=primary)
+    return measured(
+        column.name,
+        quantity.value if quantity else None,
+        raw=cell,
+        outcome=outcome,
+        direction=direction,
+        unit=quantity.unit if quantity and quantity.unit else column.unit,
+        stddev=quantity.stddev if quantity else None,
+        primary=primary,
+    )
 
 
 def _checked(cell: str) -> str:
     words = status_words(cell)
-    return "passed" if words in ("ok", "pass", "passed", "true", "yes", "1") else "failed" if words in ("fail", "failed", "false", "no", "0", "wrong") else cell
+    return (
+        "passed"
+        if words in ("ok", "pass", "passed", "true", "yes", "1")
+        else "failed"
+        if words in ("fail", "failed", "false", "no", "0", "wrong")
+        else cell
+    )
 
 
 def _levers(name: str, cell: str) -> list[Lever]:

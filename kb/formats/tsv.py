@@ -69,7 +69,11 @@ def _rows(lines: Iterator[Line | Remark], delimiter: str) -> Iterator[Cells | Re
             continue
         elif line.text.startswith("#") and not re.match(r"#\d", line.text):
             cells = _split(line.text.lstrip("# "), delimiter)
-            if first and len(cells) > 1 and looks_like_header(["#", *cells[1:]] if line.text.startswith("#" + delimiter) else cells):
+            if (
+                first
+                and len(cells) > 1
+                and looks_like_header(["#", *cells[1:]] if line.text.startswith("#" + delimiter) else cells)
+            ):
                 yield Cells(line, _split(line.text, delimiter) if line.text.startswith("#" + delimiter) else cells)
             else:
                 yield Remark("a comment line; skipped", line.number)
@@ -100,7 +104,9 @@ def _layout(header: Cells | None, sample: list[Cells], *, ask: Ask) -> tuple[Lay
     width = modal_width(rows)
     if header is None:
         fitting = [r for r in rows if len(r) == width]
-        return layout_of(None, fitting, ask=ask), [Remark("no header line; columns are named by position and the metric is not said", 1)] if rows else []
+        return layout_of(None, fitting, ask=ask), [
+            Remark("no header line; columns are named by position and the metric is not said", 1)
+        ] if rows else []
     names = header.cells
     fitting = [r for r in rows if len(r) == len(names)]
     if (3 * len(fitting) >= sum(len(r) == width for r in rows) or not width) and fits_header(names, fitting):
@@ -108,18 +114,29 @@ def _layout(header: Cells | None, sample: list[Cells], *, ask: Ask) -> tuple[Lay
     fitting = [r for r in rows if len(r) == width]
     cut = [*names[:width], *(f"col{i + 1}" for i in range(len(names), width))]
     if len(names) != width and any(key_of(n) == "status" for n in cut) and fits_header(cut, fitting):
-        return layout_of(cut, fitting, ask=ask), [Remark(f"the header names {len(names)} columns, the rows have {width}; read from the left", header.line.number)]
-    said = f"the header names {len(names)} columns, the rows have {width}" if len(names) != width else "the header does not fit the rows"
+        return layout_of(cut, fitting, ask=ask), [
+            Remark(f"the header names {len(names)} columns, the rows have {width}; read from the left", header.line.number)
+        ]
+    said = (
+        f"the header names {len(names)} columns, the rows have {width}"
+        if len(names) != width
+        else "the header does not fit the rows"
+    )
     return layout_of(None, fitting, ask=ask), [
-        Remark(f"{said} (its status column holds no statuses); columns are named by position and the metric is not said", header.line.number)
+        Remark(
+            f"{said} (its status column holds no statuses); columns are named by position and the metric is not said",
+            header.line.number,
+        )
     ]
 
 
-def _read_block(rows: Iterator[Cells | Remark], index: int, *, path: Path, ask: Ask, delimiter: str) -> Iterator[Segment | Run | Remark]:
+def _read_block(
+    rows: Iterator[Cells | Remark], index: int, *, path: Path, ask: Ask, delimiter: str
+) -> Iterator[Segment | Run | Remark]:
     sample, every = split_sample(rows)
     told = [r for r in sample if isinstance(r, Cells)]
     header = told[0] if told and looks_like_header(told[0].cells) else None
-    mended = [Cells(r.line, _mended(r, told, delimiter)) for r in told[1 if header else 0:]]
+    mended = [Cells(r.line, _mended(r, told, delimiter)) for r in told[1 if header else 0 :]]
     layout, remarks = _layout(header, mended, ask=ask)
     yield layout.segment(index, told[0].line.number if told else 1)
     yield from remarks
@@ -140,7 +157,9 @@ def _mended(row: Cells, rows: list[Cells], delimiter: str) -> list[str]:
     return row.cells
 
 
-def _runs(rows: Iterator[Cells | Remark], layout: Layout, *, header: Cells | None, path: Path, index: int, delimiter: str) -> Iterator[Run | Remark]:
+def _runs(
+    rows: Iterator[Cells | Remark], layout: Layout, *, header: Cells | None, path: Path, index: int, delimiter: str
+) -> Iterator[Run | Remark]:
     """Runs of one table. A run is held back until the next one begins, so that lines that continue its description can join it."""
     held: Run | None = None
     short: Cells | None = None
@@ -204,7 +223,7 @@ def _as_row(row: Cells, layout: Layout, delimiter: str) -> tuple[list[str] | Non
         if not any(cells[width:]):
             return cells[:width], ""
         if layout.text == width - 1 and (decided or layout.status < 0):
-            return [*cells[: width - 1], " ".join(cells[width - 1:])], "a TAB inside the description; joined"
+            return [*cells[: width - 1], " ".join(cells[width - 1 :])], "a TAB inside the description; joined"
     elif decided and len(cells) > 1:
         return [*cells, *[""] * (width - len(cells))], "columns missing at the end of the line; read as empty"
     return None, ""

@@ -20,8 +20,7 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config,
-             memo: Memo) -> dict[str, bytes]:
+def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config, memo: Memo) -> dict[str, bytes]:
     """Every file of `indexes/` but the refuted lists, by path below it."""
     material = Material(graph, trail, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)
@@ -41,6 +40,7 @@ def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
     """Pages that one of the patterns names: a glob on the path (`*` crosses `/`), or `tag:NAME`."""
     wanted = tuple(patterns)
     return frozenset(
-        path for path, page in graph.pages.items()
+        path
+        for path, page in graph.pages.items()
         if any(w.removeprefix("tag:") in page.words("tags") if w.startswith("tag:") else fnmatchcase(path, w) for w in wanted)
     )

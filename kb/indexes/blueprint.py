@@ -20,7 +20,10 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material, *, memo: Memo
     topics = _told_once(topics)
     won = [e for e in material.trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
     phases = _phases(topics, won, memo)
-    lines = page_head("Blueprint", "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it.")
+    lines = page_head(
+        "Blueprint",
+        "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it.",
+    )
     rows = []
     for number, phase in enumerate(phases, 1):
         made = [_topic_state(topic, material) for topic in phase]
@@ -31,13 +34,21 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material, *, memo: Memo
     chains = _chains(won, material, memo)
     lines += ["## What compounds", ""]
     for target, chain in chains:
-        lines += [f"- {cell(target, 60)}: " + " → ".join(f"{link(e)}{f' ({cell(change_of(e, material), 60)})' if change_of(e, material) else ''}" for e in chain)]
+        lines += [
+            f"- {cell(target, 60)}: "
+            + " → ".join(f"{link(e)}{f' ({cell(change_of(e, material), 60)})' if change_of(e, material) else ''}" for e in chain)
+        ]
     lines += ["", "## Traps", ""]
     traps = _traps(topics, material)
     for topic, failed, count in traps:
-        lines += [f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"]
-    twin = {"phases": rows, "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
-            "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps]}
+        lines += [
+            f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"
+        ]
+    twin = {
+        "phases": rows,
+        "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
+        "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps],
+    }
     return {"blueprint.md": bytes_of(lines), "blueprint.json": json_of(twin)}
 
 
@@ -47,7 +58,10 @@ def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     for topic in topics:
         for path in topic.experiments:
             places[path].append(topic)
-    home = {path: min(own, key=lambda t: (len(t.experiments) < _HANDFUL, len(t.experiments), t.anchor)).anchor for path, own in places.items()}
+    home = {
+        path: min(own, key=lambda t: (len(t.experiments) < _HANDFUL, len(t.experiments), t.anchor)).anchor
+        for path, own in places.items()
+    }
     return tuple(replace(t, experiments=own) for t in topics if (own := tuple(p for p in t.experiments if home[p] == t.anchor)))
 
 
@@ -80,12 +94,24 @@ def _topic_state(topic: Topic, material: Material) -> dict:
     failed = [e for e in tried if e.failed]
     # Newest first: a topic is worked out when its last five tries brought nothing.
     saturated = len(tried) >= 5 and not any(e.verdict.canonical is Verdict.SUPPORTED for e in tried[:5])
-    return {"topic": topic.name, "anchor": topic.anchor, "tried": len(tried), "saturated": saturated, "supported": [e.path for e in won], "failed": [e.path for e in failed]}
+    return {
+        "topic": topic.name,
+        "anchor": topic.anchor,
+        "tried": len(tried),
+        "saturated": saturated,
+        "supported": [e.path for e in won],
+        "failed": [e.path for e in failed],
+    }
 
 
 def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
     count = f"{len(state['supported'])} of {state['tried']} supported, {len(state['failed'])} failed"
-    lines = [f"### {cut(topic.name, 160)}", "", f"{count}{'; worked out: none of the last five tries won' if state['saturated'] else ''}.", ""]
+    lines = [
+        f"### {cut(topic.name, 160)}",
+        "",
+        f"{count}{'; worked out: none of the last five tries won' if state['saturated'] else ''}.",
+        "",
+    ]
     rows = experiment_rows((material.facts[p] for p in state["supported"][:_MOST_ROWS]), material)
     more = len(state["supported"]) - _MOST_ROWS
     return lines + rows + ([f"{more} more in the .json beside this file.", ""] if more > 0 else [])

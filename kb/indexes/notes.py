@@ -13,7 +13,10 @@ _UNIT = r"(?:%|×|x|[kKMGTP]i?B(?:/s)?|[kKMGTP]?FLOPS?(?:/s)?|TOPS|[kKMG]?Hz|ns|
 # Starts with the digit, which is found fast; a sign before it changes nothing.
 _FIGURE = re.compile(rf"\d(?<![\w.]\d)[\d,]*(?:\.\d+)?[ \u00a0]?{_UNIT}(?![\w%])")
 # Headings under which pages of any domain say how a thing shows in a measurement.
-_READING = re.compile(r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b", re.IGNORECASE)
+_READING = re.compile(
+    r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b",
+    re.IGNORECASE,
+)
 _APPARATUS = re.compile(r"^(?:see also|sources?|references?|links?|related|changelog|history)\b", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _MOST_FIGURES, _MOST_READING = 8, 12
@@ -53,9 +56,15 @@ def notes_of(page: Page, text: str) -> str | None:
         return None
     lines = text.split("\n")
     coded = {n for start, end in page.fences for n in range(start, end)}
-    notes = (_gist(page, lines, coded), _figures(page, lines, coded) if page.type != "experiment" else (),
-             _readings(page, lines, coded) if page.type not in ("experiment", "hypothesis") else ())
-    return json.dumps([notes[0], [(f.text, f.line, f.anchor) for f in notes[1]], [(r.anchor, r.title, r.text) for r in notes[2]]], ensure_ascii=False)
+    notes = (
+        _gist(page, lines, coded),
+        _figures(page, lines, coded) if page.type != "experiment" else (),
+        _readings(page, lines, coded) if page.type not in ("experiment", "hypothesis") else (),
+    )
+    return json.dumps(
+        [notes[0], [(f.text, f.line, f.anchor) for f in notes[1]], [(r.anchor, r.title, r.text) for r in notes[2]]],
+        ensure_ascii=False,
+    )
 
 
 def from_row(row: str) -> Notes:
@@ -106,7 +115,9 @@ def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...
             if number in coded or len(line) > 600 or not _FIGURE.search(line):
                 continue
             row = line.strip().startswith("|")
-            said = plain_text(" · ".join(c.strip() for c in line.strip().strip("|").split("|")) if row else _BULLET.sub("", line.strip("#> ")))
+            said = plain_text(
+                " · ".join(c.strip() for c in line.strip().strip("|").split("|")) if row else _BULLET.sub("", line.strip("#> "))
+            )
             if _FIGURE.search(said) and len(said) > 15:
                 found.append(Figure(cut(said, _LINE), number, section.anchor))
             if len(found) == _MOST_FIGURES:
@@ -118,7 +129,11 @@ def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, .
     found: list[Reading] = []
     whole = bool(_READING.search(page.title))
     for section in page.sections:
-        if section.anchor and not _APPARATUS.match(section.title) and (_READING.search(section.title) or whole and section.level == 2):
+        if (
+            section.anchor
+            and not _APPARATUS.match(section.title)
+            and (_READING.search(section.title) or whole and section.level == 2)
+        ):
             said = " ".join(plain_text(p) for _, p in _paragraphs(section, lines, coded))
             if len(said) >= 40:
                 found.append(Reading(section.anchor, section.title, cut(said, 2 * _LINE)))

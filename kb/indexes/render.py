@@ -55,7 +55,15 @@ def change_of(facts: Facts, material: Material) -> str:
 
 def cell(text: str, most: int = 160) -> str:
     """A text that is safe in a table cell and in a link label."""
-    return cut(text, most).replace("\\", "\\\\").replace("|", "\\|").replace("[", "\\[").replace("]", "\\]").replace("<", "&lt;").replace("`", "'")
+    return (
+        cut(text, most)
+        .replace("\\", "\\\\")
+        .replace("|", "\\|")
+        .replace("[", "\\[")
+        .replace("]", "\\]")
+        .replace("<", "&lt;")
+        .replace("`", "'")
+    )
 
 
 def link(page: Page | Facts, anchor: str = "") -> str:
@@ -86,7 +94,9 @@ def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Mate
     rows = [_topic_row(topic, material) for topic in topics]
     for topic, slug, row in zip(topics, slugs, rows, strict=True):
         counts = row["counts"]
-        lines.append(f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {counts['supported']} | {counts['failed']} | {cell(row['best'])} |")
+        lines.append(
+            f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {counts['supported']} | {counts['failed']} | {cell(row['best'])} |"
+        )
     lines.append("")
     for topic, row in zip(topics, rows, strict=True):
         lines += _topic_lines(topic, row, material)
@@ -106,16 +116,38 @@ def _slugs(names: list[str]) -> list[str]:
 def _topic_row(topic: Topic, material: Material) -> dict:
     tried = [material.facts[p] for p in topic.experiments]
     won = [e for e in tried if e.verdict.canonical is Verdict.SUPPORTED]
-    gains = sorted(((_size(gain_of(e)), gain_of(e), e) for e in won if gain_of(e).startswith("+")), key=lambda g: (-g[0], g[2].path))
-    figures = [{"text": f.text, "path": p, "anchor": f.anchor, "line": f.line} for p in topic.pages if p in material.notes for f in material.notes[p].figures[:3]]
+    gains = sorted(
+        ((_size(gain_of(e)), gain_of(e), e) for e in won if gain_of(e).startswith("+")), key=lambda g: (-g[0], g[2].path)
+    )
+    figures = [
+        {"text": f.text, "path": p, "anchor": f.anchor, "line": f.line}
+        for p in topic.pages
+        if p in material.notes
+        for f in material.notes[p].figures[:3]
+    ]
     graph = material.graph
     return {
-        "name": topic.name, "anchor": topic.anchor, "hub": topic.hub, "tags": list(topic.tags),
+        "name": topic.name,
+        "anchor": topic.anchor,
+        "hub": topic.hub,
+        "tags": list(topic.tags),
         "counts": {"supported": len(won), "failed": sum(e.verdict.canonical in FAILED for e in tried)},
         "best": f"{gains[0][1]} {gains[0][2].title}" if gains else "",
-        "pages": [{"path": p, "title": graph.pages[p].title, "type": graph.pages[p].type, "gist": material.gist(p)} for p in topic.pages],
+        "pages": [
+            {"path": p, "title": graph.pages[p].title, "type": graph.pages[p].type, "gist": material.gist(p)} for p in topic.pages
+        ],
         "figures": figures[:_MOST_FIGURES],
-        "experiments": [{"path": e.path, "title": e.title, "target": e.target, "date": e.date, "verdict": e.verdict.canonical, "change": change_of(e, material)} for e in tried],
+        "experiments": [
+            {
+                "path": e.path,
+                "title": e.title,
+                "target": e.target,
+                "date": e.date,
+                "verdict": e.verdict.canonical,
+                "change": change_of(e, material),
+            }
+            for e in tried
+        ],
     }
 
 
@@ -131,11 +163,17 @@ def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
         lines += [cell(material.gist(topic.hub), 400), ""]
     if topic.pages:
         lines += ["**Pages**", ""]
-        lines += [f"- {link(graph.pages[p])} ({graph.pages[p].type})" + (f": {cell(material.gist(p))}" if material.gist(p) else "") for p in topic.pages[:_MOST_PAGES]]
+        lines += [
+            f"- {link(graph.pages[p])} ({graph.pages[p].type})" + (f": {cell(material.gist(p))}" if material.gist(p) else "")
+            for p in topic.pages[:_MOST_PAGES]
+        ]
         lines += _rest(len(topic.pages) - _MOST_PAGES, "pages")
     if row["figures"]:
         lines += ["**Figures**", ""]
-        lines += [f"- {cell(f['text'], 220)} ([{cell(graph.pages[f['path']].title, 60)}]({href(f['path'], f['anchor'])}))" for f in row["figures"]] + [""]
+        lines += [
+            f"- {cell(f['text'], 220)} ([{cell(graph.pages[f['path']].title, 60)}]({href(f['path'], f['anchor'])}))"
+            for f in row["figures"]
+        ] + [""]
     if topic.experiments:
         lines += ["**Experiments**, newest first", ""]
         lines += experiment_rows([material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]], material)
@@ -145,7 +183,10 @@ def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
 
 def experiment_rows(experiments: Iterable[Facts], material: Material) -> list[str]:
     """A table of experiments: page, target, verdict, reported change."""
-    rows = [f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'} | {cell(change_of(e, material), 60)} |" for e in experiments]
+    rows = [
+        f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'} | {cell(change_of(e, material), 60)} |"
+        for e in experiments
+    ]
     return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *rows, ""]
 
 
@@ -156,10 +197,14 @@ def _rest(count: int, what: str) -> list[str]:
 def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
     """`profile.md` and `.json`: how to read profiles, by topic. Holds no hypothesis and no experiment: an analyst must not see what is hoped for."""
     graph = material.graph
-    lines = page_head("Profile index", "How things show in a profile, by topic: what to look at, and where it is explained. No hypotheses here.")
+    lines = page_head(
+        "Profile index", "How things show in a profile, by topic: what to look at, and where it is explained. No hypotheses here."
+    )
     told: set[tuple[str, str]] = set()
     rows: list[dict] = []
-    groups = [(t.name, t.pages) for t in topics] + [("Other pages", tuple(sorted(material.notes, key=lambda p: (-graph.rank[p], p))))]
+    groups = [(t.name, t.pages) for t in topics] + [
+        ("Other pages", tuple(sorted(material.notes, key=lambda p: (-graph.rank[p], p))))
+    ]
     for name, pages in groups:
         found = []
         for path in pages:
@@ -168,11 +213,22 @@ def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, by
             for reading in material.notes[path].readings if path in material.notes else ():
                 if (path, reading.anchor) not in told:
                     told.add((path, reading.anchor))
-                    found.append({"path": path, "anchor": reading.anchor, "title": graph.pages[path].title, "section": reading.title, "text": reading.text})
+                    found.append(
+                        {
+                            "path": path,
+                            "anchor": reading.anchor,
+                            "title": graph.pages[path].title,
+                            "section": reading.title,
+                            "text": reading.text,
+                        }
+                    )
         if found:
             rows.append({"name": name, "readings": found})
             lines += [f"## {cut(name, 200)}", ""]
-            lines += [f"- [{cell(f['title'], 60)} § {cell(f['section'], 60)}]({href(f['path'], f['anchor'])}): {cell(f['text'], 320)}" for f in found[:_MOST_PAGES]]
+            lines += [
+                f"- [{cell(f['title'], 60)} § {cell(f['section'], 60)}]({href(f['path'], f['anchor'])}): {cell(f['text'], 320)}"
+                for f in found[:_MOST_PAGES]
+            ]
             lines += _rest(len(found) - _MOST_PAGES, "sections")
     return {"profile.md": bytes_of(lines), "profile.json": json_of({"title": "Profile index", "topics": rows})}
 
@@ -192,7 +248,12 @@ def catalog_files(material: Material) -> dict[str, bytes]:
             folders = Counter(p.folder for p in by_type[name])
             lines += [f"- `{folder}/`: {count} pages" for folder, count in sorted(folders.items())]
         else:
-            lines += [f"- {link(p)}" + (f" ({p.date})" if p.date else "") + (f": {cell(material.gist(p.path), 140)}" if material.gist(p.path) and name != "experiment" else "") for p in by_type[name]]
+            lines += [
+                f"- {link(p)}"
+                + (f" ({p.date})" if p.date else "")
+                + (f": {cell(material.gist(p.path), 140)}" if material.gist(p.path) and name != "experiment" else "")
+                for p in by_type[name]
+            ]
         lines.append("")
     twin = {t: [{"path": p.path, "title": p.title, "date": p.date} for p in by_type[t]] for t in order}
     return {"catalog.md": bytes_of(lines), "catalog.json": json_of(twin)}

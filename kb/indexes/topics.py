@@ -41,7 +41,10 @@ def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None)
     near = _neighbours(graph, pages, tries, tags)
     hubs = _hubs(pages, near)
     members = _members(pages, near, hubs)
-    said = [(e, frozenset(graph.outlinks.get(e.path, ())), frozenset(t.lower() for t in e.tags), _words(f"{e.title} {e.hypothesis}")) for e in tries]
+    said = [
+        (e, frozenset(graph.outlinks.get(e.path, ())), frozenset(t.lower() for t in e.tags), _words(f"{e.title} {e.hypothesis}"))
+        for e in tries
+    ]
     found = [_topic(graph.pages[hub], own, near, said) for hub, own in members.items()]
     made = [t for t in found if len(t.pages) >= _LEAST_PAGES or len(t.experiments) >= _LEAST_EXPERIMENTS]
     made.extend(_tag_topics(pages, tries, tags, graph, covered={e for t in made for e in t.experiments}))
@@ -63,10 +66,16 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
         of_target[e.target].add(e.path)
     large = [own for own in of_target.values() if len(own) >= 5]
     most = max(4, _COMMON_TAG * total)
-    return {tag: frozenset(own) for tag, own in carried.items() if 2 <= len(own) <= most and not any(2 * len(own & whole) > len(whole) for whole in large)}
+    return {
+        tag: frozenset(own)
+        for tag, own in carried.items()
+        if 2 <= len(own) <= most and not any(2 * len(own & whole) > len(whole) for whole in large)
+    }
 
 
-def _neighbours(graph: Graph, pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]]) -> dict[str, dict[str, float]]:
+def _neighbours(
+    graph: Graph, pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]]
+) -> dict[str, dict[str, float]]:
     """page -> {neighbour page, experiment or `#tag`: weight}: links either way weigh 1, a shared tag less the more common it is."""
     near: dict[str, dict[str, float]] = {p: {} for p in pages}
     known = set(pages) | {e.path for e in tries}
@@ -96,7 +105,9 @@ def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 def _hubs(pages: Mapping[str, Page], near: dict[str, dict[str, float]]) -> list[str]:
     """Concepts (observations where a wiki has no concepts) that much leads to from several parts of the wiki, each unlike the hubs before it."""
     kinds = ("concept", "topic") if any(p.type in ("concept", "topic") for p in pages.values()) else ("observation", "hypothesis")
-    weight = {p: sum(w for k, w in near[p].items() if k) for p, page in pages.items() if page.type in kinds and _parts(p, near[p]) >= 2}
+    weight = {
+        p: sum(w for k, w in near[p].items() if k) for p, page in pages.items() if page.type in kinds and _parts(p, near[p]) >= 2
+    }
     least = max(3.0, sorted(weight.values())[len(weight) // 3]) if weight else 0
     hubs: list[str] = []
     for path in sorted(weight, key=lambda p: (-weight[p], p)):
@@ -132,7 +143,9 @@ def _members(pages: Mapping[str, Page], near: dict[str, dict[str, float]], hubs:
     return {hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))] for hub, own in members.items()}
 
 
-def _topic(page: Page, own: list[str], near: dict[str, dict[str, float]], said: list[tuple[Facts, frozenset[str], frozenset[str], str]]) -> Topic:
+def _topic(
+    page: Page, own: list[str], near: dict[str, dict[str, float]], said: list[tuple[Facts, frozenset[str], frozenset[str], str]]
+) -> Topic:
     counted = Counter(k[1:] for path in own for k in near[path] if k.startswith("#"))
     mine = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own) or f"#{t}" in near[page.path]}
     names = [f" {n} " for n in _names(page)]
@@ -153,12 +166,16 @@ def _words(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-def _tag_topics(pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]], graph: Graph, *, covered: set[str]) -> list[Topic]:
+def _tag_topics(
+    pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]], graph: Graph, *, covered: set[str]
+) -> list[Topic]:
     """Topics for experiments that no concept covers: named by a telling tag, else by a lever that several of them pull."""
     loose = {e.path: e for e in tries if e.path not in covered}
     groups: dict[str, list[str]] = defaultdict(list)
     for e in loose.values():
-        for name in {t.lower() for t in e.tags if t.lower() in tags} or {lever.name.strip("-").lower() for lever in e.levers[:4] if len(lever.name.strip("-")) >= 3}:
+        for name in {t.lower() for t in e.tags if t.lower() in tags} or {
+            lever.name.strip("-").lower() for lever in e.levers[:4] if len(lever.name.strip("-")) >= 3
+        }:
             groups[name].append(e.path)
     found: list[Topic] = []
     taken: set[str] = set()
@@ -167,7 +184,9 @@ def _tag_topics(pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str
         if len(own) >= _LEAST_EXPERIMENTS:
             taken.update(own)
             related = tuple(sorted(p for p in tags.get(name, ()) if p in pages))
-            found.append(Topic(name, re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "topic", "", (name,), related, tuple(reversed(own))))
+            found.append(
+                Topic(name, re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "topic", "", (name,), related, tuple(reversed(own)))
+            )
     return found
 
 

@@ -55,7 +55,10 @@ def levels_of(config: Config) -> dict[str, Level]:
     for code, said in config.rules.items():
         if code not in levels:
             near = difflib.get_close_matches(code, levels, n=1)
-            raise KbError(f"{CONFIG_NAME}: [lint] rules: no such rule '{code}'; " + (f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them"))
+            raise KbError(
+                f"{CONFIG_NAME}: [lint] rules: no such rule '{code}'; "
+                + (f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them")
+            )
         if said not in tuple(Level):
             raise KbError(f"{CONFIG_NAME}: [lint] rules: {code} = '{said}' is no level; write error, warn or off")
         levels[code] = Level(said)
@@ -65,7 +68,9 @@ def levels_of(config: Config) -> dict[str, Level]:
 def lint(matter: Matter, *, under: Iterable[str] = (), known: Known | None = None) -> Report:
     """Everything wrong with a knowledge base, or with its files at or below the paths `under`; findings that `known` holds are set aside."""
     levels = levels_of(matter.layout.config)
-    found = [f for f in _stated(matter, levels) if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))]
+    found = [
+        f for f in _stated(matter, levels) if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
+    ]
     places = tuple(p.rstrip("/") for p in under)
     if places and "." not in places:
         found = [f for f in found if f.path in places or f.path.startswith(tuple(p + "/" for p in places))]
@@ -91,13 +96,20 @@ def _is_allowed(finding: Finding, page: Page | None) -> bool:
     """Whether a comment allows the finding: on its line, or anywhere on the page if it is about the whole page or its front matter."""
     if page is None or not page.allowed:
         return False
-    return any(code == finding.code and (line == finding.line or finding.line == 1 or finding.line < page.body_line) for line, code in page.allowed)
+    return any(
+        code == finding.code and (line == finding.line or finding.line == 1 or finding.line < page.body_line)
+        for line, code in page.allowed
+    )
 
 
 def _fixable(finding: Finding, matter: Matter) -> Finding:
     """The finding, marked fixable only if its rule mends it and the page may be touched: a filed experiment is left as it is (Law 3)."""
     page = matter.pages.get(finding.path)
-    mends = BY_CODE[finding.code].fixes and (finding.code == "list-blank-line" or finding.fixable and (finding.code != "broken-link" or bool(moved_to(matter, finding))))
+    mends = BY_CODE[finding.code].fixes and (
+        finding.code == "list-blank-line"
+        or finding.fixable
+        and (finding.code != "broken-link" or bool(moved_to(matter, finding)))
+    )
     allowed = mends and page is not None and not is_filed(matter, page)
     if allowed == finding.fixable:
         return finding

@@ -41,9 +41,18 @@ def known_of(layout: store.Layout) -> Known | None:
         return None
     try:
         pages = json.loads(file.read_text(encoding="utf-8"))["findings"]
-        return Known({(path, code, target): int(count) for path, codes in pages.items() for code, targets in codes.items() for target, count in targets.items()})
+        return Known(
+            {
+                (path, code, target): int(count)
+                for path, codes in pages.items()
+                for code, targets in codes.items()
+                for target, count in targets.items()
+            }
+        )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise KbError(f"{BASELINE_NAME}: does not hold a baseline ({error}); delete it, or record it anew with kb lint --baseline") from error
+        raise KbError(
+            f"{BASELINE_NAME}: does not hold a baseline ({error}); delete it, or record it anew with kb lint --baseline"
+        ) from error
 
 
 def baseline_text(findings: Iterable[Finding]) -> str:

@@ -17,7 +17,9 @@ _ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+\S")
 _NAMES = {plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))}
 # A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
 _FAR = 4
-_TALLY = re.compile(rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)", re.IGNORECASE)
+_TALLY = re.compile(
+    rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)", re.IGNORECASE
+)
 _DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\b")
 _FRONTIER = re.compile(r"frontier|current best|leader\b|best (?:so far|exp\w*|run)", re.IGNORECASE)
 
@@ -50,7 +52,11 @@ def counts_of(page: Page, lines: list[str]) -> Iterator[Count]:
 def _entries(lines: list[str], shown: list[int]) -> list[int]:
     """Lines, of those shown, that hold the entries of a list or the rows of a table; none unless it is one of the two."""
     items = [n for n in shown if _ITEM.match(lines[n - 1])]
-    rows = [n for n in shown if ROW.match(lines[n - 1]) and not RULE.match(lines[n - 1]) and not (n < len(lines) and RULE.match(lines[n]))]
+    rows = [
+        n
+        for n in shown
+        if ROW.match(lines[n - 1]) and not RULE.match(lines[n - 1]) and not (n < len(lines) and RULE.match(lines[n]))
+    ]
     return [] if items and rows else items or rows
 
 
@@ -61,8 +67,15 @@ def catalog_counts(matter: Matter) -> Iterator[Finding]:
             for count in counts_of(page, matter.lines(path)):
                 said = int(count.said.replace(",", ""))
                 if said != count.found and said <= _FAR * count.found and count.found <= _FAR * said:
-                    yield Finding(path, count.line, "catalog-count", f"'{count.heading}' says {count.said}, but {count.found} stand below", target=count.said,
-                                  hint=f"write {count.found}", fixable=True)
+                    yield Finding(
+                        path,
+                        count.line,
+                        "catalog-count",
+                        f"'{count.heading}' says {count.said}, but {count.found} stand below",
+                        target=count.said,
+                        hint=f"write {count.found}",
+                        fixable=True,
+                    )
         if is_catalog(page):
             yield from _tallies(matter, page)
 
@@ -85,7 +98,14 @@ def _tallies(matter: Matter, page: Page) -> Iterator[Finding]:
         kind = _NAMES.get(said[0][1].lower(), "")
         found = below[kind] if kind else below.total()
         if below and found != int(said[0][0]):
-            yield Finding(page.path, line, "catalog-count", f"says {said[0][0]} {said[0][1]}, but {folder}/ holds {found}", target=said[0][0], hint=f"write {found} if that is what it counts")
+            yield Finding(
+                page.path,
+                line,
+                "catalog-count",
+                f"says {said[0][0]} {said[0][1]}, but {folder}/ holds {found}",
+                target=said[0][0],
+                hint=f"write {found} if that is what it counts",
+            )
 
 
 def catalog_gaps(matter: Matter) -> Iterator[Finding]:
@@ -101,9 +121,18 @@ def catalog_gaps(matter: Matter) -> Iterator[Finding]:
         for folder, count in sorted(Counter(posixpath.dirname(t) for t in cited).items()):
             missed = sorted(set(members.get(folder, ())) - cited - {path})
             size = count + len(missed)
-            if folder != "wiki" and missed and size >= 5 and count >= .8 * size:
-                shown = ", ".join(posixpath.basename(m) for m in missed[:3]) + (f" and {len(missed) - 3} more" if len(missed) > 3 else "")
-                yield Finding(path, 1, "catalog-gap", f"lists {count} of the {size} pages of {folder}/; missing: {shown}", target=folder, hint="add them")
+            if folder != "wiki" and missed and size >= 5 and count >= 0.8 * size:
+                shown = ", ".join(posixpath.basename(m) for m in missed[:3]) + (
+                    f" and {len(missed) - 3} more" if len(missed) > 3 else ""
+                )
+                yield Finding(
+                    path,
+                    1,
+                    "catalog-gap",
+                    f"lists {count} of the {size} pages of {folder}/; missing: {shown}",
+                    target=folder,
+                    hint="add them",
+                )
 
 
 def logs_out_of_order(matter: Matter) -> Iterator[Finding]:
@@ -117,8 +146,14 @@ def logs_out_of_order(matter: Matter) -> Iterator[Finding]:
         latest = ""
         for day, heading in dated:
             if latest and (day > latest if newest_first else day < latest):
-                yield Finding(path, heading.line, "log-order", f"{day} stands {'below' if newest_first else 'after'} {latest}, but the log is kept {'newest' if newest_first else 'oldest'} first",
-                              target=day, hint="move the entry to its place")
+                yield Finding(
+                    path,
+                    heading.line,
+                    "log-order",
+                    f"{day} stands {'below' if newest_first else 'after'} {latest}, but the log is kept {'newest' if newest_first else 'oldest'} first",
+                    target=day,
+                    hint="move the entry to its place",
+                )
             else:
                 latest = day
 
@@ -136,6 +171,14 @@ def failed_frontiers(matter: Matter) -> Iterator[Finding]:
             if not facts or facts.verdict.canonical not in FAILED:
                 continue
             columns = zip(heads.get(link.line, ()), cells_of(lines[link.line - 1]), strict=False)
-            if any(start < link.line < end for start, end in blocks) or any(_FRONTIER.search(head) and f"]({link.href}" in cell for head, cell in columns):
-                yield Finding(path, link.line, "failed-frontier", f"the frontier names an experiment whose verdict is {facts.verdict.canonical}", target=link.href,
-                              hint="name the best supported experiment; kb build fills the managed block")
+            if any(start < link.line < end for start, end in blocks) or any(
+                _FRONTIER.search(head) and f"]({link.href}" in cell for head, cell in columns
+            ):
+                yield Finding(
+                    path,
+                    link.line,
+                    "failed-frontier",
+                    f"the frontier names an experiment whose verdict is {facts.verdict.canonical}",
+                    target=link.href,
+                    hint="name the best supported experiment; kb build fills the managed block",
+                )

@@ -33,9 +33,14 @@ def verdict_conflicts(matter: Matter) -> Iterator[Finding]:
             exact = {first, place} == {"verdict", "status"}
             if verdict is not other and (exact or _camp(verdict) != _camp(other)):
                 where = facts.place("verdict") if place == "section" else None
-                yield Finding(path, where.start if where else line_of(page, place, first), "verdict-conflict",
-                              f"{_PLACE_NAMES[first]} says {other} ('{said[first][0]}'), {_PLACE_NAMES[place]} says {verdict} ('{_short(raw)}')",
-                              target=_short(raw), hint=f"{other} counts; make both say the same, or say in a dated note why it changed")
+                yield Finding(
+                    path,
+                    where.start if where else line_of(page, place, first),
+                    "verdict-conflict",
+                    f"{_PLACE_NAMES[first]} says {other} ('{said[first][0]}'), {_PLACE_NAMES[place]} says {verdict} ('{_short(raw)}')",
+                    target=_short(raw),
+                    hint=f"{other} counts; make both say the same, or say in a dated note why it changed",
+                )
                 break
 
 
@@ -56,8 +61,13 @@ def missing_verdicts(matter: Matter) -> Iterator[Finding]:
     for path, facts in matter.facts.items():
         unknown = facts.verdict.canonical is Verdict.OTHER and facts.verdict.source == "section"
         if (facts.verdict.canonical is None or unknown) and not facts.running and not matter.pages[path].field("imported"):
-            yield Finding(path, line_of(matter.pages[path], "verdict", "status"), "missing-verdict", "an experiment that says no verdict and is not running",
-                          hint="write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running")
+            yield Finding(
+                path,
+                line_of(matter.pages[path], "verdict", "status"),
+                "missing-verdict",
+                "an experiment that says no verdict and is not running",
+                hint="write verdict: supported, refuted, inconclusive, invalid, crash or baseline; or status: running",
+            )
 
 
 def missing_labels(matter: Matter) -> Iterator[Finding]:
@@ -65,18 +75,37 @@ def missing_labels(matter: Matter) -> Iterator[Finding]:
 
     A baseline tests nothing and needs none; of an imported run, what its log did not say cannot be asked for.
     """
-    labels = (("missing-mechanism", "mechanism", "the mechanism by which it should work"), ("missing-prediction", "predicted_signal", "the signal that was predicted"),
-              ("missing-falsification", "falsification", "the criterion that would falsify it"))
+    labels = (
+        ("missing-mechanism", "mechanism", "the mechanism by which it should work"),
+        ("missing-prediction", "predicted_signal", "the signal that was predicted"),
+        ("missing-falsification", "falsification", "the criterion that would falsify it"),
+    )
     for path, facts in matter.facts.items():
         page = matter.pages[path]
         if facts.verdict.canonical is Verdict.BASELINE or page.field("imported"):
             continue
         # The trail takes a page's opening words for its hypothesis where nothing is named so; here it must be named.
-        if not facts.place("hypothesis") and not page.field("hypothesis") and not any(_HYPOTHESIS.match(line) for line in matter.lines(path)):
-            yield Finding(path, 1, "missing-hypothesis", "does not say the hypothesis that it tested", hint="write **Hypothesis**: … below a heading of that name")
+        if (
+            not facts.place("hypothesis")
+            and not page.field("hypothesis")
+            and not any(_HYPOTHESIS.match(line) for line in matter.lines(path))
+        ):
+            yield Finding(
+                path,
+                1,
+                "missing-hypothesis",
+                "does not say the hypothesis that it tested",
+                hint="write **Hypothesis**: … below a heading of that name",
+            )
         for code, label, what in labels:
             if not getattr(facts, label) and not page.field(label):
-                yield Finding(path, 1, code, f"does not say {what}", hint=f"write **{label.replace('_', ' ').capitalize()}**: … below the hypothesis heading")
+                yield Finding(
+                    path,
+                    1,
+                    code,
+                    f"does not say {what}",
+                    hint=f"write **{label.replace('_', ' ').capitalize()}**: … below the hypothesis heading",
+                )
 
 
 def missing_evidence(matter: Matter) -> Iterator[Finding]:
@@ -86,21 +115,41 @@ def missing_evidence(matter: Matter) -> Iterator[Finding]:
         if facts.running or page.field("imported"):
             continue
         if facts.verdict.canonical not in (Verdict.CRASH, Verdict.INVALID) and not _has_profile(page, facts):
-            yield Finding(path, 1, "missing-profile", "no profile: neither a section, nor a field, nor a link", hint="add a Profile section; without one the verdict is capped at inconclusive")
+            yield Finding(
+                path,
+                1,
+                "missing-profile",
+                "no profile: neither a section, nor a field, nor a link",
+                hint="add a Profile section; without one the verdict is capped at inconclusive",
+            )
         if not _has_evidence(page, facts):
-            yield Finding(path, 1, "missing-evidence", "nothing that shows the run: no commit, artifact, dump, log, table of results or link to a file",
-                          hint="name the commit, or link the log or dump")
+            yield Finding(
+                path,
+                1,
+                "missing-evidence",
+                "nothing that shows the run: no commit, artifact, dump, log, table of results or link to a file",
+                hint="name the commit, or link the log or dump",
+            )
 
 
 def _has_profile(page: Page, facts: Facts) -> bool:
-    return bool(facts.place("profile")) or any("profil" in key for key in page.front if page.front[key]) or any("profil" in link.href.lower() for link in page.links)
+    return (
+        bool(facts.place("profile"))
+        or any("profil" in key for key in page.front if page.front[key])
+        or any("profil" in link.href.lower() for link in page.links)
+    )
 
 
 def _has_evidence(page: Page, facts: Facts) -> bool:
     if facts.place("evidence") or facts.place("results") or facts.metrics:
         return True
-    named = any(page.front.get(key) not in (None, "", "pending", "none", []) for key in ("commit", "evidence", "artifacts", "artifact", "dump", "log", "record", "run"))
-    return named or any(not link.href.partition("#")[0].endswith(".md") and "://" not in link.href and link.href[:1] != "#" for link in page.links)
+    named = any(
+        page.front.get(key) not in (None, "", "pending", "none", [])
+        for key in ("commit", "evidence", "artifacts", "artifact", "dump", "log", "record", "run")
+    )
+    return named or any(
+        not link.href.partition("#")[0].endswith(".md") and "://" not in link.href and link.href[:1] != "#" for link in page.links
+    )
 
 
 def changed_after_filing(matter: Matter) -> Iterator[Finding]:
@@ -114,7 +163,13 @@ def undated(matter: Matter) -> Iterator[Finding]:
     for path in matter.facts:
         page = matter.pages[path]
         if not page.date:
-            yield Finding(path, line_of(page, "created"), "undated", "neither the file name nor created: says a date, so the page counts as older than all others", hint="add created: YYYY-MM-DD")
+            yield Finding(
+                path,
+                line_of(page, "created"),
+                "undated",
+                "neither the file name nor created: says a date, so the page counts as older than all others",
+                hint="add created: YYYY-MM-DD",
+            )
 
 
 def numbers_twice(matter: Matter) -> Iterator[Finding]:
@@ -123,9 +178,20 @@ def numbers_twice(matter: Matter) -> Iterator[Finding]:
     for path, facts in sorted(matter.facts.items(), key=lambda item: item[1].order):
         if not facts.number:
             continue
-        key = (facts.target if not matter.pages[path].field("target") else matter.pages[path].folder, facts.number, _suffix(matter.pages[path], facts.number))
+        key = (
+            facts.target if not matter.pages[path].field("target") else matter.pages[path].folder,
+            facts.number,
+            _suffix(matter.pages[path], facts.number),
+        )
         if key in first:
-            yield Finding(path, 1, "number-twice", f"the number {facts.number} is also that of {first[key]}", target=str(facts.number), hint="kb mv gives it a number of its own and mends the links")
+            yield Finding(
+                path,
+                1,
+                "number-twice",
+                f"the number {facts.number} is also that of {first[key]}",
+                target=str(facts.number),
+                hint="kb mv gives it a number of its own and mends the links",
+            )
         first.setdefault(key, path)
 
 

@@ -16,19 +16,43 @@ def missing_fields(matter: Matter) -> Iterator[Finding]:
         broken = page.lines == 0 or any(code in ("front-matter", "empty") for _, code, *_ in page.problems)
         if not known or broken or (page.body_line == 1 and known.name in ("index", "log", "program")):
             continue
-        missing = [f for f in known.required if page.front.get(f) in (None, "") and not (f == "hypothesis" and known.name == "experiment")]
+        missing = [
+            f
+            for f in known.required
+            if page.front.get(f) in (None, "") and not (f == "hypothesis" and known.name == "experiment")
+        ]
         if missing and page.body_line == 1:
-            yield Finding(page.path, 1, "missing-field", "the page has no front matter", target=", ".join(missing), hint=f"add a --- block with {', '.join(missing)}")
+            yield Finding(
+                page.path,
+                1,
+                "missing-field",
+                "the page has no front matter",
+                target=", ".join(missing),
+                hint=f"add a --- block with {', '.join(missing)}",
+            )
         elif missing:
-            yield Finding(page.path, 1, "missing-field", f"a page of type {known.name} must say {', '.join(missing)}", target=", ".join(missing), hint="add to the front matter")
+            yield Finding(
+                page.path,
+                1,
+                "missing-field",
+                f"a page of type {known.name} must say {', '.join(missing)}",
+                target=", ".join(missing),
+                hint="add to the front matter",
+            )
 
 
 def unknown_types(matter: Matter) -> Iterator[Finding]:
     for page in matter.pages.values():
         raw = page.field("type")
         if raw and type_of(raw) is None:
-            yield Finding(page.path, line_of(page, "type"), "unknown-type", f"'{raw}' is no page type that kb knows; the page is kept and read as plain text",
-                          target=raw, hint=f"known: {', '.join(t.name for t in PAGE_TYPES)}")
+            yield Finding(
+                page.path,
+                line_of(page, "type"),
+                "unknown-type",
+                f"'{raw}' is no page type that kb knows; the page is kept and read as plain text",
+                target=raw,
+                hint=f"known: {', '.join(t.name for t in PAGE_TYPES)}",
+            )
 
 
 def type_against_folder(matter: Matter) -> Iterator[Finding]:
@@ -38,9 +62,21 @@ def type_against_folder(matter: Matter) -> Iterator[Finding]:
         said = type_of(page.field("type"))
         if folder == "experiment" and not page.stem[:1].isdigit():
             continue  # Programs, notes and lists stand beside the experiments they are about.
-        if folder and said and said != folder and not {said, folder} & {"index", "catalog", "log", "program"} and not _fits_inside(said, page):
-            yield Finding(page.path, line_of(page, "type"), "type-folder", f"says type '{said}', but stands in the folder of type '{folder}'",
-                          target=page.field("type"), hint=f"move it with kb mv, or write type: {folder}")
+        if (
+            folder
+            and said
+            and said != folder
+            and not {said, folder} & {"index", "catalog", "log", "program"}
+            and not _fits_inside(said, page)
+        ):
+            yield Finding(
+                page.path,
+                line_of(page, "type"),
+                "type-folder",
+                f"says type '{said}', but stands in the folder of type '{folder}'",
+                target=page.field("type"),
+                hint=f"move it with kb mv, or write type: {folder}",
+            )
 
 
 def _fits_inside(said: str, page: Page) -> bool:
@@ -68,10 +104,23 @@ def target_against_folder(matter: Matter) -> Iterator[Finding]:
             best_of[named] = max(folders, key=lambda f: len(words & folders[f]))
         best = best_of[named]
         if len(words & folders[best]) > mine:
-            yield Finding(path, line_of(page, field), "target-folder", f"{field} '{named}' names what stands in '{best}', but the page stands in '{home}'",
-                          target=named, hint=f"mend {field}: or move the page with kb mv")
+            yield Finding(
+                path,
+                line_of(page, field),
+                "target-folder",
+                f"{field} '{named}' names what stands in '{best}', but the page stands in '{home}'",
+                target=named,
+                hint=f"mend {field}: or move the page with kb mv",
+            )
         elif not mine:
-            yield Finding(path, line_of(page, field), "target-folder", f"{field} '{named}' has nothing of its folder '{home}'", target=named, hint=f"mend {field}: or move the page with kb mv")
+            yield Finding(
+                path,
+                line_of(page, field),
+                "target-folder",
+                f"{field} '{named}' has nothing of its folder '{home}'",
+                target=named,
+                hint=f"mend {field}: or move the page with kb mv",
+            )
 
 
 def _home(path: str) -> str:
@@ -90,7 +139,14 @@ def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
             raw = page.field(field)
             plain = raw.lower().replace("-", "_").replace(" ", "_")
             if raw and plain not in known.statuses and canonical_verdict(raw) is Verdict.OTHER:
-                yield Finding(page.path, line_of(page, field), "unknown-verdict", f"{field} '{raw}' is not in the vocabulary", target=raw, hint=f"known: {', '.join(known.statuses)}")
+                yield Finding(
+                    page.path,
+                    line_of(page, field),
+                    "unknown-verdict",
+                    f"{field} '{raw}' is not in the vocabulary",
+                    target=raw,
+                    hint=f"known: {', '.join(known.statuses)}",
+                )
 
 
 def stale(matter: Matter) -> Iterator[Finding]:
@@ -98,12 +154,28 @@ def stale(matter: Matter) -> Iterator[Finding]:
     days = matter.layout.config.stale_days
     for page in matter.pages.values():
         facts = matter.facts.get(page.path)
-        waits = facts.running if facts else page.type == "hypothesis" and canonical_verdict(page.field("status")) is None and page.field("status").lower() != "retired"
+        waits = (
+            facts.running
+            if facts
+            else page.type == "hypothesis"
+            and canonical_verdict(page.field("status")) is None
+            and page.field("status").lower() != "retired"
+        )
         touched = (page.field("updated") or page.date)[:10] if waits else ""
         if waits and _age(touched, matter.today) > days:
-            code, what = ("stale-stub", "an experiment opened and never closed") if facts else ("stale-hypothesis", "a hypothesis open and untouched")
-            yield Finding(page.path, line_of(page, "status", "updated"), code, f"{what} since {touched}", target=page.field("status"),
-                          hint="close it with its verdict, or say that it was dropped" if facts else "test it, or retire it with a reason")
+            code, what = (
+                ("stale-stub", "an experiment opened and never closed")
+                if facts
+                else ("stale-hypothesis", "a hypothesis open and untouched")
+            )
+            yield Finding(
+                page.path,
+                line_of(page, "status", "updated"),
+                code,
+                f"{what} since {touched}",
+                target=page.field("status"),
+                hint="close it with its verdict, or say that it was dropped" if facts else "test it, or retire it with a reason",
+            )
 
 
 def _age(day: str, today: str) -> int:

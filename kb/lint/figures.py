@@ -20,7 +20,7 @@ _CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|,\s+and\s+|(?<!\s)\s+(?:[—–]|ove
 _COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.IGNORECASE)
 # Fewer significant digits are too common to tell one measurement from another.
 _DIGITS = 3
-_ABOUT = .02
+_ABOUT = 0.02
 # 8.423 s and 8423 ms are one figure.
 _SCALES = (1, 1e-3, 1e3)
 
@@ -32,7 +32,9 @@ def figure_mismatches(matter: Matter) -> Iterator[Finding]:
         known = {link.href: matter.target(link.href, page) for link in page.links if link.kind == "inline"}
         # A managed block holds what kb itself computed (a noise in per cent, a gain), which no page says in so many words.
         made = {n for _, start, end in page.blocks for n in range(start, end)}
-        citing = sorted({link.line for link in page.links if known.get(link.href) in matter.facts and link.line <= len(lines)} - made)
+        citing = sorted(
+            {link.line for link in page.links if known.get(link.href) in matter.facts and link.line <= len(lines)} - made
+        )
         heads = heads_of(lines) if citing else {}
         for line in citing:
             for text in _statements(lines[line - 1], heads.get(line, [])):
@@ -44,13 +46,23 @@ def figure_mismatches(matter: Matter) -> Iterator[Finding]:
                     numbers[target] = sorted({_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)})
                 for figure, about in figures_of(text):
                     if not is_said(figure, numbers[target], about=about):
-                        yield Finding(page.path, line, "figure-mismatch", f"attributes {figure} to {target}, which does not say it", target=figure,
-                                      hint="take the figure from that page, or cite the page that says it")
+                        yield Finding(
+                            page.path,
+                            line,
+                            "figure-mismatch",
+                            f"attributes {figure} to {target}, which does not say it",
+                            target=figure,
+                            hint="take the figure from that page, or cite the page that says it",
+                        )
 
 
 def _listing_pages(matter: Matter) -> Iterator[tuple[Page, list[str]]]:
     for path, page in matter.pages.items():
-        if (is_catalog(page) and page.type not in ("log", "catalog")) or page.type in ("target", "analysis") or page.folder == "wiki":
+        if (
+            (is_catalog(page) and page.type not in ("log", "catalog"))
+            or page.type in ("target", "analysis")
+            or page.folder == "wiki"
+        ):
             yield page, matter.lines(path)
     folder = matter.layout.indexes
     for file in sorted(folder.rglob("*.md")) if folder.is_dir() else ():
@@ -62,23 +74,33 @@ def _statements(text: str, heads: list[str]) -> list[str]:
     """What a line says of one thing at a time: a table row without its comparing columns, else each clause."""
     if ROW.match(text):
         cells = cells_of(text)
-        return [" | ".join(cell for n, cell in enumerate(cells) if "](" in cell or n >= len(heads) or not _COMPARES.search(heads[n].strip()))]
+        return [
+            " | ".join(
+                cell for n, cell in enumerate(cells) if "](" in cell or n >= len(heads) or not _COMPARES.search(heads[n].strip())
+            )
+        ]
     # Links are taken out while the line is cut: "[bf16, and compiled](…)" is one thing.
     links = iter(_LINK.findall(text))
-    return [re.sub("\x00", lambda _: next(links, ""), clause) for clause in _CLAUSE.split(_LINK.sub("\x00", text.replace("\x00", "")))]
+    return [
+        re.sub("\x00", lambda _: next(links, ""), clause) for clause in _CLAUSE.split(_LINK.sub("\x00", text.replace("\x00", "")))
+    ]
 
 
 def figures_of(text: str) -> list[tuple[str, bool]]:
     """Figures of a text that can be told apart, each with whether it is given as about so much."""
     plain = _QUIET.sub(" ", _DESTINATION.sub("] ", text))
-    found = {m[1]: plain[max(0, m.start() - 8) : m.start()].rstrip(" *_+−-").endswith(("~", "≈")) for m in _FIGURE.finditer(plain)}
-    return [(figure, about) for figure, about in found.items() if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS]
+    found = {
+        m[1]: plain[max(0, m.start() - 8) : m.start()].rstrip(" *_+−-").endswith(("~", "≈")) for m in _FIGURE.finditer(plain)
+    }
+    return [
+        (figure, about) for figure, about in found.items() if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS
+    ]
 
 
 def is_said(figure: str, numbers: list[float], *, about: bool = False) -> bool:
     """Whether one of the sorted numbers is the figure, or rounds to it at the precision in which it is given."""
     value = _value(figure)
-    near = .5 * 10 ** -len(figure.partition(".")[2]) * (1 + 1e-9)
+    near = 0.5 * 10 ** -len(figure.partition(".")[2]) * (1 + 1e-9)
     if about:
         near = max(near, _ABOUT * value)
     return any(_holds(numbers, value * scale, near * scale) for scale in _SCALES)

@@ -76,7 +76,9 @@ def _with_lines_mended(matter: Matter, page: Page, lines: list[bytes], todo: lis
             row, old = lines[count.line - 1], f"({count.said}".encode()
             at = row.rfind(old)
             if at >= 0:
-                lines[count.line - 1] = row[:at] + f"({count.found:,}".replace(",", "," if "," in count.said else "").encode() + row[at + len(old) :]
+                lines[count.line - 1] = (
+                    row[:at] + f"({count.found:,}".replace(",", "," if "," in count.said else "").encode() + row[at + len(old) :]
+                )
                 done.append(finding)
     return lines, done
 
@@ -130,7 +132,9 @@ def _with_new_target(page: Page, data: bytes, finding: Finding, new: str) -> byt
     if edited == data:
         return data
     before, after = _hrefs(page.path, data), _hrefs(page.path, edited)
-    if len(before) != len(after) or after != tuple(new if b == old and a == new else b for b, a in zip(before, after, strict=True)):
+    if len(before) != len(after) or after != tuple(
+        new if b == old and a == new else b for b, a in zip(before, after, strict=True)
+    ):
         return data
     gone = before.count(old) - after.count(old)
     # Code on the same line may read like a link; then more places changed than links did.

@@ -143,4 +143,3 @@ def words_of(name: str) -> frozenset[str]:
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Findings by path, line, code and target: the order in which they are printed."""
     return sorted(findings, key=lambda f: (f.path, f.line, f.code, f.target, f.message))
-

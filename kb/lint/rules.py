@@ -58,7 +58,13 @@ RULES = (
     Rule("duplicate-key", E, "of a key that stands twice one value is silently lost", "page"),
     Rule("open-fence", E, "a fence that never closes turns the rest of the page into code", "page"),
     Rule("managed-block", E, "a managed block with broken markers cannot be rewritten", "page"),
-    Rule("list-blank-line", W, "a list right below a paragraph is no list to some renderers, the site's included", "page", fixes=True),
+    Rule(
+        "list-blank-line",
+        W,
+        "a list right below a paragraph is no list to some renderers, the site's included",
+        "page",
+        fixes=True,
+    ),
     # Links
     Rule("broken-link", E, "a link that leads nowhere sends reader and agent astray", "graph", fixes=True),
     Rule("broken-anchor", E, "an anchor that is not there cannot be loaded as a section", "graph"),
@@ -68,8 +74,20 @@ RULES = (
     # Front matter
     Rule("missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields),
     Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", unknown_types),
-    Rule("type-folder", W, "a page whose type contradicts its folder is looked for in the wrong place", "schema", type_against_folder),
-    Rule("target-folder", W, "an experiment whose target contradicts its folder counts for the wrong trail", "trail", target_against_folder),
+    Rule(
+        "type-folder",
+        W,
+        "a page whose type contradicts its folder is looked for in the wrong place",
+        "schema",
+        type_against_folder,
+    ),
+    Rule(
+        "target-folder",
+        W,
+        "an experiment whose target contradicts its folder counts for the wrong trail",
+        "trail",
+        target_against_folder,
+    ),
     Rule("unknown-verdict", W, "a verdict or status outside the vocabulary counts as none", "schema", unknown_verdicts),
     # Experiments
     Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", verdict_conflicts),
@@ -105,9 +123,11 @@ BY_CODE = {rule.code: rule for rule in RULES}
 
 def rule_table() -> str:
     """The reference page of all rules, as markdown."""
-    head = ("# Lint rules\n\n"
-            "Made from the table in `kb/lint/rules.py` by `kb lint --rules`. Only errors fail `kb lint`. In `kb.toml`:\n"
-            "`[lint] rules = { orphan = \"off\", wikilink = \"error\" }`; on a page, `<!-- kb:allow CODE -->` allows one line\n"
-            "(alone on a line it speaks of the next one; findings about a whole page are allowed by one anywhere on it).\n\n"
-            "| code | default | `--fix` | stated by | why |\n|---|---|---|---|---|\n")
+    head = (
+        "# Lint rules\n\n"
+        "Made from the table in `kb/lint/rules.py` by `kb lint --rules`. Only errors fail `kb lint`. In `kb.toml`:\n"
+        '`[lint] rules = { orphan = "off", wikilink = "error" }`; on a page, `<!-- kb:allow CODE -->` allows one line\n'
+        "(alone on a line it speaks of the next one; findings about a whole page are allowed by one anywhere on it).\n\n"
+        "| code | default | `--fix` | stated by | why |\n|---|---|---|---|---|\n"
+    )
     return head + "".join(f"| `{r.code}` | {r.level} | {'yes' if r.fixes else ''} | {r.room} | {r.reason} |\n" for r in RULES)

@@ -12,7 +12,10 @@ _PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif)[;,]", re.IGNORECA
 _CALLOUT = re.compile(r"^[ ]{0,3}>[ ]*\[!(\w+)\]")
 _CONTRADICTS = re.compile(r"contradict|conflicts? with|disagree", re.IGNORECASE)
 # Settled is what says so outright: a line that opens with it, or "resolved 2026-06-02", "resolved by [v034]".
-_RESOLVED = re.compile(r"^[\W_]*(?:\[!\w+\][\W_]*)?(?:resolved|settled)\b|\b(?:resolved|settled)\s+(?:(?:on|by|in|with)\s+)?[\[\d`]|\((?:resolved|settled)\b", re.IGNORECASE | re.MULTILINE)
+_RESOLVED = re.compile(
+    r"^[\W_]*(?:\[!\w+\][\W_]*)?(?:resolved|settled)\b|\b(?:resolved|settled)\s+(?:(?:on|by|in|with)\s+)?[\[\d`]|\((?:resolved|settled)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 # What decides stands at the head of a callout; a longer one is a page of its own.
 _LONGEST = 4000
 # Characters that a markdown link cannot hold as they are.
@@ -31,10 +34,16 @@ def orphans(matter: Matter) -> Iterator[Finding]:
 
 def _unlinked(matter: Matter) -> list[str]:
     linked = matter.graph.backlinks
-    return [path for path, page in matter.pages.items()
-            if path not in linked and not is_catalog(page) and page.type != "program" and page.folder != "wiki"
-            # An imported run, and one that kb filed, stands on its target's compiled lists.
-            and not (page.type == "experiment" and (page.field("imported") or page.field("sealed")))]
+    return [
+        path
+        for path, page in matter.pages.items()
+        if path not in linked
+        and not is_catalog(page)
+        and page.type != "program"
+        and page.folder != "wiki"
+        # An imported run, and one that kb filed, stands on its target's compiled lists.
+        and not (page.type == "experiment" and (page.field("imported") or page.field("sealed")))
+    ]
 
 
 def unreachable(matter: Matter) -> Iterator[Finding]:
@@ -47,7 +56,13 @@ def unreachable(matter: Matter) -> Iterator[Finding]:
     for path, page in matter.pages.items():
         filed = page.type == "experiment" and (page.field("imported") or page.field("sealed"))
         if path not in seen and path not in alone and not filed and page.type not in ("catalog", "log", "program"):
-            yield Finding(path, 1, "unreachable", f"no chain of links leads here from {starts[0]}", hint="link it from the index, or from a page that the index reaches")
+            yield Finding(
+                path,
+                1,
+                "unreachable",
+                f"no chain of links leads here from {starts[0]}",
+                hint="link it from the index, or from a page that the index reaches",
+            )
 
 
 def duplicate_titles(matter: Matter) -> Iterator[Finding]:
@@ -57,7 +72,14 @@ def duplicate_titles(matter: Matter) -> Iterator[Finding]:
             continue
         key = (page.type, " ".join(page.title.casefold().split()))
         if key in first:
-            yield Finding(path, line_of(page, "title"), "duplicate-title", f"has the title of {first[key]}", target=page.title, hint="say in the title what sets it apart, or merge the pages")
+            yield Finding(
+                path,
+                line_of(page, "title"),
+                "duplicate-title",
+                f"has the title of {first[key]}",
+                target=page.title,
+                hint="say in the title what sets it apart, or merge the pages",
+            )
         first.setdefault(key, path)
 
 
@@ -66,7 +88,14 @@ def case_twins(matter: Matter) -> Iterator[Finding]:
     for path in matter.pages:
         twin = first.setdefault(path.casefold(), path)
         if twin != path:
-            yield Finding(path, 1, "case-twin", f"differs from {twin} by case only: one of them is lost on a disk that ignores case", target=posixpath.basename(path), hint="rename one with kb mv")
+            yield Finding(
+                path,
+                1,
+                "case-twin",
+                f"differs from {twin} by case only: one of them is lost on a disk that ignores case",
+                target=posixpath.basename(path),
+                hint="rename one with kb mv",
+            )
 
 
 def unlinkable_names(matter: Matter) -> Iterator[Finding]:
@@ -74,21 +103,45 @@ def unlinkable_names(matter: Matter) -> Iterator[Finding]:
         odd = _UNLINKABLE.search(page.path)
         if odd or not page.stem:
             what = f"holds {odd[0]!r}" if odd else "has nothing before .md"
-            yield Finding(path, 1, "unlinkable-name", f"the file name {what}, which a link must escape", target=posixpath.basename(path), hint="rename it with kb mv to letters, digits, - and _")
+            yield Finding(
+                path,
+                1,
+                "unlinkable-name",
+                f"the file name {what}, which a link must escape",
+                target=posixpath.basename(path),
+                hint="rename it with kb mv to letters, digits, - and _",
+            )
 
 
 def long_pages(matter: Matter) -> Iterator[Finding]:
     most = matter.layout.config.page_lines
     for path, page in matter.pages.items():
         if page.lines > most and page.type != "log":
-            yield Finding(path, 1, "long-page", f"{page.lines} lines, over {most}", hint="split it by its top headings, or raise [lint] page_lines")
+            yield Finding(
+                path,
+                1,
+                "long-page",
+                f"{page.lines} lines, over {most}",
+                hint="split it by its top headings, or raise [lint] page_lines",
+            )
 
 
 def unsafe_links(matter: Matter) -> Iterator[Finding]:
     for path, page in matter.pages.items():
         for link in page.links:
-            if link.kind not in ("wikilink", "unresolved") and _UNSAFE.match(link.href) and not (link.kind == "image" and _PICTURE.match(link.href)):
-                yield Finding(path, link.line, "unsafe-link", "a link that would run code; the site renders it as text", target=link.href[:200], hint="remove it")
+            if (
+                link.kind not in ("wikilink", "unresolved")
+                and _UNSAFE.match(link.href)
+                and not (link.kind == "image" and _PICTURE.match(link.href))
+            ):
+                yield Finding(
+                    path,
+                    link.line,
+                    "unsafe-link",
+                    "a link that would run code; the site renders it as text",
+                    target=link.href[:200],
+                    hint="remove it",
+                )
 
 
 def contradictions(matter: Matter) -> Iterator[Finding]:
@@ -107,7 +160,17 @@ def contradictions(matter: Matter) -> Iterator[Finding]:
                 end += 1
             text = "\n".join(part.lstrip(" >") for part in lines[number - 1 : end])[:_LONGEST]
             kind = opening[1].lower()
-            open_ = kind.startswith(("contradict", "conflict")) or kind in ("warning", "caution", "danger") and _CONTRADICTS.search(text)
+            open_ = (
+                kind.startswith(("contradict", "conflict"))
+                or kind in ("warning", "caution", "danger")
+                and _CONTRADICTS.search(text)
+            )
             if open_ and not _RESOLVED.search(text):
-                yield Finding(path, number, "open-contradiction", f"an open contradiction: {' '.join(text.partition(']')[2].split())[:120]}", target=kind,
-                              hint="settle it with evidence, then write 'Resolved DATE: …' in the callout")
+                yield Finding(
+                    path,
+                    number,
+                    "open-contradiction",
+                    f"an open contradiction: {' '.join(text.partition(']')[2].split())[:120]}",
+                    target=kind,
+                    hint="settle it with evidence, then write 'Resolved DATE: …' in the callout",
+                )

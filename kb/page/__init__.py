@@ -20,7 +20,6 @@ LARGEST = 2 * 1024 * 1024
 _DATE_NAME = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?=[-_. ]|$)")
 
 
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """Lines `start` to `end` (1-based, end excluded) of a page under one top heading; `anchor` is empty for what stands before the first."""
@@ -68,8 +67,14 @@ class Page:
     def detail(self) -> Detail:
         """What few rooms need of many pages; unpacked when it is first asked for."""
         front_lines, headings, links, ids, symbols, fences, blocks, allowed, problems = json.loads(self.row)
-        return Detail(front_lines, tuple(map(Heading._make, headings)), tuple(map(Link._make, links)), tuple(ids), tuple(symbols),
-                      *(tuple(map(tuple, rows)) for rows in (fences, blocks, allowed, problems)))
+        return Detail(
+            front_lines,
+            tuple(map(Heading._make, headings)),
+            tuple(map(Link._make, links)),
+            tuple(ids),
+            tuple(symbols),
+            *(tuple(map(tuple, rows)) for rows in (fences, blocks, allowed, problems)),
+        )
 
     @property
     def front_lines(self) -> dict[str, int]:
@@ -171,7 +176,10 @@ class Page:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What reading this page found wrong with it."""
-        return tuple(Finding(self.path, line, code, message, target=target, hint=hint) for line, code, message, target, hint in self.problems)
+        return tuple(
+            Finding(self.path, line, code, message, target=target, hint=hint)
+            for line, code, message, target, hint in self.problems
+        )
 
     def field(self, name: str) -> str:
         """A front-matter value as text; empty where it is missing, empty or no single value."""
@@ -206,7 +214,9 @@ def read(path: str, data: bytes) -> Page:
 
 def to_row(page: Page) -> str:
     """A page as the compiled tables keep it, without path and digest: a line of JSON that every build reads and one that few do."""
-    head = json.dumps([page.front, page.body_line, page.lines, page.first_heading, page.cited], ensure_ascii=False, separators=(",", ":"))
+    head = json.dumps(
+        [page.front, page.body_line, page.lines, page.first_heading, page.cited], ensure_ascii=False, separators=(",", ":")
+    )
     return f"{head}\n{page.row}"
 
 

@@ -33,7 +33,10 @@ class Block(NamedTuple):
 _MARKERS = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+>?[ \t]*)*"
 # What reaches over blank lines, or over the whole body: link definitions, and HTML that ends at its own marker only. Looked for behind a
 # newline, for which the body gets one in front: a pattern that starts with a plain character passes over text many times faster.
-_RISKY = re.compile(rf"\n{_MARKERS}(?:\[(?:[^\]\n]*\\?\]:|[^\]\n]*$|[^\n]*\\\])|<(?:script|pre|style|textarea|!--(?!.*-->)|\?|![a-z]|!\[CDATA\[))", re.MULTILINE | re.IGNORECASE)
+_RISKY = re.compile(
+    rf"\n{_MARKERS}(?:\[(?:[^\]\n]*\\?\]:|[^\]\n]*$|[^\n]*\\\])|<(?:script|pre|style|textarea|!--(?!.*-->)|\?|![a-z]|!\[CDATA\[))",
+    re.MULTILINE | re.IGNORECASE,
+)
 _ATX = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _RULE = r"([-*_])[ \t]*(?:\1[ \t]*){2,}$"
@@ -146,7 +149,9 @@ def _table(lines: list[str], at: int, end: int, found: list[Block]) -> bool:
     for number in (at, *range(at + 2, end)):
         line = lines[number]
         if "[" in line or "<" in line:
-            found.extend(Block("inline", number, number + 1, text) for cell in _cells(line)[: len(header)] if (text := mdTrim(cell)))
+            found.extend(
+                Block("inline", number, number + 1, text) for cell in _cells(line)[: len(header)] if (text := mdTrim(cell))
+            )
     return True
 
 
@@ -164,7 +169,11 @@ def _list(lines: list[str], at: int, end: int, found: list[Block]) -> bool:
     """A list whose items hold nothing but text and lists of the same kind, each nested exactly at its parent's text."""
     made: list[Block] = []
     if all(map(_FLAT.match, lines[at:end])):
-        found.extend(Block("inline", n, n + 1, line[2:].strip(), top=False) for n, line in enumerate(lines[at:end], at) if "[" in line or "<" in line)
+        found.extend(
+            Block("inline", n, n + 1, line[2:].strip(), top=False)
+            for n, line in enumerate(lines[at:end], at)
+            if "[" in line or "<" in line
+        )
         return True
     open_items: list[tuple[int, int]] = []
     parts: list[str] = []
@@ -187,7 +196,13 @@ def _list(lines: list[str], at: int, end: int, found: list[Block]) -> bool:
             while open_items and indent < open_items[-1][1]:
                 popped = open_items.pop()[0] == indent
             nested = bool(open_items) and indent == open_items[-1][1]
-            if not (popped or nested or not open_items and indent == 0) or nested and not popped and item[2] not in (None, "1") and not blank:
+            if (
+                not (popped or nested or not open_items and indent == 0)
+                or nested
+                and not popped
+                and item[2] not in (None, "1")
+                and not blank
+            ):
                 return False
             text = line[item.end() :]
             if _SPECIAL.match(text):
@@ -246,7 +261,12 @@ def _parsed(text: str, parser: MarkdownIt, env: dict, first: int, *, last: bool)
             closed = _closes(lines[token.map[1] - 1], token)
             reaches = token.level == 0 or last and token.map[1] >= len(lines)
             yield Block("fence", line, end, token.markup if reaches and not closed else "", top=token.level == 0)
-        elif kind in ("bullet_list_open", "ordered_list_open") and token.level == 0 and position >= 3 and before.type == "paragraph_close":
+        elif (
+            kind in ("bullet_list_open", "ordered_list_open")
+            and token.level == 0
+            and position >= 3
+            and before.type == "paragraph_close"
+        ):
             paragraph = tokens[position - 3]
             if paragraph.map and paragraph.map[1] == token.map[0]:
                 yield Block("list", line, end)

@@ -47,7 +47,14 @@ def with_link(data: bytes, *, line: int, old: str, new: str) -> bytes:
     """
     raw = _raw_lines(data)
     target = re.escape(old.encode("utf-8"))
-    shapes = re.compile(rb"(\]\([ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(][^\r\n]*)?\))|(^[ ]{0,3}\[[^\]\r\n]+\]:[ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(]|[\r\n]|$))", re.MULTILINE)
+    shapes = re.compile(
+        rb"(\]\([ \t]*<?)"
+        + target
+        + rb"(?=>?[ \t]*(?:[\"'(][^\r\n]*)?\))|(^[ ]{0,3}\[[^\]\r\n]+\]:[ \t]*<?)"
+        + target
+        + rb"(?=>?[ \t]*(?:[\"'(]|[\r\n]|$))",
+        re.MULTILINE,
+    )
     for position in range(max(0, line - 1), len(raw)):
         mended, count = shapes.subn(lambda m: (m[1] or m[2]) + new.encode("utf-8"), raw[position])
         if count:
@@ -61,7 +68,11 @@ def with_link(data: bytes, *, line: int, old: str, new: str) -> bytes:
 def with_definitions(data: bytes, *, old: str, new: str) -> bytes:
     """The page with the reference definitions that lead to `old` leading to `new`."""
     target = re.escape(old.encode("utf-8"))
-    return re.sub(rb"(?m)(^[ ]{0,3}\[[^\]\r\n]+\]:[ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(]|[\r\n]|$))", lambda m: m[1] + new.encode("utf-8"), data)
+    return re.sub(
+        rb"(?m)(^[ ]{0,3}\[[^\]\r\n]+\]:[ \t]*<?)" + target + rb"(?=>?[ \t]*(?:[\"'(]|[\r\n]|$))",
+        lambda m: m[1] + new.encode("utf-8"),
+        data,
+    )
 
 
 def with_field(path: str, data: bytes, *, key: str, value: str) -> bytes:

@@ -66,7 +66,13 @@ def front_of(text: str, path: str) -> Front:
         return Front({}, {}, 1, 0, ())
     closing = _CLOSE.search(text, opening.end() - 1)
     if not closing:
-        return Front({}, {}, 1, 0, (Finding(path, 1, "front-matter", "the front matter opens with --- and never closes", hint="add a line ---"),))
+        return Front(
+            {},
+            {},
+            1,
+            0,
+            (Finding(path, 1, "front-matter", "the front matter opens with --- and never closes", hint="add a line ---"),),
+        )
     raw = text[opening.end() : closing.start() + 1]
     end = min(closing.end() + 1, len(text))
     body_line = text.count("\n", 0, end) + 1
@@ -152,10 +158,19 @@ def _yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding,
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        return refused(2 + (mark.line if mark else 0), f"the front matter is not valid YAML: {problem}", "quote values that hold ': ' or start with a special character")
+        return refused(
+            2 + (mark.line if mark else 0),
+            f"the front matter is not valid YAML: {problem}",
+            "quote values that hold ': ' or start with a special character",
+        )
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
         return refused(2, f"the front matter cannot be read: {error}", "keep it to plain values, lists and short tables")
-    twice = tuple(Finding(path, 2 + line, "duplicate-key", f"the key '{key}' stands twice; the last one counts", target=key, hint="remove one") for key, line in loader.twice)
+    twice = tuple(
+        Finding(
+            path, 2 + line, "duplicate-key", f"the key '{key}' stands twice; the last one counts", target=key, hint="remove one"
+        )
+        for key, line in loader.twice
+    )
     return fields, twice
 
 

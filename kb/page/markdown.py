@@ -115,7 +115,10 @@ def seen_text(inline: str) -> str:
     """What a reader sees of an inline run, by markdown-it-py's own inline parser: markup gone, code and link text kept, pictures left out."""
     children: list[Token] = []
     _FULL.inline.parse(inline, _FULL, {}, children)
-    return "".join(t.content if t.type in ("text", "code_inline", "text_special") else " " if t.type in ("softbreak", "hardbreak") else "" for t in children)
+    return "".join(
+        t.content if t.type in ("text", "code_inline", "text_special") else " " if t.type in ("softbreak", "hardbreak") else ""
+        for t in children
+    )
 
 
 def _links(content: str, at: int, env: dict, references: dict) -> list[Link]:
@@ -174,7 +177,14 @@ def _parsed_links(content: str, at: int, env: dict) -> tuple[list[Link], str]:
             href, text, depth = str(token.attrs["href"]), [], depth + 1
             where = content.find(href, searched) if href else -1
             searched = where + len(href) if where >= 0 else searched
-            found.append(Link(href, "", at + content.count("\n", 0, where) if where >= 0 else line, "auto" if token.markup == "autolink" else "inline"))
+            found.append(
+                Link(
+                    href,
+                    "",
+                    at + content.count("\n", 0, where) if where >= 0 else line,
+                    "auto" if token.markup == "autolink" else "inline",
+                )
+            )
             rest.append("\x00")
         elif token.type == "link_close":
             depth -= 1

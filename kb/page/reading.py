@@ -22,7 +22,15 @@ def page_of(path: str, data: bytes) -> Page:
         problems.append((1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/"))
         return _page(path, digest, {}, 1, 0, Detail({}, (), (), (), (), (), (), (), tuple(problems)))
     if len(data) > LARGEST:
-        problems.append((1, "too-large", f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled", "", "split the page"))
+        problems.append(
+            (
+                1,
+                "too-large",
+                f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled",
+                "",
+                "split the page",
+            )
+        )
         data = data[: data.rfind(b"\n", 0, LARGEST) + 1 or LARGEST]
     text = text_of(data)
     if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
@@ -35,8 +43,25 @@ def page_of(path: str, data: bytes) -> Page:
     body = text[front.body_offset :]
     outline = outline_of(body, line=front.body_line)
     if outline.open_fence:
-        problems.append((outline.open_fence, "open-fence", "a code fence is never closed; all that follows reads as code", "", "close it with the same marker"))
-    problems.extend((line, "list-blank-line", "a list right below a paragraph, which some renderers read as more of it", "", "put a blank line before it") for line in outline.glued)
+        problems.append(
+            (
+                outline.open_fence,
+                "open-fence",
+                "a code fence is never closed; all that follows reads as code",
+                "",
+                "close it with the same marker",
+            )
+        )
+    problems.extend(
+        (
+            line,
+            "list-blank-line",
+            "a list right below a paragraph, which some renderers read as more of it",
+            "",
+            "put a blank line before it",
+        )
+        for line in outline.glued
+    )
     blocks = _blocks(body, front.body_line, outline.fences, problems)
     symbols = front.fields.pop("symbols", None)
     if not isinstance(symbols, dict):
@@ -45,7 +70,17 @@ def page_of(path: str, data: bytes) -> Page:
         symbols = {}
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
-    detail = Detail(front.lines, tuple(outline.headings), tuple(outline.links), tuple(outline.ids), tuple(symbols), tuple(outline.fences), blocks, allowed, tuple(problems))
+    detail = Detail(
+        front.lines,
+        tuple(outline.headings),
+        tuple(outline.links),
+        tuple(outline.ids),
+        tuple(symbols),
+        tuple(outline.fences),
+        blocks,
+        allowed,
+        tuple(problems),
+    )
     return _page(path, digest, front.fields, front.body_line, lines, detail)
 
 
@@ -80,7 +115,15 @@ def _blocks(body: str, first: int, fences, problems: list) -> tuple[tuple[str, i
             found.append((name, start, line))
             name = ""
         else:
-            problems.append((line, "managed-block", "a kb:auto marker without its partner", m[2] or "", "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"))
+            problems.append(
+                (
+                    line,
+                    "managed-block",
+                    "a kb:auto marker without its partner",
+                    m[2] or "",
+                    "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->",
+                )
+            )
     if name:
         problems.append((start, "managed-block", f"the managed block '{name}' is never closed", name, "add <!-- /kb:auto -->"))
     return tuple(found)

@@ -42,8 +42,16 @@ def findings(path: str, data: bytes) -> tuple[Finding, ...]:
     if holds(path, data):
         return ()
     line = read(path, data).front_lines.get(FIELD, 1)
-    return (Finding(path, line, "filed-changed", "the page was changed after it was filed, outside its managed blocks", target=FIELD,
-                    hint="restore the filed text; a correction is a new page, or a note below it under `## Note YYYY-MM-DD`"),)
+    return (
+        Finding(
+            path,
+            line,
+            "filed-changed",
+            "the page was changed after it was filed, outside its managed blocks",
+            target=FIELD,
+            hint="restore the filed text; a correction is a new page, or a note below it under `## Note YYYY-MM-DD`",
+        ),
+    )
 
 
 def renewed(path: str, before: bytes, *, after: bytes) -> bytes:

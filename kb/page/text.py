@@ -31,7 +31,12 @@ class _Slug(dict[int, str]):
 
     def __missing__(self, number: int) -> str:
         char = chr(number)
-        kept = char.isalnum() or char in "-_" or not char.isascii() and unicodedata.category(char) in ("Mn", "Mc", "Me", "Pc", "Nl", "No")
+        kept = (
+            char.isalnum()
+            or char in "-_"
+            or not char.isascii()
+            and unicodedata.category(char) in ("Mn", "Mc", "Me", "Pc", "Nl", "No")
+        )
         self[number] = char if kept else "-" if char == " " else ""
         return self[number]
 

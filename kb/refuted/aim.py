@@ -34,8 +34,15 @@ class Aim:
 
 
 # Weights of the fields; a change is kept only if replay of the trail says it helps.
-_FIELDS = (("title", 1.2), ("slug", 0.8), ("hypothesis", 1.0), ("mechanism", 0.8), ("predicted_signal", 0.2), ("because", 0.5),
-           ("levers", 1.2))
+_FIELDS = (
+    ("title", 1.2),
+    ("slug", 0.8),
+    ("hypothesis", 1.0),
+    ("mechanism", 0.8),
+    ("predicted_signal", 0.2),
+    ("because", 0.5),
+    ("levers", 1.2),
+)
 _OUTCOME = re.compile(
     r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
     r"flat)\b[^()\[\]]*[)\]]?",

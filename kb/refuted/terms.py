@@ -45,10 +45,16 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=1 << 15)
 def _forms(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(terms that a word is by itself, stems of its parts with those that carry nothing empty)."""
-    parts = [word] if word.isalpha() and word[1:].islower() else [p for piece in re.split(r"[_.]+", word) if piece for p in _CAMEL.split(piece)]
+    parts = (
+        [word]
+        if word.isalpha() and word[1:].islower()
+        else [p for piece in re.split(r"[_.]+", word) if piece for p in _CAMEL.split(piece)]
+    )
     stems = tuple(stem(p.lower()) for p in parts if not p.isdigit())
     whole = [s for s in stems if len(s) > 1 and s not in _STOP] + [p for p in parts if p.isdigit() and len(p) > 1]
-    return (*whole, *(["=" + re.sub(r"[_.]+", "", word.lower())] if len(parts) > 1 else [])), tuple(["" if s in _STOP else s for s in stems])
+    return (*whole, *(["=" + re.sub(r"[_.]+", "", word.lower())] if len(parts) > 1 else [])), tuple(
+        ["" if s in _STOP else s for s in stems]
+    )
 
 
 def terms_in(text: str) -> set[str]:

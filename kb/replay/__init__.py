@@ -80,8 +80,15 @@ class _Brought:
     tokens: int
 
 
-def replay(db: sqlite3.Connection, *, target: str = "", sample: int = 0, budgets: Sequence[int] = BUDGETS, gate: bool = True,
-           note: Callable[[int, int], None] = lambda done, total: None) -> Report:
+def replay(
+    db: sqlite3.Connection,
+    *,
+    target: str = "",
+    sample: int = 0,
+    budgets: Sequence[int] = BUDGETS,
+    gate: bool = True,
+    note: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
     """Replay the trail of a knowledge base (of one target, or of every n-th question so that about `sample` are asked)."""
     asked = questions(db, target=target)
     if sample and len(asked) > sample:
@@ -99,14 +106,21 @@ def replay(db: sqlite3.Connection, *, target: str = "", sample: int = 0, budgets
     return Report(
         overall=_means((b, "all", b.question.cited) for b in brought),
         by_asking=_means((b, b.question.type, b.question.cited) for b in few),
-        by_cited=_means((b, kind, frozenset(p for p in b.question.cited if types[p] == kind)) for b in few for kind in sorted({types[p] for p in b.question.cited})),
+        by_cited=_means(
+            (b, kind, frozenset(p for p in b.question.cited if types[p] == kind))
+            for b in few
+            for kind in sorted({types[p] for p in b.question.cited})
+        ),
         by_target=_means((b, b.question.target or "no target", b.question.cited) for b in few),
         gate=_gated(db, target=target, sample=sample) if gate else None,
     )
 
 
 def _sizes(db: sqlite3.Connection) -> dict[str, int]:
-    return {path: int(characters / _CHARACTERS) for path, characters in db.execute("select path, sum(length(text)) from chunk group by path")}
+    return {
+        path: int(characters / _CHARACTERS)
+        for path, characters in db.execute("select path, sum(length(text)) from chunk group by path")
+    }
 
 
 def _by_loader(loader: Loader, question: Question, budgets: Sequence[int]) -> Iterator[_Brought]:
@@ -116,7 +130,9 @@ def _by_loader(loader: Loader, question: Question, budgets: Sequence[int]) -> It
         yield _Brought(question, LOADER, budget, paths, made.tokens)
 
 
-def _by_yardsticks(db: sqlite3.Connection, question: Question, budgets: Sequence[int], sizes: dict[str, int]) -> Iterator[_Brought]:
+def _by_yardsticks(
+    db: sqlite3.Connection, question: Question, budgets: Sequence[int], sizes: dict[str, int]
+) -> Iterator[_Brought]:
     view = View(db, Request("hypothesis", before=question.path))
     hits = search.pages_like(db, question.text, limit=500)
     view.look_up(h.path for h in hits)
@@ -147,8 +163,10 @@ def _means(grouped: Iterator[tuple[_Brought, str, frozenset[str]]]) -> tuple[Rec
     for brought, group, cited in grouped:
         cells[group, brought.method, brought.budget].append((len(cited & brought.paths) / len(cited), brought.tokens))
     order = {method: i for i, method in enumerate((LOADER, HEADS, PAGES, LAST, FULL))}
-    return tuple(Recall(method, budget, group, len(v), round(sum(r for r, _ in v) / len(v), 4), round(sum(t for _, t in v) / len(v)))
-                 for (group, method, budget), v in sorted(cells.items(), key=lambda c: (c[0][0], order[c[0][1]], c[0][2])))
+    return tuple(
+        Recall(method, budget, group, len(v), round(sum(r for r, _ in v) / len(v), 4), round(sum(t for _, t in v) / len(v)))
+        for (group, method, budget), v in sorted(cells.items(), key=lambda c: (c[0][0], order[c[0][1]], c[0][2]))
+    )
 
 
 def _gated(db: sqlite3.Connection, *, target: str, sample: int) -> Gated:

@@ -18,7 +18,10 @@ from kb.slices.view import View
 _HABIT, _HABIT_FROM = 0.25, 8
 
 # Sections written once the result was in.
-_AFTER = re.compile(r"verdict|result|outcome|profil|next|follow|conclusion|lesson|finding|analysis|observ|post-?mortem|status|update|ledger|history", re.IGNORECASE)
+_AFTER = re.compile(
+    r"verdict|result|outcome|profil|next|follow|conclusion|lesson|finding|analysis|observ|post-?mortem|status|update|ledger|history",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"\b(?:exp(?:eriment)?\.?[ -]?\d{1,4}|v\d{2,4}|run[ -]?\d{1,4})[a-z]?\b", re.IGNORECASE)
 
 _SHORTEST, _LONGEST = 40, 2400
@@ -43,15 +46,18 @@ def questions(db: sqlite3.Connection, *, target: str = "") -> list[Question]:
     habits = _habits(db)
     found = []
     for path, digest, row, cites in db.execute(
-            "select p.path, p.digest, p.row, n.cites from standing s join page p on p.path = s.path join neighbours n on n.path = s.path"
-            " where s.type in ('experiment', 'hypothesis') order by p.path").fetchall():
+        "select p.path, p.digest, p.row, n.cites from standing s join page p on p.path = s.path join neighbours n on n.path = s.path"
+        " where s.type in ('experiment', 'hypothesis') order by p.path"
+    ).fetchall():
         facts = trail.experiment(db, path)
         of = facts.target if facts else ""
         if target and of != target:
             continue
         page = from_row(path, digest, row)
         view = View(db, Request("hypothesis", before=path))
-        cited = {c for c in _cited_before(page, set(json.loads(cites))) if view.sees(c) and view.standing(c).type not in LISTS} - habits.get(of, set())
+        cited = {
+            c for c in _cited_before(page, set(json.loads(cites))) if view.sees(c) and view.standing(c).type not in LISTS
+        } - habits.get(of, set())
         text = _asked(db, page, facts) if cited else ""
         if len(text) >= _SHORTEST:
             found.append(Question(path, page.type, of, text, frozenset(cited)))
@@ -61,7 +67,9 @@ def questions(db: sqlite3.Connection, *, target: str = "") -> list[Question]:
 def _habits(db: sqlite3.Connection) -> dict[str, set[str]]:
     runs: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for target, cites in db.execute("select e.target, n.cites from experiment e join neighbours n on n.path = e.path order by e.path"):
+    for target, cites in db.execute(
+        "select e.target, n.cites from experiment e join neighbours n on n.path = e.path order by e.path"
+    ):
         runs[target] += 1
         counts[target].update(json.loads(cites))
     return {t: {p for p, n in c.items() if runs[t] >= _HABIT_FROM and n > _HABIT * runs[t]} for t, c in counts.items()}
@@ -71,7 +79,9 @@ def _asked(db: sqlite3.Connection, page: Page, facts: trail.Facts | None) -> str
     if facts:
         text = " ".join(t for t in (facts.hypothesis, facts.mechanism, facts.predicted_signal) if t)
     else:
-        text = " ".join([page.title, *(search.without_links(c.text) for c in search.chunks_in(db, page.path) if not _AFTER.search(c.title))])
+        text = " ".join(
+            [page.title, *(search.without_links(c.text) for c in search.chunks_in(db, page.path) if not _AFTER.search(c.title))]
+        )
     for label in sorted({link.text for link in page.links if len(link.text) > 2}, key=lambda t: (-len(t), t)):
         text = text.replace(label, " ")
     return " ".join(_NUMBERED.sub(" ", text).split())[:_LONGEST]

@@ -14,27 +14,49 @@ EXAMPLE = "such as `time_ms >= 95`, `throughput_tps at or below 57757`, or `gain
 
 _COMPARISONS = (
     (r"(?:does|do|did|is|are|will|can)\s?n[o']t\s+(?:reach|exceed\s+or\s+equal)|fails?\s+to\s+reach|falls?\s+short\s+of", "<"),
-    (r"(?:does|do|did|will|can)\s?n[o']t\s+(?:exceed|(?:rise|climb|go|get|improve|increase)\s+(?:above|over|beyond))|fails?\s+to\s+exceed|not\s+(?:above|over)", "<="),
-    (r"(?:does|do|did|will|can)\s?n[o']t\s+(?:drop|fall|go|get|come|improve|decrease)\s+(?:below|under|to\s+below)|not\s+(?:below|under)", ">="),
-    (r"<=|=<|≤|(?:at|equal\s+to)\s+or\s+(?:below|under|less\s+than)|(?:no|not)\s+(?:more|higher|greater|larger|better)\s+than|at\s+most|at/below", "<="),
-    (r">=|=>|≥|(?:at|equal\s+to)\s+or\s+(?:above|over|more\s+than|higher\s+than)|(?:no|not)\s+(?:less|lower|smaller|fewer)\s+than|at\s+least|at/above", ">="),
+    (
+        r"(?:does|do|did|will|can)\s?n[o']t\s+(?:exceed|(?:rise|climb|go|get|improve|increase)\s+(?:above|over|beyond))|fails?\s+to\s+exceed|not\s+(?:above|over)",
+        "<=",
+    ),
+    (
+        r"(?:does|do|did|will|can)\s?n[o']t\s+(?:drop|fall|go|get|come|improve|decrease)\s+(?:below|under|to\s+below)|not\s+(?:below|under)",
+        ">=",
+    ),
+    (
+        r"<=|=<|≤|(?:at|equal\s+to)\s+or\s+(?:below|under|less\s+than)|(?:no|not)\s+(?:more|higher|greater|larger|better)\s+than|at\s+most|at/below",
+        "<=",
+    ),
+    (
+        r">=|=>|≥|(?:at|equal\s+to)\s+or\s+(?:above|over|more\s+than|higher\s+than)|(?:no|not)\s+(?:less|lower|smaller|fewer)\s+than|at\s+least|at/above",
+        ">=",
+    ),
     (r"==|=|equals?|equal\s+to|exactly", "=="),
     (r"<|below|under|less\s+than|lower\s+than|smaller\s+than|fewer\s+than", "<"),
     (r">|above|over|more\s+than|higher\s+than|greater\s+than|larger\s+than|exceed(?:s|ing)?", ">"),
 )
-_FILLER = (r"(?P<filler>(?:\s+(?:is|are|was|be|being|stays?|remains?|falls?|drops?|rises?|goes|gets|comes?|ends?(?:\s+up)?|improves?|improved|increases?|decreases?|"
-           r"regress(?:es)?|changes?|by|to|out|still|only|mean|average|median|value|of))*)")
+_FILLER = (
+    r"(?P<filler>(?:\s+(?:is|are|was|be|being|stays?|remains?|falls?|drops?|rises?|goes|gets|comes?|ends?(?:\s+up)?|improves?|improved|increases?|decreases?|"
+    r"regress(?:es)?|changes?|by|to|out|still|only|mean|average|median|value|of))*)"
+)
 _WORDY = re.compile(
-    r"(?P<metric>`[^`\n]{1,60}`|[A-Za-zµ_][\w.µ/%@-]*)" + _FILLER + r"\s*(?P<how>" + "|".join(pattern for pattern, _ in _COMPARISONS)
-    + r")\s*(?P<value>[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?)\s*(?P<unit>%|[x×](?![A-Za-z])|(?!(?:and|or)\b)[A-Za-zµ]*)", re.IGNORECASE,
+    r"(?P<metric>`[^`\n]{1,60}`|[A-Za-zµ_][\w.µ/%@-]*)"
+    + _FILLER
+    + r"\s*(?P<how>"
+    + "|".join(pattern for pattern, _ in _COMPARISONS)
+    + r")\s*(?P<value>[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?)\s*(?P<unit>%|[x×](?![A-Za-z])|(?!(?:and|or)\b)[A-Za-zµ]*)",
+    re.IGNORECASE,
 )
 _GAINS = {"gain", "gains", "speedup", "speed-up", "improvement", "improvements", "win"}
 _LOSSES = {"loss%", "regression", "regressions", "slowdown", "regresses"}
-_NO_GAIN = re.compile(r"\b(?:no|without|zero)\s+(?:\w+\s+)?(?:gain|speed-?up|improvement|win)\b|\bnot?\s+faster\b|\b(?:slower|worse)\s+than\s+(?:the\s+)?(?:parent|base(?:line)?)\b", re.IGNORECASE)
+_NO_GAIN = re.compile(
+    r"\b(?:no|without|zero)\s+(?:\w+\s+)?(?:gain|speed-?up|improvement|win)\b|\bnot?\s+faster\b|\b(?:slower|worse)\s+than\s+(?:the\s+)?(?:parent|base(?:line)?)\b",
+    re.IGNORECASE,
+)
 # Words before a comparison that name no metric.
 _NO_METRIC = re.compile(
     r"(?:a|an|the|it|this|that|these|if|when|unless|is|are|was|be|by|of|or|and|not|no|than|falsified|refuted|rejected|wrong|results?|runs?|"
-    r"change|value|number|mean|average|median|measured|any|either|all|more|less|least|most)", re.IGNORECASE,
+    r"change|value|number|mean|average|median|measured|any|either|all|more|less|least|most)",
+    re.IGNORECASE,
 )
 
 
@@ -52,7 +74,9 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
             ends.append(match.span())
     for (_, end), (start, _) in pairwise(ends):
         if re.fullmatch(r"[^.;]*\band\b[^.;]*", text[end:start], re.IGNORECASE):
-            raise KbError(f"falsification criterion '{text.strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'")
+            raise KbError(
+                f"falsification criterion '{text.strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'"
+            )
     # "No gain beyond noise, where a spread under 2 % counts": what follows explains, the gain is what is meant.
     if _NO_GAIN.search(text) and not any(c.metric == GAIN or c.metric in metrics for c in found):
         found = [Falsification(GAIN, "<=", 0.0)]

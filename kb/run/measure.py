@@ -26,7 +26,9 @@ _CHUNK = 1 << 20
 _LONGEST_LINE = 4096
 _GRACE_S = 2.0
 # What a run depends on beside its code; other variables may hold secrets and are not recorded.
-_RECORDED = re.compile(r"OMP_|MKL_|OPENBLAS_|CUDA_VISIBLE|HIP_VISIBLE|XLA_FLAGS$|LIBTPU_INIT_ARGS$|JAX_|TORCH_|PYTORCH_|NCCL_|LD_PRELOAD$|MALLOC_|GOMAXPROCS$|RUSTFLAGS$|CFLAGS$|CXXFLAGS$|CC$|CXX$")
+_RECORDED = re.compile(
+    r"OMP_|MKL_|OPENBLAS_|CUDA_VISIBLE|HIP_VISIBLE|XLA_FLAGS$|LIBTPU_INIT_ARGS$|JAX_|TORCH_|PYTORCH_|NCCL_|LD_PRELOAD$|MALLOC_|GOMAXPROCS$|RUSTFLAGS$|CFLAGS$|CXXFLAGS$|CC$|CXX$"
+)
 _SECRET = re.compile(r"token|secret|key|passw|credential", re.IGNORECASE)
 
 
@@ -97,8 +99,15 @@ def metrics_in(text: bytes) -> tuple[dict[str, float], tuple[str, ...]]:
 def measured(command: str, *, folder: Path, mark: str, timeout_s: float, env: Mapping[str, str], keep: int = _KEEP) -> Outcome:
     """Run one command to its end, or end it at the deadline, and all that it started. `mark` becomes KB_RUN; `keep` bytes of head and of tail stay."""
     started = time.monotonic()
-    process = subprocess.Popen(["/bin/sh", "-c", command], cwd=folder, env={**os.environ, **env, "KB_RUN": mark}, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        cwd=folder,
+        env={**os.environ, **env, "KB_RUN": mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
     assert process.stdout
     lines, head, tail, total, timed_out = _Lines(), bytearray(), bytearray(), 0, False
     try:
@@ -130,8 +139,15 @@ def measured(command: str, *, folder: Path, mark: str, timeout_s: float, env: Ma
     lines.feed(b"", last=True)
     dropped = total - len(head) - len(tail)
     middle = b"\n[... %d bytes not kept ...]\n" % dropped if dropped else b""
-    return Outcome(process.returncode, round(time.monotonic() - started, 3), timed_out, tuple(sorted(lines.found.items())), tuple(sorted(lines.refused.values())),
-                   bytes(head) + middle + bytes(tail), total)
+    return Outcome(
+        process.returncode,
+        round(time.monotonic() - started, 3),
+        timed_out,
+        tuple(sorted(lines.found.items())),
+        tuple(sorted(lines.refused.values())),
+        bytes(head) + middle + bytes(tail),
+        total,
+    )
 
 
 def _outlived(process: subprocess.Popen, deadline: float) -> bool:
@@ -202,9 +218,14 @@ def host_facts() -> tuple[tuple[str, str], ...]:
     """What a later reader must know of the machine a run was measured on; no variable that could hold a secret."""
     load = os.getloadavg()
     facts = {
-        "host": platform.node(), "system": f"{platform.system()} {platform.release()}", "machine": platform.machine(), "cpu": _cpu_name(),
-        "cores": str(os.cpu_count() or 0), "usable cores": str(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "",
-        "load": f"{load[0]:.2f} {load[1]:.2f}", "python": platform.python_version(),
+        "host": platform.node(),
+        "system": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cpu": _cpu_name(),
+        "cores": str(os.cpu_count() or 0),
+        "usable cores": str(len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else "",
+        "load": f"{load[0]:.2f} {load[1]:.2f}",
+        "python": platform.python_version(),
     }
     variables = {f"env {k}": v[:400] for k, v in os.environ.items() if _RECORDED.match(k) and not _SECRET.search(k)}
     return tuple(sorted((k, v) for k, v in {**facts, **variables}.items() if v))

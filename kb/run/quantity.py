@@ -5,7 +5,9 @@ import re
 from dataclasses import dataclass
 
 _NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?"
-_QUANTITY = re.compile(rf"({_NUMBER})(?:\s*(?:±|\+/-|\+-)\s*({_NUMBER}))?\s*(%{{1,2}}|(?!x\d)[A-Za-zµμ][\w/µμ·²]{{0,15}}(?:\s?/\s?[a-z]+)?)?$")
+_QUANTITY = re.compile(
+    rf"({_NUMBER})(?:\s*(?:±|\+/-|\+-)\s*({_NUMBER}))?\s*(%{{1,2}}|(?!x\d)[A-Za-zµμ][\w/µμ·²]{{0,15}}(?:\s?/\s?[a-z]+)?)?$"
+)
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _WRAPPED = re.compile(r"^(\*{1,3}|_{1,2}|`+|~~)(.+?)\1$", re.DOTALL)
 

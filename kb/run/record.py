@@ -148,8 +148,19 @@ _SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete compl
 
 
 # Loops that speak Chinese.
-_ELSEWHERE = {"保留": Outcome.KEPT, "采纳": Outcome.KEPT, "接受": Outcome.KEPT, "回滚": Outcome.DISCARDED, "丢弃": Outcome.DISCARDED, "放弃": Outcome.DISCARDED,
-              "拒绝": Outcome.DISCARDED, "崩溃": Outcome.CRASHED, "失败": Outcome.CRASHED, "超时": Outcome.CRASHED, "基线": Outcome.OTHER}
+_ELSEWHERE = {
+    "保留": Outcome.KEPT,
+    "采纳": Outcome.KEPT,
+    "接受": Outcome.KEPT,
+    "回滚": Outcome.DISCARDED,
+    "丢弃": Outcome.DISCARDED,
+    "放弃": Outcome.DISCARDED,
+    "拒绝": Outcome.DISCARDED,
+    "崩溃": Outcome.CRASHED,
+    "失败": Outcome.CRASHED,
+    "超时": Outcome.CRASHED,
+    "基线": Outcome.OTHER,
+}
 
 
 @lru_cache(4096)
@@ -172,12 +183,18 @@ def outcome_of(raw: str) -> Outcome:
         return _OUTCOME_OF[first[1]]
     # `screen_discard`, `auto_revert`: what was done stands last.
     last = words.rsplit("_", 1)[-1]
-    return _OUTCOME_OF[last] if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept|crash|oom)", words) else Outcome.OTHER
+    return (
+        _OUTCOME_OF[last]
+        if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept|crash|oom)", words)
+        else Outcome.OTHER
+    )
 
 
 def is_status(raw: str) -> bool:
     """Whether a cell is a word of the status vocabulary, decided or not."""
-    return len(raw) <= 40 and (outcome_of(raw) is not Outcome.OTHER or status_words(raw) in _SAYS_NEITHER or raw.strip().startswith("基线"))
+    return len(raw) <= 40 and (
+        outcome_of(raw) is not Outcome.OTHER or status_words(raw) in _SAYS_NEITHER or raw.strip().startswith("基线")
+    )
 
 
 _NINES = frozenset(float("9" * n) for n in range(3, 13))

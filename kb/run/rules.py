@@ -110,7 +110,9 @@ def figures(spread: Spread, unit: str = "") -> str:
 
 
 def _touched(e: Evidence) -> str:
-    return f"protected files were changed: {', '.join(e.touched[:5])}; what was measured is not the benchmark" if e.touched else ""
+    return (
+        f"protected files were changed: {', '.join(e.touched[:5])}; what was measured is not the benchmark" if e.touched else ""
+    )
 
 
 def _strayed(e: Evidence) -> str:
@@ -148,11 +150,19 @@ def _parent_unmeasured(e: Evidence) -> str:
 
 
 def _no_direction(e: Evidence) -> str:
-    return f"whether lower or higher {e.primary} is better is not said on the target page" if e.main and e.main.direction is None else ""
+    return (
+        f"whether lower or higher {e.primary} is better is not said on the target page"
+        if e.main and e.main.direction is None
+        else ""
+    )
 
 
 def _no_op(e: Evidence) -> str:
-    return "the change is a no-op: what was built is the parent's, byte for byte, so any difference is noise" if e.firing == "no-op" else ""
+    return (
+        "the change is a no-op: what was built is the parent's, byte for byte, so any difference is noise"
+        if e.firing == "no-op"
+        else ""
+    )
 
 
 def _value_of(e: Evidence, metric: str) -> float | None:
@@ -231,18 +241,28 @@ def _within_noise(e: Evidence) -> str:
         return ""
     band = _band(e, e.primary)
     band = e.least_band if band is None else band
-    return f"{e.primary} differs by {e.main.difference:.3g} from the parent, within the noise of {band:.3g}: a tie" if e.main.difference <= band else ""
+    return (
+        f"{e.primary} differs by {e.main.difference:.3g} from the parent, within the noise of {band:.3g}: a tie"
+        if e.main.difference <= band
+        else ""
+    )
 
 
 def _too_small(e: Evidence) -> str:
     if e.main is None or e.main.gain is None:
         return "there is no gain to judge: the parent's value is 0"
-    return f"the gain is {_percent(e.main.gain)}; {100 * SMALLEST_GAIN:g} % or less is no gain" if e.main.gain <= SMALLEST_GAIN else ""
+    return (
+        f"the gain is {_percent(e.main.gain)}; {100 * SMALLEST_GAIN:g} % or less is no gain"
+        if e.main.gain <= SMALLEST_GAIN
+        else ""
+    )
 
 
 def _criterion_unmeasured(e: Evidence) -> str:
     lost = [c for c in e.falsification if _value_of(e, c.metric) is None]
-    return f"the falsification criterion `{to_text(lost[0])}` cannot be tested: the run reports no {lost[0].metric}" if lost else ""
+    return (
+        f"the falsification criterion `{to_text(lost[0])}` cannot be tested: the run reports no {lost[0].metric}" if lost else ""
+    )
 
 
 def _tracked_regression(e: Evidence) -> str:
@@ -270,7 +290,9 @@ def _not_fired(e: Evidence) -> str:
 
 def _supported(e: Evidence) -> str:
     assert e.main and e.main.parent and e.main.gain is not None
-    said = [f"{e.primary} is {figures(e.main.change, e.main.unit)} against {figures(e.main.parent, e.main.unit)}: {_percent(e.main.gain)}, beyond noise and 1 %"]
+    said = [
+        f"{e.primary} is {figures(e.main.change, e.main.unit)} against {figures(e.main.parent, e.main.unit)}: {_percent(e.main.gain)}, beyond noise and 1 %"
+    ]
     if e.confidence is not None and not (e.main.change.known and e.main.parent.known):
         said.append(f"{e.confidence:.1f} times the median deviation of the runs so far")
     said.append({"passed": "checks passed", "skipped": "checks were skipped", "": "the target has no checks"}[e.checks])
@@ -279,7 +301,9 @@ def _supported(e: Evidence) -> str:
 
 
 RULES = (
-    Rule("protected-file", Verdict.INVALID, "a protected file differs from the parent's, in the commit or after the run", _touched),
+    Rule(
+        "protected-file", Verdict.INVALID, "a protected file differs from the parent's, in the commit or after the run", _touched
+    ),
     Rule("outside-allowed", Verdict.INVALID, "the change edits files outside the target's allowed paths", _strayed),
     Rule("crash", Verdict.CRASH, "the change exits non-zero, hangs, or prints no finite value of the primary metric", _crashed),
     Rule("checks-failed", Verdict.INVALID, "the checks command fails or hangs on the change", _checks_failed),
@@ -287,16 +311,33 @@ RULES = (
     Rule("baseline", Verdict.BASELINE, "the experiment has no parent", _baseline),
     Rule("parent-unmeasured", Verdict.INCONCLUSIVE, "the parent has no value to compare with", _parent_unmeasured),
     Rule("no-op", Verdict.INCONCLUSIVE, "the artifacts' digests equal the parent's although the change is not empty", _no_op),
-    Rule("falsified-in-doubt", Verdict.INCONCLUSIVE, "a criterion is met only within noise that breaks the 2 % rule", _falsified_in_doubt),
+    Rule(
+        "falsified-in-doubt",
+        Verdict.INCONCLUSIVE,
+        "a criterion is met only within noise that breaks the 2 % rule",
+        _falsified_in_doubt,
+    ),
     Rule("falsified", Verdict.REFUTED, "a falsification criterion is met", _falsified),
     Rule("no-direction", Verdict.INCONCLUSIVE, "nobody said whether lower or higher is better", _no_direction),
     Rule("regression", Verdict.REFUTED, "the primary metric is worse beyond noise and beyond 1 %", _regression),
-    Rule("noise-unknown", Verdict.INCONCLUSIVE, "no three repeats of each side, and pi's confidence is under 2 or cannot be had", _unknown_noise),
+    Rule(
+        "noise-unknown",
+        Verdict.INCONCLUSIVE,
+        "no three repeats of each side, and pi's confidence is under 2 or cannot be had",
+        _unknown_noise,
+    ),
     Rule("noise-wide", Verdict.INCONCLUSIVE, "the stddev of the repeats is 2 % of their mean or more", _wide),
     Rule("tie", Verdict.INCONCLUSIVE, "the difference is within noise", _within_noise),
     Rule("under-one-percent", Verdict.INCONCLUSIVE, "the gain is 1 % or less", _too_small),
-    Rule("criterion-unmeasured", Verdict.INCONCLUSIVE, "a falsification criterion names a metric that was not measured", _criterion_unmeasured),
-    Rule("tracked-regression", Verdict.INCONCLUSIVE, "a tracked metric is worse beyond noise and beyond 1 %", _tracked_regression),
+    Rule(
+        "criterion-unmeasured",
+        Verdict.INCONCLUSIVE,
+        "a falsification criterion names a metric that was not measured",
+        _criterion_unmeasured,
+    ),
+    Rule(
+        "tracked-regression", Verdict.INCONCLUSIVE, "a tracked metric is worse beyond noise and beyond 1 %", _tracked_regression
+    ),
     Rule("no-profile", Verdict.INCONCLUSIVE, "no profile is on file", _unprofiled),
     Rule("no-audit", Verdict.INCONCLUSIVE, "no audit with evidence is on file", _unaudited),
     Rule("not-fired", Verdict.INCONCLUSIVE, "the audit saw nothing of the mechanism", _not_fired),

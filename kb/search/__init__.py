@@ -11,7 +11,25 @@ from kb.search.chunks import Chunk, chunks_of
 from kb.search.gist import gist_of
 from kb.search.words import names_of, terms_of, without_links
 
-__all__ = ["TABLES", "Chunk", "Hit", "PageHit", "chunk_at", "chunks_in", "chunks_of", "find", "find_titled", "gist", "pages_like", "size_of", "sync", "terms_of", "updated", "weights", "without_links"]
+__all__ = [
+    "TABLES",
+    "Chunk",
+    "Hit",
+    "PageHit",
+    "chunk_at",
+    "chunks_in",
+    "chunks_of",
+    "find",
+    "find_titled",
+    "gist",
+    "pages_like",
+    "size_of",
+    "sync",
+    "terms_of",
+    "updated",
+    "weights",
+    "without_links",
+]
 
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (
@@ -61,20 +79,28 @@ def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tupl
         if found:
             ids = [i for (i,) in db.execute("select id from chunk where path = ? order by id", (path,))]
             whole, parts = _words(found[1], [chunk_at(db, i) for i in ids], catalog=found[2] == "catalog")
-            db.execute("insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)", (found[0], *whole))
-            db.executemany("insert into chunk_words (chunk_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
-                           [(i, *part) for i, part in zip(ids, parts, strict=True)])
+            db.execute(
+                "insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)", (found[0], *whole)
+            )
+            db.executemany(
+                "insert into chunk_words (chunk_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
+                [(i, *part) for i, part in zip(ids, parts, strict=True)],
+            )
             db.execute("delete from chunk where path = ?", (path,))
             db.execute("delete from searched where path = ?", (path,))
     for page, chunks in added:
         head = _head(page)
-        row = db.execute("insert into searched (path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?)",
-                         (page.path, page.type, page.field("updated")[:10], head, *(("", "") if page.type == "catalog" else gist_of(chunks)))).lastrowid
+        row = db.execute(
+            "insert into searched (path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?)",
+            (page.path, page.type, page.field("updated")[:10], head, *(("", "") if page.type == "catalog" else gist_of(chunks))),
+        ).lastrowid
         whole, parts = _words(head, chunks, catalog=page.type == "catalog")
         db.execute("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", (row, *whole))
         for chunk, part in zip(chunks, parts, strict=True):
-            made = db.execute("insert into chunk (path, anchor, title, line, text) values (?, ?, ?, ?, ?)",
-                              (chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text)).lastrowid
+            made = db.execute(
+                "insert into chunk (path, anchor, title, line, text) values (?, ?, ?, ?, ?)",
+                (chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text),
+            ).lastrowid
             db.execute("insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)", (made, *part))
 
 
@@ -103,7 +129,9 @@ def _words(head: str, chunks: Sequence[Chunk], *, catalog: bool) -> tuple[tuple[
 def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
     """Inverse page frequency of every term that some page holds, ln(1 + N / df)."""
     total = db.execute("select count(*) from searched").fetchone()[0]
-    rows = db.execute("select t.term, t.doc from json_each(?) j join page_terms t on t.term = j.value", (json.dumps(sorted(set(terms))),))
+    rows = db.execute(
+        "select t.term, t.doc from json_each(?) j join page_terms t on t.term = j.value", (json.dumps(sorted(set(terms))),)
+    )
     return {term: math.log(1 + total / pages) for term, pages in rows}
 
 
@@ -119,8 +147,15 @@ def _match(db: sqlite3.Connection, asked: str | Mapping[str, float], most: int) 
     return " OR ".join(best)
 
 
-def pages_like(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int, types: Collection[str] = (), but: Collection[str] = (),
-               most: int = _MOST_TERMS) -> list[PageHit]:
+def pages_like(
+    db: sqlite3.Connection,
+    asked: str | Mapping[str, float],
+    *,
+    limit: int,
+    types: Collection[str] = (),
+    but: Collection[str] = (),
+    most: int = _MOST_TERMS,
+) -> list[PageHit]:
     """Pages by BM25 over their whole text for a text (or its ready-made `weights`), best first, ties by path; of `types` only, `but` some types."""
     match = _match(db, asked, most)
     if not match:
@@ -129,7 +164,9 @@ def pages_like(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limi
     narrowed += f" and s.type not in ({', '.join('?' * len(but))})" if but else ""
     rows = db.execute(
         f"select s.path, s.type, round(-bm25(page_words, {_WEIGHTS}), 6) as score from page_words join searched s on s.id = page_words.rowid "
-        f"where page_words match ?{narrowed} order by score desc, s.path limit ?", (match, *sorted(types), *sorted(but), limit))
+        f"where page_words match ?{narrowed} order by score desc, s.path limit ?",
+        (match, *sorted(types), *sorted(but), limit),
+    )
     return [PageHit(path, kind, score) for path, kind, score in rows]
 
 
@@ -143,8 +180,15 @@ def gist(db: sqlite3.Connection, path: str) -> tuple[str, str]:
     return db.execute("select anchor, gist from searched where path = ?", (path,)).fetchone() or ("", "")
 
 
-def find(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None,
-         most: int = _MOST_CHUNK_TERMS) -> list[Hit]:
+def find(
+    db: sqlite3.Connection,
+    asked: str | Mapping[str, float],
+    *,
+    limit: int,
+    types: Collection[str] = (),
+    paths: Collection[str] | None = None,
+    most: int = _MOST_CHUNK_TERMS,
+) -> list[Hit]:
     """Chunks by BM25 for a text (or its ready-made `weights`), best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
     match = _match(db, asked, most)
     if not match:
@@ -159,7 +203,9 @@ def find(db: sqlite3.Connection, asked: str | Mapping[str, float], *, limit: int
     best = db.execute(
         f"select c.id, s.type, s.head, round(-bm25(chunk_words, {_WEIGHTS}), 6) as score "
         f"from chunk_words join chunk c on c.id = chunk_words.rowid join searched s on s.path = c.path "
-        f"where chunk_words match ?{narrowed} order by score desc, c.path, c.line limit ?", (*values, limit)).fetchall()
+        f"where chunk_words match ?{narrowed} order by score desc, c.path, c.line limit ?",
+        (*values, limit),
+    ).fetchall()
     return [Hit(chunk_at(db, row), kind, head.partition("\n")[0], score) for row, kind, head, score in best]
 
 
@@ -169,7 +215,8 @@ def find_titled(db: sqlite3.Connection, words: Iterable[str], *, limit: int, typ
     rows = db.execute(
         f"select c.id from chunk_words join chunk c on c.id = chunk_words.rowid join searched s on s.path = c.path "
         f"where chunk_words match ? and s.type in ({', '.join('?' * len(types))}) order by round(bm25(chunk_words), 6), c.path, c.line limit ?",
-        (match, *sorted(types), limit)).fetchall()
+        (match, *sorted(types), limit),
+    ).fetchall()
     return [chunk_at(db, row) for (row,) in rows]
 
 
@@ -180,9 +227,13 @@ def chunk_at(db: sqlite3.Connection, row: int) -> Chunk:
 
 def chunks_in(db: sqlite3.Connection, path: str) -> list[Chunk]:
     """All chunks of one page, in page order."""
-    return [Chunk(*row) for row in db.execute("select path, anchor, title, line, text from chunk where path = ? order by id", (path,))]
+    return [
+        Chunk(*row) for row in db.execute("select path, anchor, title, line, text from chunk where path = ? order by id", (path,))
+    ]
 
 
 def size_of(db: sqlite3.Connection, path: str, anchor: str) -> int:
     """Characters of one section of a page, of the whole page without an anchor."""
-    return db.execute("select coalesce(sum(length(text)), 0) from chunk where path = ? and (? = '' or anchor = ?)", (path, anchor, anchor)).fetchone()[0]
+    return db.execute(
+        "select coalesce(sum(length(text)), 0) from chunk where path = ? and (? = '' or anchor = ?)", (path, anchor, anchor)
+    ).fetchone()[0]

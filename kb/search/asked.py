@@ -61,7 +61,20 @@ def answers(db: sqlite3.Connection, asked: Asked, *, by: Callable[..., list[Hit]
         tried = db.execute("select target, verdict from experiment where path = ?", (chunk.path,)).fetchone() or ("", "")
         dated = db.execute("select date from standing where path = ?", (chunk.path,)).fetchone() or ("",)
         title = f"{hit.page_title} > {chunk.title}" if chunk.title and chunk.title != hit.page_title else hit.page_title
-        found.append(Answer(chunk.path, chunk.anchor, chunk.line, title, hit.type, dated[0], tried[0], tried[1] or "", hit.score, snippet_of(chunk.text, terms)))
+        found.append(
+            Answer(
+                chunk.path,
+                chunk.anchor,
+                chunk.line,
+                title,
+                hit.type,
+                dated[0],
+                tried[0],
+                tried[1] or "",
+                hit.score,
+                snippet_of(chunk.text, terms),
+            )
+        )
     return found
 
 

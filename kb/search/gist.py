@@ -12,12 +12,17 @@ from kb.search.words import without_links
 SHORTEST = 244
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$", re.MULTILINE)
-_NOISE = re.compile(r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?)?|<!--.*?-->|^[ \t]*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?[ \t]*$", re.MULTILINE)
+_NOISE = re.compile(
+    r"\*\*|__(?=\w)|(?<=\w)__|^[ \t]*(?:>[ \t]?)+(?:\[![\w-]+\][+-]?)?|<!--.*?-->|^[ \t]*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?[ \t]*$",
+    re.MULTILINE,
+)
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z0-9`(\"'\[*])|\n+")
 _DEAR = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ,.")
 
 # Sections that list where else to look; they hold many words and say nothing.
-REFERENCES = re.compile(r"(?:^|> )(?:see also|sources?|references?|related|links|further reading|bibliography|connections)\b[^>]*$", re.IGNORECASE)
+REFERENCES = re.compile(
+    r"(?:^|> )(?:see also|sources?|references?|related|links|further reading|bibliography|connections)\b[^>]*$", re.IGNORECASE
+)
 
 # No chunk is longer but a list of names, whose head is as good as the whole.
 _LONGEST = 2000

@@ -50,7 +50,9 @@ def model_at(layout: store.Layout) -> Model:
         raise KbError(_INSTALL)
     name = layout.config.semantic_model
     if not name:
-        raise KbError('kb.toml names no model: write semantic_model = "FOLDER or NAME" below [search]; sentence-transformers/all-MiniLM-L6-v2 is a small one')
+        raise KbError(
+            'kb.toml names no model: write semantic_model = "FOLDER or NAME" below [search]; sentence-transformers/all-MiniLM-L6-v2 is a small one'
+        )
     folder = layout.root / Path(name).expanduser()
     if not folder.is_dir():
         folder = _fetched(name)
@@ -71,8 +73,10 @@ def _fetched(name: str) -> Path:
     try:
         return Path(snapshot_download(full, local_files_only=True))
     except (HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        raise KbError(f"kb.toml: [search] semantic_model: '{name}' is no folder here and was not fetched to this disk; "
-                      f"fetch it once with `hf download {full}`, or name a folder that holds it") from error
+        raise KbError(
+            f"kb.toml: [search] semantic_model: '{name}' is no folder here and was not fetched to this disk; "
+            f"fetch it once with `hf download {full}`, or name a folder that holds it"
+        ) from error
 
 
 def _key_of(folder: Path) -> str:
@@ -100,13 +104,19 @@ class Encoder:
             from safetensors import SafetensorError
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise KbError(f"sentence-transformers is here but cannot be loaded: {error}; install the extra again: in kb's checkout, pip install -e '.[semantic]'") from error
+            raise KbError(
+                f"sentence-transformers is here but cannot be loaded: {error}; install the extra again: in kb's checkout, pip install -e '.[semantic]'"
+            ) from error
         try:
             loaded = SentenceTransformer(str(self.model.folder), local_files_only=True)
         except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-            raise KbError(f"{self.model.folder}: the model cannot be loaded: {' '.join(str(error).split())[:300]}; fetch it again") from error
+            raise KbError(
+                f"{self.model.folder}: the model cannot be loaded: {' '.join(str(error).split())[:300]}; fetch it again"
+            ) from error
         if not loaded.tokenizer.is_fast:
-            raise KbError(f"{self.model.folder}: its tokenizer does not say where tokens stand; choose a model with a tokenizer.json")
+            raise KbError(
+                f"{self.model.folder}: its tokenizer does not say where tokens stand; choose a model with a tokenizer.json"
+            )
         return loaded
 
     def question(self, text: str) -> "np.ndarray":
@@ -118,7 +128,9 @@ class Encoder:
         parts = [self._parts(head, body) for head, body in texts]
         flat = [part for some in parts for part in some]
         together = 1 if self._loaded.device.type == "cpu" else _TOGETHER
-        rows = self._loaded.encode_document(flat, batch_size=together, normalize_embeddings=True, show_progress_bar=False).astype("float16")
+        rows = self._loaded.encode_document(flat, batch_size=together, normalize_embeddings=True, show_progress_bar=False).astype(
+            "float16"
+        )
         ends = [0, *accumulate(map(len, parts))]
         return [rows[start:end] for start, end in pairwise(ends)]
 
@@ -135,4 +147,6 @@ class Encoder:
         return [f"{head}\n{body[start:end]}" for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
 
     def _places(self, text: str) -> list[tuple[int, int]]:
-        return self._loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False)["offset_mapping"]
+        return self._loaded.tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+        )["offset_mapping"]

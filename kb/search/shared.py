@@ -37,7 +37,9 @@ class Shared:
             raise KbError('kb.toml: a shared store needs a name that all machines use: write name = "…" below [kb]')
         host, port, encrypted = _address(url)
         if importlib.util.find_spec("chromadb") is None:
-            raise KbError("a shared store needs the extra `chroma`: in kb's checkout, pip install -e '.[chroma]'; or take `chroma` out of kb.toml")
+            raise KbError(
+                "a shared store needs the extra `chroma`: in kb's checkout, pip install -e '.[chroma]'; or take `chroma` out of kb.toml"
+            )
         try:
             socket.create_connection((host, port), timeout=_PATIENCE).close()
         except OSError as error:
@@ -48,8 +50,12 @@ class Shared:
 
         self._failures = (ChromaError, httpx.HTTPError, ValueError)
         with self._answering():
-            client = chromadb.HttpClient(host=host, port=port, ssl=encrypted, settings=chromadb.Settings(anonymized_telemetry=False))
-            self._collection = client.get_or_create_collection(collection_of(name, model), embedding_function=None, configuration={"hnsw": {"space": "cosine"}})
+            client = chromadb.HttpClient(
+                host=host, port=port, ssl=encrypted, settings=chromadb.Settings(anonymized_telemetry=False)
+            )
+            self._collection = client.get_or_create_collection(
+                collection_of(name, model), embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+            )
 
     def known(self, digests: Sequence[str]) -> set[str]:
         """Those of some texts whose first row is there."""
@@ -70,8 +76,11 @@ class Shared:
         rows = [(f"{d}.{n}", row, len(some)) for d, some in sorted(vectors.items()) for n, row in enumerate(some)]
         for some in _batches(sorted(rows, key=lambda r: r[0].endswith(".0")), _IDS):
             with self._answering():
-                self._collection.upsert(ids=[i for i, _, _ in some], embeddings=[row.astype("float32") for _, row, _ in some],
-                                        metadatas=[{"parts": parts} for _, _, parts in some])
+                self._collection.upsert(
+                    ids=[i for i, _, _ in some],
+                    embeddings=[row.astype("float32") for _, row, _ in some],
+                    metadatas=[{"parts": parts} for _, _, parts in some],
+                )
 
     def remove(self, digests: Collection[str]) -> None:
         """Take all rows of texts out; texts that are not there are fine."""
@@ -86,7 +95,12 @@ class Shared:
         for some in _batches(ids, _IDS):
             with self._answering():
                 got = self._collection.get(ids=some, include=["embeddings", "metadatas"])
-            found.update({i: (row, int(said["parts"])) for i, row, said in zip(got["ids"], got["embeddings"], got["metadatas"], strict=True)})
+            found.update(
+                {
+                    i: (row, int(said["parts"]))
+                    for i, row, said in zip(got["ids"], got["embeddings"], got["metadatas"], strict=True)
+                }
+            )
         return found
 
     @contextlib.contextmanager
@@ -97,8 +111,10 @@ class Shared:
             raise self._away(error) from error
 
     def _away(self, error: Exception) -> KbError:
-        return KbError(f"the shared store {self.url} does not answer as a Chroma server: {' '.join(str(error).split())[:200]}; "
-                       "start it with `chroma run`, mend [search] chroma in kb.toml, or say --local to do without it this time")
+        return KbError(
+            f"the shared store {self.url} does not answer as a Chroma server: {' '.join(str(error).split())[:200]}; "
+            "start it with `chroma run`, mend [search] chroma in kb.toml, or say --local to do without it this time"
+        )
 
 
 def collection_of(name: str, model: str) -> str:
@@ -120,7 +136,9 @@ def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[i : i + size] for i in range(0, len(items), size)]
 
 
-def _whole(first: "Mapping[str, tuple[np.ndarray, int]]", more: "Mapping[str, tuple[np.ndarray, int]]") -> "dict[str, np.ndarray]":
+def _whole(
+    first: "Mapping[str, tuple[np.ndarray, int]]", more: "Mapping[str, tuple[np.ndarray, int]]"
+) -> "dict[str, np.ndarray]":
     import numpy as np
 
     found = {}

@@ -49,8 +49,14 @@ class _Section:
     digest: str
 
 
-def sync(layout: store.Layout, db: sqlite3.Connection, encoder: Encoder, *, shared: "Shared | None" = None,
-         note: Callable[[int, int], None] = lambda done, total: None) -> Synced:
+def sync(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    encoder: Encoder,
+    *,
+    shared: "Shared | None" = None,
+    note: Callable[[int, int], None] = lambda done, total: None,
+) -> Synced:
     """Give every section of the compiled tables its vectors, and drop those that no section has; `note` hears of texts done and to do.
 
     With a shared store, vectors that another machine made are brought from there, and those that it lacks are put there. What leaves it is
@@ -94,7 +100,9 @@ def _opened(layout: store.Layout, *, writable: bool = False) -> Iterator[sqlite3
         with contextlib.closing(store.state(layout, writable=writable, name=_FILE)) as kept:
             yield kept
     except sqlite3.DatabaseError as error:
-        raise KbError(f"{layout.state / _FILE}: {error}; if it stays so, delete the file: `kb build --vectors` makes it again") from error
+        raise KbError(
+            f"{layout.state / _FILE}: {error}; if it stays so, delete the file: `kb build --vectors` makes it again"
+        ) from error
 
 
 def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -108,7 +116,8 @@ def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[s
     """
     sections, texts = [], {}
     for row, path, kind, head, title, text in db.execute(
-            "select c.id, c.path, s.type, s.head, c.title, c.text from chunk c join searched s on s.path = c.path where s.type != 'catalog' order by c.path, c.id"):
+        "select c.id, c.path, s.type, s.head, c.title, c.text from chunk c join searched s on s.path = c.path where s.type != 'catalog' order by c.path, c.id"
+    ):
         page = head.partition("\n")[0]
         said = (f"{page} > {title}" if title and title != page else page, without_links(text))
         digest = store.digest_of("\n\n".join(said))
@@ -119,7 +128,9 @@ def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[s
 
 def _keep(kept: sqlite3.Connection, model: str, rows: "Mapping[str, np.ndarray]") -> None:
     kept.execute("begin immediate")
-    kept.executemany("insert or replace into vector values (?, ?, ?, ?)", [(model, d, len(r), r.tobytes()) for d, r in rows.items()])
+    kept.executemany(
+        "insert or replace into vector values (?, ?, ?, ?)", [(model, d, len(r), r.tobytes()) for d, r in rows.items()]
+    )
     kept.execute("commit")
 
 
@@ -127,8 +138,12 @@ def _rows(kept: sqlite3.Connection, model: str, digests: Sequence[str]) -> "dict
     import numpy as np
 
     marks = ", ".join("?" * len(digests))
-    return {d: np.frombuffer(rows, "float16").reshape(parts, -1)
-            for d, parts, rows in kept.execute(f"select digest, parts, rows from vector where model = ? and digest in ({marks}) order by digest", (model, *digests))}
+    return {
+        d: np.frombuffer(rows, "float16").reshape(parts, -1)
+        for d, parts, rows in kept.execute(
+            f"select digest, parts, rows from vector where model = ? and digest in ({marks}) order by digest", (model, *digests)
+        )
+    }
 
 
 class Vectors:
@@ -149,7 +164,9 @@ class Vectors:
         self._starts = np.cumsum([0, *(len(p) for p in parts)])[:-1]
         self._text = np.array([order[s.digest] for s in self.sections], dtype=int)
 
-    def similar(self, question: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None) -> list[Hit]:
+    def similar(
+        self, question: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None
+    ) -> list[Hit]:
         """Sections by cosine of their best part, best first, ties by path and place; `types` and `paths` narrow down which pages are asked."""
         import numpy as np
 
@@ -165,16 +182,28 @@ class Vectors:
                 hits.append(Hit(chunk_at(self.db, section.row), section.type, section.title, float(scores[place])))
         return hits
 
-    def find(self, db: sqlite3.Connection, asked: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None) -> list[Hit]:
+    def find(
+        self, db: sqlite3.Connection, asked: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None
+    ) -> list[Hit]:
         """What `kb.search.find` finds by words and `similar` by meaning, as one ranking; called as `find` is. `score` is that of the fusion."""
         deep = max(limit, _DEEP)
-        rankings = (find(db, asked, limit=deep, types=types, paths=paths), self.similar(asked, limit=deep, types=types, paths=paths))
+        rankings = (
+            find(db, asked, limit=deep, types=types, paths=paths),
+            self.similar(asked, limit=deep, types=types, paths=paths),
+        )
         hits = {hit.chunk: hit for ranking in rankings for hit in ranking}
-        return [Hit(chunk, hits[chunk].type, hits[chunk].page_title, score) for chunk, score in fused([[h.chunk for h in r] for r in rankings])[:limit]]
+        return [
+            Hit(chunk, hits[chunk].type, hits[chunk].page_title, score)
+            for chunk, score in fused([[h.chunk for h in r] for r in rankings])[:limit]
+        ]
 
 
 def _stored(layout: store.Layout, model: str, wanted: Collection[str]) -> dict[str, tuple[int, bytes]]:
     if not (layout.state / _FILE).is_file():
         return {}
     with _opened(layout) as kept:
-        return {d: (parts, rows) for d, parts, rows in kept.execute("select digest, parts, rows from vector where model = ?", (model,)) if d in wanted}
+        return {
+            d: (parts, rows)
+            for d, parts, rows in kept.execute("select digest, parts, rows from vector where model = ?", (model,))
+            if d in wanted
+        }

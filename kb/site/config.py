@@ -71,7 +71,9 @@ def template() -> str:
 def versions() -> str:
     """Versions of what builds the site; part of the digest that says whether it must be built again. Raises KbError where it is not installed."""
     if find_spec("mkdocs") is None or find_spec("material") is None:
-        raise KbError("the site needs MkDocs with the Material theme; install them with: pip install -e '.[site]' in kb's checkout")
+        raise KbError(
+            "the site needs MkDocs with the Material theme; install them with: pip install -e '.[site]' in kb's checkout"
+        )
     from importlib.metadata import version
 
     return " ".join(f"{name} {version(name)}" for name in ("mkdocs", "mkdocs-material", "markdown"))

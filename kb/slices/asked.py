@@ -38,8 +38,11 @@ class Asked:
     def matches(self) -> tuple[Match, ...]:
         """Cards that the question meets and that may be seen, as `kb check` finds them."""
         proposal = Proposal(self.text, target=self.target, before=self.request.before, as_of=self.request.as_of)
-        return tuple(m for m in self.gate.check(proposal).matches
-                     if self.view.sees(m.path) and self.view.standing(m.path).type not in LISTS)
+        return tuple(
+            m
+            for m in self.gate.check(proposal).matches
+            if self.view.sees(m.path) and self.view.standing(m.path).type not in LISTS
+        )
 
     @cached_property
     def topics(self) -> list[TopicRow]:

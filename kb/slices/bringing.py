@@ -45,7 +45,9 @@ class Bringing:
     def _leave(self, path: str, anchor: str, why: str) -> None:
         """Note what was left out, with about what `kb open` of its section would cost."""
         if self.view.standing(path):
-            self.filling.leave(path=path, anchor=anchor, tokens=search.size_of(self.view.db, path, anchor) // _CHARACTERS, why=why)
+            self.filling.leave(
+                path=path, anchor=anchor, tokens=search.size_of(self.view.db, path, anchor) // _CHARACTERS, why=why
+            )
 
     def _words(self, path: str, closely: bool) -> Excerpt | None:
         facts = self.facts(path)

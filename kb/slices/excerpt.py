@@ -24,8 +24,14 @@ class Excerpt:
     text: str
 
 
-def excerpt_of(chunks: Sequence[Chunk], weights: Mapping[str, float], *, masked: Callable[[Chunk], Chunk | None], size: int = SHORTEST,
-               lead: str = "") -> Excerpt | None:
+def excerpt_of(
+    chunks: Sequence[Chunk],
+    weights: Mapping[str, float],
+    *,
+    masked: Callable[[Chunk], Chunk | None],
+    size: int = SHORTEST,
+    lead: str = "",
+) -> Excerpt | None:
     """The run of sentences of a page that says most of what is asked for, `size` characters or a little more; None if the page says nothing.
 
     `weights` are the words asked for; `masked` takes out of a chunk what may not be seen. Between runs that say as much the plainer and then
@@ -40,7 +46,12 @@ def excerpt_of(chunks: Sequence[Chunk], weights: Mapping[str, float], *, masked:
         for start, end in runs(pieces, room):
             text = cut(" ".join(pieces[start:end]), room)
             said = set().union(*words[start:end])
-            score = sum(map(weights.__getitem__, said)) / whole + 0.5 * plainness(text) - 0.002 * (order + start) - (0.5 if len(text) < room else 0.0)
+            score = (
+                sum(map(weights.__getitem__, said)) / whole
+                + 0.5 * plainness(text)
+                - 0.002 * (order + start)
+                - (0.5 if len(text) < room else 0.0)
+            )
             score -= 0.3 if REFERENCES.search(seen[0].title) else 0.0
             if best is None or score > best[0] + 1e-9:
                 best = (score, Excerpt(seen[0].anchor, lead + text))
@@ -53,10 +64,15 @@ def excerpt_of(chunks: Sequence[Chunk], weights: Mapping[str, float], *, masked:
     return best[1] if best else None
 
 
-def _closest(chunks: Sequence[Chunk], weights: Mapping[str, float], masked: Callable[[Chunk], Chunk | None]) -> Iterator[tuple[int, list[Chunk]]]:
+def _closest(
+    chunks: Sequence[Chunk], weights: Mapping[str, float], masked: Callable[[Chunk], Chunk | None]
+) -> Iterator[tuple[int, list[Chunk]]]:
     """The chunks that hold most of the words, each with those that follow it, as far as they may be seen."""
-    said = [sum(map(weights.__getitem__, weights.keys() & _WORD.findall(c.text.lower()))) * (0.2 if REFERENCES.search(c.title) else 1.0)
-            for c in chunks[:_LOOKED_AT]]
+    said = [
+        sum(map(weights.__getitem__, weights.keys() & _WORD.findall(c.text.lower())))
+        * (0.2 if REFERENCES.search(c.title) else 1.0)
+        for c in chunks[:_LOOKED_AT]
+    ]
     found = 0
     for order in sorted(range(len(said)), key=lambda i: (-said[i], i)):
         first = masked(chunks[order])

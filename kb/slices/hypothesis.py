@@ -90,7 +90,13 @@ def bring_pages(bring: Bringing, pages: list[Ranked], *, cold: bool = False) -> 
     for place, page in enumerate(p for p in pages if p.path not in bring.filling.full):
         part = "pages"
         if not cold:
-            part = "refuted" if bring.view.standing(page.path).verdict in FAILED else "leads" if page.type == "hypothesis" else "pages"
+            part = (
+                "refuted"
+                if bring.view.standing(page.path).verdict in FAILED
+                else "leads"
+                if page.type == "hypothesis"
+                else "pages"
+            )
         misses = 0 if bring.page(part, page.path, page.why, closely=place < _CLOSELY) else misses + 1
         if misses >= _MISSES:
             break

@@ -9,9 +9,26 @@ from kb.search.gist import clean
 from kb.slices.bringing import Bringing
 from kb.slices.topics import TopicRow, Tried
 
-_DIRECTIONS = re.compile(r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE)
+_DIRECTIONS = re.compile(
+    r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE
+)
 # Words of titles under which pages tell what a machine can do.
-_HARDWARE = ("hardware", "envelope", "device", "devices", "roofline", "peak", "spec", "specs", "limit", "limits", "capacity", "constants", "environment", "machine")
+_HARDWARE = (
+    "hardware",
+    "envelope",
+    "device",
+    "devices",
+    "roofline",
+    "peak",
+    "spec",
+    "specs",
+    "limit",
+    "limits",
+    "capacity",
+    "constants",
+    "environment",
+    "machine",
+)
 _QUANTITY = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B|[GT]B/s|[GTP]?FLOP|TOPS|GHz|MHz|ns|µs|us|ms|W|cores?|lanes?|bytes?|bit)\b")
 
 
@@ -32,10 +49,23 @@ def bring_leads(bring: Bringing, *, most: int, tokens: int) -> None:
         place = facts.place("next")
         for idea in facts.next_ideas[:6]:
             words = set(search.terms_of(idea[:160]))
-            if len(words) < 3 or idea[:40] in said or bring.view.is_masked(facts.path, idea) or any(len(t & words) >= 0.6 * len(t) for t in later if len(t) > 2):
+            if (
+                len(words) < 3
+                or idea[:40] in said
+                or bring.view.is_masked(facts.path, idea)
+                or any(len(t & words) >= 0.6 * len(t) for t in later if len(t) > 2)
+            ):
                 continue
             said.add(idea[:40])
-            found.append((round(bring.asked.says(idea) + 0.15 / (1 + age), 4), -age, facts.path, place.anchor if place else "", _short(idea, 170)))
+            found.append(
+                (
+                    round(bring.asked.says(idea) + 0.15 / (1 + age), 4),
+                    -age,
+                    facts.path,
+                    place.anchor if place else "",
+                    _short(idea, 170),
+                )
+            )
     ceiling = bring.filling.tokens + tokens
     for _, _, path, anchor, idea in sorted(found, key=lambda f: (-f[0], -f[1], f[2:]))[:most]:
         bring.words("leads", path, anchor, why="open idea", text=idea, most=ceiling)
@@ -45,7 +75,9 @@ def bring_retrospective(bring: Bringing, *, most: int, tokens: int) -> None:
     """Directions and anti-recommendations of the newest analysis that cites runs of the target; a retrospective by name before any other."""
     if not bring.runs:
         return
-    rows = bring.view.db.execute("select n.cited_by from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(bring.runs),))
+    rows = bring.view.db.execute(
+        "select n.cited_by from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(bring.runs),)
+    )
     citing: dict[str, int] = {}
     for (cited_by,) in rows:
         for path in json.loads(cited_by):
@@ -61,7 +93,14 @@ def bring_retrospective(bring: Bringing, *, most: int, tokens: int) -> None:
         seen = bring.view.masked(chunk)
         text = _short(clean(seen.text), 300 if tokens < 300 else 420) if seen else ""
         if text and not bring.filling.says(text):
-            bring.words("retrospective", newest.path, chunk.anchor, why=_short(chunk.title.rpartition(" > ")[2], 40) or "newest", text=text, most=ceiling)
+            bring.words(
+                "retrospective",
+                newest.path,
+                chunk.anchor,
+                why=_short(chunk.title.rpartition(" > ")[2], 40) or "newest",
+                text=text,
+                most=ceiling,
+            )
 
 
 def bring_topics(bring: Bringing, *, most: int, tokens: int) -> None:
@@ -71,8 +110,14 @@ def bring_topics(bring: Bringing, *, most: int, tokens: int) -> None:
         here = sum(t.target == bring.target for t in row.tried) if bring.target else 0
         counts = f"tried {len(row.tried)}{f', {here} here' if bring.target else ''}; {len(row.supported())} supported, {row.failed()} failed"
         best = _best(row)
-        bring.words("topics", "indexes/hypothesis.md", row.anchor, why="touched", most=ceiling,
-                    text=f"{row.name}: {counts}" + (f"; best {best.change} {_short(best.title, 80)}" if best else ""))
+        bring.words(
+            "topics",
+            "indexes/hypothesis.md",
+            row.anchor,
+            why="touched",
+            most=ceiling,
+            text=f"{row.name}: {counts}" + (f"; best {best.change} {_short(best.title, 80)}" if best else ""),
+        )
 
 
 def bring_blueprint(bring: Bringing, *, tokens: int) -> None:
@@ -84,32 +129,47 @@ def bring_blueprint(bring: Bringing, *, tokens: int) -> None:
         here = {t.path: t.verdict for row in topics for t in row.tried if not bring.target or t.target == bring.target}
         untouched = [row for row in topics if row.tried and not any(t.path in here for t in row.tried)]
         won = sum(v == Verdict.SUPPORTED for v in here.values())
-        lines.append(f"Phase {phase} ({_short(', '.join(t.name for t in topics), 60)}): {len(here)} tried, {won} supported"
-                     + (", saturated" if here and not untouched else f", {len(untouched)} topics open"))
+        lines.append(
+            f"Phase {phase} ({_short(', '.join(t.name for t in topics), 60)}): {len(here)} tried, {won} supported"
+            + (", saturated" if here and not untouched else f", {len(untouched)} topics open")
+        )
         if not full and untouched:
             full = f"Current: phase {phase}. " + "; ".join(_ladder_row(row) for row in topics if row.tried)
     ceiling = bring.filling.tokens + tokens
-    if lines and not (full and bring.words("blueprint", "indexes/blueprint.md", "", why="ladder", text="\n".join([*lines, full]), most=ceiling)):
+    if lines and not (
+        full and bring.words("blueprint", "indexes/blueprint.md", "", why="ladder", text="\n".join([*lines, full]), most=ceiling)
+    ):
         bring.words("blueprint", "indexes/blueprint.md", "", why="ladder", text="\n".join(lines), most=ceiling)
 
 
 def _ladder_row(row: TopicRow) -> str:
     best = _best(row)
-    return f"{_short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported" + (f", best {best.change}" if best and best.change else "")
+    return f"{_short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported" + (
+        f", best {best.change}" if best and best.change else ""
+    )
 
 
 def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
     """What the machine can do, in the words of the pages that say it."""
     ceiling = bring.filling.tokens + tokens
     for chunk in envelopes(bring, most=most):
-        bring.words("envelope", chunk.path, chunk.anchor, why="hardware", text=_short(" ".join(clean(chunk.text).split()), 420), most=ceiling)
+        bring.words(
+            "envelope",
+            chunk.path,
+            chunk.anchor,
+            why="hardware",
+            text=_short(" ".join(clean(chunk.text).split()), 420),
+            most=ceiling,
+        )
 
 
 def envelopes(bring: Bringing, *, most: int) -> list[search.Chunk]:
     """Sections about hardware with quantities in them; those that name the machine of the variant or the question first."""
     machine = _machine(bring)
     best = []
-    for place, chunk in enumerate(search.find_titled(bring.view.db, _HARDWARE, limit=60, types=("concept", "source", "target", "observation", "codebase"))):
+    for place, chunk in enumerate(
+        search.find_titled(bring.view.db, _HARDWARE, limit=60, types=("concept", "source", "target", "observation", "codebase"))
+    ):
         seen = bring.view.masked(chunk) if bring.view.sees(chunk.path) else None
         figures = len(_QUANTITY.findall(seen.text)) if seen else 0
         if seen and figures >= 2:
@@ -137,7 +197,9 @@ def bring_untried(bring: Bringing, *, most: int) -> None:
             brought += bring.words("untried", best.path, "", why="untried here", text=text)
     if brought:
         return
-    rows = bring.view.db.execute("select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(bring.runs)),))
+    rows = bring.view.db.execute(
+        "select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(bring.runs)),)
+    )
     cited = {path for (cites,) in rows for path in json.loads(cites)}
     for page in bring.asked.pages:
         if page.type == "concept" and page.path not in cited:

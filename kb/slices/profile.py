@@ -13,21 +13,32 @@ from kb.slices.state import frontier_of, target_page
 # Pages that explain; runs, hypotheses and analyses judge and propose.
 TYPES = ("concept", "source", "codebase", "observation")
 
-_ADVISING_TITLE = re.compile(r"next|hypothes|recommend|direction|\blevers?\b|\bfix|remed|mitigat|optimi[sz]|what to (?:do|try)|how to (?:improve|reduce|avoid)|implication|action"
-                             r"|to-?do|follow-?up|proposal|idea|tuning|best practice|when to|verdict|what it did|result", re.IGNORECASE)
-ADVICE = re.compile(r"\b(?:try|tries|trying|should|could|might help|consider|recommend\w*|suggest\w*|hypothes\w*|propos\w+|next (?:step|experiment|lever|candidate)|levers?|fix(?:es|ed)?"
-                    r"|mitigat\w+|instead|worth|switch(?:ing)? to|enabl(?:e|ing)|disabl(?:e|ing)|increas(?:e|ing)|decreas(?:e|ing)|rais(?:e|ing)|reduc(?:e|ing)|improv\w+|optimi[sz]\w*"
-                    r"|speed-?ups?|faster|wins?|gains?|candidates?|refuted|supported|experiments?)\b", re.IGNORECASE)
-_READING = re.compile(r"read|profil|trace|counter|bucket|signature|recogni|metric|column|viewer|tool|roofline|dump|hlo|ptx|sass|assembly|event|stall|occupan|utili[sz]ation|what it is|measure"
-                      r"|see it|observe|breakdown|attribut|diagnos|symptom|units?\b", re.IGNORECASE)
+_ADVISING_TITLE = re.compile(
+    r"next|hypothes|recommend|direction|\blevers?\b|\bfix|remed|mitigat|optimi[sz]|what to (?:do|try)|how to (?:improve|reduce|avoid)|implication|action"
+    r"|to-?do|follow-?up|proposal|idea|tuning|best practice|when to|verdict|what it did|result",
+    re.IGNORECASE,
+)
+ADVICE = re.compile(
+    r"\b(?:try|tries|trying|should|could|might help|consider|recommend\w*|suggest\w*|hypothes\w*|propos\w+|next (?:step|experiment|lever|candidate)|levers?|fix(?:es|ed)?"
+    r"|mitigat\w+|instead|worth|switch(?:ing)? to|enabl(?:e|ing)|disabl(?:e|ing)|increas(?:e|ing)|decreas(?:e|ing)|rais(?:e|ing)|reduc(?:e|ing)|improv\w+|optimi[sz]\w*"
+    r"|speed-?ups?|faster|wins?|gains?|candidates?|refuted|supported|experiments?)\b",
+    re.IGNORECASE,
+)
+_READING = re.compile(
+    r"read|profil|trace|counter|bucket|signature|recogni|metric|column|viewer|tool|roofline|dump|hlo|ptx|sass|assembly|event|stall|occupan|utili[sz]ation|what it is|measure"
+    r"|see it|observe|breakdown|attribut|diagnos|symptom|units?\b",
+    re.IGNORECASE,
+)
 
 # Observations tell a story; only what says how the matter shows is about reading.
 _SEEN = re.compile(r"how to see|recogni|signature|symptom|how to (?:spot|detect|find|read)", re.IGNORECASE)
 
 # A sentence that begins so tells to change something.
-_CHANGING = re.compile(r"^(?:[-*+]\s+|\d+[.)]\s+|>\s*)*(?:place|set|keep|avoid|prefer|prefetch|shard|pad|align|move|add|remove|replace|split|merge|fuse|cast|quanti[sz]e|tile|pin|change|swap"
-                       r"|drop|apply|overlap|offload|cache|batch|unroll|vectori[sz]e|prune|upgrade|downgrade|turn (?:on|off)|make|rewrite|use (?:a|an|the)? ?(?:smaller|larger|bigger)|do(?:n't| not))\b",
-                       re.IGNORECASE)
+_CHANGING = re.compile(
+    r"^(?:[-*+]\s+|\d+[.)]\s+|>\s*)*(?:place|set|keep|avoid|prefer|prefetch|shard|pad|align|move|add|remove|replace|split|merge|fuse|cast|quanti[sz]e|tile|pin|change|swap"
+    r"|drop|apply|overlap|offload|cache|batch|unroll|vectori[sz]e|prune|upgrade|downgrade|turn (?:on|off)|make|rewrite|use (?:a|an|the)? ?(?:smaller|larger|bigger)|do(?:n't| not))\b",
+    re.IGNORECASE,
+)
 _TABLE = re.compile(r"(?:^[ \t]*\|[^\n]*(?:\n|$))+", re.MULTILINE)
 
 _SHORTEST, _LONGEST = 100, 420
@@ -70,10 +81,14 @@ def readings(bring: Bringing) -> list[search.Chunk]:
         if not bring.view.sees(hit.chunk.path) or _ADVISING_TITLE.search(hit.chunk.title) or REFERENCES.search(hit.chunk.title):
             continue
         if _SEEN.search(hit.chunk.title) if hit.type == "observation" else _READING.search(title):
-            known = bring.view.db.execute("select 1 from reading where path = ? and anchor = ?", (hit.chunk.path, hit.chunk.anchor)).fetchone()
+            known = bring.view.db.execute(
+                "select 1 from reading where path = ? and anchor = ?", (hit.chunk.path, hit.chunk.anchor)
+            ).fetchone()
             seen = bring.view.masked(hit.chunk)
             if seen:
-                found.append((-hit.score * (1.6 if known else 1.0) * (1.5 if _READING.search(hit.chunk.title) else 1.0), place, seen))
+                found.append(
+                    (-hit.score * (1.6 if known else 1.0) * (1.5 if _READING.search(hit.chunk.title) else 1.0), place, seen)
+                )
     return [chunk for _, _, chunk in sorted(found, key=lambda f: f[:2])]
 
 
@@ -83,9 +98,18 @@ def _bring_baseline(bring: Bringing) -> None:
     place = best.facts.place("profile") if best else None
     if not place:
         return
-    rows = [line.strip() for chunk in search.chunks_in(bring.view.db, best.facts.path) if place.start <= chunk.line < place.end
-            for line in chunk.text.split("\n") if line.lstrip().startswith("|") and not ADVICE.search(line)]
+    rows = [
+        line.strip()
+        for chunk in search.chunks_in(bring.view.db, best.facts.path)
+        if place.start <= chunk.line < place.end
+        for line in chunk.text.split("\n")
+        if line.lstrip().startswith("|") and not ADVICE.search(line)
+    ]
     if rows:
-        bring.words("state", best.facts.path, place.anchor, why="baseline profile", text=search.without_links("\n".join(rows))[:700].rsplit("\n", 1)[0])
-
-
+        bring.words(
+            "state",
+            best.facts.path,
+            place.anchor,
+            why="baseline profile",
+            text=search.without_links("\n".join(rows))[:700].rsplit("\n", 1)[0],
+        )

@@ -28,8 +28,24 @@ _MOST_LINKS = 400
 
 # How readily a page of a type is cited by the next experiment of a target, and by a question about a matter as such. The first question is
 # answered by what was run; the second by what is known. A page that stands in another type's folder is a mirror of something else.
-_FOR_RUNS = {"experiment": 1.0, "concept": 0.7, "hypothesis": 0.6, "observation": 0.6, "source": 0.5, "codebase": 0.5, "analysis": 0.5}
-_FOR_MATTERS = {"concept": 1.0, "source": 0.7, "analysis": 0.4, "codebase": 0.4, "observation": 0.4, "hypothesis": 0.3, "experiment": 0.2}
+_FOR_RUNS = {
+    "experiment": 1.0,
+    "concept": 0.7,
+    "hypothesis": 0.6,
+    "observation": 0.6,
+    "source": 0.5,
+    "codebase": 0.5,
+    "analysis": 0.5,
+}
+_FOR_MATTERS = {
+    "concept": 1.0,
+    "source": 0.7,
+    "analysis": 0.4,
+    "codebase": 0.4,
+    "observation": 0.4,
+    "hypothesis": 0.3,
+    "experiment": 0.2,
+}
 _OTHER, _MIRROR = 0.2, 0.25
 
 # Runs whose citing is looked at, and how few of a target say nothing yet.
@@ -59,8 +75,10 @@ def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], tar
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
     view.look_up([h.path for h in hits] + list(runs))
     hits = [h for h in hits if view.sees(h.path)]
-    parts: dict[str, dict[str, float]] = {"same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in _normal({h.path: h.score for h in hits}).items()},
-                                         "named": _named(view, weights, [h.path for h in hits], prior)}
+    parts: dict[str, dict[str, float]] = {
+        "same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in _normal({h.path: h.score for h in hits}).items()},
+        "named": _named(view, weights, [h.path for h in hits], prior),
+    }
     scores = Counter(parts["same words"])
     scores.update(parts["named"])
     parts["same target"] = {path: 0.2 + 0.3 * math.exp(-age / 5) for age, path in enumerate(reversed(runs))}
@@ -70,7 +88,12 @@ def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], tar
     parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in _normal(cited).items()}
     scores.update(parts["cited by these"])
     if target:
-        parts["names the target"] = {p: 0.2 * s for p, s in _named(view, dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0), [h.path for h in hits], {}).items()}
+        parts["names the target"] = {
+            p: 0.2 * s
+            for p, s in _named(
+                view, dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0), [h.path for h in hits], {}
+            ).items()
+        }
         scores.update(parts["names the target"])
     found: list[Ranked] = []
     for path, score in sorted(scores.items(), key=lambda x: (-x[1], x[0])):
@@ -82,7 +105,9 @@ def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], tar
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
     """How readily a run cites each type of page: at least as a rule, and more where the runs before it, of this target or of all, do so."""
     asked = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
-    rows = view.db.execute("select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(asked)),)).fetchall()
+    rows = view.db.execute(
+        "select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(asked)),)
+    ).fetchall()
     cited = [json.loads(cites) for (cites,) in rows]
     view.look_up({path for paths in cited for path in paths})
     counts = Counter(kind for paths in cited for kind in {view.standing(p).type for p in paths if view.sees(p)})
@@ -113,16 +138,27 @@ def _named(view: View, weights: Mapping[str, float], paths: Iterable[str], prior
         if have:
             said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))
     most = max((view.standing(p).rank for p in said), default=0.0) or 1.0
-    return {p: s * (0.8 + 0.2 * math.log1p(1000 * view.standing(p).rank / most) / math.log1p(1000)) * (_prior(view, p, prior) if prior else 1.0)
-            for p, s in _normal(said).items()}
+    return {
+        p: s
+        * (0.8 + 0.2 * math.log1p(1000 * view.standing(p).rank / most) / math.log1p(1000))
+        * (_prior(view, p, prior) if prior else 1.0)
+        for p, s in _normal(said).items()
+    }
 
 
 def _cited(view: View, seeds: Mapping[str, float], *, back: float) -> dict[str, float]:
     """One step of a random walk from weighted pages along their links, and `back` as much against them; a page with many links passes little on each."""
     cited: dict[str, float] = defaultdict(float)
-    rows = view.db.execute("select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
-                           (json.dumps(sorted(seeds)),)).fetchall()
-    links = [(path, share, json.loads(ends)[:_MOST_LINKS]) for path, *both in rows for share, ends in zip((1.0, back), both, strict=True) if share]
+    rows = view.db.execute(
+        "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
+        (json.dumps(sorted(seeds)),),
+    ).fetchall()
+    links = [
+        (path, share, json.loads(ends)[:_MOST_LINKS])
+        for path, *both in rows
+        for share, ends in zip((1.0, back), both, strict=True)
+        if share
+    ]
     view.look_up({end for _, _, ends in links for end in ends})
     for path, share, ends in links:
         open_ends = [end for end in ends if view.sees(end) and view.standing(end).type not in LISTS]

@@ -39,12 +39,14 @@ _KINDS = {f.name: f.type for f in fields(Request)}
 def request_from(said: object, *, step: str = "", budget: int = 8000) -> Request:
     """Request of one decoded JSON object; `step` and `budget` stand in for keys it does not have. Raises KbError for what cannot be."""
     if not isinstance(said, dict):
-        raise KbError("a request is a JSON object, such as {\"id\": \"1\", \"query\": \"...\"}")
+        raise KbError('a request is a JSON object, such as {"id": "1", "query": "..."}')
     values: dict[str, object] = {"step": step, "budget": budget}
     for key, value in said.items():
         if key not in _KINDS:
             near = difflib.get_close_matches(str(key), _KINDS, n=1)
-            raise KbError(f"no such key '{key}' in a request; {f'did you mean {near[0]!r}?' if near else 'known: ' + ', '.join(_KINDS)}")
+            raise KbError(
+                f"no such key '{key}' in a request; {f'did you mean {near[0]!r}?' if near else 'known: ' + ', '.join(_KINDS)}"
+            )
         if value is None:
             continue
         if key == "exclude":

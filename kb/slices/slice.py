@@ -28,7 +28,15 @@ class Item:
     quoted: bool = False
 
     def to_json(self) -> dict[str, object]:
-        return {"path": self.path, "anchor": self.anchor, "digest": self.digest, "tokens": self.tokens, "why": self.why, "text": self.text, "quoted": self.quoted}
+        return {
+            "path": self.path,
+            "anchor": self.anchor,
+            "digest": self.digest,
+            "tokens": self.tokens,
+            "why": self.why,
+            "text": self.text,
+            "quoted": self.quoted,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +78,17 @@ class Slice:
         return next((p for p in self.parts if p.name == name), None)
 
     def to_json(self) -> dict[str, object]:
-        return {"id": self.id, "step": self.step, "target": self.target, "mode": self.mode, "budget": self.budget, "tokens": self.tokens,
-                "digest": self.digest, "parts": [p.to_json() for p in self.parts], "omitted": [o.to_json() for o in self.omitted]}
+        return {
+            "id": self.id,
+            "step": self.step,
+            "target": self.target,
+            "mode": self.mode,
+            "budget": self.budget,
+            "tokens": self.tokens,
+            "digest": self.digest,
+            "parts": [p.to_json() for p in self.parts],
+            "omitted": [o.to_json() for o in self.omitted],
+        }
 
 
 def lines_of(path: str, anchor: str, why: str, text: str, *, quoted: bool = False) -> list[str]:
@@ -110,7 +127,18 @@ class Filling:
     def left(self) -> int:
         return self.budget - self.tokens
 
-    def add(self, part: str, *, path: str, anchor: str, digest: str, why: str, text: str, quoted: bool = False, most: int | None = None) -> bool:
+    def add(
+        self,
+        part: str,
+        *,
+        path: str,
+        anchor: str,
+        digest: str,
+        why: str,
+        text: str,
+        quoted: bool = False,
+        most: int | None = None,
+    ) -> bool:
         """Put an item in if it fits the budget (and `most`, a ceiling for the whole slice so far); false if it does not."""
         tokens = cost_of(path, anchor, why, text, quoted=quoted)
         head = 0 if part in self.parts else tokens_of(f"## {part}\n\n") + 2
@@ -136,7 +164,11 @@ class Filling:
 
     def closed(self, *, id: str, step: str, target: str, mode: str) -> Slice:
         """The slice, parts in their fixed order."""
-        parts = tuple(Part(name, sum(i.tokens for i in self.parts[name]), tuple(self.parts[name])) for name in PARTS if name in self.parts)
+        parts = tuple(
+            Part(name, sum(i.tokens for i in self.parts[name]), tuple(self.parts[name])) for name in PARTS if name in self.parts
+        )
         omitted = tuple(o for o in self.omitted if o.path not in self.paths)
-        digest = digest_of(json.dumps([step, target, mode, self.budget, [p.to_json() for p in parts], [o.to_json() for o in omitted]]))
+        digest = digest_of(
+            json.dumps([step, target, mode, self.budget, [p.to_json() for p in parts], [o.to_json() for o in omitted]])
+        )
         return Slice(id, step, target, mode, self.budget, self.tokens, digest, parts, omitted)

@@ -18,7 +18,21 @@ _LAST_KEPT = 40
 _MAY_BE_KEPT = (Verdict.SUPPORTED, Verdict.BASELINE, Verdict.INCONCLUSIVE)
 
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
-_FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")
+_FIELDS = (
+    "metric",
+    "tracked",
+    "noise",
+    "hardware",
+    "hardwares",
+    "variants",
+    "benchmark",
+    "checks",
+    "profile",
+    "repository",
+    "base",
+    "protected",
+    "allowed",
+)
 
 
 def target_page(bring: Bringing) -> Page | None:
@@ -27,7 +41,9 @@ def target_page(bring: Bringing) -> Page | None:
         return None
     wanted = set(re.findall(r"[a-z0-9]+", bring.target.lower()))
     found = []
-    for path, digest, row in bring.view.db.execute("select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target'"):
+    for path, digest, row in bring.view.db.execute(
+        "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target'"
+    ):
         if bring.view.sees(path):
             page = from_row(path, digest, row)
             name = set(re.findall(r"[a-z0-9]+", page.stem.lower()))
@@ -42,7 +58,13 @@ def fields_of(page: Page) -> str:
     for name in _FIELDS:
         value = page.front.get(name)
         if value:
-            text = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = (
+                ", ".join(f"{k} {v}" for k, v in value.items())
+                if isinstance(value, dict)
+                else ", ".join(map(str, value))
+                if isinstance(value, list)
+                else str(value)
+            )
             said.append(f"{name}: {text}")
     return "; ".join(said)
 
@@ -103,8 +125,11 @@ def ledger_of(bring: Bringing, best: Frontier | None) -> str:
 
 def measured_of(facts: trail.Facts) -> str:
     """Figures of a run in one line, with their spread where it is known."""
-    said = [f"{m.name} {m.value:g}{f' ± {m.stddev:g}' if m.stddev is not None else ''} {m.unit if m.unit != m.name else ''}".rstrip()
-            for m in facts.metrics if m.value is not None]
+    said = [
+        f"{m.name} {m.value:g}{f' ± {m.stddev:g}' if m.stddev is not None else ''} {m.unit if m.unit != m.name else ''}".rstrip()
+        for m in facts.metrics
+        if m.value is not None
+    ]
     return ", ".join(said[:5])
 
 

@@ -39,7 +39,13 @@ def fill_verify(bring: Bringing, request: Request) -> str:
         facts = bring.facts(match.path)
         if facts:
             figures = measured_of(facts)
-            bring.words("refuted", match.path, "", why=match.kind, text=f"[{facts.verdict.canonical}] {facts.title}"[:_LINE] + (f": {figures}" if figures else ""))
+            bring.words(
+                "refuted",
+                match.path,
+                "",
+                why=match.kind,
+                text=f"[{facts.verdict.canonical}] {facts.title}"[:_LINE] + (f": {figures}" if figures else ""),
+            )
     pages = ranked(bring.view, bring.weights, runs=(), target=bring.target)
     bring_pages(bring, [p for p in pages if p.type in ("observation", "concept", "codebase", "source")])
     return "independent"
@@ -79,7 +85,9 @@ def fill_resume(bring: Bringing, request: Request) -> str:
         bring.page("recent", path, "last run", closely=False)
     bring_leads(bring, most=4, tokens=request.budget // 4)
     bring_retrospective(bring, most=1, tokens=request.budget // 8)
-    for path in [p for p in reversed(bring.runs) if bring.view.standing(p).verdict in FAILED and p not in bring.filling.paths][:6]:
+    for path in [p for p in reversed(bring.runs) if bring.view.standing(p).verdict in FAILED and p not in bring.filling.paths][
+        :6
+    ]:
         _bring_line(bring, "refuted", path)
     for path in [p for p in reversed(bring.runs) if p not in bring.filling.paths][:8]:
         _bring_line(bring, "recent", path)
@@ -104,7 +112,9 @@ def _bring_figures(bring: Bringing, *, last: int) -> None:
         bring.words("state", bring.runs[-1], "", why="ledger", text=ledger_of(bring, best))
     for facts in same[-last:][::-1]:
         if measured_of(facts):
-            bring.words("recent", facts.path, "", why="figures", text=f"[{facts.verdict.canonical or 'no verdict'}] {measured_of(facts)}")
+            bring.words(
+                "recent", facts.path, "", why="figures", text=f"[{facts.verdict.canonical or 'no verdict'}] {measured_of(facts)}"
+            )
 
 
 def _bring_line(bring: Bringing, part: str, path: str) -> bool:
@@ -112,7 +122,13 @@ def _bring_line(bring: Bringing, part: str, path: str) -> bool:
     if not facts:
         return True
     figures = measured_of(facts).split(", ")[0]
-    return bring.words(part, path, "", why=facts.date or "undated", text=f"[{facts.verdict.canonical or 'no verdict'}] {facts.title}"[:_LINE] + (f" · {figures}" if figures else ""))
+    return bring.words(
+        part,
+        path,
+        "",
+        why=facts.date or "undated",
+        text=f"[{facts.verdict.canonical or 'no verdict'}] {facts.title}"[:_LINE] + (f" · {figures}" if figures else ""),
+    )
 
 
 def _bring_place(bring: Bringing, part: str, path: str, name: str, *, why: str) -> None:
@@ -125,4 +141,10 @@ def _bring_place(bring: Bringing, part: str, path: str, name: str, *, why: str) 
         bring.words(part, path, found.anchor, why=why, text=found.text)
 
 
-RECIPES = {"edit": fill_edit, "verify": fill_verify, "verdict": fill_verdict, "retrospective": fill_retrospective, "resume": fill_resume}
+RECIPES = {
+    "edit": fill_edit,
+    "verify": fill_verify,
+    "verdict": fill_verdict,
+    "retrospective": fill_retrospective,
+    "resume": fill_resume,
+}

@@ -11,8 +11,16 @@ from collections import Counter
 from functools import lru_cache
 
 # Only the shape of a text counts: which characters are letters, digits, signs.
-_SHAPE = str.maketrans({**dict.fromkeys(string.ascii_lowercase, "a"), **dict.fromkeys(string.ascii_uppercase, "A"), **dict.fromkeys(string.digits, "0"),
-                        **dict.fromkeys(set(string.punctuation) - {"_"}, "."), "\t": " ", "\r": " "})
+_SHAPE = str.maketrans(
+    {
+        **dict.fromkeys(string.ascii_lowercase, "a"),
+        **dict.fromkeys(string.ascii_uppercase, "A"),
+        **dict.fromkeys(string.digits, "0"),
+        **dict.fromkeys(set(string.punctuation) - {"_"}, "."),
+        "\t": " ",
+        "\r": " ",
+    }
+)
 _PIECE = re.compile(r" ?(?:A{2,}(?!a)|[Aa]a*|0{1,3}|\.+|_+|[^\x00-\x7f]+)|\s+")
 
 _MARGIN = 1.03

@@ -26,14 +26,37 @@ def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
     for table in ("topic", "topic_page", "ladder", "reading"):
         db.execute(f"delete from {table}")
     topics = _read(files, "hypothesis.json").get("topics", [])
-    db.executemany("insert into topic values (?, ?, ?)", ((t["anchor"], t["name"], json.dumps(
-        {"hub": t.get("hub", ""), "tried": [[e["path"], e["verdict"], e["target"], e["change"], e["title"]] for e in t["experiments"]]})) for t in topics))
+    db.executemany(
+        "insert into topic values (?, ?, ?)",
+        (
+            (
+                t["anchor"],
+                t["name"],
+                json.dumps(
+                    {
+                        "hub": t.get("hub", ""),
+                        "tried": [[e["path"], e["verdict"], e["target"], e["change"], e["title"]] for e in t["experiments"]],
+                    }
+                ),
+            )
+            for t in topics
+        ),
+    )
     ties = {(tied["path"], t["anchor"]) for t in topics for tied in (*t["pages"], *t["experiments"])}
     db.executemany("insert into topic_page values (?, ?)", sorted(ties))
     phases = _read(files, "blueprint.json").get("phases", [])
-    db.executemany("insert into ladder values (?, ?)", ((p["phase"], json.dumps([t["anchor"] for t in p["topics"][:_LEADING]])) for p in phases))
-    db.executemany("insert into reading (path, anchor, section, topic, text) values (?, ?, ?, ?, ?)", (
-        (r["path"], r["anchor"], r["section"], t["name"], r["text"]) for t in _read(files, "profile.json").get("topics", []) for r in t["readings"]))
+    db.executemany(
+        "insert into ladder values (?, ?)",
+        ((p["phase"], json.dumps([t["anchor"] for t in p["topics"][:_LEADING]])) for p in phases),
+    )
+    db.executemany(
+        "insert into reading (path, anchor, section, topic, text) values (?, ?, ?, ?, ?)",
+        (
+            (r["path"], r["anchor"], r["section"], t["name"], r["text"])
+            for t in _read(files, "profile.json").get("topics", [])
+            for r in t["readings"]
+        ),
+    )
 
 
 def _read(files: Mapping[str, bytes], name: str) -> dict:
@@ -81,10 +104,16 @@ def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> 
     """Topics that the best pages belong to, most touched first; a topic that holds everything is touched by chance and counts less."""
     weights = dict(weighted)
     votes: Counter[str] = Counter()
-    for path, anchor in view.db.execute("select t.path, t.anchor from json_each(?) j join topic_page t on t.path = j.value", (json.dumps(sorted(weights)),)):
+    for path, anchor in view.db.execute(
+        "select t.path, t.anchor from json_each(?) j join topic_page t on t.path = j.value", (json.dumps(sorted(weights)),)
+    ):
         votes[anchor] += weights[path]
-    sizes = dict(view.db.execute("select anchor, count(*) from topic_page where anchor in (select value from json_each(?)) group by anchor",
-                                 (json.dumps(sorted(votes)),)))
+    sizes = dict(
+        view.db.execute(
+            "select anchor, count(*) from topic_page where anchor in (select value from json_each(?)) group by anchor",
+            (json.dumps(sorted(votes)),),
+        )
+    )
     best = sorted(votes, key=lambda a: (-votes[a] / sizes[a] ** 0.5, a))[:most]
     return [row for row in (topic(view, anchor) for anchor in best) if row]
 

@@ -17,8 +17,14 @@ _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
 _HREF = re.compile(r"\]\(([^()\s]*)\)")
 
 # Sections that tell how it ended. On a page that was touched after the moment they may have been written after it.
-_OUTCOME = re.compile(r"verdict|outcome|results?\b|conclusion|status|retired|resolution|what happened|post-?mortem|update|changelog|history", re.IGNORECASE)
-_OUTCOME_LINE = re.compile(r"^\s*>?\s*(?:\[!|\*\*(?:status|verdict|outcome|result|refuted|supported|update)|(?:status|verdict|outcome|update)\b\s*:)", re.IGNORECASE)
+_OUTCOME = re.compile(
+    r"verdict|outcome|results?\b|conclusion|status|retired|resolution|what happened|post-?mortem|update|changelog|history",
+    re.IGNORECASE,
+)
+_OUTCOME_LINE = re.compile(
+    r"^\s*>?\s*(?:\[!|\*\*(?:status|verdict|outcome|result|refuted|supported|update)|(?:status|verdict|outcome|update)\b\s*:)",
+    re.IGNORECASE,
+)
 
 # Pages that give away how runs ended; a cold reader gets none of them.
 _TELLS_OUTCOMES = frozenset({"experiment", "target", "hypothesis", "analysis", "observation", "log", "index", "catalog"})
@@ -55,11 +61,16 @@ class View:
         missing = sorted(set(paths) - self._standing.keys())
         if not missing:
             return
-        rows = self.db.execute("select s.path, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict from json_each(?) j join standing s on s.path = j.value"
-                               " left join experiment e on e.path = s.path", (json.dumps(missing),))
+        rows = self.db.execute(
+            "select s.path, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict from json_each(?) j join standing s on s.path = j.value"
+            " left join experiment e on e.path = s.path",
+            (json.dumps(missing),),
+        )
         self._standing.update(dict.fromkeys(missing))
         for path, kind, title, date, rank, day, number, verdict in rows:
-            self._standing[path] = Standing(path, kind, title, date, rank, None if day is None else (day, number, path), verdict or "")
+            self._standing[path] = Standing(
+                path, kind, title, date, rank, None if day is None else (day, number, path), verdict or ""
+            )
 
     def standing(self, path: str) -> Standing | None:
         """Standing of a page, whether it may be seen or not; None for no page."""
@@ -74,8 +85,13 @@ class View:
         """Whether a page existed at the moment and is not excluded."""
         if path not in self._seen:
             page = self.standing(path)
-            self._seen[path] = (page is not None and self._existed(page) and path != self.before and not self._excluded(path)
-                                and not (self.cold and (page.type in _TELLS_OUTCOMES or path.startswith("wiki/experiments/"))))
+            self._seen[path] = (
+                page is not None
+                and self._existed(page)
+                and path != self.before
+                and not self._excluded(path)
+                and not (self.cold and (page.type in _TELLS_OUTCOMES or path.startswith("wiki/experiments/")))
+            )
         return self._seen[path]
 
     def _excluded(self, path: str) -> bool:
@@ -89,8 +105,11 @@ class View:
     def runs(self, target: str, *, last: int) -> list[str]:
         """Paths of the last experiments of a target (of all, without one) that may be seen, oldest first."""
         before = self.moment or ("9999", 0, "")
-        rows = self.db.execute("select path from experiment where (? = '' or target = ?) and (date, number, path) < (?, ?, ?)"
-                               " order by date desc, number desc, path desc limit ?", (target, target, *before, last))
+        rows = self.db.execute(
+            "select path from experiment where (? = '' or target = ?) and (date, number, path) < (?, ?, ?)"
+            " order by date desc, number desc, path desc limit ?",
+            (target, target, *before, last),
+        )
         paths = [path for (path,) in rows][::-1]
         self.look_up(paths)
         return [path for path in paths if self.sees(path)]
@@ -104,7 +123,11 @@ class View:
             return None
         if not late and not self._names_later(chunk.text, chunk.path):
             return chunk
-        text = "\n".join(line for line in chunk.text.split("\n") if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line)))
+        text = "\n".join(
+            line
+            for line in chunk.text.split("\n")
+            if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))
+        )
         return Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text) if text.strip() else None
 
     def _touched_later(self, path: str) -> bool:
@@ -122,9 +145,15 @@ class View:
         if "](" not in text:
             return False
         folder = posixpath.dirname(path)
-        cited = {where[0] for href in set(_HREF.findall(text)) if (where := target_of(href, folder=folder)) and where[0].endswith(".md")}
+        cited = {
+            where[0]
+            for href in set(_HREF.findall(text))
+            if (where := target_of(href, folder=folder)) and where[0].endswith(".md")
+        }
         self.look_up(cited)
-        return any((page := self.standing(c)) is not None and not (self._existed(page) and not (self.cold and page.order)) for c in cited)
+        return any(
+            (page := self.standing(c)) is not None and not (self._existed(page) and not (self.cold and page.order)) for c in cited
+        )
 
     def is_masked(self, path: str, text: str) -> bool:
         """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
