@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kb import KbError, graph, indexes, page, refuted, search, slices, store, trail
+from kb import KbError, graph, indexes, page, refuted, search, store, trail
 from kb.graph import Memo
 from kb.page import Page
 from kb.schema import Finding
@@ -73,7 +73,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             memo = Memo(dict(db.execute("select key, value from memo")))
             wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config, memo=memo), **lists}
             _save(db, whole, memo.used)
-            slices.save(db, wanted)
+            indexes.save(db, wanted)
             counts = {
                 "pages": len(pages),
                 "experiments": len(tried.experiments),
@@ -114,7 +114,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
                 "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
             ).fetchall():
                 db.execute(f"drop table {name}")
-            for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES, *slices.TABLES):
+            for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES, *indexes.TABLES):
                 db.execute(statement)
             _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
             db.execute("commit")

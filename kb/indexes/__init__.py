@@ -8,11 +8,12 @@ from kb.indexes.blueprint import blueprint_files
 from kb.indexes.notes import from_row, notes_of
 from kb.indexes.refuted_lists import refuted_files
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
+from kb.indexes.tables import TABLES, save
 from kb.indexes.topics import Topic, topics_of
 from kb.store import Config
 from kb.trail import Trail
 
-__all__ = ["Topic", "files_of", "notes_of", "refuted_files", "topics_of"]
+__all__ = ["TABLES", "Topic", "files_of", "notes_of", "refuted_files", "save", "topics_of"]
 
 _LEADS = {
     "hypothesis": "What this wiki knows and has tried, by topic. A topic is a concept and what the wiki ties to it by links, tags and words.",

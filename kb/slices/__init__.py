@@ -10,9 +10,8 @@ from kb.slices.hypothesis import fill_hypothesis
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Filling, Item, Omitted, Part, Slice
 from kb.slices.tokens import tokens_of
-from kb.slices.topics import TABLES, save
 
-__all__ = ["MODES", "TABLES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "save", "tokens_of"]
+__all__ = ["MODES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "tokens_of"]
 
 
 class Loader:
