@@ -20,8 +20,7 @@ from kb.formats.detection import events
 from kb.formats.judging import judged
 from kb.formats.pages import as_text, page_of
 from kb.formats.reading import Ask, Segment
-from kb.page import read, seal
-from kb.page import plain_text
+from kb.page import plain_text, read, seal
 from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_sentinel, outcome_of
 
 HEADER = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
