@@ -187,7 +187,7 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
             data = file.read()
     except OSError:
         return None  # It went away since the scan; the next build sees that.
-    made = page.read(path, data)
+    made = page.read(path, data, skim=True)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
     facts = trail.facts_of(made, text)
     compiled = (

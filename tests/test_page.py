@@ -48,6 +48,33 @@ def test_blocks_read_piece_by_piece_are_those_of_the_whole(body, end):
     assert told(fast) == told(blocks._parsed(body + end, markdown._BLOCKS, {}, 0, last=True))
 
 
+# Lines of catalogs, as machines write them, and what makes a line something else.
+CATALOG = st.lists(
+    st.sampled_from(["# Module: [`a.py`](../a.py)", "## Classes", "### `C`", "- def: [`a.py:1`](../a.py#L1) — in [c](c.md)", "- members:", "  - `f(x: list[int])` — [`L2`](../a.py#L2)",
+                     "- signature: `def f(a)[0](b)`", "- [x] done [a](b)", "", "", "text ![p](p.png)", "a `b", "c` [a](b)", "[a", "b](c.md)", "[[w]]", "[[a](b)](c)", "[a](b \"t\")", "[a](<b>)", "`a``b`"])
+    | LINES | PIECES.filter(lambda piece: "\n" not in piece), max_size=10
+).map("\n".join)
+
+
+@settings(max_examples=800, deadline=None)
+@given(CATALOG, st.sampled_from(["", "\n"]))
+def test_a_catalog_that_is_skimmed_names_and_cites_what_a_whole_reading_finds(body, end):
+    data = f"---\ntitle: A\ntype: catalog\nsymbols:\n  f: ''\n---\n{body}{end}".encode()
+    whole, skimmed = page.read("wiki/c.md", data), page.read("wiki/c.md", data, skim=True)
+    assert (skimmed.front, skimmed.lines, skimmed.first_heading, skimmed.cited, skimmed.symbols) == (whole.front, whole.lines, whole.first_heading, whole.cited, whole.symbols)
+    assert [(h.level, h.text) for h in skimmed.headings] == [(h.level, h.text) for h in whole.headings]
+
+
+def test_a_catalog_as_machines_write_it_is_skimmed_and_the_rest_is_asked_of_its_file():
+    data = b"---\ntitle: A\ntype: catalog\nsymbols:\n  C.f: f().\n---\n# Module: [`a.py`](../a.py)\n\n## Classes\n### `C`\n- `f[T](x)` - [`L2`](../a.py#L2)\n"
+    made = page.read("wiki/c.md", data, skim=True)
+    assert (made.skimmed, made.cited, [h.text for h in made.headings], made.symbols) == (True, ("../a.py",), ["Module: a.py", "Classes", "C"], ("C.f",))
+    kept = page.from_row(made.path, made.digest, page.to_row(made))
+    assert kept.cited == ("../a.py",) and kept.title == "A"
+    with pytest.raises(ValueError, match="skimmed"):
+        _ = kept.links
+
+
 @pytest.mark.corpora
 def test_headings_and_links_of_a_real_wiki_are_those_of_markdown_it(corpora):
     differing = []
@@ -56,6 +83,9 @@ def test_headings_and_links_of_a_real_wiki_are_those_of_markdown_it(corpora):
         outline = markdown.outline_of(text)
         _, links = markdown.reference_links(text)
         if [(link.kind, link.href) for link in outline.links if link.kind not in ("wikilink", "unresolved")] != links:
+            differing.append(file.name)
+        skimmed, whole = (page.read("wiki/c.md", file.read_bytes(), skim=skim) for skim in (True, False))
+        if (skimmed.cited, [h.text for h in skimmed.headings]) != (whole.cited, [h.text for h in whole.headings]):
             differing.append(file.name)
     assert differing == []
 

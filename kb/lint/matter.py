@@ -89,8 +89,9 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
     gone: list[Finding] = []
     for path, digest in seen.digests.items():
         known = rows.get(path)
-        if known and known[0] == digest:
-            pages[path], said = page.from_row(path, digest, known[1]), known[2]
+        kept = page.from_row(path, digest, known[1]) if known and known[0] == digest else None
+        if known and kept and not kept.skimmed:
+            pages[path], said = kept, known[2]
         else:
             try:
                 data = store.read_bytes(layout, path)

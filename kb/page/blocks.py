@@ -33,7 +33,7 @@ class Block(NamedTuple):
 _MARKERS = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+>?[ \t]*)*"
 # What reaches over blank lines, or over the whole body: link definitions, and HTML that ends at its own marker only. Looked for behind a
 # newline, for which the body gets one in front: a pattern that starts with a plain character passes over text many times faster.
-_RISKY = re.compile(
+RISKY = re.compile(
     rf"\n{_MARKERS}(?:\[(?:[^\]\n]*\\?\]:|[^\]\n]*$|[^\n]*\\\])|<(?:script|pre|style|textarea|!--(?!.*-->)|\?|![a-z]|!\[CDATA\[))",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -51,7 +51,7 @@ _DELIMITERS = re.compile(r"[|:-][|:\- \t]+$")
 def blocks_of(body: str, parser: MarkdownIt, env: dict) -> list[Block]:
     """Blocks of a body in order; `parser` reads blocks only, and puts link definitions into `env`."""
     body = body.replace("\0", "\ufffd")
-    if not _RISKY.search("\n" + body):
+    if not RISKY.search("\n" + body):
         found: list[Block] = []
         if _cut(body.split("\n"), parser, found):
             return found
@@ -69,7 +69,7 @@ def _cut(lines: list[str], parser: MarkdownIt, found: list[Block]) -> bool:
             at += 1
             continue
         if line[0] == "#" and (mark := _ATX.match(line)):
-            found.append(Block("heading", at, at + 1, _atx_text(line[mark.end() :]), len(mark[1])))
+            found.append(Block("heading", at, at + 1, atx_text(line[mark.end() :]), len(mark[1])))
             at += 1
         elif line[0] in "`~" and (mark := _FENCE.match(line)):
             at = _fence(lines, at, mark[1] or mark[2], found)
@@ -81,7 +81,7 @@ def _cut(lines: list[str], parser: MarkdownIt, found: list[Block]) -> bool:
     return True
 
 
-def _atx_text(rest: str) -> str:
+def atx_text(rest: str) -> str:
     rest = rest.rstrip(" \t")
     bare = rest.rstrip("#")
     return (bare if bare != rest and bare[-1:] in (" ", "\t") else rest).strip()

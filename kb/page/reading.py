@@ -2,10 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 
-from kb.page import LARGEST, Detail, Page, text_of
+from kb.page import LARGEST, Detail, Heading, Page, plain_text, text_of
 from kb.page.front import front_of
 from kb.page.markdown import outline_of
+from kb.page.skim import skimmed
 from kb.store import digest_of
 
 # Nothing that is encoded can hold itself, so no account of what is open need be kept.
@@ -14,8 +16,11 @@ _ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
 _AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 
 
-def page_of(path: str, data: bytes) -> Page:
-    """Page of a file's bytes. Never raises for content: what is wrong is in `findings`."""
+def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
+    """Page of a file's bytes. Never raises for content: what is wrong is in `findings`.
+
+    With `skim` a plain catalog of code is not read whole: its `detail` holds the texts of its headings and its symbols, and no row is kept of it.
+    """
     problems: list[tuple[int, str, str, str, str]] = []
     digest = digest_of(data)
     if b"\0" in data[:65536]:
@@ -41,6 +46,14 @@ def page_of(path: str, data: bytes) -> Page:
     front = front_of(text, path)
     problems.extend((f.line, f.code, f.message, f.target, f.hint) for f in front.findings)
     body = text[front.body_offset :]
+    symbols = front.fields.pop("symbols", None)
+    if not isinstance(symbols, dict):
+        if symbols is not None:
+            front.fields["symbols"] = symbols
+        symbols = {}
+    lines = text.count("\n") + (not text.endswith("\n") and text != "")
+    if skim and symbols and front.fields.get("type") == "catalog" and (seen := skimmed(body)) is not None:
+        return _skim(Page(path, digest, front.fields, front.body_line, lines, "", (), ""), symbols, *seen)
     outline = outline_of(body, line=front.body_line)
     if outline.open_fence:
         problems.append(
@@ -63,13 +76,7 @@ def page_of(path: str, data: bytes) -> Page:
         for line in outline.glued
     )
     blocks = _blocks(body, front.body_line, outline.fences, problems)
-    symbols = front.fields.pop("symbols", None)
-    if not isinstance(symbols, dict):
-        if symbols is not None:
-            front.fields["symbols"] = symbols
-        symbols = {}
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
-    lines = text.count("\n") + (not text.endswith("\n") and text != "")
     detail = Detail(
         front.lines,
         tuple(outline.headings),
@@ -90,6 +97,15 @@ def _page(path: str, digest: str, front: dict[str, object], body_line: int, line
     page = Page(path, digest, front, body_line, lines, first, tuple(cited), _to_json(detail))
     page.__dict__["detail"] = detail
     return page
+
+
+def _skim(page: Page, symbols: dict[str, object], headings: list[tuple[int, str]], hrefs: list[str]) -> Page:
+    """`page`, of which only the front matter was read, with what a catalog is found by."""
+    named = tuple(Heading(level, plain_text(raw), "", 0, True) for level, raw in headings)
+    first = next((h.text for h in named if h.level == 1 and h.text), "")
+    made = replace(page, first_heading=first, cited=tuple(dict.fromkeys(h.partition("#")[0] for h in hrefs)))
+    made.__dict__["detail"] = Detail({}, named, (), (), tuple(symbols), (), (), (), ())
+    return made
 
 
 def _allowed(text: str):

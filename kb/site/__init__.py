@@ -48,7 +48,10 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
     """Bring site/docs and site/mkdocs.yml up to date with the compiled tables. Raises KbError where someone else's files are in the way."""
     docs = layout.site / "docs"
     _claim(docs)
-    read = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
+    read = {
+        p: _whole(layout, page.from_row(p, d, row))
+        for p, d, row in db.execute("select path, digest, row from page order by path")
+    }
     graph = graph_of(read)
     compiled = _index_pages(layout)
     site = Map(
@@ -134,6 +137,16 @@ def _claim(docs: Path) -> None:
         store.write(mark, "", durable=False)
     if not (docs.parent / ".gitignore").exists():
         store.write(docs.parent / ".gitignore", _IGNORED, durable=False)
+
+
+def _whole(layout: store.Layout, known: Page) -> Page:
+    """The page with all its detail, read from its file where the build only skimmed it."""
+    if not known.skimmed:
+        return known
+    try:
+        return page.read(known.path, store.read_bytes(layout, known.path))
+    except OSError as error:
+        raise KbError(f"{known.path}: {error.strerror} while the site was made; `kb build` and try again") from error
 
 
 def _index_pages(layout: store.Layout) -> dict[str, Page]:
