@@ -57,9 +57,9 @@ def test_the_status_of_a_link(make_base, href, status):
 
 
 def test_a_wikilink_and_a_reference_without_definition_are_findings(make_base):
-    whole, files = built(make_base({"wiki/x.md": "see [[y|label]] and [text][nowhere], not `[[code]]` or `a[i][j]` or m[0][1]\n", "wiki/y.md": ""}))
+    whole, files = built(make_base({"wiki/x.md": "see [[y|label]] and [text][nowhere], not `[[code]]` or `a[i][j]` or m[0][1], m_[0][1]; but _[so][nor this]_\n", "wiki/y.md": ""}))
     found = [(f.code, f.target, f.hint) for f in graph.link_findings(whole, files)]
-    assert found == [("unresolved-reference", "nowhere", "add a line [nowhere]: path.md"), ("wikilink", "y|label", "write [y|label](y.md)")]
+    assert found == [("unresolved-reference", "nowhere", "add a line [nowhere]: path.md"), ("unresolved-reference", "nor this", "add a line [nor this]: path.md"), ("wikilink", "y|label", "write [y|label](y.md)")]
 
 
 def test_a_moved_page_with_one_candidate_is_named(make_base):
@@ -73,6 +73,11 @@ def test_backlinks_reachability_and_rank(make_base):
     assert whole.backlinks["wiki/a.md"] == ("wiki/alone.md", "wiki/index.md", "wiki/sub/README.md")
     assert whole.reachable(["wiki/index.md"]) == {"wiki/index.md", "wiki/a.md", "wiki/sub/README.md"}
     assert abs(sum(whole.rank.values()) - 1) < 1e-9 and whole.rank["wiki/a.md"] > whole.rank["wiki/alone.md"]
+
+
+def test_a_heading_of_reference_links_has_the_anchor_of_the_text_that_is_seen(make_base):
+    whole, files = built(make_base({"wiki/x.md": "[a](#runt-u) [b](#runtut)\n\n## run<[T][type], [U]>\n\n[type]: #runt-u\n[u]: #runt-u\n"}))
+    assert [(f.code, f.target) for f in graph.link_findings(whole, files)] == [("broken-anchor", "#runtut")]
 
 
 @pytest.mark.corpora

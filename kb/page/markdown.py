@@ -44,7 +44,8 @@ _INLINE = re.compile(
     + rf"|(?P<open>!?\[){_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\))"
 )
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
-_UNRESOLVED = re.compile(r"(?<![\w\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
+# Not behind a word, which makes it an index (`a[i][j]`); an underscore that opens emphasis is none.
+_UNRESOLVED = re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
 _ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
@@ -79,7 +80,7 @@ def outline_of(body: str, *, line: int = 1) -> Outline:
         at = line + start
         if kind in ("inline", "heading"):
             if kind == "heading":
-                headings.append(_heading(text, level, at, slugs, ids, top=top))
+                headings.append(_heading(text, level, at, slugs, ids, top=top, env=env))
             if "[" in text or "<" in text:
                 links.extend(_links(text, at, env, references))
                 if "<" in text:
@@ -97,12 +98,12 @@ def outline_of(body: str, *, line: int = 1) -> Outline:
     return Outline(headings, links, ids, fences, open_fence, glued)
 
 
-def _heading(raw: str, level: int, at: int, slugs: dict[str, int], ids: list[str], *, top: bool) -> Heading:
+def _heading(raw: str, level: int, at: int, slugs: dict[str, int], ids: list[str], *, top: bool, env: dict) -> Heading:
     named = _ATTR_ID.search(raw)
     if named:
         ids.append(named[1])
         raw = raw[: named.start()]
-    text = plain_text(raw)
+    text = seen_text(raw, env) if "[" in raw and "references" in env else plain_text(raw)
     slug = base = slug_of(text)
     while slug in slugs:
         slugs[base] += 1
@@ -111,10 +112,13 @@ def _heading(raw: str, level: int, at: int, slugs: dict[str, int], ids: list[str
     return Heading(level, text, slug, at, top)
 
 
-def seen_text(inline: str) -> str:
-    """What a reader sees of an inline run, by markdown-it-py's own inline parser: markup gone, code and link text kept, pictures left out."""
+def seen_text(inline: str, env: dict | None = None) -> str:
+    """What a reader sees of an inline run, by markdown-it-py's own inline parser: markup gone, code and link text kept, pictures left out.
+
+    `env` holds the link definitions of the page, by which `[text][label]` is a link and not its own text.
+    """
     children: list[Token] = []
-    _FULL.inline.parse(inline, _FULL, {}, children)
+    _FULL.inline.parse(inline, _FULL, env or {}, children)
     return "".join(
         t.content if t.type in ("text", "code_inline", "text_special") else " " if t.type in ("softbreak", "hardbreak") else ""
         for t in children
