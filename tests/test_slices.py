@@ -266,7 +266,7 @@ def test_a_retrospective_slice_lists_the_runs_newest_first(trail_base):
 
 @pytest.mark.parametrize(("said", "message"), [
     ({"step": "guess"}, "no such step"), ({"step": "hypothesis", "qery": "x"}, "did you mean 'query'"), ({"step": "hypothesis", "budget": "8k"}, "takes a number"),
-    ({"step": "hypothesis", "budget": 10}, "between"), ({"step": "hypothesis", "as_of": "soon"}, "YYYY-MM-DD"), ({"step": "hypothesis", "before": "a", "as_of": "2026-01-01"}, "give one"),
+    ({"step": "hypothesis", "budget": 10}, "between"), ({"step": "hypothesis", "as_of": "soon"}, "YYYY-MM-DD"), ({"step": "hypothesis", "as_of": "2026-13-45"}, "YYYY-MM-DD"), ({"step": "hypothesis", "before": "a", "as_of": "2026-01-01"}, "give one"),
     ({"step": "hypothesis", "exclude": 3}, "globs"), (["hypothesis"], "JSON object"),
 ])
 def test_a_request_that_cannot_be_is_refused_in_words(said, message):

@@ -303,8 +303,14 @@ def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
     assert [e.number for e in trail.experiments(db, target="engine", last=1)] == [3]
     with pytest.raises(KbError, match="no such page"):
         trail.moment(db, before="wiki/nowhere.md")
-    with pytest.raises(KbError, match="YYYY-MM-DD"):
-        trail.moment(db, as_of="yesterday")
+    for day in ("yesterday", "2026-13-45", "2026-02-30", "20260102"):
+        with pytest.raises(KbError, match="YYYY-MM-DD"):
+            trail.moment(db, as_of=day)
+
+
+def test_a_day_that_no_calendar_has_dates_no_experiment():
+    assert facts("---\ncreated: 2026-01-02\n---\n", "wiki/experiments/engine/2026-99-99-v001-x.md").date == "2026-01-02"
+    assert facts("---\ncreated: 2026-13-01\n---\n", "wiki/experiments/engine/2026-00-10-v001-x.md").date == ""
 
 
 def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retrospective(make_base):

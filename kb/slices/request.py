@@ -1,11 +1,11 @@
 """What a step asks of the knowledge base. Refuses what it does not know: a misspelt key would silently change a slice."""
 
 import difflib
-import re
 from dataclasses import dataclass, fields
 
 from kb import KbError
 from kb.schema import STEPS
+from kb.trail import is_day
 
 MODES = ("auto", "frontier", "exploration", "bootstrap", "override")
 AUDIENCES = ("loop", "cold")
@@ -74,5 +74,5 @@ def _check(request: Request) -> None:
         raise KbError(f"a budget is between {_SMALLEST} and {_LARGEST} tokens, not {request.budget}")
     if request.before and request.as_of:
         raise KbError("--before PAGE and --as-of DATE both say when; give one")
-    if request.as_of and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", request.as_of):
+    if request.as_of and not is_day(request.as_of):
         raise KbError(f"'{request.as_of}' is no day; write YYYY-MM-DD")

@@ -3,10 +3,10 @@
 Refuses to re-read pages: facts come from the tables.
 """
 
-import re
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from kb import KbError
 from kb.graph import Graph
@@ -22,6 +22,7 @@ __all__ = [
     "experiment",
     "experiments",
     "facts_of",
+    "is_day",
     "moment",
     "read_facts",
     "save",
@@ -98,11 +99,22 @@ def targets(db: sqlite3.Connection) -> tuple[str, ...]:
     return tuple(t for (t,) in db.execute("select distinct target from experiment order by target"))
 
 
+def is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, written YYYY-MM-DD."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | None = None) -> Moment | None:
     """The moment just before a page, or the end of a day; None where neither is given.
 
-    For a page that is no experiment, that day's experiments count as earlier. Raises KbError for a page that is not there.
+    For a page that is no experiment, that day's experiments count as earlier. Raises KbError for a page or a day that is not
+    there.
     """
+    if as_of is not None and not is_day(as_of):
+        raise KbError(f"'{as_of}' is no day; write it as YYYY-MM-DD")
     if before is not None:
         found = db.execute("select date, number, path from experiment where path = ?", (before,)).fetchone()
         if found:
@@ -113,6 +125,4 @@ def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | No
                 f"no such page '{before}'; give its path from the root of the knowledge base, such as wiki/experiments/…md"
             )
         as_of = found[0] or "0000-00-00"
-    if as_of is not None and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", as_of):
-        raise KbError(f"'{as_of}' is no day; write it as YYYY-MM-DD")
     return None if as_of is None else (as_of, 1 << 31, "")
