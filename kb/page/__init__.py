@@ -53,7 +53,7 @@ class Page:
 
     `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
-    the destinations of its links without their anchors, each once, in order.
+    the destinations of its links without their anchors, each once, in order. `row` is the packed `detail`, empty where a build skimmed the page.
     """
 
     path: str
@@ -65,9 +65,16 @@ class Page:
     cited: tuple[str, ...]
     row: str = field(repr=False)
 
+    @property
+    def skimmed(self) -> bool:
+        """Whether a build read only what it needs, so that `detail` must be read from the file."""
+        return not self.row
+
     @cached_property
     def detail(self) -> Detail:
-        """What few rooms need of many pages; unpacked when it is first asked for."""
+        """What few rooms need of many pages; unpacked when it is first asked for. Raises ValueError for a page that was skimmed."""
+        if self.skimmed:
+            raise ValueError(f"{self.path} was skimmed: its detail stands in its file")
         front_lines, headings, links, ids, symbols, fences, blocks, allowed, problems = json.loads(self.row)
         return Detail(
             front_lines,
@@ -206,12 +213,12 @@ def newlines_of(data: bytes) -> str:
     return "\r\n" if data.count(b"\r\n") * 2 > data.count(b"\n") else "\n"
 
 
-def read(path: str, data: bytes) -> Page:
-    """Page of a file's bytes. Never raises for content: what is wrong is in `findings`."""
+def read(path: str, data: bytes, *, skim: bool = False) -> Page:
+    """Page of a file's bytes. Never raises for content: what is wrong is in `findings`. `skim` reads of a plain catalog of code only what a build needs."""
     # The parsers load late: most commands only unpack pages that a build has read.
     from kb.page.reading import page_of
 
-    return page_of(path, data)
+    return page_of(path, data, skim=skim)
 
 
 def to_row(page: Page) -> str:
