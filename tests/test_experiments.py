@@ -388,3 +388,120 @@ def test_a_target_page_that_cannot_be_used_says_which_field(make_base, line, sai
     layout = make_base({"wiki/targets/t.md": f"---\ntitle: T\ntype: target\n{line}\n---\n\n# T\n"})
     with pytest.raises(KbError, match=said):
         target_named(layout, "t")
+
+
+def opened_baseline(loop, *more: str) -> str:
+    return loop.run("open", "--baseline", "--target", "parser", "--date", "2026-05-01", *more).stdout.strip()
+
+
+def test_a_baseline_with_another_benchmark_than_the_base_is_invalid(loop):
+    cheat = loop.commit(lambda text: "echo METRIC time_ms=1\n", file="bench.sh")
+    path = opened_baseline(loop)
+    assert "bench.sh" in loop.run("run", path, "--commit", cheat, ok=(1,)).stderr
+    assert loop.closed(path)["rule"] == "protected-file"
+    assert "Nothing is kept yet" in loop.page("wiki/targets/parser.md")
+
+
+def test_a_baseline_is_held_to_the_manifest_of_the_last_valid_run_where_the_target_has_no_base(loop):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("base: main\n", ""))
+    first = opened_baseline(loop)
+    loop.run("run", first)
+    assert loop.closed(first)["verdict"] == "baseline"
+    cheat = loop.commit(lambda text: "echo METRIC time_ms=1\n", file="bench.sh")
+    second = opened_baseline(loop)
+    assert first in loop.run("run", second, "--commit", cheat, ok=(1,)).stderr
+    assert loop.closed(second)["rule"] == "protected-file"
+    third = opened_baseline(loop)
+    loop.run("run", third, "--commit", loop.commit(to(95)))
+    assert loop.closed(third)["verdict"] == "baseline"
+    other = opened_baseline(loop, "--variant", "long input")
+    loop.run("run", other, "--commit", cheat)
+    assert loop.closed(other)["verdict"] == "baseline"
+
+
+def test_a_baseline_that_rewrites_its_benchmark_while_it_runs_is_invalid(loop):
+    path = opened_baseline(loop)
+    loop.run("run", path, "--bench", "sh bench.sh; echo echo METRIC time_ms=1 > bench.sh; echo x > new.log", ok=(1,))
+    assert loop.closed(path)["rule"] == "protected-file"
+
+
+def test_a_metric_that_is_printed_twice_is_told_in_the_talk_and_on_the_page(loop):
+    path = loop.open("a=1")
+    told = loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", "sh bench.sh; test $KB_SIDE = parent || echo METRIC time_ms=1")
+    assert "METRIC time_ms several times (as 90, then 1)" in told.stderr
+    assert "`time_ms` was printed as 90, then 1 in one run; the last counts" in loop.page(path)
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(root)): f.read_bytes() for name in ("wiki", "sources", "indexes") for f in sorted((root / name).rglob("*")) if f.is_file()}
+
+
+def test_closing_can_be_tried_without_writing_anything(loop):
+    path = loop.open("a=1")
+    assert "nothing is measured yet" in loop.run("close", path, "--dry-run", ok=(2,)).stderr
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    before = files_of(loop.layout.root)
+    told = loop.run("close", path, "--dry-run").stdout
+    said = json.loads(loop.run("close", path, "--dry-run", "--format", "json").stdout)
+    assert files_of(loop.layout.root) == before
+    assert told.startswith("inconclusive, revert\nrule no-profile: ") and "nothing was written" in told
+    done = loop.closed(path)
+    assert (said["verdict"], said["rule"], said["reason"]) == (done["verdict"], done["rule"], done["reason"])
+    after = files_of(loop.layout.root)
+    # What the dry run named is what was written; the indexes follow from it.
+    assert set(said["written"]) == {p for p in after if after[p] != before.get(p) and not p.startswith("indexes/")}
+    assert "was filed before" in loop.run("close", path, "--dry-run").stdout
+
+
+def test_repeats_are_added_to_an_attempt_by_turns_and_the_earlier_ones_count(loop):
+    loop.git("checkout", "-q", "main")
+    (loop.repository / "bench.sh").write_text('read value < value.txt\necho x >> "$KB_REPOSITORY/../count"\necho METRIC time_ms=$((value + $(wc -l < "$KB_REPOSITORY/../count") / 2 % 3 * 10))\n')
+    loop.git("commit", "-q", "-am", "a noisy benchmark")
+    path = loop.open("a=1")
+    assert "nothing to add repeats to" in loop.run("run", path, "--more", "2", ok=(2,)).stderr
+    change = loop.commit(to(80))
+    told = loop.run("run", path, "--commit", change)
+    assert f"kb experiment run {path} --more 5" in told.stderr
+    assert "--more 5" in json.loads(loop.run("close", path, "--dry-run", "--format", "json").stdout)["hint"]
+    assert "without --commit" in loop.run("run", path, "--more", "2", "--commit", "main", ok=(2,)).stderr
+    folder = loop.layout.root / "sources/runs/parser" / Path(path).stem / "1"
+    first = {f.name: f.read_bytes() for f in folder.iterdir()}
+    loop.run("audit", path, "--expect", "unrolled", ok=(1,))
+    loop.run("run", path, "--more", "2")
+    assert {name: (folder / name).read_bytes() for name in first} == first
+    (attempt,) = attempts_in(folder.parent)
+    assert [(s.kind, s.side, s.index) for s in attempt.samples[6:]] == [(kind, side, i) for kind, i in (("warmup", 1), ("bench", 4), ("bench", 5)) for side in ("parent", "change")]
+    assert attempt.measurement and len(attempt.values("time_ms", "change")) == 5
+    assert "measured 5 times" in loop.page(path) and "repeats added 1 times" in loop.page(path) and "measured-002.json" in loop.page(path)
+    loop.run("run", path, "--more", "1")
+    done = loop.closed(path)
+    assert len(attempts_in(folder.parent)[0].values("time_ms", "parent")) == 6
+    assert done["rule"] in ("noise-wide", "falsified-in-doubt")
+    assert "is filed already" in loop.run("run", path, "--more", "2", ok=(2,)).stderr
+
+
+def test_adding_repeats_that_is_killed_goes_on_and_a_forged_sample_is_noticed(loop, tmp_path):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    folder = loop.layout.root / "sources/runs/parser" / Path(path).stem / "1"
+    (folder / "more-002.json").write_text('{"repeats": 5, "started": "2026-05-02T10:00:00+00:00"}')
+    assert "was cut off after 6 samples" in loop.run("close", path, ok=(2,)).stderr
+    assert "going on with attempt 1: 6 samples" in loop.run("run", path).stderr
+    assert len(attempts_in(folder.parent)[0].values("time_ms", "change")) == 5
+    sample = sorted(folder.glob("*-bench-change.json"))[-1]
+    sample.write_text(sample.read_text().replace("90", "50"))
+    assert "changed since the run was measured" in loop.run("close", path, ok=(2,)).stderr
+    assert "changed since the run was measured" in loop.run("run", path, "--more", "1", ok=(2,)).stderr
+
+
+def test_a_target_page_without_markers_is_told_which_to_add(loop):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().split("<!-- kb:auto")[0])
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    told = loop.run("close", path, "--date", "2026-05-02").stderr
+    assert told.count("<!-- kb:auto frontier -->") == 1 and "`variants`" in told
+    page.write_text(page.read_text() + "<!-- kb:auto experiments -->\n<!-- /kb:auto -->\n")
+    assert "markers" not in loop.run("close", path, "--date", "2026-05-02").stderr
+    assert Path(path).name in page.read_text()

@@ -159,7 +159,16 @@ def test_holds_compares_as_written():
     (b"METRIC a=1", {"a": 1.0}, ()),
 ])
 def test_metric_lines_are_read_as_the_convention_says(output, metrics, refused):
-    assert metrics_in(output) == (metrics, refused)
+    assert metrics_in(output)[:2] == (metrics, refused)
+
+
+@pytest.mark.parametrize(("output", "repeated"), [
+    (b"METRIC a=1\nMETRIC a=1\nMETRIC b=2\n", ()),
+    (b"METRIC a=100\nMETRIC b=2\nMETRIC a=1\n", (("a", (100.0, 1.0)),)),
+    (b"".join(b"METRIC a=%d\n" % n for n in range(30)), (("a", (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 29.0)),)),
+])
+def test_a_metric_that_is_printed_with_several_values_is_told(output, repeated):
+    assert metrics_in(output)[2] == repeated
 
 
 def run(command: str, folder, *, timeout_s: float = 20):

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from kb import KbError, store
-from kb.cli import lifecycle
+from kb.cli import experiment_run, lifecycle
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--as-of", metavar="DATE", help="up to this day")
     listed.add_argument("--format", choices=("text", "json"), default="text")
     lifecycle.arguments(actions)
+    experiment_run.arguments(
+        actions.add_parser("run", help="measure change and parent by turns, or file a result measured elsewhere")
+    )
     shown = actions.add_parser("show", help="print what one experiment page says")
     shown.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
     shown.add_argument("--target", default="", help="the target whose label is meant")
@@ -24,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    return {"list": _list, "show": _show}.get(args.action, lifecycle.run)(args)
+    return {"list": _list, "show": _show, "run": experiment_run.run}.get(args.action, lifecycle.run)(args)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -78,7 +81,7 @@ def _show(args: argparse.Namespace) -> int:
     ):
         if value:
             print(f"{name + ':':<14}{value}")
-    for line in lifecycle.attempts_shown(layout, path):
+    for line in experiment_run.attempts_shown(layout, path):
         print(line)
     return 0
 

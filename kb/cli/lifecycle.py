@@ -1,4 +1,4 @@
-"""`kb experiment open|run|audit|close`: parses, calls `kb.experiments`, prints, and builds so that what follows is there."""
+"""`kb experiment open|audit|close|rules`: parses, calls `kb.experiments`, prints, and builds so that what follows is there."""
 
 import argparse
 import json
@@ -11,7 +11,6 @@ from kb import KbError, store
 
 def arguments(actions: argparse._SubParsersAction) -> None:
     _open_arguments(actions.add_parser("open", help="file the stub of an experiment before anything runs"))
-    _run_arguments(actions.add_parser("run", help="measure change and parent by turns, or file a result measured elsewhere"))
     audit = actions.add_parser("audit", help="say whether the mechanism fired, with the evidence lines")
     audit.add_argument(
         "--expect",
@@ -44,6 +43,7 @@ def arguments(actions: argparse._SubParsersAction) -> None:
         help="what the loop does with the change (default: keep what is supported)",
     )
     close.add_argument("--date", default="", metavar="YYYY-MM-DD", help="day of the log entry (default: today)")
+    close.add_argument("--dry-run", action="store_true", help="print verdict, rule and what would be written; write nothing")
     rules = actions.add_parser("rules", help="print the rules by which `close` judges, in their order")
     rules.add_argument("--format", choices=("text", "json"), default="text")
     for parser in (audit, close):
@@ -87,60 +87,6 @@ def _open_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
-def _run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
-    parser.add_argument("--target", default="", help="the target whose label is meant")
-    parser.add_argument("--repo", default="", metavar="FOLDER", help="the repository (default: the target page's)")
-    parser.add_argument("--commit", default="", metavar="REF", help="the change (default: HEAD of the repository)")
-    parser.add_argument(
-        "--snapshot",
-        action="store_true",
-        help="measure the working tree with its uncommitted changes, kept as a commit under refs/kb/",
-    )
-    for name in ("bench", "checks", "profile", "build"):
-        parser.add_argument(f"--{name}", default="", metavar="COMMAND", help=f"the {name} command (default: the target page's)")
-    parser.add_argument("--metric", default="", metavar="NAME", help="the metric that decides (default: the target page's)")
-    parser.add_argument(
-        "--repeats", type=int, default=0, metavar="N", help="measurements of each side (default: the target page's, else 5)"
-    )
-    parser.add_argument("--warmup", type=int, default=0, metavar="N", help="runs of each side that do not count (default: none)")
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="limit of each command (default: the target page's, else 600)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="environment variable that the change alone sees (again for more)",
-    )
-    parser.add_argument(
-        "--record",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="a run of the change measured elsewhere: its log or JSON (again for more)",
-    )
-    parser.add_argument(
-        "--record-parent", action="append", default=[], type=Path, metavar="FILE", help="a run of the parent measured elsewhere"
-    )
-    parser.add_argument(
-        "--attach",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="with --record: a dump or a profile to keep with it",
-    )
-    parser.add_argument("--again", action="store_true", help="measure another attempt; the earlier ones stay on file")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-
-
 def run(args: argparse.Namespace) -> int:
     from kb.experiments import GateClosed
 
@@ -148,20 +94,20 @@ def run(args: argparse.Namespace) -> int:
         return _rules(args)
     layout = store.layout_at(Path.cwd())
     try:
-        return {"open": _open, "run": _run, "audit": _audit, "close": _close}[args.action](args, layout)
+        return {"open": _open, "audit": _audit, "close": _close}[args.action](args, layout)
     except GateClosed as closed:
         print(f"kb experiment {args.action}: {closed}", file=sys.stderr)
         return 3
 
 
-def _note(text: str) -> None:
+def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _built(layout: store.Layout) -> None:
+def built(layout: store.Layout) -> None:
     from kb.build import build
 
-    build(layout, note=_note)
+    build(layout, note=note)
 
 
 def _day(text: str) -> str:
@@ -175,12 +121,6 @@ def _day(text: str) -> str:
         raise KbError(f"--date {text}: not a day; write YYYY-MM-DD") from error
 
 
-def _now() -> str:
-    import datetime
-
-    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-
-
 def page_typed(layout: store.Layout, args: argparse.Namespace) -> str:
     """Path of the experiment that a user names by path, file name or label."""
     from kb.cli.paths import path_in
@@ -190,7 +130,7 @@ def page_typed(layout: store.Layout, args: argparse.Namespace) -> str:
     return located(layout, typed, target=args.target)
 
 
-def _target_of(layout: store.Layout, path: str):
+def target_of(layout: store.Layout, path: str):
     from kb.experiments.stub import stub_at
     from kb.experiments.targets import target_named
 
@@ -260,7 +200,7 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     for text in proposal.predict:
         move_of(text)
     today = _day(args.date)
-    _built(layout)
+    built(layout)
     db = store.state(layout)
     try:
         if not proposal.parent and not proposal.baseline:
@@ -277,14 +217,14 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     path = opened(layout, proposal, target, answer=answer, today=today)
     if not proposal.baseline:
         criteria = stub_at(layout, path).falsification(target.metrics)
-        _note(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
+        note(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
         for name in sorted({c.metric for c in criteria} - {GAIN, *target.metrics}) if target.metrics else ():
-            _note(
+            note(
                 f"'{name}' is no metric of wiki/targets/{target.name}.md; if the benchmark does not print it, the experiment stays inconclusive"
             )
-    _built(layout)
+    built(layout)
     for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
-        _note(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:160]}")
+        note(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:160]}")
     if args.format == "json":
         print(
             json.dumps(
@@ -299,113 +239,6 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     else:
         print(path)
     return 0
-
-
-def _run(args: argparse.Namespace, layout: store.Layout) -> int:
-    from kb.experiments.closing import show
-    from kb.experiments.recording import record
-    from kb.experiments.running import Ask
-    from kb.experiments.running import run as measure
-
-    path = page_typed(layout, args)
-    _, target = _target_of(layout, path)
-    if args.repeats < 0 or args.warmup < 0 or args.timeout < 0:
-        raise KbError("--repeats, --warmup and --timeout take positive numbers")
-    if args.record or args.record_parent or args.attach:
-        if not args.record:
-            raise KbError("--record-parent and --attach come with --record FILE, the run of the change")
-        attempt = record(
-            layout,
-            path,
-            target,
-            change=tuple(args.record),
-            parent=tuple(args.record_parent),
-            attached=tuple(args.attach),
-            metric=args.metric,
-            again=args.again,
-            now=_now(),
-        )
-    else:
-        ask = Ask(
-            args.repo,
-            args.commit,
-            args.snapshot,
-            args.bench,
-            args.checks,
-            args.profile,
-            args.build,
-            args.metric,
-            args.repeats,
-            args.warmup,
-            args.timeout,
-            tuple(_variable(v) for v in args.set),
-            args.again,
-        )
-        progress = _note if sys.stderr.isatty() else lambda text: None
-        attempt = measure(layout, path, target, ask=ask, now=_now(), note=_note, progress=progress)
-    shown = show(layout, path, target)
-    _built(layout)
-    evidence, ruling = shown if shown else (None, None)
-    failed = ruling is not None and ruling.verdict in ("invalid", "crash")
-    figures = (
-        {}
-        if failed or not evidence
-        else {
-            m.name: {"change": asdict(m.change), "parent": asdict(m.parent) if m.parent else None, "gain": m.gain}
-            for m in evidence.measured
-        }
-    )
-    folder = attempt.folder.relative_to(layout.root).as_posix()
-    if args.format == "json":
-        print(
-            json.dumps(
-                {
-                    "path": path,
-                    "attempt": attempt.plan.number,
-                    "folder": folder,
-                    "problem": ruling.reason if failed else "",
-                    "metrics": figures,
-                    "checks": attempt.measurement.checks if attempt.measurement else "",
-                },
-                ensure_ascii=False,
-            )
-        )
-    else:
-        print(f"{path}\n{folder}")
-        for name, m in figures.items():
-            print(
-                f"{name}: {m['change']['mean']:.6g}"
-                + (f" against {m['parent']['mean']:.6g}" if m["parent"] else "")
-                + (f" ({100 * m['gain']:+.2f} %)" if m["gain"] is not None else "")
-            )
-    if failed:
-        _note(f"kb experiment run: {ruling.reason}")
-    return 1 if failed else 0
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.isidentifier():
-        raise KbError(f"--set {text}: write NAME=VALUE")
-    return name, value
-
-
-def attempts_shown(layout: store.Layout, path: str) -> list[str]:
-    """One line for each attempt of an experiment that kb opened."""
-    from kb.experiments.attempt import attempts_in
-    from kb.experiments.stub import stub_at
-
-    lines = []
-    stub = stub_at(layout, path)
-    for attempt in attempts_in(layout.root / stub.page.field("run")) if stub.opened_by_kb else ():
-        problem = attempt.problem("change") or attempt.problem("parent")
-        stands = (
-            f"measured{', checks ' + attempt.measurement.checks if attempt.measurement.checks else ''}"
-            if attempt.measurement
-            else "cut off; `kb experiment run` goes on"
-        )
-        lines.append(f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem or stands}")
-    return lines
 
 
 def _rules(args: argparse.Namespace) -> int:
@@ -426,7 +259,7 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb.experiments.running import in_flight_at
 
     path = page_typed(layout, args)
-    stub, target = _target_of(layout, path)
+    stub, target = target_of(layout, path)
     stub = in_flight_at(layout, path)
     attempts = attempts_in(layout.root / stub.page.field("run"))
     if not attempts or not attempts[-1].measurement:
@@ -440,7 +273,7 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
     found = audit(attempts[-1], expectation)
     file_audit(attempts[-1], found, expectation)
     show(layout, path, target)
-    _built(layout)
+    built(layout)
     if args.format == "json":
         print(json.dumps({"path": path, **asdict(found)}, ensure_ascii=False))
     else:
@@ -450,16 +283,34 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
     return 0 if found.firing in ("confirmed", "partial") else 1
 
 
+# Rules that speak for want of repeats or of a quiet machine.
+_NOISE = ("noise-wide", "noise-unknown", "falsified-in-doubt")
+
+
+def hint_of(rule: str, path: str) -> str:
+    """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
+    if rule not in _NOISE:
+        return ""
+    return f"before it is closed, `kb experiment run {path} --more 5` adds repeats of both sides (better on a quiet host)"
+
+
 def _close(args: argparse.Namespace, layout: store.Layout) -> int:
-    from kb.experiments.closing import Overrule, close
-    from kb.experiments.writeback import target_page
+    from kb.cli.built import built_state
+    from kb.experiments.closing import Overrule, close, preview
+    from kb.experiments.writeback import followed, target_page
     from kb.schema import Verdict
 
     path = page_typed(layout, args)
-    stub, target = _target_of(layout, path)
+    stub, target = target_of(layout, path)
     today = _day(args.date)
-    _built(layout)
     overrule = Overrule(Verdict(args.overrule), args.reason) if args.overrule else None
+    if args.dry_run:
+        built_state(layout).close()
+        earlier = _tried(layout, target.name, before=stub.facts.order)
+        done = preview(layout, path, target, overrule=overrule, decision=args.decision, earlier=earlier)
+        _print_closed(done, path, as_json=args.format == "json", dry=True)
+        return 0
+    built(layout)
     done = close(
         layout,
         path,
@@ -469,17 +320,31 @@ def _close(args: argparse.Namespace, layout: store.Layout) -> int:
         earlier=_tried(layout, target.name, before=stub.facts.order),
         today=today,
     )
-    _built(layout)
+    built(layout)
     if target_page(layout, target, _tried(layout, target.name)):
-        _built(layout)
+        built(layout)
     if not target.path:
-        _note(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
-    if args.format == "json":
-        print(json.dumps(asdict(done), ensure_ascii=False))
+        note(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
+    elif not followed(layout, target):
+        note(
+            f"{target.path} has no markers, so no table of it follows; add `<!-- kb:auto frontier -->` and `<!-- /kb:auto -->` on two lines where it shall stand "
+            "(likewise `variants`, `leaderboard`, `experiments`), then `kb experiment close` once more"
+        )
+    _print_closed(done, path, as_json=args.format == "json", dry=False)
+    return 0
+
+
+def _print_closed(done, path: str, *, as_json: bool, dry: bool) -> None:
+    hint = hint_of(done.rule, path) if dry and not done.again else ""
+    if as_json:
+        print(json.dumps({**asdict(done), **({"dry_run": True, "hint": hint} if dry else {})}, ensure_ascii=False))
     elif done.again:
         print(f"{path} was filed before: {done.verdict}")
     else:
         print(
             f"{done.verdict}{' (overruled by hand)' if done.overruled else ''}, {done.decision}\nrule {done.rule}: {done.reason}\n{path}"
         )
-    return 0
+        if dry:
+            print(f"would write: {', '.join(done.written)}; nothing was written")
+            if hint:
+                note(hint)

@@ -2,6 +2,7 @@
 
 An attempt is a folder `1`, `2` ... with `plan.json` (written before anything runs), one `NNN-KIND-SIDE.json` and `.txt` a command, kept files,
 and `measured.json` (written last, with the digest of every other file). Without the last, the attempt was cut off and can be resumed.
+More repeats are added before the experiment is closed: `more-002.json` says how many there are to be, the last word is then `measured-002.json`.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from kb import KbError, store
+from kb.run.measure import Repeated
 
 Side = Literal["parent", "change"]
 Pairs = tuple[tuple[str, str], ...]
@@ -52,7 +54,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One command that ran. `kind`: build, warmup, bench, checks, profile. `problem` says why it measured nothing. `spreads` are (metric, stddev, n or 0)."""
+    """One command that ran. `kind`: build, warmup, bench, checks, profile. `problem` says why it measured nothing. `spreads` are (metric, stddev, n or 0).
+
+    `repeated` are metrics that it printed with several values, of which the last one counts.
+    """
 
     kind: str
     side: Side
@@ -66,6 +71,7 @@ class Sample:
     output: str = ""
     output_bytes: int = 0
     spreads: tuple[tuple[str, float, int], ...] = ()
+    repeated: Repeated = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +98,28 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class More:
+    """That repeats were added to a measured attempt: how many of each side there are to be in all."""
+
+    repeats: int
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
+    """`plan` holds all repeats that are to be, `extended` says how often some were added; `earlier` is the last word before the newest of these."""
+
     folder: Path
     plan: Plan
     samples: tuple[Sample, ...] = ()
     measurement: Measurement | None = None
+    extended: int = 0
+    earlier: Measurement | None = None
+
+    @property
+    def last_word(self) -> str:
+        """Name of the file that ends the attempt."""
+        return _last_word(self.extended)
 
     def of(self, kind: str, side: Side) -> tuple[Sample, ...]:
         return tuple(s for s in self.samples if s.kind == kind and s.side == side)
@@ -117,12 +140,25 @@ class Attempt:
         )
 
     @property
+    def repeated(self) -> dict[str, tuple[float, ...]]:
+        """Metrics that one run of the benchmark printed with several values, with those of the first such run."""
+        found: dict[str, tuple[float, ...]] = {}
+        for sample in self.samples:
+            for name, values in sample.repeated if sample.kind == "bench" else ():
+                found.setdefault(name, tuple(values))
+        return found
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Names of all metrics that the benchmark printed, sorted."""
         return tuple(sorted({name for s in self.samples if s.kind == "bench" for name, _ in s.metrics}))
 
 
-Record = TypeVar("Record", Plan, Sample, Measurement)
+Record = TypeVar("Record", Plan, Sample, Measurement, More)
+
+
+def _last_word(extended: int) -> str:
+    return f"measured-{extended + 1:03d}.json" if extended else "measured.json"
 
 
 def attempts_in(folder: Path) -> tuple[Attempt, ...]:
@@ -134,11 +170,19 @@ def attempts_in(folder: Path) -> tuple[Attempt, ...]:
 def attempt_at(folder: Path) -> Attempt:
     """The attempt in a folder. Raises KbError for a record that was changed by hand or cut off."""
     samples = tuple(_record(Sample, f) for f in sorted(folder.glob("*.json")) if f.name[:1].isdigit())
-    last = folder / "measured.json"
-    measurement = _record(Measurement, last) if last.is_file() else None
-    if measurement:
-        measurement = replace(measurement, kept=tuple(Kept(**dict(k)) for k in measurement.kept))
-    return Attempt(folder, _record(Plan, folder / "plan.json"), samples, measurement)
+    plan = _record(Plan, folder / "plan.json")
+    added = [_record(More, f) for f in sorted(folder.glob("more-*.json"))]
+    if added:
+        plan = replace(plan, repeats=added[-1].repeats)
+    earlier = _measurement(folder / _last_word(len(added) - 1)) if added else None
+    return Attempt(folder, plan, samples, _measurement(folder / _last_word(len(added))), len(added), earlier)
+
+
+def _measurement(file: Path) -> Measurement | None:
+    if not file.is_file():
+        return None
+    found = _record(Measurement, file)
+    return replace(found, kept=tuple(Kept(**dict(k)) for k in found.kept))
 
 
 def _record(kind: type[Record], file: Path) -> Record:
@@ -154,7 +198,7 @@ def _tuples(value: object) -> object:
     return tuple((k, _tuples(v)) for k, v in value.items()) if isinstance(value, dict) else value
 
 
-def to_json(record: Plan | Sample | Measurement) -> str:
+def to_json(record: Plan | Sample | Measurement | More) -> str:
     return json.dumps(asdict(record), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
@@ -167,6 +211,16 @@ def begin(folder: Path, plan: Plan) -> Attempt:
     return Attempt(folder / str(plan.number), plan)
 
 
+def extend(attempt: Attempt, repeats: int, *, started: str) -> Attempt:
+    """Ask for so many more repeats of each side of a measured attempt, which is then unfinished again. What was filed of it stays as it is."""
+    more = More(attempt.plan.repeats + repeats, started)
+    try:
+        store.create(attempt.folder / f"more-{attempt.extended + 2:03d}.json", to_json(more))
+    except FileExistsError as error:
+        raise KbError(f"{attempt.folder}: another kb adds repeats to this attempt") from error
+    return attempt_at(attempt.folder)
+
+
 def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
     """File one sample with its output, output first: a sample without its output is never read."""
     name = f"{len(attempt.samples) + 1:03d}-{sample.kind}-{sample.side}"
@@ -176,7 +230,7 @@ def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
         store.create(attempt.folder / f"{name}.json", to_json(filed))
     except FileExistsError as error:
         raise KbError(f"{attempt.folder / name}.json: another kb writes to this attempt") from error
-    return Attempt(attempt.folder, attempt.plan, (*attempt.samples, filed), None)
+    return replace(attempt, samples=(*attempt.samples, filed), measurement=None)
 
 
 def finish(attempt: Attempt, *, finished: str, checks: str, touched: Iterable[str], kept: tuple[Kept, ...]) -> Attempt:
@@ -188,15 +242,19 @@ def finish(attempt: Attempt, *, finished: str, checks: str, touched: Iterable[st
     }
     measurement = Measurement(finished, checks, tuple(touched), kept, tuple(sorted(files.items())))
     try:
-        store.create(attempt.folder / "measured.json", to_json(measurement))
+        store.create(attempt.folder / attempt.last_word, to_json(measurement))
     except FileExistsError as error:
         raise KbError(f"{attempt.folder}: another kb finished this attempt") from error
-    return Attempt(attempt.folder, attempt.plan, attempt.samples, measurement)
+    return replace(attempt, measurement=measurement)
 
 
 def receipt_of(attempt: Attempt) -> str:
     """Number of a finished attempt and digest of its last word, which holds the digests of all else: what the page keeps of it."""
-    return f"{attempt.plan.number}:{store.digest_of((attempt.folder / 'measured.json').read_bytes())}"
+    return _receipt(attempt, attempt.last_word)
+
+
+def _receipt(attempt: Attempt, word: str) -> str:
+    return f"{attempt.plan.number}:{store.digest_of((attempt.folder / word).read_bytes())}"
 
 
 def tampered(attempt: Attempt, receipt: str) -> tuple[str, ...]:
@@ -208,6 +266,8 @@ def tampered(attempt: Attempt, receipt: str) -> tuple[str, ...]:
         for f, digest in attempt.measurement.files
         if not (attempt.folder / f).is_file() or store.digest_of((attempt.folder / f).read_bytes()) != digest
     ]
-    if receipt.startswith(f"{attempt.plan.number}:") and receipt != receipt_of(attempt):
-        changed.append("measured.json")
+    # Killed just after repeats were added, the page still names the word before; the newer one holds the digest of that.
+    words = [_last_word(n) for n in range(attempt.extended + 1)]
+    if receipt.startswith(f"{attempt.plan.number}:") and receipt not in [_receipt(attempt, w) for w in words if w not in changed]:
+        changed.append(attempt.last_word)
     return tuple(sorted(changed))

@@ -239,8 +239,12 @@ def file_audit(attempt: Attempt, found: Audit, expectation: Expectation) -> str:
 
 
 def last_audit(attempt: Attempt) -> Audit | None:
-    """The newest audit on file, or None. Raises KbError where what it says is not what the run shows."""
-    files = sorted(attempt.folder.glob("audit-*.json"))
+    """The newest audit of the attempt as it stands, or None: one from before repeats were added is of another run.
+
+    Raises KbError where what it says is not what the run shows.
+    """
+    before = dict(attempt.measurement.files) if attempt.measurement else {}
+    files = [f for f in sorted(attempt.folder.glob("audit-*.json")) if f.name not in before]
     if not files:
         return None
     try:

@@ -4,7 +4,7 @@ The page is written whole, so it is open or filed and never between; what follow
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kb import KbError, store
 from kb.experiments import rendering, writeback
@@ -57,35 +57,68 @@ def close(
     today: str,
 ) -> Closed:
     """File the verdict of the experiment at `path`; `earlier` are the target's experiments before it. Raises KbError where there is nothing to judge."""
-    if overrule and not one_line(overrule.reason):
-        raise KbError(f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT")
+    _with_reason(path, overrule)
     with store.lock(layout, "pages"):
         stub = stub_at(layout, path)
         if stub.filed:
             return _again(layout, stub, today=today)
-        attempt = _judged(layout, stub, overrule=overrule)
+        attempt, evidence, ruling = _ruled(layout, stub, target, overrule=overrule, earlier=earlier)
+        done = _closed(stub, ruling, overrule=overrule, decision=decision)
+        data = _filed(stub, attempt, evidence, ruling, overrule=overrule, decision=done.decision, today=today)
         if attempt and attempt.measurement:
-            evidence = evidence_of(layout, stub, target, attempt, earlier=earlier)
-            ruling = ruling_of(evidence)
-        else:
-            evidence, ruling = Evidence(""), _UNMEASURED
-        verdict = overrule.verdict if overrule else ruling.verdict
-        decided = decision or ("keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert")
-        data = _filed(stub, attempt, evidence, ruling, overrule=overrule, decision=decided, today=today)
-        if attempt and attempt.measurement:
-            _file_record(attempt, stub, evidence, ruling, verdict=verdict, decision=decided, created=today)
+            _file_record(attempt, stub, evidence, ruling, verdict=Verdict(done.verdict), decision=done.decision, created=today)
         store.write(layout.root / path, data)
-        written = (path, *writeback.log_missing(layout, target.name, today=today))
-        return Closed(path, verdict, ruling.rule, ruling.reason, ruling.gain, decided, overrule is not None, False, written)
+        return replace(done, written=(path, *writeback.log_missing(layout, target.name, today=today)))
+
+
+def preview(
+    layout: store.Layout, path: str, target: Target, *, overrule: Overrule | None, decision: str, earlier: tuple[Facts, ...]
+) -> Closed:
+    """What `close` would file and which files it would write, without writing any. Raises KbError where `close` would."""
+    _with_reason(path, overrule)
+    stub = stub_at(layout, path)
+    if stub.filed:
+        return _was_filed(stub, ())
+    attempt, _, ruling = _ruled(layout, stub, target, overrule=overrule, earlier=earlier)
+    written = [path, writeback.LOG]
+    if attempt and attempt.measurement:
+        written.append((attempt.folder / "run.json").relative_to(layout.root).as_posix())
+    if writeback.followed(layout, target):
+        written.append(target.path)
+    return replace(_closed(stub, ruling, overrule=overrule, decision=decision), written=tuple(written))
+
+
+def _with_reason(path: str, overrule: Overrule | None) -> None:
+    if overrule and not one_line(overrule.reason):
+        raise KbError(f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT")
+
+
+def _ruled(
+    layout: store.Layout, stub: Stub, target: Target, *, overrule: Overrule | None, earlier: tuple[Facts, ...]
+) -> tuple[Attempt | None, Evidence, Ruling]:
+    """The attempt to judge, its evidence, and what the rules say."""
+    attempt = _judged(layout, stub, overrule=overrule)
+    if not attempt or not attempt.measurement:
+        return attempt, Evidence(""), _UNMEASURED
+    evidence = evidence_of(layout, stub, target, attempt, earlier=earlier)
+    return attempt, evidence, ruling_of(evidence)
+
+
+def _closed(stub: Stub, ruling: Ruling, *, overrule: Overrule | None, decision: str) -> Closed:
+    verdict = overrule.verdict if overrule else ruling.verdict
+    decided = decision or ("keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert")
+    return Closed(stub.path, verdict, ruling.rule, ruling.reason, ruling.gain, decided, overrule is not None, False, ())
 
 
 def _again(layout: store.Layout, stub: Stub, *, today: str) -> Closed:
     """See to what follows from a filed page."""
-    verdict = stub.facts.verdict.canonical or ""
-    written = writeback.log_missing(layout, stub.facts.target, today=today)
+    return _was_filed(stub, writeback.log_missing(layout, stub.facts.target, today=today))
+
+
+def _was_filed(stub: Stub, written: tuple[str, ...]) -> Closed:
     return Closed(
         stub.path,
-        verdict,
+        stub.facts.verdict.canonical or "",
         stub.page.field("rule"),
         "",
         None,

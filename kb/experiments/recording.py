@@ -4,7 +4,7 @@ Refuses to take a file that holds no run, and keeps every file it took.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
@@ -109,7 +109,7 @@ def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhe
         raise KbError(f"{file}: cannot read it: {error.strerror or error}") from error
     if data.lstrip()[:1] in (b"{", b"["):
         return _json_runs(file, data, side, first=first, metric=metric)
-    metrics, refused = metrics_in(data)
+    metrics, refused, repeated = metrics_in(data)
     said = {
         key: value
         for line in data.decode("utf-8", "replace").splitlines()
@@ -131,9 +131,8 @@ def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhe
     )
     status = said.get("EXPERIMENT_STATUS", "")
     checks = _checks(said.get("CHECKS_STATUS", "")) or ("failed" if status.startswith("checks_failed") else "")
-    return [
-        Elsewhere(_sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric), checks, data)
-    ]
+    sample = _sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric)
+    return [Elsewhere(replace(sample, repeated=repeated), checks, data)]
 
 
 def _base(name: str) -> str:

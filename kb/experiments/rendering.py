@@ -20,13 +20,15 @@ def setup_of(attempt: Attempt) -> str:
         counts = " and ".join(
             f"{len(attempt.of('bench', side))} of the {side}" for side in ("change", "parent") if attempt.of("bench", side)
         )
-        return f"Measured elsewhere, filed from its records: runs {counts or 'none'}" + (
+        said = f"Measured elsewhere, filed from its records: runs {counts or 'none'}" + (
             f"; commit {_code(plan.change[:12])}." if plan.change else "."
         )
+        return "\n".join([said, *([""] if attempt.repeated else []), *_repeated(attempt)])
     host = dict(plan.host)
     against = f" by turns with the parent {_code(plan.parent[:12])}" if plan.parent else ""
     lines = [
-        f"Commit {_code(plan.change[:12])} measured {plan.repeats} times{against}, attempt {plan.number}.",
+        f"Commit {_code(plan.change[:12])} measured {plan.repeats} times{against}, attempt {plan.number}"
+        + (f", repeats added {attempt.extended} times." if attempt.extended else "."),
         "",
         f"- benchmark: {_code(plan.benchmark)}",
     ]
@@ -40,7 +42,20 @@ def setup_of(attempt: Attempt) -> str:
         f"- host: {_code(', '.join(host[k] for k in ('host', 'cpu', 'system') if k in host))}",
         f"- files changed: {', '.join(map(_code, plan.changed[:8])) or 'none'}",
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_repeated(attempt)])
+
+
+def _repeated(attempt: Attempt) -> list[str]:
+    """That a metric was printed with several values in one run, for the last one counts and a reader must know of the others."""
+    return [
+        f"- {_code(name)} was printed {shown_values(values)} in one run; the last counts"
+        for name, values in attempt.repeated.items()
+    ]
+
+
+def shown_values(values: tuple[float, ...]) -> str:
+    """`as 100, then 1`."""
+    return "as " + ", then ".join(f"{v:.6g}" for v in values)
 
 
 def results_of(evidence: Evidence, ruling: Ruling) -> str:
@@ -88,7 +103,7 @@ def verdict_text(ruling: Ruling, *, overruled: Verdict | None, reason: str) -> s
 
 
 def sources_text(path: str, attempt: Attempt, *, run: str) -> str:
-    record = posixpath.relpath(f"{run}/{attempt.plan.number}/measured.json", posixpath.dirname(path))
+    record = posixpath.relpath(f"{run}/{attempt.plan.number}/{attempt.last_word}", posixpath.dirname(path))
     return f"- Run record: [attempt {attempt.plan.number}]({record}), with every sample, output and digest beside it."
 
 

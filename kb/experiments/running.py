@@ -12,10 +12,11 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import worktree
-from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add, attempts_in, begin, finish
-from kb.experiments.stub import Stub, stub_at
+from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add, attempts_in, begin, extend, finish, tampered
+from kb.experiments.stub import Stub, sealed_pages, stub_at
 from kb.experiments.targets import BENCHMARKS, CHECKS, Target, repository_of
 from kb.run.measure import Outcome, end_marked, host_facts, manifest_of, measured
+from kb.schema import Verdict
 
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
 _TURN_S = 24 * 3600
@@ -26,7 +27,10 @@ _KEEP_PROFILE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a user says beside the target page; empty and 0 mean "as the target page says". `set` are variables for the change alone."""
+    """What a user says beside the target page; empty and 0 mean "as the target page says". `set` are variables for the change alone.
+
+    `more` adds so many repeats of each side to the attempt that is measured.
+    """
 
     repository: str = ""
     commit: str = ""
@@ -41,6 +45,7 @@ class Ask:
     timeout_s: float = 0.0
     set: Pairs = ()
     again: bool = False
+    more: int = 0
 
 
 def run(
@@ -56,7 +61,7 @@ def run(
     """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = in_flight_at(layout, path)
-        attempt = _unfinished(layout, stub, again=ask.again)
+        attempt = _measured_before(layout, stub, more=ask.more) if ask.more else _unfinished(layout, stub, again=ask.again)
         if attempt and attempt.plan.elsewhere:
             raise KbError(
                 f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again"
@@ -65,7 +70,10 @@ def run(
         repository = worktree.top_of(folder)
         without = worktree.own_folders(layout, repository)
         if attempt:
-            note(f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another")
+            if not ask.more:
+                note(
+                    f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
+                )
             plan = attempt.plan
         else:
             plan = _planned(layout, stub, target, ask=ask, repository=repository, without=without, now=now, note=note)
@@ -76,7 +84,11 @@ def run(
                 note("ended processes that an earlier run of this experiment had left behind")
             if attempt is None:
                 plan = _guarded(plan, folders, target)
+                if not plan.parent:
+                    plan = _held(layout, repository, plan, stub, target, note=note)
                 attempt = begin(layout.root / stub.page.field("run"), plan)
+            elif ask.more:
+                attempt = extend(attempt, ask.more, started=now)
             if plan.parent:
                 store.write(attempt.folder / "change.patch", worktree.patch_of(repository, plan.parent, change=plan.change))
             if plan.touched or plan.strayed:
@@ -118,16 +130,46 @@ def _unfinished(layout: store.Layout, stub: Stub, *, again: bool) -> Attempt | N
     last = attempts[-1] if attempts else None
     if last and last.measurement and not again:
         raise KbError(
-            f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment audit` and `close` come next, --again measures another attempt"
+            f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment audit` and `close` come next, --more N adds repeats, --again measures another attempt"
         )
     if last is None or again or last.measurement:
         return None
+    _on_its_host(stub, last)
+    return last
+
+
+def _measured_before(layout: store.Layout, stub: Stub, *, more: int) -> Attempt:
+    """The finished attempt that repeats are added to. Raises KbError where it is none, or one that repeats tell nothing more of."""
+    attempts = attempts_in(layout.root / stub.page.field("run"))
+    last = attempts[-1] if attempts else None
+    if last is None or last.measurement is None:
+        raise KbError(
+            f"{stub.path}: {'nothing is measured yet' if last is None else f'attempt {last.plan.number} was cut off'}, so there is nothing to add repeats to; `kb experiment run {stub.path}` comes first"
+        )
+    changed = tampered(last, stub.page.field("measured"))
+    if changed:
+        raise KbError(
+            f"{last.folder}: {', '.join(changed[:4])} changed since the run was measured; restore the files, or measure --again"
+        )
+    if last.plan.elsewhere:
+        raise KbError(
+            f"{last.folder}: was measured elsewhere; file all its runs again, the new ones too, with --record and --again"
+        )
+    problem = last.problem("change") or last.problem("parent")
+    if problem or last.plan.touched or last.plan.strayed or last.measurement.touched:
+        raise KbError(
+            f"{last.folder}: {problem or 'files were changed that no change may touch'}; repeats make no measurement of it: --again measures anew"
+        )
+    _on_its_host(stub, last)
+    return last
+
+
+def _on_its_host(stub: Stub, last: Attempt) -> None:
     host = dict(host_facts())["host"]
     if last.plan.hostname != host and not last.plan.elsewhere:
         raise KbError(
             f"{stub.path}: attempt {last.plan.number} was begun on {last.plan.hostname}, this is {host}: two machines make no pair; go on there, or --again"
         )
-    return last
 
 
 def _planned(
@@ -232,6 +274,43 @@ def _guarded(plan: Plan, folders: dict[Side, Path], target: Target) -> Plan:
     )
 
 
+def _held(layout: store.Layout, repository: Path, plan: Plan, stub: Stub, target: Target, *, note: Callable[[str], None]) -> Plan:
+    """The plan of a baseline with its protected files held against those of the variant's last valid run, else against the target's base.
+
+    The first measurement of a target without a base has nothing to be held against: its own manifest is what later ones are held to.
+    """
+    name, known = _last_valid(layout, stub)
+    if known:
+        alike = known.protected == plan.protected
+        there = {p: digest for p, digest in known.manifest if alike or worktree.matches(p, plan.protected)}
+        mine = dict(plan.manifest)
+        touched = [p for p in (there.keys() | mine.keys() if alike else there) if there.get(p) != mine.get(p)]
+    elif target.base:
+        name, base = f"the base '{target.base}'", worktree.commit_of(repository, target.base)
+        changed = worktree.changed_paths(repository, base, change=plan.change, without=worktree.own_folders(layout, repository))
+        touched = [p for p in changed if worktree.matches(p, plan.protected)]
+    else:
+        return plan
+    if touched:
+        note(
+            f"protected files differ from those of {name}: {', '.join(sorted(touched)[:5])}. Figures of two benchmarks do not compare: "
+            f"if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
+        )
+    return replace(plan, touched=tuple(sorted(touched)))
+
+
+def _last_valid(layout: store.Layout, stub: Stub) -> tuple[str, Plan | None]:
+    """The newest filed experiment of the same target and variant whose figures count, with the plan that tells its protected files."""
+    for path in reversed(sealed_pages(layout, stub.facts.target)):
+        other = stub_at(layout, path)
+        if other.facts.variant != stub.facts.variant or other.facts.verdict.canonical in (Verdict.INVALID, Verdict.CRASH):
+            continue
+        plan = next((a.plan for a in reversed(attempts_in(layout.root / other.page.field("run"))) if a.plan.manifest), None)
+        if plan and not plan.touched:
+            return path, plan
+    return "", None
+
+
 def _script(command: str, folder: Path) -> str:
     """The first word of a command that is a file of the repository: the script that measures or checks."""
     try:
@@ -320,6 +399,7 @@ def _sample(kind: str, side: Side, index: int, outcome: Outcome, metric: str) ->
         problem,
         "",
         outcome.output_bytes,
+        repeated=outcome.repeated if kind == "bench" else (),
     )
 
 
@@ -342,8 +422,13 @@ def _finished(
     plan = attempt.plan
     after = manifest_of(tops["change"], plan.protected)
     # A benchmark that writes into its own data does so on both sides; what tells the sides apart is the change's doing, in whichever folder.
-    usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else after
-    touched = sorted(p for p in usual.keys() | after.keys() if after.get(p) != usual.get(p))
+    # A baseline has but one side: what it may not do is rewrite what was committed.
+    usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else dict(plan.manifest)
+    seen = usual.keys() | after.keys() if "parent" in tops else usual.keys()
+    touched = sorted(p for p in seen if after.get(p) != usual.get(p))
+    if attempt.earlier:
+        # Repeats were added: what the attempt built, left and was told by its checks is on file already, and stays as it is.
+        return finish(attempt, finished=now, checks=checks, touched=touched, kept=attempt.earlier.kept)
     kept = tuple(
         k
         for side in outs

@@ -95,6 +95,17 @@ def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
     return tuple(stub for stub in found if not stub.filed)
 
 
+def sealed_pages(layout: store.Layout, target: str) -> list[str]:
+    """Paths of the experiments of a target that kb filed, oldest first."""
+    found = []
+    for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
+        with open(file, "rb") as opened:
+            head = opened.read(8192)
+        if re.search(rb"^sealed[ \t]*:", head, re.MULTILINE):
+            found.append(file.relative_to(layout.root).as_posix())
+    return found
+
+
 def filled(path: str, data: bytes, blocks: dict[str, str]) -> bytes:
     """The page with managed blocks filled; a block that the page lacks is appended."""
     for name, content in blocks.items():

@@ -7,7 +7,7 @@ import posixpath
 import re
 
 from kb import KbError, store
-from kb.experiments.stub import Stub, stub_at
+from kb.experiments.stub import Stub, sealed_pages, stub_at
 from kb.experiments.targets import Target
 from kb.page import newlines_of, read
 from kb.page.edit import with_block
@@ -30,7 +30,7 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
     except OSError as error:
         raise KbError(f"{LOG}: cannot read it: {error.strerror or error}") from error
     have = log
-    for path in _sealed(layout, target):
+    for path in sealed_pages(layout, target):
         link = posixpath.relpath(path, "wiki")
         if f"]({link}): ".encode() not in log:
             stub = stub_at(layout, path)
@@ -39,17 +39,6 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
         return ()
     store.write(file, log)
     return (LOG,)
-
-
-def _sealed(layout: store.Layout, target: str) -> list[str]:
-    """Paths of the experiments of a target that kb filed, oldest first."""
-    found = []
-    for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
-        with open(file, "rb") as opened:
-            head = opened.read(8192)
-        if re.search(rb"^sealed[ \t]*:", head, re.MULTILINE):
-            found.append(file.relative_to(layout.root).as_posix())
-    return found
 
 
 def _entry(stub: Stub, link: str) -> tuple[str, str]:
@@ -99,6 +88,14 @@ def target_page(layout: store.Layout, target: Target, experiments: tuple[Facts, 
             return ()
         store.write(layout.root / target.path, data)
     return (target.path,)
+
+
+def followed(layout: store.Layout, target: Target) -> tuple[str, ...]:
+    """Names of the blocks of the target's page that follow from its experiments; none where it has no markers for any."""
+    if not target.path:
+        return ()
+    present = {name for name, _, _ in read(target.path, store.read_bytes(layout, target.path)).blocks}
+    return tuple(name for name in _BLOCKS if name in present)
 
 
 def primary(experiment: Facts, target: Target) -> Metric | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kb.store import digest_of
 
-# pi-autoresearch's line; values are kept where they are finite, a later line of the same name wins.
+# pi-autoresearch's line; values are kept where they are finite, a later line of the same name wins, and that it did is told.
 _METRIC = re.compile(rb"^METRIC[ \t]+([\w.\xc2\xb5/%-]+)=(\S+)[ \t]*\r?$", re.MULTILINE)
 _KEEP = 256 * 1024
 _CHUNK = 1 << 20
@@ -32,9 +32,17 @@ _RECORDED = re.compile(
 _SECRET = re.compile(r"token|secret|key|passw|credential", re.IGNORECASE)
 
 
+Repeated = tuple[tuple[str, tuple[float, ...]], ...]
+# So many values of a metric that is printed again and again are told.
+_TOLD = 8
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended. `exit` is negative for a signal; `refused` are METRIC lines whose value is no finite number, as written."""
+    """How a command ended. `exit` is negative for a signal; `refused` are METRIC lines whose value is no finite number, as written.
+
+    `repeated` are (metric, values as printed) of those that were printed with several values, of which the last one counts.
+    """
 
     exit: int
     seconds: float
@@ -43,6 +51,7 @@ class Outcome:
     refused: tuple[str, ...]
     output: bytes
     output_bytes: int
+    repeated: Repeated = ()
 
     def problem(self, metric: str = "") -> str:
         """Why this is no measurement of `metric` (of anything, if that is empty); an empty text where it is one."""
@@ -64,7 +73,15 @@ class _Lines:
     def __init__(self) -> None:
         self.found: dict[str, float] = {}
         self.refused: dict[str, str] = {}
+        self._printed: dict[str, list[float]] = {}
         self._carry = b""
+
+    @property
+    def repeated(self) -> Repeated:
+        several = ((name, values) for name, values in sorted(self._printed.items()) if len(set(values)) > 1)
+        return tuple(
+            (name, (*values[: _TOLD - 1], values[-1]) if len(values) > _TOLD else tuple(values)) for name, values in several
+        )
 
     def feed(self, chunk: bytes, *, last: bool = False) -> None:
         text = self._carry + chunk
@@ -84,16 +101,21 @@ class _Lines:
         if math.isfinite(value):
             self.found[name] = value
             self.refused.pop(name, None)
+            printed = self._printed.setdefault(name, [])
+            if len(printed) > _TOLD:
+                printed[-1] = value
+            else:
+                printed.append(value)
         else:
             self.refused[name] = f"{name}={text[:80]}"
             self.found.pop(name, None)
 
 
-def metrics_in(text: bytes) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Metrics that a captured output states, and its METRIC lines without a finite value."""
+def metrics_in(text: bytes) -> tuple[dict[str, float], tuple[str, ...], Repeated]:
+    """Metrics that a captured output states, its METRIC lines without a finite value, and the metrics it states with several values."""
     lines = _Lines()
     lines.feed(text, last=True)
-    return lines.found, tuple(lines.refused.values())
+    return lines.found, tuple(lines.refused.values()), lines.repeated
 
 
 def measured(command: str, *, folder: Path, mark: str, timeout_s: float, env: Mapping[str, str], keep: int = _KEEP) -> Outcome:
@@ -147,6 +169,7 @@ def measured(command: str, *, folder: Path, mark: str, timeout_s: float, env: Ma
         tuple(sorted(lines.refused.values())),
         bytes(head) + middle + bytes(tail),
         total,
+        lines.repeated,
     )
 
 

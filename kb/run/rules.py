@@ -306,7 +306,10 @@ def _supported(e: Evidence) -> str:
 
 RULES = (
     Rule(
-        "protected-file", Verdict.INVALID, "a protected file differs from the parent's, in the commit or after the run", _touched
+        "protected-file",
+        Verdict.INVALID,
+        "a protected file differs from the parent's (a baseline's from that of the last valid run, else of the base), in the commit or after the run",
+        _touched,
     ),
     Rule("outside-allowed", Verdict.INVALID, "the change edits files outside the target's allowed paths", _strayed),
     Rule("crash", Verdict.CRASH, "the change exits non-zero, hangs, or prints no finite value of the primary metric", _crashed),
@@ -323,7 +326,12 @@ RULES = (
     ),
     Rule("falsified", Verdict.REFUTED, "a falsification criterion is met", _falsified),
     Rule("no-direction", Verdict.INCONCLUSIVE, "nobody said whether lower or higher is better", _no_direction),
-    Rule("regression", Verdict.REFUTED, "the primary metric is worse by more than 1 % and more than noise, twice the noise where it breaks the 2 % rule", _regression),
+    Rule(
+        "regression",
+        Verdict.REFUTED,
+        "the primary metric is worse by more than 1 % and more than noise, twice the noise where it breaks the 2 % rule",
+        _regression,
+    ),
     Rule(
         "noise-unknown",
         Verdict.INCONCLUSIVE,
