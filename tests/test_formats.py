@@ -162,6 +162,39 @@ def test_a_row_broken_before_its_last_column_is_one_run(log):
     assert (said["runs"], said["kept"], said["best"]["value"]) == (2, 2, 2.5)
 
 
+def test_yes_and_no_below_kept_are_decisions(log):
+    said = told(log("results.tsv", tsv("experiment|when_utc|score|kept|mutation|elapsed_sec", "1|2026-01-02T03:04:05.123456|7.5|True|alpha: 1 -> 2|5.4",
+                                       "2|2026-01-02T03:05:05.5|7.1|False|beta: 3 -> 4|4.0", "3|2026-01-02T03:06:05.5|7.9|True|gamma on|4.0"), ), metric="")
+    assert counts(said) == (3, 2, 1, 0, 0, 0)
+    first = runs_of(log("results.tsv", tsv("exp|when_utc|loss|accepted|mutation", "1|2026-01-02T03:04:05Z|7.5|yes|alpha", "2|2026-01-02T03:04:06Z|7.9|no|beta")))[0]
+    assert (first.status, first.description, first.created) == ("accepted: yes", "alpha", "2026-01-02T03:04:05Z")
+
+
+def test_a_remark_in_brackets_leaves_the_figure_but_an_estimate_is_none(log):
+    said = runs_of(log("results.tsv", tsv("name|elo|status|exp_desc|notes", "a|-115 [-187, -44]|baseline|start|of day", "b|-108 (+7)|keep|deeper|won",
+                                          "c|-90 (estimated)|discard|wider|lost", "d|-80 (12%) (x)|discard|both|lost")))
+    assert [r.value for r in said] == [-115, -108, None, None]
+    assert (said[1].description, said[1].reason) == ("deeper", "won")
+
+
+def test_what_failed_tells_a_crash_from_a_failed_gate(log):
+    said = told(log("results.tsv", tsv("commit|tok_s|status|description", "a|10|keep|base", "b|0|server_failed|int4", "c|0|compile_error|fuse", "d|12|validation_failed|fast",
+                                       "e|13|fail (tests)|faster", "f|9|not kept|slow", "g|8|not_failed|odd")))
+    assert counts(said) == (7, 1, 1, 2, 2, 1)
+    assert told(log("r.tsv", tsv("exp|speedup|runtime_us|ref_us|status|description", "1|1.2|10|12|keep|a", "2|1.5|8|12|keep|b")))["best"] == {"value": 1.5, "line": 3}
+
+
+def test_a_column_without_a_header_is_one_of_statuses_by_a_few_words(log):
+    rows = [f"{i}|2026-03-2{i}T05:00|shape|{30 + i}.5|{status}|tried the {word} way" for i, status, word in
+            ((1, "REVERT", "first"), (2, "TARGET_MET", "second"), (3, "STRETCH", "third"), (4, "REVERT", "fourth"), (5, "PARTLY", "fifth"))]
+    assert counts(told(log("log.tsv", tsv(*rows)))) == (5, 0, 2, 0, 0, 3)
+
+
+def test_an_aim_that_calls_itself_so_goes_before_any_other(log):
+    said = told(log("results.tsv", tsv("id|roc_auc|primary_score|status|error")))
+    assert (said["runs"], said["segments"][0]["metric"]) == (0, "primary_score")
+
+
 def test_a_literal_backslash_t_is_read_as_a_tab(log):
     said = told(log("results.tsv", KARPATHY + "e5f6a7b\\t0.000000\\t0.0\\tcrash\\tout of memory\n"))
     assert counts(said) == (5, 2, 1, 2, 0, 0)
@@ -337,6 +370,17 @@ def test_another_schema_under_a_known_name_is_read_by_meaning(log):
     said = told(log(".auto/log.jsonl", jsonl(*rows)))
     assert counts(said) == (3, 1, 1, 0, 0, 1)
     assert (said["format"], said["direction"]) == ("jsonl", None)
+
+
+def test_objects_with_a_name_or_a_date_are_runs_beside_a_figure_that_most_have(log):
+    said = runs_of(log("log.jsonl", jsonl({"approach": "v1", "correct": True, "gates": 135}, {"approach": "v2", "correct": False, "gates": 90, "notes": "carry lost"},
+                                          {"approach": "v3", "correct": True, "gates": 84}, {"note": "a remark"})))
+    assert [(r.description, r.value, r.outcome) for r in said] == [("v1", 135, None), ("v2", 90, "checks_failed"), ("v3", 84, None)]
+    assert [c.outcome for c in said[1].checks] == ["failed"]
+    dated = told(log("runs.jsonl", jsonl({"timestamp": "2026-04-26T16:15:38Z", "val_bpb": 10.2, "steps": 5}, {"timestamp": "2026-04-27T16:15:38Z", "val_bpb": 9.9, "steps": 6})))
+    assert (dated["runs"], dated["kept"], dated["direction"]) == (2, None, "lower")
+    answered = told(log("runs.jsonl", jsonl({"num": 1, "accepted": True, "latency_ms": 5}, {"num": 2, "accepted": False, "latency_ms": 6})))
+    assert (answered["kept"], answered["discarded"], answered["best"]) == (1, 1, {"value": 5.0, "line": 1})
 
 
 def test_trials_of_a_search_have_settings_and_a_best_of_all_that_ran(log):

@@ -11,51 +11,67 @@ from kb.formats.objects import Json, Row, first_of, rows_of, text_of
 from kb.formats.reading import Ask, Remark, Segment, measured, moment, split_sample
 from kb.run.direction import direction_from, direction_of, is_resource
 from kb.run.quantity import to_float
-from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_status, outcome_of
+from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status, outcome_of
 
-_STATUS = ("status", "decision", "verdict", "outcome", "kind", "state", "result", "action", "kept")
-_LABEL = (
-    "run",
-    "round",
-    "trial_number",
-    "trial",
-    "number",
-    "iteration",
-    "iter",
-    "experiment_id",
-    "exp_id",
-    "exp",
-    "step",
-    "index",
-    "id",
-    "run_id",
+_STATUS = ("status", "decision", "verdict", "outcome", "kind", "state", "result", "action")
+_DECIDING = ("kept", "keep", "accepted", "adopted", "merged", "promoted")
+_LABEL = tuple(
+    "run round trial_number trial number num iteration iter experiment_id exp_id experiment_num exp step index id run_id".split()
 )
-_TEXT = ("description", "desc", "title", "experiment", "change", "idea", "name", "summary", "label")
-_REASON = ("rollback_reason", "reason", "finding", "notes", "note", "learned", "conclusion", "error")
-_CODE = ("commit", "commit_hash", "sha", "git_sha", "revision")
-_TIME = ("timestamp", "created", "created_at", "datetime_complete", "datetime_start", "date", "time", "ts")
+_TEXT = tuple(
+    "description desc title experiment change changes what_changed idea mutation approach experiment_name name summary label".split()
+)
+_REASON = ("rollback_reason", "failure_reason", "reason", "finding", "notes", "note", "learned", "insight", "conclusion", "error")
+_CODE = ("commit", "commit_hash", "commit_sha", "git_commit", "experiment_commit", "sha", "git_sha", "revision")
+_TIME = (
+    "timestamp",
+    "created",
+    "created_at",
+    "datetime_complete",
+    "datetime_start",
+    "started_at",
+    "date",
+    "datetime",
+    "time",
+    "ts",
+)
+_CHECKS = ("correct", "correctness", "valid", "is_valid", "passed", "tests_passed", "checks_passed", "verified")
 _MEASURES = ("results", "metrics", "result", "scores", "values", "measurements")
 _SETTINGS = ("params", "parameters", "config", "hyperparameters", "hparams", "args", "settings", "flags", "levers")
 _AIM = ("objective", "score", "value", "metric", "fitness", "combined_score", "metric_value")
-_NAMED = frozenset((*_STATUS, *_LABEL, *_TEXT, *_REASON, *_CODE, *_TIME, "hypothesis", "mechanism", "direction"))
+_NAMED = frozenset((*_STATUS, *_DECIDING, *_LABEL, *_TEXT, *_REASON, *_CODE, *_TIME, "hypothesis", "mechanism", "direction"))
 
 
-def is_run(said: Json) -> bool:
-    """Whether an object is an attempt: it has a status, or it is numbered and holds a measurement."""
+def is_run(said: Json, shared: frozenset[str] = frozenset()) -> bool:
+    """Whether an object is an attempt: it has a status, or it is numbered, named or dated and holds a measurement.
+
+    A name or a date is enough only beside a measurement that most objects of the log have (`shared`).
+    """
     if _status(said):
         return True
+    numbers = _numbers(said)
     numbered = any(isinstance(said.get(k), (int, str)) and said.get(k) != "" for k in _LABEL)
-    return numbered and bool(_numbers(said) or any(isinstance(said.get(k), dict) for k in (*_SETTINGS, *_MEASURES)))
+    if numbered and (numbers or any(isinstance(said.get(k), dict) for k in (*_SETTINGS, *_MEASURES))):
+        return True
+    told = any(isinstance(said.get(k), str) and said.get(k) for k in _TEXT) or any(moment(said.get(k)) for k in _TIME)
+    return told and not shared.isdisjoint(numbers)
+
+
+def _shared(objects: list[Json]) -> frozenset[str]:
+    """Measurements that most objects of a log have, where there are several."""
+    counts = Counter(name for said in objects for name in _numbers(said))
+    return frozenset(name for name, n in counts.items() if len(objects) > 1 and 2 * n > len(objects))
 
 
 def _status(said: Json) -> str:
     """The status of an object: a word of the vocabulary under one of the status keys, here or among its results."""
     for key in _STATUS:
         value = said.get(key)
-        if isinstance(value, bool) and key == "kept":
-            return "kept" if value else "discard"
         if isinstance(value, str) and value and (key in ("status", "decision", "verdict") or is_status(value)):
             return value
+    answer = next((said[k] for k in _DECIDING if isinstance(said.get(k), bool)), None)
+    if answer is not None:
+        return "kept" if answer else "discard"
     inner = next((said[k] for k in _MEASURES if isinstance(said.get(k), dict)), None)
     return _status(inner) if isinstance(inner, dict) else ""
 
@@ -79,7 +95,8 @@ def _numbers(said: Json) -> dict[str, float]:
 def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
     """One segment, and the runs and remarks of a log, in file order."""
     sample, rows = split_sample(rows_of(path))
-    said = [r.said for r in sample if isinstance(r, Row) and is_run(r.said)]
+    shared = _shared([r.said for r in sample if isinstance(r, Row)])
+    said = [r.said for r in sample if isinstance(r, Row) and is_run(r.said, shared)]
     segment = _segment(said, ask)
     yield segment
     if said and not segment.metric:
@@ -87,7 +104,7 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
     for row in rows:
         if isinstance(row, Remark):
             yield row
-        elif is_run(row.said):
+        elif is_run(row.said, shared):
             yield _run(row, segment, path)
         else:
             yield Remark("an object that is no run (no status, no number and measurement); skipped", row.line.number)
@@ -121,7 +138,9 @@ def _primary(said: list[Json]) -> str:
 def _run(row: Row, segment: Segment, path: Path) -> Run:
     said = row.said
     status = _status(said)
-    outcome = outcome_of(status) if status else None
+    checks = tuple(Check(k, "passed" if said[k] else "failed") for k in _CHECKS if isinstance(said.get(k), bool))
+    failed = any(c.outcome == "failed" for c in checks)
+    outcome = outcome_of(status) if status else Outcome.CHECKS_FAILED if failed else None
     reason_key = next((k for k in _REASON if said.get(k)), "")
     text_key = next((k for k in _TEXT if isinstance(said.get(k), str) and said.get(k)), "")
     metrics: list[Metric] = []
@@ -131,6 +150,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
             measured(name, value, raw=str(value), outcome=outcome, direction=direction, primary=name == segment.metric)
         )
     taken = {text_key, reason_key, *(m.name for m in metrics), "hypothesis", "mechanism", *_MEASURES, *_SETTINGS, *_CODE, *_TIME}
+    taken |= {c.name for c in checks}
     levers = [Lever(str(k), text_of(v)) for key in _SETTINGS if isinstance(said.get(key), dict) for k, v in said[key].items()]
     levers += [Lever(k.removeprefix("params_"), text_of(v)) for k, v in said.items() if k.startswith("params_") and v is not None]
     label = first_of(said, _LABEL)
@@ -151,6 +171,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
         metrics=tuple(metrics),
         levers=tuple(levers),
         hypothesis=text_of(said.get("hypothesis")),
+        checks=checks,
         mechanism=text_of(said.get("mechanism")),
         reason=text_of(said.get(reason_key)) if reason_key else "",
         code=text_of(first_of(said, _CODE)),

@@ -178,11 +178,12 @@ def _body(judged: Judged) -> list[str]:
 
 
 def _results(run: Run) -> list[str]:
-    if not run.metrics:
-        return ["The log gives no measurement.", ""]
-    rows = [f"| {_cell(m.name)} | {_shown(m)} |" for m in run.metrics]
     checks = [f"- Check {as_text(c.name)}: {as_text(c.outcome)}" for c in run.checks]
-    return ["| metric | value |", "|---|---|", *rows, "", *checks, *([""] if checks else [])]
+    checks += [""] if checks else []
+    if not run.metrics:
+        return ["The log gives no measurement.", "", *checks]
+    rows = [f"| {_cell(m.name)} | {_shown(m)} |" for m in run.metrics]
+    return ["| metric | value |", "|---|---|", *rows, "", *checks]
 
 
 def _cell(text: str) -> str:

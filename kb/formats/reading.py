@@ -123,7 +123,7 @@ def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
 
 # Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
 _COUNTED = re.compile(
-    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo",
+    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo|gap|remaining",
     re.IGNORECASE,
 )
 

@@ -132,9 +132,9 @@ class Run:
 
 
 _OUTCOMES = {
-    Outcome.KEPT: "keep kept keeper accept accepted adopt adopted merge merged promote promoted",
+    Outcome.KEPT: "keep kept keeper accept accepted adopt adopted merge merged promote promoted retain retained ship shipped land landed",
     Outcome.DISCARDED: """discard discarded revert reverted reject rejected kill killed drop dropped rollback rolled_back abandon abandoned
-        undo undone""",
+        undo undone backed_out""",
     Outcome.CRASHED: """crash crashed oom out_of_memory fail failed failure timeout timed_out no_json error errored exception segfault
         compile_error build_failed""",
     Outcome.CHECKS_FAILED: """checks_failed check_failed failed_checks failed_check checks_fail tests_failed test_failed incorrect
@@ -144,8 +144,8 @@ _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in
 # Statuses that are known and say neither; unknown words are OTHER as well but do not help to recognise a status column.
 _SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete completed baseline base parked park inconclusive invalid tentative partial wip info
     usable theoretical blocked deferred pending running queued skip skipped neutral tie flat support supported repair investigated
-    provisional open filed pruned noop no_op reference warmup tbd duplicate""")
-
+    provisional open filed pruned noop no_op reference warmup tbd duplicate improved regressed regression worse mixed marginal unchanged in_progress
+    started measured within_noise""")
 
 # Loops that speak Chinese.
 _ELSEWHERE = {
@@ -163,6 +163,13 @@ _ELSEWHERE = {
 }
 
 
+# `not kept`, `not_adopted`; and what failed, where a failure says it: a gate, or the run itself.
+_NOT_KEPT = re.compile(r"(not?|un|non)_?(keep|kept|accepted|adopted|merged|promoted|retained|shipped|landed)")
+_GATE = r"(checks?|tests?|correctness|parity|accuracy|validation|verification|verify|numerics|gate|guard|quality|lint|typecheck)"
+_GATE_FAILED = re.compile(rf"{_GATE}_(fail|failed|failure|error|mismatch)|fail(ed|ure)?_{_GATE}(_.*)?")
+_FAILED = re.compile(r"(?!not?_|non_|un)[a-z0-9_]+_(crash|crashed|oom|failed|failure|error|timeout|timed_out)")
+
+
 @lru_cache(4096)
 def status_words(raw: str) -> str:
     """A status without case, emphasis, signs and separators: `**Checks-Failed**` gives `checks_failed`."""
@@ -178,16 +185,18 @@ def outcome_of(raw: str) -> Outcome:
     for beginning, outcome in _ELSEWHERE.items():
         if raw.strip().startswith(beginning):
             return outcome
+    if _NOT_KEPT.match(words):
+        return Outcome.DISCARDED
+    if _GATE_FAILED.match(words):
+        return Outcome.CHECKS_FAILED
     first = re.match(r"\W*(\w+?)(?:_*(?:[\s(\[:;,/|–—-]|$))", raw.lower())
     if first and first[1] in _OUTCOME_OF:
         return _OUTCOME_OF[first[1]]
     # `screen_discard`, `auto_revert`: what was done stands last.
     last = words.rsplit("_", 1)[-1]
-    return (
-        _OUTCOME_OF[last]
-        if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept|crash|oom)", words)
-        else Outcome.OTHER
-    )
+    if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept)", words):
+        return _OUTCOME_OF[last]
+    return Outcome.CRASHED if len(words) <= 25 and _FAILED.fullmatch(words) else Outcome.OTHER
 
 
 def is_status(raw: str) -> bool:
