@@ -11,6 +11,7 @@ from kb import KbError
 from kb.run.criterion import criteria_of, holds, to_text
 from kb.run.measure import measured, metrics_in
 from kb.run.noise import Spread, band_of, confidence_of, gain_of, spread_of
+from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Falsification
 from kb.run.rules import RULES, Evidence, Measured, ruling_of
 from kb.schema import Verdict
@@ -212,6 +213,18 @@ def test_gigabytes_of_output_are_read_and_only_head_and_tail_kept(tmp_path):
 ])
 def test_what_did_not_measure_says_why(command, problem, tmp_path):
     assert run(command, tmp_path).problem("a") == problem
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (7670.0, "7670"), (12345678.0, "12345678"), (-4503599627370496.0, "-4.5036e+15"), (1234567.8, "1234568"), (0.0, "0"), (91.20341, "91.2034"),
+    (0.00012345678, "0.000123457"), (6.02e23, "6.02e+23"), (123456.78, "123457"), (float("inf"), "inf"),
+])
+def test_a_number_is_shown_with_every_digit_before_the_point(value, text):
+    assert number_text(value) == text
+
+
+def test_a_unit_stands_beside_a_value_unless_the_name_says_it():
+    assert [unit_beside(*pair) for pair in (("tok/s/chip", "tok/s/chip"), ("time_ms", "ms"), ("time (ms)", "ms"), ("tps", "s"), ("latency", "ms"), ("mfu", ""))] == ["", "", "", "s", "ms", ""]
 
 
 def test_the_documentation_shows_the_rules_as_they_are():

@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     from kb import trail
     from kb.cli.built import built_state
+    from kb.run.quantity import number_text, unit_beside
 
     db = built_state(store.layout_at(Path.cwd()))
     found = trail.experiments(db, target=args.target, before=trail.moment(db, before=args.before, as_of=args.as_of))
@@ -42,7 +43,9 @@ def _list(args: argparse.Namespace) -> int:
         print(json.dumps([_record(e) for e in found], ensure_ascii=False, indent=1))
         return 0
     for e in found:
-        shown = " ".join(f"{m.name}={m.value:g}{m.unit}" for m in e.metrics[:2] if m.value is not None)
+        shown = " ".join(
+            f"{m.name}={number_text(m.value)}{unit_beside(m.name, m.unit)}" for m in e.metrics[:2] if m.value is not None
+        )
         print(f"{e.date or '----------'}  {e.verdict.canonical or '-':<12} {e.path}  {shown}")
     return 0
 
@@ -52,6 +55,7 @@ def _show(args: argparse.Namespace) -> int:
 
     from kb import trail
     from kb.cli.built import built_state
+    from kb.run.quantity import number_text, unit_beside
 
     layout = store.layout_at(Path.cwd())
     path = lifecycle.page_typed(layout, args)
@@ -72,7 +76,14 @@ def _show(args: argparse.Namespace) -> int:
         ("verdict", verdict),
         ("decision", found.decision),
         ("levers", ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in found.levers)),
-        ("metrics", ", ".join(f"{m.name} {m.value:g} {m.unit}".strip() for m in found.metrics if m.value is not None)),
+        (
+            "metrics",
+            ", ".join(
+                f"{m.name} {number_text(m.value)} {unit_beside(m.name, m.unit)}".strip()
+                for m in found.metrics
+                if m.value is not None
+            ),
+        ),
         ("hypothesis", found.hypothesis),
         ("mechanism", found.mechanism),
         ("predicted", found.predicted_signal),

@@ -99,6 +99,7 @@ def _now() -> str:
 def run(args: argparse.Namespace) -> int:
     from kb.experiments.closing import show
     from kb.experiments.rendering import shown_values
+    from kb.run.quantity import number_text
 
     layout = store.layout_at(Path.cwd())
     path = page_typed(layout, args)
@@ -137,8 +138,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"{path}\n{folder}")
         for m in evidence.measured if evidence and not failed else ():
-            against = f" against {m.parent.mean:.6g}" if m.parent else ""
-            print(f"{m.name}: {m.change.mean:.6g}{against}" + (f" ({100 * m.gain:+.2f} %)" if m.gain is not None else ""))
+            against = f" against {number_text(m.parent.mean)}" if m.parent else ""
+            print(
+                f"{m.name}: {number_text(m.change.mean)}{against}" + (f" ({100 * m.gain:+.2f} %)" if m.gain is not None else "")
+            )
     if ruling and failed:
         note(f"kb experiment run: {ruling.reason}")
     elif ruling and hint:

@@ -39,8 +39,14 @@ def run(args: argparse.Namespace) -> int:
 def _line(s) -> str:
     best = next((p for p in sorted(s.progress, key=lambda p: -p.runs) if p.frontier), None)
     alarms = sorted({a.code for p in s.progress for a in p.alarms})
-    shown = f"{best.metric} {best.frontier.value:g} {best.unit}, {best.plateau} runs on the plateau" if best else "no frontier"
+    shown = f"{_figure(best, best.frontier)}, {best.plateau} runs on the plateau" if best else "no frontier"
     return f"  {s.target}: {s.runs} runs, {shown}" + (f"; {', '.join(alarms)}" if alarms else "")
+
+
+def _figure(progress, step) -> str:
+    from kb.run.quantity import number_text, unit_beside
+
+    return f"{progress.metric} {number_text(step.value)} {unit_beside(progress.metric, progress.unit)}".rstrip()
 
 
 def _whole(s) -> str:
@@ -53,9 +59,9 @@ def _whole(s) -> str:
         lines.append(f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})")
         if p.frontier:
             band = "noise unknown" if p.band is None else f"noise {p.band:.2%}"
-            lines.append(f"  frontier: {p.metric} {p.frontier.value:g} {p.unit} ({band}), {p.frontier.path}")
+            lines.append(f"  frontier: {_figure(p, p.frontier)} ({band}), {p.frontier.path}")
         if p.baseline and p.frontier and p.baseline.path != p.frontier.path:
-            lines.append(f"  baseline: {p.baseline.value:g} {p.unit}, {p.baseline.path}")
+            lines.append(f"  baseline: {_figure(p, p.baseline)}, {p.baseline.path}")
         lines.append(f"  plateau: {p.plateau} runs since the frontier moved by 1 %")
         lines += [f"  ! {a.code}: {a.text}" for a in p.alarms]
     for title, items in (

@@ -7,6 +7,7 @@ from kb import profiles
 from kb.experiments.attempt import Attempt
 from kb.experiments.auditing import last_audit, profile_of
 from kb.experiments.opening import one_line
+from kb.run.quantity import number_text
 from kb.run.rules import Evidence, Measured, Ruling, figures
 from kb.schema import Verdict
 
@@ -55,7 +56,7 @@ def _repeated(attempt: Attempt) -> list[str]:
 
 def shown_values(values: tuple[float, ...]) -> str:
     """`as 100, then 1`."""
-    return "as " + ", then ".join(f"{v:.6g}" for v in values)
+    return "as " + ", then ".join(number_text(v) for v in values)
 
 
 def results_of(evidence: Evidence, ruling: Ruling) -> str:

@@ -16,6 +16,7 @@ from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add
 from kb.experiments.stub import Stub, sealed_pages, stub_at
 from kb.experiments.targets import BENCHMARKS, CHECKS, Target, repository_of
 from kb.run.measure import Outcome, end_marked, host_facts, manifest_of, measured
+from kb.run.quantity import number_text
 from kb.schema import Verdict
 
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
@@ -369,7 +370,7 @@ def _measured(
             break
         sample, output = ran(kind, side, index, plan.benchmark)
         attempt = add(attempt, sample, output)
-        shown = sample.problem or " ".join(f"{n}={v:g}" for n, v in sample.metrics[:3])
+        shown = sample.problem or " ".join(f"{n}={number_text(v)}" for n, v in sample.metrics[:3])
         progress(f"[{number}/{len(turns)}] {side}: {shown} ({sample.seconds:.1f} s)")
     checks = ""
     if not attempt.problem("change"):

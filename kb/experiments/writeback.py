@@ -12,6 +12,7 @@ from kb.experiments.targets import Target
 from kb.page import newlines_of, read
 from kb.page.edit import with_block
 from kb.run.direction import Direction
+from kb.run.quantity import number_text
 from kb.run.record import Metric
 from kb.schema import Verdict
 from kb.trail import Facts
@@ -48,7 +49,9 @@ def _entry(stub: Stub, link: str) -> tuple[str, str]:
     overruled = " (overruled by hand)" if stub.page.field("overruled") else ""
     metrics = stub.page.front.get("metrics")
     shown = (
-        "; ".join(f"{name} {m['value']:.5g} {m.get('unit', '')}".strip() for name, m in list(metrics.items())[:3])
+        "; ".join(
+            f"{name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".strip() for name, m in list(metrics.items())[:3]
+        )
         if isinstance(metrics, dict)
         else ""
     )
@@ -118,7 +121,7 @@ def _row(target: Target, e: Facts) -> str:
     value = (
         "—"
         if found is None or found.value is None
-        else f"{found.value:.5g}{f' ± {found.stddev:.4g}' if found.stddev is not None else ''} {found.unit}".rstrip()
+        else f"{number_text(found.value, digits=5)}{f' ± {number_text(found.stddev, digits=4)}' if found.stddev is not None else ''} {found.unit}".rstrip()
     )
     return f"[{_plain(e.title)}]({posixpath.relpath(e.path, posixpath.dirname(target.path))}) | {e.variant.replace('|', '/') or '—'} | {value}"
 

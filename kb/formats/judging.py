@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from kb.formats.reading import Segment
 from kb.run.noise import LEAST_CONFIDENCE, SMALLEST_GAIN, Spread, band_of, confidence_of, gain_of
+from kb.run.quantity import number_text
 from kb.run.record import Metric, Outcome, Run
 from kb.schema import Verdict, canonical_decision, canonical_verdict
 
@@ -131,7 +132,7 @@ def _of_kept(run: Run, before: Run | None, segment: Segment, values: Sequence[fl
     difference = abs(run.value - before.value)
     if band is not None:
         beyond = difference > band
-        noise = f"the spread of both runs is {band:g}"
+        noise = f"the spread of both runs is {number_text(band)}"
     else:
         confidence = confidence_of(difference, values)
         beyond = confidence is not None and confidence >= LEAST_CONFIDENCE
@@ -153,4 +154,4 @@ def _moved(run: Run, before: Run | None, segment: Segment) -> str:
         return ""
     gain = gain_of(run.value, before.value, direction=segment.direction) if segment.direction else None
     way = "" if gain is None else " (equal)" if gain == 0 else f" ({abs(gain):.2%} {'better' if gain > 0 else 'worse'})"
-    return f"; {run.primary} {run.value:g} after {before.value:g}{way}"
+    return f"; {run.primary} {number_text(run.value)} after {number_text(before.value)}{way}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from kb.formats.detection import events
 from kb.formats.reading import Ask, Remark, Segment
 from kb.run.direction import Direction
+from kb.run.quantity import number_text
 from kb.run.record import Outcome, Run
 
 
@@ -210,7 +211,7 @@ def to_text(told: Summary) -> str:
     for part in told.segments:
         segment = part.segment
         way = f"{segment.direction} is better ({segment.source})" if segment.direction else "direction unknown"
-        best = f", best kept {part.counts.best.value:g} at line {part.counts.best.line}" if part.counts.best else ""
+        best = f", best kept {number_text(part.counts.best.value)} at line {part.counts.best.line}" if part.counts.best else ""
         if segment.metric:
             name = f" '{segment.name}'" if segment.name else ""
             lines.append(

@@ -1,13 +1,13 @@
 """Index files as markdown and JSON from topics. Every line cites its page; every text is a page's own, so numbers cannot differ."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from kb.graph import Graph
+from kb.indexes.gains import Change, change_of, kept_only, paid
 from kb.indexes.notes import Notes, cut
 from kb.indexes.topics import Topic
 from kb.page import Page, slug_of
@@ -15,7 +15,6 @@ from kb.schema import FAILED, PAGE_TYPES, Verdict
 from kb.trail import Facts, Trail
 
 _MOST_PAGES, _MOST_FIGURES, _MOST_EXPERIMENTS = 14, 10, 12
-_GAIN = re.compile(r"(?<![\w.])([+\-−–])\s?~?(\d+(?:\.\d+)?)\s?(%|pp|×|x\b)")
 _MADE = "<!-- Compiled by `kb build` from wiki/; edits here are lost. -->"
 
 
@@ -31,26 +30,13 @@ class Material:
     def gist(self, path: str) -> str:
         return self.notes[path].gist if path in self.notes else ""
 
+    def change(self, e: Facts) -> Change:
+        return change_of(e, self.facts.get(e.parent))
 
-def gain_of(facts: Facts) -> str:
-    """The change an experiment reports, as its page writes it: the first signed percentage of its title, else of its verdict."""
-    for text in (facts.title, facts.because[:400]):
-        found = _GAIN.search(text)
-        if found:
-            return f"{found[1]}{found[2]} {found[3]}".replace("−", "-").replace("–", "-")
-    return ""
-
-
-def change_of(facts: Facts, material: Material) -> str:
-    """What an experiment changed, in figures of the pages: the percentage it reports, else its metric beside its parent's."""
-    parent = material.facts.get(facts.parent)
-    if gain_of(facts) or parent is None:
-        return gain_of(facts)
-    for metric in facts.metrics:
-        before = parent.metric(metric.name)
-        if before is not None and before.value is not None and metric.value is not None and before.unit == metric.unit:
-            return f"{metric.name} {before.value:g} → {metric.value:g} {metric.unit}".rstrip()
-    return ""
+    def best(self, experiments: Iterable[Facts]) -> Facts | None:
+        """The run that paid off most; None where none states a gain."""
+        sizes = {e.path: (size, e) for e in experiments if paid(e) and (size := self.change(e).size) and size > 0}
+        return max(sizes.values(), key=lambda s: (s[0], s[1].path))[1] if sizes else None
 
 
 def cell(text: str, most: int = 160) -> str:
@@ -89,18 +75,38 @@ def json_of(value: object) -> bytes:
 def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Material, *, lead: str) -> dict[str, bytes]:
     """`<name>.md` and `<name>.json`: a table of topics, then each with its pages, figures and experiments."""
     lines = page_head(title, lead)
-    lines += ["| Topic | Pages | Tried | Supported | Failed | Best reported |", "|---|---:|---:|---:|---:|---|"]
     slugs = _slugs(["Topics", *(t.name for t in topics)])[1:]
     rows = [_topic_row(topic, material) for topic in topics]
-    for topic, slug, row in zip(topics, slugs, rows, strict=True):
-        counts = row["counts"]
-        lines.append(
-            f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {counts['supported']} | {counts['failed']} | {cell(row['best'])} |"
-        )
-    lines.append("")
+    told = list(zip(topics, slugs, rows, strict=True))
+    lines += _table([t for t in told if t[0].experiments], material)
+    lines += _known([t for t in told if not t[0].experiments], material)
     for topic, row in zip(topics, rows, strict=True):
         lines += _topic_lines(topic, row, material)
     return {f"{name}.md": bytes_of(lines), f"{name}.json": json_of({"title": title, "topics": rows})}
+
+
+def _table(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
+    lines = ["| Topic | Pages | Tried | Supported | Kept | Failed | Best reported |", "|---|---:|---:|---:|---:|---:|---|"]
+    for topic, slug, row in told:
+        n = row["counts"]
+        best = material.facts.get(row["best"])
+        said = f"{cell(material.change(best).text, 60)}: {link(best)}" if best else ""
+        lines.append(
+            f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {n['supported']} | {n['kept']} | {n['failed']} | {said} |"
+        )
+    return [*lines, ""] if told else []
+
+
+def _known(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
+    """Topics that no run pulls: untried mechanisms, and pages about how the loop is run. Which of them, the links cannot tell."""
+    if not told:
+        return []
+    lines = ["Known to this wiki, and what no run says it changes:", ""]
+    for topic, slug, _ in told:
+        runs = sum(path in material.facts for path in material.graph.backlinks.get(topic.hub, ()))
+        cited = f"; {runs} runs link it" if runs > 1 else "; 1 run links it" if runs else ""
+        lines.append(f"- [{cell(topic.name, 80)}](#{slug}): {len(topic.pages)} pages{cited}")
+    return [*lines, ""]
 
 
 def _slugs(names: list[str]) -> list[str]:
@@ -115,10 +121,7 @@ def _slugs(names: list[str]) -> list[str]:
 
 def _topic_row(topic: Topic, material: Material) -> dict:
     tried = [material.facts[p] for p in topic.experiments]
-    won = [e for e in tried if e.verdict.canonical is Verdict.SUPPORTED]
-    gains = sorted(
-        ((_size(gain_of(e)), gain_of(e), e) for e in won if gain_of(e).startswith("+")), key=lambda g: (-g[0], g[2].path)
-    )
+    best = material.best(tried)
     figures = [
         {"text": f.text, "path": p, "anchor": f.anchor, "line": f.line}
         for p in topic.pages
@@ -131,8 +134,12 @@ def _topic_row(topic: Topic, material: Material) -> dict:
         "anchor": topic.anchor,
         "hub": topic.hub,
         "tags": list(topic.tags),
-        "counts": {"supported": len(won), "failed": sum(e.verdict.canonical in FAILED for e in tried)},
-        "best": f"{gains[0][1]} {gains[0][2].title}" if gains else "",
+        "counts": {
+            "supported": sum(e.verdict.canonical is Verdict.SUPPORTED for e in tried),
+            "kept": sum(map(kept_only, tried)),
+            "failed": sum(e.verdict.canonical in FAILED for e in tried),
+        },
+        "best": best.path if best else "",
         "pages": [
             {"path": p, "title": graph.pages[p].title, "type": graph.pages[p].type, "gist": material.gist(p)} for p in topic.pages
         ],
@@ -144,16 +151,13 @@ def _topic_row(topic: Topic, material: Material) -> dict:
                 "target": e.target,
                 "date": e.date,
                 "verdict": e.verdict.canonical,
-                "change": change_of(e, material),
+                "kept": kept_only(e),
+                "change": change.text,
+                "size": change.size,
             }
-            for e in tried
+            for e, change in ((e, material.change(e)) for e in tried)
         ],
     }
-
-
-def _size(gain: str) -> float:
-    found = re.search(r"\d+(?:\.\d+)?", gain)
-    return float(found[0]) if found else 0.0
 
 
 def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
@@ -184,7 +188,7 @@ def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
 def experiment_rows(experiments: Iterable[Facts], material: Material) -> list[str]:
     """A table of experiments: page, target, verdict, reported change."""
     rows = [
-        f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'} | {cell(change_of(e, material), 60)} |"
+        f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'}{', kept' if kept_only(e) else ''} | {cell(material.change(e).text, 60)} |"
         for e in experiments
     ]
     return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *rows, ""]

@@ -56,5 +56,17 @@ def to_float(value: object) -> float | None:
     return None
 
 
+def number_text(value: float, *, digits: int = 6) -> str:
+    """A number to read: whole numbers with every digit, others with that many significant ones, and never fewer than stand before the point."""
+    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 10 ** (digits - 1)):
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def unit_beside(name: str, unit: str) -> str:
+    """A unit as it stands behind a value; empty where the metric's name says it already (`time_ms`, `tok/s/chip`)."""
+    return "" if name == unit or name.endswith(tuple(f"{mark}{unit}" for mark in "_- (")) or name.endswith(f"({unit})") else unit
+
+
 def _float(text: str) -> float:
     return float(text.replace(",", "").replace("−", "-"))

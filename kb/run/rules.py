@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kb.run.criterion import GAIN, holds, to_text
 from kb.run.direction import Direction
 from kb.run.noise import LEAST_CONFIDENCE, LEAST_REPEATS, SMALLEST_GAIN, UNFIT, WIDE, Spread, band_of, gain_of
+from kb.run.quantity import number_text
 from kb.run.record import Falsification
 from kb.schema import Verdict
 
@@ -109,7 +110,11 @@ def _percent(share: float) -> str:
 
 def figures(spread: Spread, unit: str = "") -> str:
     """`91.2 ± 0.3 ms (n 5)`."""
-    text = f"{spread.mean:.5g}" + ("" if spread.stddev is None else f" ± {spread.stddev:.2g}") + (f" {unit}" if unit else "")
+    text = (
+        number_text(spread.mean, digits=5)
+        + ("" if spread.stddev is None else f" ± {number_text(spread.stddev, digits=2)}")
+        + (f" {unit}" if unit else "")
+    )
     return text + (f" (n {spread.n})" if spread.n and spread.n > 1 else "")
 
 
@@ -139,7 +144,7 @@ def _parity_broken(e: Evidence) -> str:
         if found is None:
             return f"the bound `{to_text(bound)}` cannot be tested: the run reports no {bound.metric}"
         if not holds(bound, found.change.mean):
-            return f"the result is not the same: {bound.metric} is {found.change.mean:.5g}, and `{to_text(bound)}` must hold"
+            return f"the result is not the same: {bound.metric} is {number_text(found.change.mean, digits=5)}, and `{to_text(bound)}` must hold"
     return ""
 
 
@@ -205,12 +210,15 @@ def _falsified_in_doubt(e: Evidence) -> str:
     value, band = _value_of(e, met.metric), _band(e, met.metric)
     if value is None or band is None or abs(value - met.threshold) > _CLEAR * band:
         return ""
-    return f"`{to_text(met)}` is met by the mean ({value:.5g}), but not clear of the noise of {band:.3g}: {_wide(e)}"
+    return f"`{to_text(met)}` is met by the mean ({number_text(value, digits=5)}), but not clear of the noise of {number_text(band, digits=3)}: {_wide(e)}"
 
 
 def _falsified(e: Evidence) -> str:
     met = _met(e)
-    return f"the falsification criterion `{to_text(met)}` is met: {met.metric} is {_value_of(e, met.metric):.5g}" if met else ""
+    value = _value_of(e, met.metric) if met else None
+    if met is None or value is None:
+        return ""
+    return f"the falsification criterion `{to_text(met)}` is met: {met.metric} is {number_text(value, digits=5)}"
 
 
 def _regression(e: Evidence) -> str:
@@ -219,7 +227,7 @@ def _regression(e: Evidence) -> str:
     band, difference = _band(e, e.primary), e.main.difference
     if band is None or difference is None or difference <= (_CLEAR * band if _is_wide(e) else band):
         return ""
-    return f"{e.primary} is worse by {_percent(-e.main.gain)[1:]}, beyond the noise of {band:.3g}"
+    return f"{e.primary} is worse by {_percent(-e.main.gain)[1:]}, beyond the noise of {number_text(band, digits=3)}"
 
 
 def _unknown_noise(e: Evidence) -> str:
@@ -236,7 +244,7 @@ def _wide(e: Evidence) -> str:
     for side, spread in (("change", e.main and e.main.change), ("parent", e.main and e.main.parent)):
         if spread and spread.wide and spread.relative is not None:
             unfit = "; over 5 %, measure on another host" if spread.relative > UNFIT else ""
-            return f"the {side}'s stddev {spread.stddev:.3g} is {100 * spread.relative:.1f} % of its mean {spread.mean:.5g}; it must be under {100 * WIDE:g} %{unfit}"
+            return f"the {side}'s stddev {number_text(spread.stddev, digits=3)} is {100 * spread.relative:.1f} % of its mean {number_text(spread.mean, digits=5)}; it must be under {100 * WIDE:g} %{unfit}"
     return ""
 
 
@@ -246,7 +254,7 @@ def _within_noise(e: Evidence) -> str:
     band = _band(e, e.primary)
     band = e.least_band if band is None else band
     return (
-        f"{e.primary} differs by {e.main.difference:.3g} from the parent, within the noise of {band:.3g}: a tie"
+        f"{e.primary} differs by {number_text(e.main.difference, digits=3)} from the parent, within the noise of {number_text(band, digits=3)}: a tie"
         if e.main.difference <= band
         else ""
     )

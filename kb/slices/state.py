@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kb import trail
 from kb.page import Page, from_row
 from kb.run.noise import SMALLEST_GAIN, Spread
+from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
 from kb.trail.progress import kept as kept_by_loop
@@ -126,7 +127,7 @@ def ledger_of(bring: Bringing, best: Frontier | None) -> str:
 def measured_of(facts: trail.Facts) -> str:
     """Figures of a run in one line, with their spread where it is known."""
     said = [
-        f"{m.name} {m.value:g}{f' ± {m.stddev:g}' if m.stddev is not None else ''} {m.unit if m.unit != m.name else ''}".rstrip()
+        f"{m.name} {number_text(m.value)}{f' ± {number_text(m.stddev)}' if m.stddev is not None else ''} {m.unit if m.unit != m.name else ''}".rstrip()
         for m in facts.metrics
         if m.value is not None
     ]

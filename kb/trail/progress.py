@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kb.run.direction import Direction, is_resource
 from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
+from kb.run.quantity import number_text
 from kb.run.record import Metric
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
@@ -183,13 +184,13 @@ def _noise_alarms(
             if name == "frontier":
                 yield Alarm(
                     "noise-unknown",
-                    f"nobody measured the noise of the frontier {step.value:g} {metric.unit}: repeat it",
+                    f"nobody measured the noise of the frontier {number_text(step.value)} {metric.unit}: repeat it",
                     (step.path,),
                 )
         elif Spread(m.value, m.stddev, m.n).wide:
             yield Alarm(
                 "noise-wide",
-                f"the {name} {m.value:g} ± {m.stddev:g} {metric.unit} is noise of {m.stddev / abs(m.value or 1):.0%}, over 2 %: "
+                f"the {name} {number_text(m.value)} ± {number_text(m.stddev)} {metric.unit} is noise of {m.stddev / abs(m.value or 1):.0%}, over 2 %: "
                 "no gain over it is shown until it is measured on a quiet host",
                 (step.path,),
             )

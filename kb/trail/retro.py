@@ -6,6 +6,7 @@ Refuses to narrate: what needs a writer is a marked gap.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
 from kb.trail.progress import Topic, topics_of, untried_levers
@@ -163,7 +164,7 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
 
 def _frontier(p) -> str:
     band = "noise unknown" if p.band is None else f"noise {p.band:.1%}"
-    return f"{p.variant or 'all'}: frontier {p.frontier.value:g} {p.unit} {p.metric} ([page]({_link(p.frontier.path)}); {band}), {p.plateau} runs since it moved by 1 %"
+    return f"{p.variant or 'all'}: frontier {number_text(p.frontier.value)} {p.unit} {p.metric} ([page]({_link(p.frontier.path)}); {band}), {p.plateau} runs since it moved by 1 %"
 
 
 def _gap(what: str) -> str:
