@@ -489,6 +489,74 @@ def test_a_leaderboard_lists_what_was_kept(log):
     assert [(r.label, r.origin.line) for r in runs_of(log("leaderboard.md", text))] == [("0", 4), ("18", 3)]  # as they were run, not by rank
 
 
+WORKLOG = """# Worklog: loop fusion
+
+### Setup (23:00)
+- Machine: one laptop
+
+### Run 1: start — latency_ms=12.5, RSS=40 MB (KEEP)
+- Timestamp: 2026-01-02 03:04
+- What changed: nothing
+
+| stage | ns |
+|---|---|
+| parse | 10 |
+
+### Run 2: fuse the loops (both passes) — latency_ms=9.25 (KEEP) ★ CURRENT BEST
+**Hypothesis.** memory traffic is what costs
+- What changed: one pass
+- Insight: half of the loads
+  are gone.
+- Next: unroll
+
+### Run 3: unroll by 8 — latency_ms=9.1 (REJECTED, register spills)
+- Reading: spills.
+
+### Runs 4-6: wider tiles — CRASH
+
+### Run 7: narrow tiles — STARTED 2026-01-03
+- Expected: latency_ms = 8
+
+### Key insight from Run 7
+- none yet
+
+## Session summary
+- **7 runs**
+"""
+
+
+def test_a_journal_with_a_heading_a_run_is_read_with_what_was_learned(log):
+    file = log("worklog.md", WORKLOG)
+    said = told(file)
+    assert (said["format"], counts(said), said["direction"]) == ("worklog", (5, 2, 1, 1, 0, 1), "lower")
+    assert said["best"] == {"value": 9.25, "line": 14}
+    first, second, third, fourth, _ = runs_of(file)
+    assert (first.label, first.description, first.created, first.metric("RSS").unit) == ("1", "start", "2026-01-02", "MB")
+    assert (second.description, second.hypothesis, second.reason, second.next_step) == (
+        "fuse the loops (both passes)", "memory traffic is what costs", "half of the loads are gone.", "unroll")
+    assert (third.status, third.value, third.reason, fourth.label, fourth.description) == ("REJECTED", 9.1, "spills.", "4-6", "wider tiles")
+
+
+def test_a_journal_names_runs_by_commit_by_letter_or_by_a_verdict_line(log):
+    text = ("# Log\n\n## 1eaa8e2 — keep\n**Change:** as it is\n**Result:** val_bpb 2.09, memory 1.4GB\n\n## 2026-03-04 10:00 — E2: swizzle [KEEP]\nResult: val_bpb = 2.05\n"
+            "### [REVERT] E-3: unroll\n## Exp 4 (crash): tile 256\n## exp-005. pool buffers\n**Verdict: REVERTED.** No gain.\n## E6 — tables (REJECTED first, then ACCEPTED on rerun)\n")
+    said = told(log("experiment_log.md", text))
+    assert (said["format"], counts(said), said["best"]) == ("worklog", (6, 3, 2, 1, 0, 0), {"value": 2.05, "line": 7})
+    runs = runs_of(log("experiment_log.md", text))
+    assert [r.description for r in runs] == ["as it is", "swizzle", "unroll", "tile 256", "pool buffers", "tables"]
+    assert (runs[0].code, runs[1].created) == ("1eaa8e2", "2026-03-04")
+
+
+def test_a_journal_that_begins_with_its_newest_run_is_told_as_it_ran(log):
+    text = "".join(f"### Run {n}: try {n} — score={n}.5 ({'KEEP' if n % 2 else 'DISCARD'})\n" for n in (4, 3, 2, 1))
+    assert [r.label for r in runs_of(log("worklog.md", text))] == ["1", "2", "3", "4"]
+
+
+def test_numbered_headings_that_decide_nothing_are_prose(log):
+    text = "# Notes\n\n## Step 1: install\n\n## Run 2: the server (keep it up)\n\n## Phase 3: dropped packets\n\n## 2026-01-02: SwiGLU (negative)\n"
+    assert told(log("notes.md", text))["format"] == "prose"
+
+
 def test_prose_holds_no_runs_even_with_tables_of_results(log):
     text = "# Log\n\n## 2026-05-05: DyT (negative)\n\nIt did not help.\n\n| Config | tok/sec | vs baseline |\n|---|---|---|\n| BF16 | 630K | 1.00x |\n"
     said = told(log("LOG.md", text))

@@ -13,7 +13,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "format",
         nargs="?",
         metavar="FORMAT",
-        help="auto, or pi tsv logmd leaderboard skypilot jsonl optuna interlab openevolve autocomp pi-git prose",
+        help="auto, or pi tsv logmd leaderboard worklog skypilot jsonl optuna interlab openevolve autocomp pi-git prose",
     )
     parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a loop's log, or its folder")
     parser.add_argument("--target", default="", help="the target that the runs belong to")

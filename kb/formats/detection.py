@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kb import KbError
-from kb.formats import autocomp, markdown, openevolve, pi, skypilot, tsv
+from kb.formats import autocomp, markdown, openevolve, pi, skypilot, tsv, worklog
 from kb.formats.objects import objects_of
 from kb.formats.reading import Ask, Remark, Segment, head_of
 from kb.run.record import Outcome, Run
@@ -19,6 +19,7 @@ READERS = {
     "skypilot": "skypilot",
     "logmd": "markdown",
     "leaderboard": "markdown",
+    "worklog": "worklog",
     "autocomp": "autocomp",
     "openevolve": "openevolve",
     "optuna": "jsonl",
@@ -37,6 +38,7 @@ ALIASES = {
     "markdown-table": "logmd",
     "log": "logmd",
     "simple-loop": "logmd",
+    "journal": "worklog",
     "heygen": "leaderboard",
     "auto-model-optim": "leaderboard",
     "autocomp-run": "autocomp",
@@ -59,6 +61,8 @@ _LOGS = (
     "results.md",
     "LOG.md",
     "PROGRESS.md",
+    "worklog.md",
+    "experiments/worklog.md",
 )
 
 
@@ -116,7 +120,10 @@ def detected(path: Path) -> str:
         and any(h.lstrip().startswith("|") for h in said)
         or path.suffix.lower() in (".md", ".markdown")
     ):
-        if markdown.holds_runs(path):
+        rows, headings = markdown.holds_runs(path), worklog.holds_runs(path)
+        if headings > rows:
+            return "worklog"
+        if rows:
             return "leaderboard" if _ranked(path) else "logmd"
         if path.suffix.lower() in (".md", ".markdown"):
             return "prose"

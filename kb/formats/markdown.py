@@ -95,9 +95,10 @@ def _in_order(table: Table, layout: Layout) -> list[tuple[Line, list[str]]]:
     return sorted(table.rows, key=lambda row: int(row[1][at]) if any(row[1]) else 0)
 
 
-def holds_runs(path: Path) -> bool:
-    """Whether a page has a table of runs."""
-    return any(isinstance(t, Table) and layout_of_runs(t, ask=Ask()) for t in tables_of(lines_of(path)))
+def holds_runs(path: Path) -> int:
+    """How many runs the tables of a page tell."""
+    tables = [t for t in tables_of(lines_of(path)) if isinstance(t, Table)]
+    return sum(any(cells) for t in tables if layout_of_runs(t, ask=Ask()) for _, cells in t.rows)
 
 
 def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:

@@ -38,7 +38,7 @@ _TURNS = word_set("reduction reductions improvement gain gains saving change inc
 
 def words_of(name: str) -> list[str]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
-    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u"))
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u").replace("²", "2"))
     return [w for w in re.split(r"[^a-z0-9]+", name.lower()) if w]
 
 
