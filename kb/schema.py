@@ -127,6 +127,17 @@ def type_of_file(stem: str) -> str | None:
     return _TYPE_OF_FILE.get(stem.lower())
 
 
+# A run's page is named by its date or number; the number may stand behind a word for a run.
+_RUN_NAME = re.compile(r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE)
+# Front-matter fields that say when a page came to be, in the order in which they count.
+CREATED_FIELDS = ("created", "date", "created_at", "started")
+
+
+def names_run(stem: str) -> bool:
+    """Whether a file below the folder of experiments has the name of an experiment: one that starts with a date or a number."""
+    return bool(_RUN_NAME.match(stem))
+
+
 def folders_of(type_name: str) -> tuple[str, ...]:
     """Folders below `wiki/` that hold pages of this type, the canonical one first."""
     return TYPES[type_name].folders
@@ -144,16 +155,40 @@ class Verdict(StrEnum):
 
 FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
 
-# First match wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid.
+# First match wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid. What is denied is not said: "no crash", "not refuted".
 _VERDICT_RULES = (
-    (re.compile(r"invalid"), Verdict.INVALID),
-    (re.compile(r"crash|^\W*failed"), Verdict.CRASH),
-    (re.compile(r"refut|reject|falsif|discard"), Verdict.REFUTED),
-    (re.compile(r"inconclus|potential|parked|neutral|parity|^\W*(?:flat|tie)"), Verdict.INCONCLUSIVE),
-    (re.compile(r"support|accept|keep|confirm|certif|provisional"), Verdict.SUPPORTED),
+    (re.compile(r"(?<!not )invalid"), Verdict.INVALID),
+    (re.compile(r"(?<!no )(?<!not )(?<!without )crash|^\W*failed"), Verdict.CRASH),
+    (re.compile(r"(?<!not )(?:refut|reject|falsif|discard)|^\W*revert"), Verdict.REFUTED),
+    (re.compile(r"\b(?:not|never) (?:support|confirm|accept|keep\b|kept\b)|unsupported"), Verdict.REFUTED),
+    (re.compile(r"inconclus|potential|parked|neutral|parity|^\W*(?:flat|tie)|\bnot yet\b|unconfirmed"), Verdict.INCONCLUSIVE),
+    (re.compile(r"support|accept|keep|\bkept\b|confirm|certif|provisional"), Verdict.SUPPORTED),
     (re.compile(r"baseline"), Verdict.BASELINE),
 )
-_SAYS_NOTHING = re.compile(r"^\W*(?:open|pending|in[_ -]?progress|running|complete[d]?|filed|none|null)?\W*$")
+# Where a page is in its life says nothing of what came out of it.
+_LIFE = (
+    "open|pending|in[_ -]?progress|running|complete[d]?|filed|none|null|done|finished|closed|final|active|draft|proposed|planned|"
+    "queued|todo|new|started|executed|measured|analy[sz]ed|reviewed|archived|published|wip|ready|implemented|n/?a|tbd"
+)
+# Of these, in a status field, the ones that say that the run is still to end.
+RUNNING = frozenset(
+    (
+        "running",
+        "in_progress",
+        "open",
+        "pending",
+        "active",
+        "draft",
+        "proposed",
+        "planned",
+        "queued",
+        "todo",
+        "new",
+        "started",
+        "wip",
+    )
+)
+_SAYS_NOTHING = re.compile(rf"^\W*(?:{_LIFE})?\W*$")
 
 
 def canonical_verdict(raw: str | None) -> Verdict | None:
@@ -165,6 +200,63 @@ def canonical_verdict(raw: str | None) -> Verdict | None:
         if pattern.search(text):
             return verdict
     return Verdict.OTHER
+
+
+# Fields of the front matter, and labels of the body, under which loops of other habits say how a run came out, in the order in which they count.
+OUTCOME_FIELDS = ("outcome", "result", "conclusion", "disposition")
+OUTCOME_LABELS = ("verdict", *OUTCOME_FIELDS, "status", "decision")
+
+# Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
+_OUTCOMES = (
+    (
+        re.compile(
+            r"(?:fail(?:s|ure)?|error|oom|out of memory|time(?:d )?-?out|(?:build|compile|compilation) (?:error|fail\w*))\b"
+        ),
+        Verdict.CRASH,
+    ),
+    (
+        re.compile(r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|dropped|killed|disproved|disproven|loss|lost)\b"),
+        Verdict.REFUTED,
+    ),
+    (
+        re.compile(
+            r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|noise|"
+            r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash)\b"
+        ),
+        Verdict.INCONCLUSIVE,
+    ),
+    (
+        re.compile(
+            r"(?:success\w*|win|won|improve[ds]?|improvement|adopted|merged|promoted|shipped|validated|positive|pass(?:ed|es)?|faster)\b"
+        ),
+        Verdict.SUPPORTED,
+    ),
+)
+# A longer clause is a sentence, in which a verdict's word may be about anything.
+_LONGEST_OUTCOME = 6
+_MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", Verdict.SUPPORTED), ("💥", Verdict.CRASH))
+_CLAUSE = re.compile(r"[.;:,(\n—–]|\s-\s")
+
+
+def outcome_verdict(raw: str) -> Verdict | None:
+    """Verdict of what stands in a field or behind a label such as outcome, result or status: its first clause, else a bare mark.
+
+    A clause of more than a few words, and one that says no verdict, is None.
+    """
+    text = raw.strip().lower()
+    opening = _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=1)[0].strip(" *_`")
+    if not opening:
+        return next((v for marks, v in _MARKS if text and text[0] in marks), None)
+    if len(opening.split()) > _LONGEST_OUTCOME:
+        return None
+    verdict = canonical_verdict(opening)
+    return verdict if verdict is not Verdict.OTHER else next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
+
+
+def field_verdict(raw: str) -> Verdict | None:
+    """Verdict of a `verdict:` or `status:` field: by the vocabulary, else by the words of an outcome; OTHER where neither knows it."""
+    verdict = canonical_verdict(raw)
+    return verdict if verdict not in (None, Verdict.OTHER) else outcome_verdict(raw) or verdict
 
 
 def canonical_decision(raw: str | None) -> str | None:

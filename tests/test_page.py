@@ -139,6 +139,12 @@ def test_a_huge_page_is_cut_and_said_so():
     assert codes(made) == ["too-large"] and made.headings[0].text == "T"
 
 
+def test_one_line_that_is_no_yaml_hides_no_other_field():
+    made = read("---\ntitle: Tiles: a second look\ntype: experiment\nverdict: invalid: wrong seed\ntags: [a, b]\nlist:\n  - x\ncreated: 2026-01-02\n---\n")
+    assert made.front == {"title": "Tiles: a second look", "type": "experiment", "verdict": "invalid: wrong seed", "tags": ["a", "b"], "created": "2026-01-02"}
+    assert codes(made) == ["front-matter"]
+
+
 @pytest.mark.parametrize("line", ["[" * 8000, "`" * 7999 + "[a](b)", "*a " * 4000, "[a](" * 2000, "<a " * 3000, "![" * 4000])
 def test_one_hostile_line_is_read_in_reasonable_time(line):
     assert read("# T\n\n" + line).headings[0].text == "T"

@@ -47,6 +47,49 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
     assert facts("---\nverdict: DISCARD (noise)\n---\n").verdict == VerdictRead(Verdict.REFUTED, "DISCARD (noise)", "verdict")
 
 
+@pytest.mark.parametrize(
+    ("front", "body", "verdict", "source"),
+    [
+        ("", "## Verdict\n\n**Reverted to run 43.** Confirmed by diff.", "refuted", "section"),
+        ("", "## Verdict\n\nRevert. Keep the old scan.", "refuted", "section"),
+        ("", "## Outcome\n\nKept.", "supported", "section"),
+        ("verdict: not supported", "", "refuted", "verdict"),
+        ("verdict: no crash, supported", "", "supported", "verdict"),
+        ("verdict: mixed", "", "inconclusive", "verdict"),
+        ("outcome: regression/tie; code reverted", "", "refuted", "outcome"),
+        ("status: done\nresult: no improvement", "", "inconclusive", "outcome"),
+        ("status: done\nresult: 12.3 tok/s", "**Result**: 12.3 tok/s", None, ""),
+        ("status: done", "**Status**: ❌ Rejected, 4% slower", "refuted", "section"),
+        ("status: superseded", "- Outcome: accepted: +4 %", "supported", "section"),
+        ("status: superseded", "It ran.", "other", "status"),
+        ("", "## SD-H10 Verdict: NOT SUPPORTED\n\nThe figures keep to the table.", "refuted", "section"),
+        ("", "**Status**: ✅", "supported", "section"),
+        ("", "**Outcome**: we keep the batch size of the parent run and look again", None, ""),
+        ("", "```\n**Outcome**: reverted\n```", None, ""),
+        ("decision: revert", "", None, ""),
+    ],
+)
+def test_a_verdict_is_read_in_the_words_of_other_loops(front, body, verdict, source):
+    read = facts(f"---\ntitle: T\n{front}\n---\n\n{body}\n", "wiki/experiments/e/003-x.md").verdict
+    assert (read.canonical, read.source) == (verdict, source)
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "is_experiment", "date", "number"),
+    [
+        ("exp_43", "# Experiment 43 — 2026-04-17", True, "2026-04-17", 43),
+        ("E-024-warm-start", "---\ndate: 2026-05-20\n---", True, "2026-05-20", 24),
+        ("trial7", "# Trial\n\nSince 2026-01-01.", True, "", 7),
+        ("2026-05-01-int4-weights", "", True, "2026-05-01", 0),
+        ("expected-gains", "# Gains 2026-01-01", False, "", 0),
+        ("notes", "", False, "", 0),
+    ],
+)
+def test_a_run_is_named_by_its_date_or_number_and_dated_where_it_says_a_day(name, head, is_experiment, date, number):
+    read = page.read(f"wiki/experiments/e/{name}.md", f"{head}\n\ntext\n".encode())
+    assert (read.type == "experiment", read.date, read.number) == (is_experiment, date, number)
+
+
 LABELLED = """---
 title: Tiles
 ---

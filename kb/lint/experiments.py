@@ -10,7 +10,13 @@ from kb.trail import Facts, verdict_sayings
 
 _FIRST_CLAUSE = re.compile(r"[\W_]*(?:verdict|result|outcome|status)?[\W_]*((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE)
 _HYPOTHESIS = re.compile(rf"[\s>*_-]*(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE)
-_PLACE_NAMES = {"verdict": "verdict:", "status": "status:", "name": "the file name", "section": "the Verdict section"}
+_PLACE_NAMES = {
+    "verdict": "verdict:",
+    "outcome": "the outcome field",
+    "status": "status:",
+    "name": "the file name",
+    "section": "the Verdict section",
+}
 
 
 def verdict_conflicts(matter: Matter) -> Iterator[Finding]:

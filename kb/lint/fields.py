@@ -6,7 +6,7 @@ from datetime import date
 
 from kb.lint.matter import Matter, line_of, words_of
 from kb.page import Page
-from kb.schema import PAGE_TYPES, TYPES, Finding, Verdict, canonical_verdict, type_of, type_of_folder
+from kb.schema import PAGE_TYPES, TYPES, Finding, Verdict, canonical_verdict, field_verdict, names_run, type_of, type_of_folder
 
 
 def missing_fields(matter: Matter) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def type_against_folder(matter: Matter) -> Iterator[Finding]:
     for page in matter.pages.values():
         folder = type_of_folder(posixpath.basename(page.folder))
         said = type_of(page.field("type"))
-        if folder == "experiment" and not page.stem[:1].isdigit():
+        if folder == "experiment" and not names_run(page.stem):
             continue  # Programs, notes and lists stand beside the experiments they are about.
         if (
             folder
@@ -138,7 +138,7 @@ def unknown_verdicts(matter: Matter) -> Iterator[Finding]:
         for field in ("verdict", "status"):
             raw = page.field(field)
             plain = raw.lower().replace("-", "_").replace(" ", "_")
-            if raw and plain not in known.statuses and canonical_verdict(raw) is Verdict.OTHER:
+            if raw and plain not in known.statuses and field_verdict(raw) is Verdict.OTHER:
                 yield Finding(
                     page.path,
                     line_of(page, field),

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kb.page.text import Heading, Link, plain_text, slug_of
-from kb.schema import Finding, type_of, type_of_file, type_of_folder
+from kb.schema import CREATED_FIELDS, Finding, names_run, type_of, type_of_file, type_of_folder
 
 __all__ = ["Heading", "Link", "Page", "Section", "from_row", "newlines_of", "plain_text", "read", "slug_of", "text_of", "to_row"]
 
@@ -19,6 +19,7 @@ LARGEST = 2 * 1024 * 1024
 
 # A day of no calendar (`2026-99-99`) dates nothing.
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
+_DATE = re.compile(rf"(?<!\d){_DAY}(?!\d)")
 _DATE_NAME = re.compile(rf"(?:^|/)({_DAY})(?=[-_. ]|$)")
 
 
@@ -138,7 +139,7 @@ class Page:
         if by_file:
             return type_of(raw) or by_file
         if by_folder == "experiment":
-            return "experiment" if re.match(r"\d", self.stem) or type_of(raw) == "experiment" else type_of(raw) or raw or "page"
+            return "experiment" if names_run(self.stem) or type_of(raw) == "experiment" else type_of(raw) or raw or "page"
         return type_of(raw) or raw or by_folder or "page"
 
     @cached_property
@@ -148,20 +149,26 @@ class Page:
 
     @cached_property
     def date(self) -> str:
-        """ISO date of the page: the one in its file name for experiments and analyses, else `created:`; empty if neither says."""
+        """ISO date of the page: the one in its file name for experiments and analyses, else `created:` or what other wikis call it, else the
+        one in an experiment's first heading; empty if none says.
+        """
         if self.type in ("experiment", "analysis"):
             named = _DATE_NAME.search(self.stem)
             if named:
                 return named[1]
-        created = re.match(rf"{_DAY}(?!\d)", self.field("created"))
-        return created[0] if created else ""
+        dated = next((d for name in CREATED_FIELDS if (d := _DATE.match(self.field(name)))), None)
+        if dated is None and self.type == "experiment":
+            dated = _DATE.search(self.first_heading)
+        return dated[0] if dated else ""
 
     @cached_property
     def number(self) -> int:
         """The number in an experiment's file name (`2026-06-04-v165-...` is 165), 0 without one: a label for ordering, never a key."""
         rest = re.sub(r"^\d{4}-\d{2}-\d{2}[-_]?", "", self.stem)
         labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))", rest, re.IGNORECASE)
-        plain = re.match(r"(\d{1,4})(?=[-_.]|$)", rest)
+        plain = re.match(
+            r"(?:(?:e|experiment|trial|iter|iteration|attempt|round)[-_]?)?(\d{1,4})(?=[-_.]|$)", rest, re.IGNORECASE
+        )
         return int((labelled or plain)[1]) if labelled or plain else 0
 
     @property

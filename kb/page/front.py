@@ -140,8 +140,8 @@ def _values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]
 
 
 def _yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
-    def refused(line: int, message: str, hint: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
-        return {}, (Finding(path, line, "front-matter", message, hint=hint),)
+    def refused(line: int, message: str, hint: str, fields: dict[str, object] | None = None):
+        return fields or {}, (Finding(path, line, "front-matter", message, hint=hint),)
 
     try:
         loader = _Loader(raw)
@@ -162,6 +162,7 @@ def _yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding,
             2 + (mark.line if mark else 0),
             f"the front matter is not valid YAML: {problem}",
             "quote values that hold ': ' or start with a special character",
+            _line_by_line(raw),
         )
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
         return refused(2, f"the front matter cannot be read: {error}", "keep it to plain values, lists and short tables")
@@ -172,6 +173,22 @@ def _yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding,
         for key, line in loader.twice
     )
     return fields, twice
+
+
+_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]+(\S.*)$")
+
+
+def _line_by_line(raw: str) -> dict[str, object]:
+    """The fields of a front matter that is no valid YAML, from the lines that hold a whole field each, where such a line is plain; else its
+    value as written. So one `title: A: b` does not hide type, verdict and date of its page.
+    """
+    lines = [line for line in raw.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    found: dict[str, object] = {}
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        field = _LINE.match(line)
+        if field and below[:1] not in (" ", "\t", "-"):
+            found[field[1]] = (_plain_fields(line + "\n") or {}).get(field[1], field[2].strip())
+    return found
 
 
 def _plain(value: object, budget: list[int]) -> object:

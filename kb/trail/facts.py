@@ -9,7 +9,18 @@ from dataclasses import asdict, dataclass
 
 from kb.page import Page, Section, plain_text
 from kb.run.record import Lever, Metric
-from kb.schema import FAILED, LABELS, Verdict, canonical_decision, canonical_verdict
+from kb.schema import (
+    FAILED,
+    LABELS,
+    OUTCOME_FIELDS,
+    OUTCOME_LABELS,
+    RUNNING,
+    Verdict,
+    canonical_decision,
+    canonical_verdict,
+    field_verdict,
+    outcome_verdict,
+)
 from kb.trail.levers import levers_of
 
 
@@ -17,7 +28,7 @@ from kb.trail.levers import levers_of
 class VerdictRead:
     """A verdict, as written and where.
 
-    `verdict`, `status` (front matter), `name` (file name), `section`, or empty where nothing says it.
+    `verdict`, `outcome`, `status` (front matter), `name` (file name), `section` (the page's body), or empty where nothing says it.
     """
 
     canonical: Verdict | None = None
@@ -189,7 +200,9 @@ def read_facts(page: Page, text: str) -> Facts:
     mechanism = said.get("mechanism") or prose(body("mechanism"))
     verdict_text = body("verdict")
     because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
-    verdict = verdict_of(page, prose(verdict_text) or said.get("verdict", ""))
+    verdict = verdict_of(page, _titled_verdict(page) or prose(verdict_text))
+    if verdict.canonical in (None, Verdict.OTHER):
+        verdict = verdict_of(page, _labelled_verdict(page, lines) or prose(verdict_text))
     title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
@@ -237,11 +250,8 @@ def target_of_page(page: Page) -> str:
 
 
 def _is_running(page: Page, verdict: VerdictRead) -> bool:
-    return verdict.canonical in (None, Verdict.OTHER) and page.field("status").lower().replace("-", "_").replace(" ", "_") in (
-        "running",
-        "in_progress",
-        "open",
-        "pending",
+    return (
+        verdict.canonical in (None, Verdict.OTHER) and page.field("status").lower().replace("-", "_").replace(" ", "_") in RUNNING
     )
 
 
@@ -262,6 +272,7 @@ def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
     sentence = re.split(r"(?<=[.!?;])\s|\n", section.strip(), maxsplit=1)[0][:300]
     return (
         ("verdict", page.field("verdict")),
+        ("outcome", next((said for name in OUTCOME_FIELDS if outcome_verdict(said := page.field(name))), "")),
         ("status", page.field("status")),
         ("name", suffix[1] if suffix else ""),
         ("section", sentence),
@@ -269,16 +280,43 @@ def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
 
 
 def verdict_of(page: Page, section: str) -> VerdictRead:
-    """Verdict of a page by DESIGN §6: the first place that says one; a baseline by name is one unless it failed."""
+    """Verdict of a page by DESIGN §6: the first place that says one; a baseline by name is one unless it failed.
+
+    A status outside the vocabulary may speak of the page and not of the run, so a place after it that says a verdict goes first.
+    """
     read = VerdictRead()
     for source, raw in verdict_sayings(page, section):
-        verdict = canonical_verdict(raw)
-        if verdict is not None:
+        verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
+        if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
             read = VerdictRead(verdict, raw, source)
+        if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):
             break
     if _NAMED_BASELINE.search(page.stem) and read.canonical not in FAILED:
         return VerdictRead(Verdict.BASELINE, read.raw or "baseline", f"{read.source}+name" if read.source else "name")
     return read
+
+
+_SAYING_TITLE = re.compile(rf"\b(?:{'|'.join(OUTCOME_LABELS)})s?\s*(?::|\s[-—–]\s)\s*(\S.*)$", re.IGNORECASE)
+
+
+def _titled_verdict(page: Page) -> str:
+    """What a heading says of how the run came out ("Verdict: refuted"); empty where none says a verdict."""
+    titles = (_SAYING_TITLE.search(h.text) for h in page.headings if h.level > 1)
+    return next((title[1] for title in titles if title and outcome_verdict(title[1])), "")
+
+
+def _labelled_verdict(page: Page, lines: list[str]) -> str:
+    """What stands behind a label of an outcome ("**Outcome**: reverted") outside code, the first label that says a verdict; else behind "Verdict"."""
+    fenced = {line for a, b in page.fences for line in range(a, b)}
+    found: dict[str, list[str]] = {}
+    for at in range(page.body_line, len(lines) + 1):
+        label = None if at in fenced else _BOLD_LABEL.match(lines[at - 1]) or _PLAIN_LABEL.match(lines[at - 1])
+        name = label[1].strip().rstrip(":").lower() if label else ""
+        if label and name in OUTCOME_LABELS:
+            behind = label[2] if label[2].strip() else next((line for line in lines[at : at + 3] if line.strip()), "")
+            found.setdefault(name, []).append(prose(behind))
+    said = (text for name in OUTCOME_LABELS for text in found.get(name, ()) if outcome_verdict(text))
+    return next(said, next(iter(found.get("verdict", ())), ""))
 
 
 def places_of(page: Page) -> tuple[Place, ...]:
@@ -303,7 +341,7 @@ _BOLD_LABEL = re.compile(
     r"(?:\*\*|__)\s*[:—–]|:)\s*(.*)$"
 )
 _PLAIN_LABEL = re.compile(r"^\s*(?:[-*+]\s+)?([A-Z][A-Za-z ]{3,30}):\s+(\S.*)$")
-_LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings} | {"verdict": "verdict"}
+_LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings}
 
 
 def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str, str]:
