@@ -186,8 +186,26 @@ def test_a_page_that_asks_is_no_answer_to_itself(trail_base, kb_command):
 def test_lines_of_a_batch_may_say_their_step(trail_base, kb_command):
     lines = '{"id": "a", "step": "resume", "target": "engine"}\n{"id": "b", "step": "hypothesis", "target": "engine"}\n'
     said = [json.loads(line) for line in kb_command("load", "--batch", "-", cwd=trail_base.root, text_in=lines).stdout.splitlines()]
-    assert [(s["id"], s["step"]) for s in said] == [("a", "resume"), ("b", "hypothesis")]
+    assert [(s["id"], s["step"], s["budget"]) for s in said] == [("a", "resume", 2000), ("b", "hypothesis", 8000)]
     assert "which step" in kb_command("load", cwd=trail_base.root, ok=(2,)).stderr
+
+
+def test_a_slice_to_start_with_tells_how_to_take_a_baseline_and_no_story_of_runs(trail_base):
+    fresh = ask(trail_base, target="another", variant="8B / one core")
+    told = next(i.text for i in items(fresh, "state") if i.why == "baseline")
+    assert "kb experiment open --baseline --target another --variant '8B / one core'" in told and "wiki/targets/another.md is to be written" in told
+    assert not {"recent", "leads", "retrospective"} & {p.name for p in fresh.parts if any(i.why in ("open idea", "last run") for i in p.items)}
+    begun, known = ask(trail_base, target="engine", mode="bootstrap"), ask(trail_base, target="engine", mode="exploration")
+    assert "lacks repository." in next(i.text for i in items(begun, "state") if i.why == "baseline")
+    assert {i.why for i in items(known, "state")} >= {"frontier", "ledger"} and not {i.why for i in items(begun, "state")} & {"frontier", "ledger"}
+    assert not any(i.why == "open idea" for i in items(begun)) and items(begun, "refuted") and len(items(begun, "recent")) == 1
+
+
+def test_a_slice_to_start_with_brings_topics_machine_and_first_phase_for_a_question_or_none(loader):
+    for query in ("", "memory bandwidth of decode"):
+        made = loader.slice(Request("hypothesis", query=query, target="nothing-yet"))
+        assert made.mode == "bootstrap" and {"state", "topics", "envelope", "blueprint"} <= {p.name for p in made.parts}
+        assert "Start with phase 1." in text_of(made)
 
 
 def test_the_mode_follows_the_trail(trail_base):

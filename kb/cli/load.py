@@ -11,9 +11,6 @@ from kb.cli.built import built_state, note_new_target
 from kb.schema import STEPS
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 
-# A session that lost its context reads this much to go on.
-_RESUME = 2000
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -31,7 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--variant", help="operating point of the target")
     parser.add_argument("--before", metavar="PAGE", help="the state just before this page")
     parser.add_argument("--as-of", metavar="DATE", help="the state at the end of this day (YYYY-MM-DD)")
-    parser.add_argument("--budget", type=int, metavar="N", help="tokens, default 8000 or what kb.toml says")
+    parser.add_argument(
+        "--budget", type=int, metavar="N", help="tokens, default what kb.toml says or 8000, to resume 2000 at most"
+    )
     parser.add_argument(
         "--exclude", action="append", default=[], metavar="GLOB", help="leave pages out (may be repeated; * crosses /)"
     )
@@ -51,15 +50,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.step and not args.batch:
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = store.layout_at(Path.cwd())
-    budget = (
-        args.budget
-        if args.budget is not None
-        else min(layout.config.budget, _RESUME)
-        if args.step == "resume"
-        else layout.config.budget
-    )
     if args.batch:
-        requests = _batch(args.batch, args.step, budget)
+        requests = _batch(args, usual=layout.config.budget)
         loader = Loader(built_state(layout))
         for request in requests:
             print(json.dumps(loader.slice(request).to_json(), ensure_ascii=False))
@@ -76,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         "profile": _profile(args.profile),
         "proposal": _text(args.proposal),
     }
-    request = request_from(said, step=args.step, budget=budget)
+    request = request_from(said, step=args.step, budget=args.budget, usual=layout.config.budget)
     db = built_state(layout)
     note_new_target(db, request.target)
     found = Loader(db).slice(request)
@@ -87,15 +79,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _batch(file: Path, step: str, budget: int) -> list[Request]:
+def _batch(args: argparse.Namespace, *, usual: int) -> list[Request]:
     """Every request of a batch, all read before the first is answered. Raises KbError with the line that is wrong."""
+    file = args.batch
     text = sys.stdin.read() if str(file) == "-" else _text(file) or ""
     requests = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            requests.append(request_from(json.loads(line), step=step, budget=budget))
+            requests.append(request_from(json.loads(line), step=args.step, budget=args.budget, usual=usual))
         except (json.JSONDecodeError, KbError) as error:
             raise KbError(f"{file}:{number}: {error}") from error
     return requests

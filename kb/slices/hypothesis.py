@@ -1,6 +1,9 @@
 """The hypothesis step: where the target stands, what was tried and refuted, and what the wiki knows about the question."""
 
-from kb.schema import FAILED
+import shlex
+
+from kb.page import Page
+from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
 from kb.slices.layers import (
     bring_blueprint,
@@ -13,7 +16,7 @@ from kb.slices.layers import (
 )
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
-from kb.slices.state import bring_state
+from kb.slices.state import bring_state, fields_of, target_page
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -23,6 +26,10 @@ _MISSES = 12
 
 # Failures in a row after which more of the same is no search.
 _THRASH = 5
+
+
+# What a target page must tell before anything can be measured.
+_MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 
 
 def mode_of(bring: Bringing, request: Request) -> str:
@@ -42,6 +49,10 @@ def fill_hypothesis(bring: Bringing, request: Request) -> str:
     mode = mode_of(bring, request)
     budget = request.budget
     cold = request.audience == "cold"
+    if mode == "bootstrap":
+        _bring_start(bring, budget=budget, cold=cold)
+        bring_pages(bring, bring.asked.pages, cold=cold)
+        return mode
     if not cold:
         bring_state(bring, terse=budget < 6000)
         for path in [p for p in reversed(bring.runs) if p not in bring.filling.paths][: 1 if budget < 3000 else 3]:
@@ -54,6 +65,48 @@ def fill_hypothesis(bring: Bringing, request: Request) -> str:
         _bring_layers(bring, budget=budget, mode=mode, cold=cold)
     bring_pages(bring, bring.asked.pages, cold=cold)
     return mode
+
+
+def _bring_start(bring: Bringing, *, budget: int, cold: bool) -> None:
+    """Where there is no state to go by: the target as its page tells it, how to take a baseline, the machine, what the wiki tried by topic, and the ladder's first phase.
+
+    Runs that there are already are named and not told; what they refuted is, as far as the question meets it.
+    """
+    page = target_page(bring)
+    home = page.path if page else "indexes/blueprint.md"
+    if page and fields_of(page):
+        bring.words("state", page.path, "", why="target", text=fields_of(page)[: 900 if budget >= 3000 else 240])
+    if not cold:
+        bring.words("state", home, "", why="baseline", text=_to_baseline(bring, page))
+        if bring.runs:
+            bring.words("recent", bring.runs[-1], "", why="last run", text=bring.view.standing(bring.runs[-1]).title)
+        _bring_refuted(bring, most=1 + budget // 3000)
+    if budget >= 1500:
+        bring_envelope(bring, most=1 if budget < 6000 else 3, tokens=max(150, budget // 10))
+        if not cold:
+            bring_topics(bring, most=2 if budget < 3000 else 6, tokens=budget // 10, any_topic=True)
+            bring_blueprint(bring, tokens=budget // 8, first=True)
+            bring_untried(bring, most=1)
+
+
+def _to_baseline(bring: Bringing, page: Page | None) -> str:
+    """How the first measurement is taken, and what the target page must tell before it can be."""
+    name, named = bring.target or "TARGET", f" --variant {shlex.quote(bring.variant)}" if bring.variant else ""
+    lacking = [field for field in _MEASURED_BY if not (page and page.front.get(field))]
+    measured = next((p for p in reversed(bring.runs) if bring.view.standing(p).verdict == Verdict.BASELINE), "")
+    said = [
+        f"{len(bring.runs)} runs are on file, the baseline {measured}; this slice begins anew all the same."
+        if measured
+        else f"No baseline of {name} is on file: without one no figure says anything."
+    ]
+    if lacking:
+        where = page.path if page else f"wiki/targets/{name}.md"
+        said.append(f"{where} {'lacks' if page else 'is to be written, with'} {', '.join(lacking)}.")
+    said.append(
+        f"`kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
+        "five repeats on a quiet host tell its noise, a profile of it the first question to ask."
+    )
+    return " ".join(said)
 
 
 def _bring_refuted(bring: Bringing, *, most: int) -> None:
@@ -71,7 +124,7 @@ def _bring_refuted(bring: Bringing, *, most: int) -> None:
 def _bring_layers(bring: Bringing, *, budget: int, mode: str, cold: bool) -> None:
     """Leads, retrospective, topics, ladder, envelope and one untried lever: an eighth of a small slice, a fifth of a large one."""
     share = budget // 25 if budget < 6000 else budget // 20
-    wide = mode in ("exploration", "bootstrap")
+    wide = mode == "exploration"
     if not cold:
         if budget >= 1500:
             bring_leads(bring, most=1 if budget < 3000 else 4, tokens=share)

@@ -103,10 +103,15 @@ def bring_retrospective(bring: Bringing, *, most: int, tokens: int) -> None:
             )
 
 
-def bring_topics(bring: Bringing, *, most: int, tokens: int) -> None:
-    """Rows of the hypothesis index: what was tried under a topic, here and elsewhere, and the best that was reported."""
+def bring_topics(bring: Bringing, *, most: int, tokens: int, any_topic: bool = False) -> None:
+    """Rows of the hypothesis index: what was tried under a topic, here and elsewhere, and the best that was reported.
+
+    `any_topic`: where the question touches none, those that were tried most.
+    """
     ceiling = bring.filling.tokens + tokens
-    for row in bring.asked.topics[:most]:
+    everywhere = {row.anchor: row for _, rows in bring.asked.ladder for row in rows if row.tried} if any_topic else {}
+    touched = bring.asked.topics or sorted(everywhere.values(), key=lambda row: (-len(row.tried), row.anchor))
+    for row in touched[:most]:
         here = sum(t.target == bring.target for t in row.tried) if bring.target else 0
         counts = f"tried {len(row.tried)}{f', {here} here' if bring.target else ''}; {len(row.supported())} supported, {row.failed()} failed"
         best = _best(row)
@@ -114,14 +119,14 @@ def bring_topics(bring: Bringing, *, most: int, tokens: int) -> None:
             "topics",
             "indexes/hypothesis.md",
             row.anchor,
-            why="touched",
+            why="touched" if bring.asked.topics else "tried most",
             most=ceiling,
             text=f"{row.name}: {counts}" + (f"; best {best.change} {_short(best.title, 80)}" if best else ""),
         )
 
 
-def bring_blueprint(bring: Bringing, *, tokens: int) -> None:
-    """The ladder: per phase what this target tried and won, whether it is saturated, and the first phase that is not in full."""
+def bring_blueprint(bring: Bringing, *, tokens: int, first: bool = False) -> None:
+    """The ladder: per phase what this target tried and won, whether it is saturated, and the first phase that is not (or the `first` of all) in full."""
     lines, full = [], ""
     for phase, topics in bring.asked.ladder:
         if not any(t.tried for t in topics):
@@ -133,8 +138,10 @@ def bring_blueprint(bring: Bringing, *, tokens: int) -> None:
             f"Phase {phase} ({_short(', '.join(t.name for t in topics), 60)}): {len(here)} tried, {won} supported"
             + (", saturated" if here and not untouched else f", {len(untouched)} topics open")
         )
-        if not full and untouched:
-            full = f"Current: phase {phase}. " + "; ".join(_ladder_row(row) for row in topics if row.tried)
+        if not full and (untouched or first):
+            full = f"{'Start with' if first else 'Current:'} phase {phase}. " + "; ".join(
+                _ladder_row(row) for row in topics if row.tried
+            )
     ceiling = bring.filling.tokens + tokens
     if lines and not (
         full and bring.words("blueprint", "indexes/blueprint.md", "", why="ladder", text="\n".join([*lines, full]), most=ceiling)

@@ -36,10 +36,20 @@ class Request:
 _KINDS = {f.name: f.type for f in fields(Request)}
 
 
-def request_from(said: object, *, step: str = "", budget: int = 8000) -> Request:
-    """Request of one decoded JSON object; `step` and `budget` stand in for keys it does not have. Raises KbError for what cannot be."""
+# A session that lost its context reads this much to go on.
+_RESUME = 2000
+
+
+def request_from(said: object, *, step: str = "", budget: int | None = None, usual: int = 8000) -> Request:
+    """Request of one decoded JSON object; `step` and `budget` stand in for keys it does not have, and `usual`, or less to resume, for a budget nobody said.
+
+    Raises KbError for what cannot be.
+    """
     if not isinstance(said, dict):
         raise KbError('a request is a JSON object, such as {"id": "1", "query": "..."}')
+    asks = step if said.get("step") is None else said["step"]
+    if budget is None:
+        budget = min(usual, _RESUME) if asks == "resume" else usual
     values: dict[str, object] = {"step": step, "budget": budget}
     for key, value in said.items():
         if key not in _KINDS:
