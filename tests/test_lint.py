@@ -247,6 +247,18 @@ def test_text_is_grouped_by_page_limited_and_summed_up_by_code(make_base, kb_com
     assert "5 errors" in kb_command("lint", "p7.md", "--code", "broken-link", cwd=layout.wiki / "concepts", ok=(1,)).stdout
 
 
+def test_what_a_whole_wiki_lacks_is_printed_once_and_listed_whole(make_base, kb_command):
+    runs = {f"wiki/experiments/t/2026-01-{n:02d}-x.md": FILED + "**Hypothesis**: h\n" + ("**Mechanism**: m\n" if n == 1 else "") for n in range(1, 10)}
+    layout = make_base(runs | {"wiki/index.md": "# I\n\n" + "".join(f"[e]({path.removeprefix('wiki/')})\n" for path in runs)})
+    out = kb_command("lint", cwd=layout.root).stdout
+    assert out.count("does not say the mechanism") == 1
+    assert "8 of 9 pages of type experiment: does not say the mechanism" in out
+    assert re.search(r"^ +8  warn   missing-mechanism", out, re.MULTILINE)
+    for words in (("--limit", "0"), ("--code", "missing-mechanism"), ("wiki/experiments",)):
+        assert kb_command("lint", *words, cwd=layout.root).stdout.count("does not say the mechanism") == 8
+    assert sum(f["code"] == "missing-mechanism" for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root).stdout)) == 8
+
+
 def test_fix_dry_run_prints_a_diff_and_changes_nothing(make_base, kb_command):
     text = HEAD.format("A") + "Text\n- list"
     layout = make_base({"wiki/concepts/a.md": text})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kb import KbError, store
 
 if TYPE_CHECKING:
-    from kb.lint import Report
+    from kb.lint import Habit, Matter, Report
     from kb.schema import Finding
 
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         if written:
             matter = lint.matter_of(layout, rows=rows, today=today)
     known = None if args.all else lint.known_of(layout)
-    return _show(args, lint.lint(matter, under=under, known=known))
+    return _show(args, matter, lint.lint(matter, under=under, known=known))
 
 
 def _under(layout: store.Layout, typed: list[str]) -> list[str]:
@@ -122,23 +122,26 @@ def _record(layout: store.Layout, report: "Report") -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, report: "Report") -> int:
-    from kb.lint import outputs
+def _show(args: argparse.Namespace, matter: "Matter", report: "Report") -> int:
+    from kb.lint import habits_of, outputs
 
     for note in report.notes:
         print(f"note: {note}", file=sys.stderr)
     found = [f for f in report.findings if not args.code or f.code in args.code]
     limit = args.limit if args.limit is not None else 200 if args.format == "text" else 0
-    shown = found[:limit] if limit > 0 else found
     if args.format != "text":
         writer = {"json": outputs.json_text, "github": outputs.github_text, "sarif": outputs.sarif_text}[args.format]
-        print(writer(shown, report.levels), end="")
+        print(writer(found[:limit] if limit > 0 else found, report.levels), end="")
     else:
-        _print_text(shown, found, report)
+        # Who asks for one kind, one place or all has every page named.
+        named = bool(args.paths or args.code or args.limit == 0)
+        habits, own = ([], found) if named else habits_of(matter, found)
+        _print_text(own[:limit] if limit > 0 else own, own, habits, report)
+        _print_sums(found, report)
     return 1 if any(report.levels[f.code] == "error" for f in found) else 0
 
 
-def _print_text(shown: "list[Finding]", found: "list[Finding]", report: "Report") -> None:
+def _print_text(shown: "list[Finding]", own: "list[Finding]", habits: "list[Habit]", report: "Report") -> None:
     for path, group in groupby(shown, key=lambda f: f.path):
         print(path)
         for f in group:
@@ -146,8 +149,16 @@ def _print_text(shown: "list[Finding]", found: "list[Finding]", report: "Report"
             print(
                 f"  {f.line:>4}  {report.levels[f.code]:<5}  {f.code:<20}  {f.message}{about}" + (f"; {f.hint}" if f.hint else "")
             )
-    if len(shown) < len(found):
-        print(f"… and {len(found) - len(shown)} more: --limit 0 shows all, --code CODE one kind, PATH one page or folder")
+    if len(shown) < len(own):
+        print(f"… and {len(own) - len(shown)} more: --limit 0 shows all, --code CODE one kind, PATH one page or folder")
+    if habits:
+        print("by habit (--limit 0 names the pages)")
+    for h in habits:
+        where = f"of {h.scope}" if h.scope.endswith("/") else f"of type {h.scope}"
+        print(f"        {report.levels[h.code]:<5}  {h.code:<20}  {h.count} of {h.of} pages {where}: {h.message}; {h.hint}")
+
+
+def _print_sums(found: "list[Finding]", report: "Report") -> None:
     counts = Counter(f.code for f in found)
     fixable = Counter(f.code for f in found if f.fixable)
     if counts:

@@ -11,6 +11,7 @@ from kb import KbError
 from kb.graph import link_findings
 from kb.lint.baseline import BASELINE_NAME, Known, baseline_text, known_of
 from kb.lint.fix import Mend, mends_of, moved_to, write
+from kb.lint.habits import Habit, habits_of
 from kb.lint.matter import Matter, Rows, in_order, matter_of
 from kb.lint.rules import BY_CODE, RULES, Rule, rule_table
 from kb.lint.wiki import index_pages
@@ -21,6 +22,7 @@ from kb.store import CONFIG_NAME, Config
 __all__ = [
     "BASELINE_NAME",
     "BY_CODE",
+    "Habit",
     "RULES",
     "Known",
     "Matter",
@@ -29,6 +31,7 @@ __all__ = [
     "Rows",
     "Rule",
     "baseline_text",
+    "habits_of",
     "known_of",
     "levels_of",
     "lint",

@@ -31,7 +31,10 @@ from kb.schema import Finding, Level
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One code. `check` is None where another room states the finding while it reads or links; a check may serve several codes."""
+    """One code. `check` is None where another room states the finding while it reads or links; a check may serve several codes.
+
+    `habit` is `type` or `folder` where a wiki may have the finding on all such pages by habit, so that it is printed once.
+    """
 
     code: str
     level: Level
@@ -39,6 +42,7 @@ class Rule:
     room: str
     check: Callable[[Matter], Iterable[Finding]] | None = None
     fixes: bool = False
+    habit: str = ""
 
 
 E, W = Level.ERROR, Level.WARN
@@ -72,7 +76,9 @@ RULES = (
     Rule("wikilink", W, "markdown does not follow wikilinks, so the page behind counts as unlinked", "graph"),
     Rule("unsafe-link", E, "javascript:, vbscript: and data: links run code in a reader's browser", "lint", unsafe_links),
     # Front matter
-    Rule("missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields),
+    Rule(
+        "missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields, habit="type"
+    ),
     Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", unknown_types),
     Rule(
         "type-folder",
@@ -92,20 +98,43 @@ RULES = (
     # Experiments
     Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", verdict_conflicts),
     Rule("filed-changed", E, "a filed experiment that was changed is no evidence any more", "page", changed_after_filing),
-    Rule("missing-verdict", W, "an experiment without a verdict warns nobody and wins nothing", "trail", missing_verdicts),
-    Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", missing_labels),
-    Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", missing_labels),
-    Rule("missing-prediction", W, "without a predicted signal any result fits", "trail", missing_labels),
-    Rule("missing-falsification", W, "without a falsification criterion nothing can be refuted", "trail", missing_labels),
-    Rule("missing-profile", W, "without a profile the verdict is capped at inconclusive", "trail", missing_evidence),
-    Rule("missing-evidence", W, "a result without commit, dump, log or figures cannot be checked", "trail", missing_evidence),
-    Rule("undated", W, "without a date an experiment counts as older than all others", "trail", undated),
+    Rule(
+        "missing-verdict",
+        W,
+        "an experiment without a verdict warns nobody and wins nothing",
+        "trail",
+        missing_verdicts,
+        habit="type",
+    ),
+    Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", missing_labels, habit="type"),
+    Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", missing_labels, habit="type"),
+    Rule("missing-prediction", W, "without a predicted signal any result fits", "trail", missing_labels, habit="type"),
+    Rule(
+        "missing-falsification",
+        W,
+        "without a falsification criterion nothing can be refuted",
+        "trail",
+        missing_labels,
+        habit="type",
+    ),
+    Rule(
+        "missing-profile", W, "without a profile the verdict is capped at inconclusive", "trail", missing_evidence, habit="type"
+    ),
+    Rule(
+        "missing-evidence",
+        W,
+        "a result without commit, dump, log or figures cannot be checked",
+        "trail",
+        missing_evidence,
+        habit="type",
+    ),
+    Rule("undated", W, "without a date an experiment counts as older than all others", "trail", undated, habit="type"),
     Rule("number-twice", W, "a number given twice in one target no longer names one experiment", "trail", numbers_twice),
     Rule("stale-stub", W, "an experiment opened and never closed blocks its lever for others", "trail", stale),
     Rule("stale-hypothesis", W, "an open hypothesis that nobody touches crowds out live ones", "trail", stale),
     # The wiki
-    Rule("orphan", W, "a page that nothing links to is found by search alone", "graph", orphans),
-    Rule("unreachable", W, "a page that no chain of links leads to is not browsed", "graph", unreachable),
+    Rule("orphan", W, "a page that nothing links to is found by search alone", "graph", orphans, habit="folder"),
+    Rule("unreachable", W, "a page that no chain of links leads to is not browsed", "graph", unreachable, habit="folder"),
     Rule("duplicate-title", W, "two pages of one title are told apart by nobody", "lint", duplicate_titles),
     Rule("case-twin", E, "two paths that differ by case only are one file on many disks", "lint", case_twins),
     Rule("unlinkable-name", W, "a name with spaces, # or brackets breaks plain links to it", "lint", unlinkable_names),
