@@ -121,9 +121,21 @@ def _marked(text: str) -> bool:
     return any(mark in lower for mark in _MARKS)
 
 
+def _marked_lines(lines: list[str]) -> set[int]:
+    lower = "\n".join(lines).lower()
+    found: set[int] = set()
+    for mark in _MARKS:
+        at = lower.find(mark)
+        while at >= 0:
+            found.add(lower.count("\n", 0, at) + 1)
+            at = lower.find(mark, at + 1)
+    return found
+
+
 def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below dead-end headings, and bullets and rows marked with a cross anywhere."""
     fenced = {line for a, b in page.fences for line in range(a, b)}
+    marked = _marked_lines(lines)
     dead_level = 0
     for section in page.sections:
         if dead_level and section.level <= dead_level:
@@ -141,11 +153,11 @@ def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
             if line.lstrip().startswith("|"):
                 if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
                     header = line
-                elif header and (dead_level or _marked(line)) and not _RULER.match(line):
+                elif header and (dead_level or at in marked) and not _RULER.match(line):
                     yield from _row(page, section.anchor, at, cells_of(line), cells_of(header), dead=bool(dead_level))
                 continue
             header = ""
-            bullet = _BULLET.match(line) if dead_level or _marked(line) else None
+            bullet = _BULLET.match(line) if dead_level or at in marked else None
             if bullet and (dead_level or _CROSS.match(bullet[1])):
                 yield from _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
 

@@ -5,7 +5,7 @@ A term's weight in a text says how much of what is changed it carries: clauses t
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]*[A-Za-z0-9]|[A-Za-z]|\d+(?:\.\d+)?")
@@ -83,23 +83,24 @@ def terms_in(text: str) -> set[str]:
     return found
 
 
+# Where a clause may end: behind a full stop or a bracket, at a line end, before "and CHANGE" or "but". Starts with the blank, which is found fast.
 _CLAUSE = re.compile(
-    r"(?<=[.!?;])\s+|\n+|\s+(?=and\s+(?:change|add|set|enable|disable|raise|lower|replace|switch|increase|reduce|remove|"
-    r"only|turn|use)\b)|\s+(?=but\s)"
-    r"|(?=\((?:[^()]*[,=/][^()]*)\))|(?<=\))\s+"
+    r"\s(?:(?<=[.!?;)]\s)\s*|(?<=\n)\n*|\s*(?=but\s|and\s+(?:change|add|set|enable|disable|raise|lower|replace|switch|"
+    r"increase|reduce|remove|only|turn|use)\b))"
 )
+# And before a bracket that holds settings.
+_BRACKET = re.compile(r"\([^()]*[,=/][^()]*\)")
+# Both of these are looked for in lower case.
 _FIXED = re.compile(
     r"\b(?:keep\w*|kept|fixed|unchanged|reus\w+|as (?:before|is)|stays?\b|held|otherwise identical|same (?:as|config|shape|"
     r"image|stack)|do(?:es)? not (?:carry|change)|"
     r"frontier config|base(?:line)? config|rather than|identical to|leaves|left at|currently|by default|still (?:has|at|"
-    r"uses|leaves|runs)|config\s*[+=]|image\b|launch)",
-    re.IGNORECASE,
+    r"uses|leaves|runs)|config\s*[+=]|image\b|launch)"
 )
 _MOVED = re.compile(
     r"\b(?:only change|chang\w+ only|add\w* only|sets? only|enabl\w+|disabl\w+|add(?:s|ing)?|switch\w*|replac\w+|"
     r"increas\w+|rais\w+|reduc\w+|lower\w*|"
-    r"shrink\w*|grow\w*|swap\w*|remov\w+|offload\w*|fus(?:e|ing)|forc\w+|bump\w*|pin\w*|tun\w+|try|tests? whether|isolate)\b",
-    re.IGNORECASE,
+    r"shrink\w*|grow\w*|swap\w*|remov\w+|offload\w*|fus(?:e|ing)|forc\w+|bump\w*|pin\w*|tun\w+|try|tests? whether|isolate)\b"
 )
 
 
@@ -109,13 +110,25 @@ def clauses(text: str) -> tuple[tuple[str, float], ...]:
     """Clauses of a text with how much each says about what is moved: 1.5 moved, 1 neutral, 0.25 fixed."""
     found: list[tuple[str, float]] = []
     fixed_before = False
-    for clause in _CLAUSE.split(text):
-        if not clause or not clause.strip():
+    for clause in _split(text):
+        if not clause or clause.isspace():
             continue
-        moved, fixed = bool(_MOVED.search(clause)), bool(_FIXED.search(clause)) or (fixed_before and clause.startswith("("))
+        lower = clause.lower()
+        moved, fixed = bool(_MOVED.search(lower)), bool(_FIXED.search(lower)) or (fixed_before and clause.startswith("("))
         found.append((clause, 0.25 if fixed and not (moved and re.search(r"\bonly\b", clause)) else 1.5 if moved else 1.0))
         fixed_before = fixed
     return tuple(found)
+
+
+def _split(text: str) -> Iterator[str]:
+    cuts = [m.span() for m in _CLAUSE.finditer(text)]
+    if "(" in text:
+        cuts = sorted([*cuts, *((m.start(), m.start()) for m in _BRACKET.finditer(text))])
+    at = 0
+    for start, end in cuts:
+        yield text[at:start]
+        at = end
+    yield text[at:]
 
 
 def weigh(fields: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -125,7 +138,8 @@ def weigh(fields: Iterable[tuple[str, float]]) -> dict[str, float]:
         best: dict[str, float] = {}
         for clause, said in clauses(text):
             for term in terms_in(clause):
-                best[term] = max(best.get(term, 0.0), said)
+                if said > best.get(term, 0.0):
+                    best[term] = said
         for term, said in best.items():
             weights[term] = weights.get(term, 0.0) + field_weight * said
     # Sets of texts have another order in every process.

@@ -29,11 +29,11 @@ _JOIN = (
 _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
     re.compile(
-        rf"(?<![\w-])(?P<name>--?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|"
+        rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|"
         rf"off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"
     ),
     re.compile(
-        r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"
+        r"(?P<name>--(?<![\w-]--)[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"
     ),
     re.compile(
         r"\b(?:set|sets|setting|raise|raising|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|"
@@ -41,13 +41,13 @@ _PATTERNS = (
         r"(?:from\s+[`*]*\S+\s+)?to\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?|true|false|on|off)\b",
         re.IGNORECASE,
     ),
-    re.compile(r"(?<![\w-])(?P<name>--[A-Za-z][\w.\-]*\w|-[OfmWDgX][\w\-]*\w)"),
+    re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE}){_THEN}"),
     re.compile(
         r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|"
         r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
     ),
-    re.compile(rf"(?<![\w-])(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
+    re.compile(rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
     re.compile(
         rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|"
         rf"to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w%]|\.\d){_THEN}",
@@ -61,12 +61,20 @@ _NO_LEVER = re.compile(
     re.IGNORECASE,
 )
 
-# What a text must hold for each of the patterns to find something ("0" for a digit, "n" for a setting with one), so that most are not tried.
-_SIGNS = ("-", "-", "", "-", "=", "", "0", "n")
+# What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "n" a setting with one,
+# "t" a value behind "to", "_" an identifier.
+_SIGNS = ("-", "-", "t", "-", "=", "_", "0", "n")
 _DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(rf"(?:{_SETTING})[ -](?:from\s+|of\s+|to\s+)?\d")
+_TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
+_IDENTIFIER = re.compile(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
 # Without one of these a text names no lever; most clauses are plain prose.
 _MAYBE = re.compile(r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII)
+
+
+@lru_cache(maxsize=4096)
+def _is_no_lever(name: str) -> bool:
+    return _NO_LEVER.search(name) is not None
 
 
 # The facts of an experiment and its aim are read from the same texts, one after the other.
@@ -78,18 +86,26 @@ def levers_in(text: str) -> tuple[Lever, ...]:
     found: dict[str, str] = {}
     taken = bytearray(len(text))
     hits: list[tuple[int, str, str]] = []
-    signs = {"-": "-" in text, "=": "=" in text, "0": _DIGIT.search(text) is not None, "": True}
     # In lower case, because a pattern that heeds case is many times faster.
-    signs["n"] = signs["0"] and _NUMBERED.search(text.lower()) is not None
+    lower = text.lower()
+    signs = {
+        "-": "-" in text,
+        "=": "=" in text,
+        "0": _DIGIT.search(text) is not None,
+        "t": _TO.search(lower) is not None,
+        "_": _IDENTIFIER.search(text) is not None,
+    }
+    signs["n"] = signs["0"] and _NUMBERED.search(lower) is not None
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
         for m in pattern.finditer(text) if signs[sign] else ():
             start, end = m.span()
-            if taken.find(1, start, end) >= 0 or _NO_LEVER.search(m["name"]):
+            name = m["name"]
+            if taken.find(1, start, end) >= 0 or _is_no_lever(name):
                 continue
             taken[start:end] = b"\1" * (end - start)
             groups = m.groupdict()
             value = groups.get("then") or groups.get("value") or ""
-            hits.append((m.start(), m["name"], value.strip("'\"").rstrip(".,:")))
+            hits.append((start, name, value.strip("'\"").rstrip(".,:")))
     for _, name, value in sorted(hits):
         if not found.get(name):
             found[name] = value
@@ -131,7 +147,8 @@ _CUES = {
     "enable": r"enabl\w*|add(?:s|ing)?|turn(?:ing|ed)? on|introduc\w*|adopt\w*|forc(?:e|ing)|integrat\w*|try|use|using",
     "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
 }
-_CUE = {name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for name, words in _CUES.items()}
+# Looked for in lower case.
+_CUE = {name: re.compile(rf"\b(?:{words})\b") for name, words in _CUES.items()}
 _ARROW = re.compile(
     r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|"
     r"from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)"
@@ -155,7 +172,9 @@ def direction_in(title: str, statement: str) -> str:
         moved = {"raise" if b > a else "lower" for a, b in (n for n in numbers if len(n) == 2 and None not in n) if a != b}
         if len(moved) == 1:
             return moved.pop()
-        cues = {name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(text)) for name, pattern in _CUE.items()}
+        lower = text.lower()
+        text = text if len(text) == len(lower) else lower
+        cues = {name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(lower)) for name, pattern in _CUE.items()}
         size = cues["raise"] - cues["lower"]
         if size and (not cues["raise"] or not cues["lower"]):
             return "raise" if size > 0 else "lower"
