@@ -1,5 +1,6 @@
 """Headings, links and anchors as values, and what a reader sees of inline markdown. Loads the parser only for text that needs it."""
 
+import operator
 import re
 import unicodedata
 from typing import NamedTuple
@@ -76,6 +77,7 @@ _LINK = re.compile(r"""(?<!!)\[([^\[\]*]*)\]\([ \t]*(?:[^\s()<>\\&\x01]|&(?![#\w
 _STRONG = re.compile(r"(?<![\w*])(\*\*?)(?=[^\s*])([^*]*)(?<=[^\s*])\1(?![\w*])")
 # What only the parser can tell: escapes, entities, HTML and autolinks, pictures and other links, emphasis of any other shape.
 _HARD = re.compile(r"\\|&(?:#\w+|\w+);|<[A-Za-z/!?]|!\[|\]\(|(?<!\s)\*|\*(?!\s|$)|(?<![^\W_])_|_(?![^\W_])")
+_inside = operator.itemgetter(2)
 _BREAK = re.compile(r" *\n[ \t]*")
 
 
@@ -94,9 +96,9 @@ def _simply_seen(inline: str) -> str | None:
 
     rest = _SPAN.sub(held, inline) if "`" in inline else inline
     if "](" in rest:
-        rest = _LINK.sub(rf"{_END}\1{_END}", rest)
+        rest = _END.join(_LINK.split(rest))
     if "*" in rest:
-        rest = _STRONG.sub(r"\2", rest)
+        rest = _STRONG.sub(_inside, rest)
     if _HARD.search(rest.replace("__", "_") if "__" in rest else rest):
         return None
     rest = rest.replace(_END, "")

@@ -5,6 +5,7 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kb.page import Page
 from kb.search.chunks import Chunk, chunks_of
@@ -88,20 +89,32 @@ def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tupl
             )
             db.execute("delete from chunk where path = ?", (path,))
             db.execute("delete from searched where path = ?", (path,))
-    for page, chunks in added:
-        head = _head(page)
-        row = db.execute(
-            "insert into searched (path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?)",
-            (page.path, page.type, page.field("updated")[:10], head, *(("", "") if page.type == "catalog" else gist_of(chunks))),
-        ).lastrowid
-        whole, parts = _words(head, chunks, catalog=page.type == "catalog")
-        db.execute("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", (row, *whole))
-        for chunk, part in zip(chunks, parts, strict=True):
-            made = db.execute(
-                "insert into chunk (path, anchor, title, line, text) values (?, ?, ?, ?, ?)",
-                (chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text),
-            ).lastrowid
-            db.execute("insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)", (made, *part))
+    added = iter(added)
+    row = db.execute("select coalesce(max(id), 0) from searched").fetchone()[0]
+    part = db.execute("select coalesce(max(id), 0) from chunk").fetchone()[0]
+    while some := list(islice(added, _AT_ONCE)):
+        heads, wholes, texts, parts = [], [], [], []
+        for page, chunks in some:
+            row += 1
+            head, catalog = _head(page), page.type == "catalog"
+            gist = ("", "") if page.type in _NO_GIST else gist_of(chunks)
+            heads.append((row, page.path, page.type, page.field("updated")[:10], head, *gist))
+            whole, words = _words(head, chunks, catalog=catalog)
+            wholes.append((row, *whole))
+            for chunk, said in zip(chunks, words, strict=True):
+                part += 1
+                texts.append((part, chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text))
+                parts.append((part, *said))
+        db.executemany("insert into searched (id, path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?, ?)", heads)
+        db.executemany("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", wholes)
+        db.executemany("insert into chunk (id, path, anchor, title, line, text) values (?, ?, ?, ?, ?, ?)", texts)
+        db.executemany("insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)", parts)
+
+
+# Pages whose rows are written together.
+_AT_ONCE = 64
+# A catalog has no prose, and an experiment is told by its card.
+_NO_GIST = ("catalog", "experiment")
 
 
 def _head(page: Page) -> str:

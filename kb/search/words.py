@@ -120,7 +120,8 @@ STOP = frozenset(
 
 def without_links(text: str) -> str:
     """Markdown with the addresses of its links gone and their texts kept."""
-    return _LINK.sub(r"\1", text) if "](" in text else text
+    # Split at links, a text alternates with the texts of its links: joined again, many times faster than by a template.
+    return "".join(_LINK.split(text)) if "](" in text else text
 
 
 def names_of(text: str) -> list[str]:
