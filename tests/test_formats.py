@@ -195,6 +195,43 @@ def test_an_aim_that_calls_itself_so_goes_before_any_other(log):
     assert (said["runs"], said["segments"][0]["metric"]) == (0, "primary_score")
 
 
+def test_a_status_says_first_what_was_done(log):
+    rows = ["experiment|val_bpb|status|timestamp", "base|1.5|baseline|2026-03-19T00:49:23-04:00", "wide|1.6|reverted_worse_too_big|2026-03-19T00:59:23-04:00",
+            "oom|FAILED|reverted_triton_oom|2026-03-19T00:59:43-04:00", "cosine|1.4|kept_best|2026-03-19T01:59:43-04:00"]
+    assert counts(told(log("results.tsv", tsv(*rows)))) == (4, 1, 2, 0, 0, 1)
+
+
+def test_marks_of_a_merge_are_no_rows_and_no_text(log):
+    marked = KARPATHY.replace("c3d4e5f", "<<<<<<< HEAD\nc3d4e5f").replace("d4e5f6a", "=======\nd4e5f6a") + ">>>>>>> other\n"
+    said = told(log("results.tsv", marked))
+    assert (counts(said), runs_of(log("results.tsv", marked))[0].description) == (counts(told(log("k.tsv", KARPATHY))), "baseline")
+    assert any("a merge left its marks" in w for w in said["warnings"])
+    both = jsonl(CONFIG, entry(1, 9)) + "<<<<<<< HEAD\n" + jsonl(entry(2, 8)) + "=======\n" + jsonl(entry(2, 7)) + ">>>>>>> other\n"
+    assert counts(told(log("autoresearch.jsonl", both))) == (3, 3, 0, 0, 0, 0)
+
+
+def test_rows_of_figures_from_another_writer_do_not_run_into_a_description(log):
+    text = tsv("commit|gens_per_s|status|description", "2026-03-26 13:10:21|20274|112.63|180.0|true|null|", "abc1234|112.6|keep|first words",
+               "2026-03-26 13:14:21|20274|112.63|180.0|true|null|", "abc1235|99.0|discard|second words")
+    runs = runs_of(log("results.tsv", text))
+    assert [(r.value, r.description) for r in runs] == [(112.6, "first words"), (99.0, "second words")]
+
+
+def test_a_column_may_name_the_metric_whose_value_stands_in_another(log):
+    said = runs_of(log("results.tsv", tsv("timestamp|commit|primary_metric|metric_value|secondary_metrics|status|description",
+                                          '2026-03-09T10:00:00Z|a1b2c3d|val_loss|1.52|{"train_loss": 1.48, "note": "x"}|keep|base', '2026-03-09T11:00:00Z|e4f5a6b|val_loss|1.49|{}|keep|cosine')))
+    assert [(r.primary, r.value, r.metric("val_loss").direction) for r in said] == [("val_loss", 1.52, "lower"), ("val_loss", 1.49, "lower")]
+    assert said[0].metric("train_loss").value == 1.48
+
+
+def test_trials_in_a_table_are_a_search_whose_best_is_of_all_that_ran(log):
+    text = ("number,latency_ms,datetime_start,params_block_m,params_warps,state\n0,12.5,2026-01-02 03:04:05.1,64,4,COMPLETE\n1,9.75,2026-01-02 03:05:05.1,128,8,COMPLETE\n"
+            "2,,2026-01-02 03:06:05.1,256,8,FAIL\n3,9.0,2026-01-02 03:06:05.1,32,8,COMPLETE\n")
+    said = told(log("trials.csv", text))
+    assert (said["runs"], said["kept"], said["crashed"], said["best"]) == (4, None, 1, {"value": 9.0, "line": 5})
+    assert Lever("params_block_m", "64") in runs_of(log("trials.csv", text))[0].levers
+
+
 def test_a_literal_backslash_t_is_read_as_a_tab(log):
     said = told(log("results.tsv", KARPATHY + "e5f6a7b\\t0.000000\\t0.0\\tcrash\\tout of memory\n"))
     assert counts(said) == (5, 2, 1, 2, 0, 0)
@@ -383,6 +420,31 @@ def test_objects_with_a_name_or_a_date_are_runs_beside_a_figure_that_most_have(l
     assert (answered["kept"], answered["discarded"], answered["best"]) == (1, 1, {"value": 5.0, "line": 1})
 
 
+def test_what_came_after_a_change_is_what_it_is_judged_by(log):
+    said = runs_of(log("experiments.jsonl", jsonl(
+        {"experiment_id": "xor", "change_summary": "detect it", "metrics_before": {"total_runtime_s": 50.2}, "metrics_after": {"total_runtime_s": 40.8}, "decision": "keep"},
+        {"experiment_id": "bias", "change_summary": "seed it", "metrics_before": {"total_runtime_s": 40.8}, "metrics_after": {"total_runtime_s": 44.0}, "decision": "discard"})))
+    assert [(r.description, r.value, r.outcome) for r in said] == [("detect it", 40.8, "kept"), ("seed it", 44.0, "discarded")]
+
+
+def test_a_job_that_exits_with_an_error_has_crashed_and_what_is_held_out_is_the_aim(log):
+    rows = [{"name": "base", "elapsed_s": 25, "exit_code": 0, "tok_s": 425, "val_loss": 2.5, "extra_env": {}}, {"name": "deep", "elapsed_s": 35, "exit_code": 0, "tok_s": 325, "val_loss": 2.4, "extra_env": {"LAYERS": "13"}},
+            {"name": "wide", "elapsed_s": 9, "exit_code": -6, "tok_s": 17, "extra_env": {"DIM": "9"}}]
+    file = log("results.jsonl", jsonl(*rows))
+    said = told(file)
+    assert (said["runs"], said["kept"], said["crashed"], said["segments"][0]["metric"]) == (3, None, 1, "val_loss")
+    assert any("tok_s could be meant" in w for w in said["warnings"])
+    assert runs_of(file)[1].levers == (Lever("LAYERS", "13"),)
+    sweep = [{"encoder": "small", "seed": n, "val_loss": 2 - n / 10, "test_auc": 0.6, "n_train": 84} for n in range(3)]
+    assert (told(log("sweep.jsonl", jsonl(*sweep)))["runs"], told(log("notes.jsonl", jsonl({"a": 1}, {"b": 2})))["runs"]) == (3, 0)
+
+
+def test_samples_beside_a_metric_give_its_spread(log):
+    first = runs_of(log("autoresearch.jsonl", jsonl(CONFIG, entry(1, 10.0, samples=[9.0, 10.0, 11.0], asi={"outcome": "flat", "failure_mode": "none", "rollback_reason": "noise"}))))[0]
+    assert (first.metrics[0].n, first.metrics[0].stddev, first.reason) == (3, 1.0, "noise")
+    assert ("asi.failure_mode", "none") in first.notes
+
+
 def test_trials_of_a_search_have_settings_and_a_best_of_all_that_ran(log):
     rows = [{"trial_number": i, "params": {"lr": i / 10}, "results": {"val_bpb": 2 - i / 10, "peak_vram_mb": 10, "status": "success"}} for i in (1, 2, 3)]
     rows.append({"trial_number": 4, "params": {"lr": 9}, "results": {"val_bpb": 0.0, "status": "oom"}})
@@ -480,6 +542,14 @@ def test_a_simple_loops_table_is_read_and_the_tables_beside_it_are_not(log):
     assert runs[1].reason == "Shared memory reduction overhead | cost"
     assert dict(runs[1].notes)["vs Base"] == "-1.8%"
     assert runs[1].origin.line == 14
+
+
+def test_a_table_that_keeps_and_drops_is_read_whatever_its_other_headings(log):
+    text = "# Ledger\n\n| Stage | Hauptbefund | Decision |\n|---|---|---|\n| slot-gated readout | no stable gain | Reverted |\n| list virtualization | 240 to 90 ms | kept |\n"
+    said = told(log("notes.md", text))
+    assert (counts(said), runs_of(log("notes.md", text))[0].description) == ((2, 1, 1, 0, 0, 0), "slot-gated readout")
+    plain = "| Feature | State |\n|---|---|\n| search | done |\n| export | pending |\n"
+    assert told(log("features.md", plain))["runs"] == 0
 
 
 def test_a_leaderboard_lists_what_was_kept(log):

@@ -82,7 +82,7 @@ def test_json_numbers_must_be_finite_and_booleans_are_none():
     ("discard", Outcome.DISCARDED), ("REVERT", Outcome.DISCARDED), ("rejected", Outcome.DISCARDED), ("KILL", Outcome.DISCARDED),
     ("discard - OOM", Outcome.DISCARDED), ("OOM", Outcome.CRASHED), ("NO_JSON", Outcome.CRASHED), ("timeout", Outcome.CRASHED),
     ("checks_failed", Outcome.CHECKS_FAILED), ("Checks Failed", Outcome.CHECKS_FAILED), ("ok", Outcome.OTHER), ("inconclusive", Outcome.OTHER),
-    ("parked", Outcome.OTHER), ("not kept", Outcome.OTHER), ("not_kept", Outcome.OTHER), ("screen_discard", Outcome.DISCARDED), ("保留✔✔", Outcome.KEPT),
+    ("parked", Outcome.OTHER), ("not kept", Outcome.DISCARDED), ("not_kept", Outcome.DISCARDED), ("screen_discard", Outcome.DISCARDED), ("保留✔✔", Outcome.KEPT),
     ("回滚(交易<10)", Outcome.DISCARDED), ("基线", Outcome.OTHER), ("keepalive tuning", Outcome.OTHER), ("", Outcome.OTHER),
 ])
 def test_a_status_is_read_whatever_its_spelling_and_unknown_is_no_win(raw, outcome):

@@ -50,12 +50,12 @@ _TIMED = re.compile(r"(^|_)(date|datetime|timestamp|utc)(_|$)")
 TEXT = tuple(
     (
         "description desc change_description change changes experiment hypothesis idea what what_changed mutation mutations modification "
-        "modifications approach summary title details name label notes note comment comments tag"
+        "modifications approach strategy summary title details name label notes note comment comments tag"
     ).split()
 )
 # `experiment_desc` and `run_notes` say whose words they are; what they are is said by the last word.
 _WHOSE = re.compile(
-    r"^(experiment|exp|run|trial|iteration|iter|candidate|short|brief)_(?=(desc|description|summary|title|notes?|changes?|idea|hypothesis|comments?)$)"
+    r"^(experiment|exp|run|trial|iteration|iter|candidate|short|brief|main|key)_(?=(desc|description|summary|title|notes?|changes?|idea|hypothesis|comments?|observations?|insights?)$)"
 )
 REASON = tuple(
     (
@@ -67,7 +67,7 @@ CHECKS = word_set("correct correctness check checks tests test parity valid pass
 _DELTA = re.compile(r"(^|_)(delta|vs|improvement|improved|gain|change_pct|pct_change|diff_pct)(_|$)|Δ")
 # Columns of figures that are never what a run is judged by: the state before it, and what it cost to try.
 _BESIDE = re.compile(
-    r"(^|_)(baseline|base|before|parent|prev|previous|old|cost|usd|price|budget|cumulative|wall|elapsed|std|stddev|stderr)(_|$)"
+    r"(^|_)(baseline|base|ref|reference|before|parent|prev|previous|old|cost|usd|price|budget|cumulative|wall|elapsed|launch|startup|setup|queue|estimated|expected|std|stddev|stderr)(_|$)"
 )
 # Figures that explain a result rather than being it.
 _DERIVED = re.compile(r"(^|_)(hits?|miss(es)?|mfu|hfu|util\w*|occupancy|speedup|efficiency|train|training)(_|$)")
@@ -237,6 +237,14 @@ def first_named(names: list[str], roles: list[Role], wanted: tuple[str, ...], al
     return next((keys.index(w) for w in wanted if w in keys and keys.index(w) != but and roles[keys.index(w)] in allowed), -1)
 
 
+def first_worded(cells: list[list[str]], roles: list[Role]) -> int:
+    """The first column that holds several words a cell, whatever it is called; -1 where none does."""
+    for i, column in enumerate(cells):
+        if roles[i] in (Role.NOTE, Role.TEXT, Role.LEVER) and 2 * sum(len(c.split()) > 1 for c in column) > len(column):
+            return i
+    return next((i for i, role in enumerate(roles) if role is Role.NOTE and share_of_statuses(cells[i]) < 0.5), -1)
+
+
 def longest(cells: list[list[str]], roles: list[Role]) -> int:
     lengths = [(sum(map(len, column)), i) for i, column in enumerate(cells) if roles[i] in (Role.NOTE, Role.TEXT)]
     return max(lengths)[1] if lengths else -1
@@ -266,6 +274,17 @@ def primary_of(names: list[str], roles: list[Role], cells: list[list[str]], *, h
         ),
         chosen,
     )
+
+
+def named_by(names: list[str], cells: list[list[str]], primary: int) -> str:
+    """Name of the metric where one column names it on every row and another (`primary`) holds its value; empty where none does."""
+    if primary < 0 or key_of(names[primary]) not in ("metric_value", "value", "primary_value"):
+        return ""
+    for name, column in zip(names, cells, strict=True):
+        said = {c for c in column if c.strip(" -–—") and c.lower() not in ("n/a", "na", "none")}
+        if key_of(name) in ("primary_metric", "metric_name", "metric", "metric_key") and len(said) == 1:
+            return said.pop() if not any(quantity_of(c) for c in said) else ""
+    return ""
 
 
 def rivals_of(names: list[str], metrics: list[int]) -> list[int]:

@@ -3,13 +3,15 @@
 Optuna-style trials are of this kind. Refuses to name a primary metric that most rows do not have.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from kb.formats.columns import rivals_of
 from kb.formats.objects import Json, Row, first_of, rows_of, text_of
 from kb.formats.reading import Ask, Remark, Segment, measured, moment, split_sample
-from kb.run.direction import direction_from, direction_of, is_resource
+from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status, outcome_of
 
@@ -19,7 +21,7 @@ _LABEL = tuple(
     "run round trial_number trial number num iteration iter experiment_id exp_id experiment_num exp step index id run_id".split()
 )
 _TEXT = tuple(
-    "description desc title experiment change changes what_changed idea mutation approach experiment_name name summary label".split()
+    "description desc title experiment change changes change_summary what_changed idea mutation approach experiment_name name summary label method".split()
 )
 _REASON = ("rollback_reason", "failure_reason", "reason", "finding", "notes", "note", "learned", "insight", "conclusion", "error")
 _CODE = ("commit", "commit_hash", "commit_sha", "git_commit", "experiment_commit", "sha", "git_sha", "revision")
@@ -36,8 +38,22 @@ _TIME = (
     "ts",
 )
 _CHECKS = ("correct", "correctness", "valid", "is_valid", "passed", "tests_passed", "checks_passed", "verified")
-_MEASURES = ("results", "metrics", "result", "scores", "values", "measurements")
-_SETTINGS = ("params", "parameters", "config", "hyperparameters", "hparams", "args", "settings", "flags", "levers")
+_MEASURES = ("results", "metrics", "metrics_after", "after", "result", "scores", "values", "measurements")
+_SETTINGS = (
+    "params",
+    "parameters",
+    "config",
+    "hyperparameters",
+    "hparams",
+    "args",
+    "settings",
+    "flags",
+    "levers",
+    "env_overrides",
+    "extra_env",
+    "overrides",
+    "exact_change",
+)
 _AIM = ("objective", "score", "value", "metric", "fitness", "combined_score", "metric_value")
 _NAMED = frozenset((*_STATUS, *_DECIDING, *_LABEL, *_TEXT, *_REASON, *_CODE, *_TIME, "hypothesis", "mechanism", "direction"))
 
@@ -45,7 +61,7 @@ _NAMED = frozenset((*_STATUS, *_DECIDING, *_LABEL, *_TEXT, *_REASON, *_CODE, *_T
 def is_run(said: Json, shared: frozenset[str] = frozenset()) -> bool:
     """Whether an object is an attempt: it has a status, or it is numbered, named or dated and holds a measurement.
 
-    A name or a date is enough only beside a measurement that most objects of the log have (`shared`).
+    A name or a date is enough only beside a measurement that most objects of the log have (`shared`); without them it must have all of these.
     """
     if _status(said):
         return True
@@ -54,7 +70,9 @@ def is_run(said: Json, shared: frozenset[str] = frozenset()) -> bool:
     if numbered and (numbers or any(isinstance(said.get(k), dict) for k in (*_SETTINGS, *_MEASURES))):
         return True
     told = any(isinstance(said.get(k), str) and said.get(k) for k in _TEXT) or any(moment(said.get(k)) for k in _TIME)
-    return told and not shared.isdisjoint(numbers)
+    if told:
+        return not shared.isdisjoint(numbers)
+    return shared.issubset(numbers) and len(shared) > 2 and any(direction_of(name) for name in shared)
 
 
 def _shared(objects: list[Json]) -> frozenset[str]:
@@ -101,6 +119,9 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
     yield segment
     if said and not segment.metric:
         yield Remark("no metric that the rows have in common; best is left open")
+    others = [] if ask.metric else [n for n in _rivals(said) if n != segment.metric]
+    if others:
+        yield Remark(f"judged by '{segment.metric}'; {', '.join(others[:8])} could be meant as well, --metric names another")
     for row in rows:
         if isinstance(row, Remark):
             yield row
@@ -111,7 +132,7 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
 
 
 def _segment(said: list[Json], ask: Ask) -> Segment:
-    metric = ask.metric or _primary(said)
+    metric = ask.metric or next(iter(_rivals(said)), "")
     direction, source = ask.direction, "asked"
     if direction is None:
         stated = next((d for row in said if (d := direction_from(first_of(row, ("direction", "study_direction", "mode"))))), None)
@@ -122,17 +143,16 @@ def _segment(said: list[Json], ask: Ask) -> Segment:
     return Segment(0, 1, "", metric, "", direction, source if direction else "", judged or bool(any(statuses)), trials)
 
 
-def _primary(said: list[Json]) -> str:
-    """The metric that the rows are judged by: named as aim, else the first with a known direction that is no resource."""
+def _rivals(said: list[Json]) -> list[str]:
+    """What the rows could be judged by, the likeliest first: named as aim, then held out from training, then any whose name says a side."""
     counts = Counter(name for row in said for name in _numbers(row))
     common = [name for name, n in counts.items() if 2 * n >= len(said)]
     aims = [name for name in _AIM if name in common]
-    known = [
-        n
-        for n in common
-        if direction_of(n) and not is_resource(n) and not n.startswith(("delta", "wall_time", "duration", "training_time"))
-    ]
-    return next(iter(aims or known or [n for n in common if len(common) == 1]), "")
+    if aims or len(common) == 1:
+        return aims[:1] or common
+    known = rivals_of(common, [i for i, name in enumerate(common) if direction_of(name) and not name.startswith("delta")])
+    names = [common[i] for i in known]
+    return sorted(names, key=lambda n: not re.match(r"(val|valid|validation|eval|dev|test)_", n))
 
 
 def _run(row: Row, segment: Segment, path: Path) -> Run:
@@ -140,7 +160,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
     status = _status(said)
     checks = tuple(Check(k, "passed" if said[k] else "failed") for k in _CHECKS if isinstance(said.get(k), bool))
     failed = any(c.outcome == "failed" for c in checks)
-    outcome = outcome_of(status) if status else Outcome.CHECKS_FAILED if failed else None
+    outcome = outcome_of(status) if status else Outcome.CRASHED if _exited(said) else Outcome.CHECKS_FAILED if failed else None
     reason_key = next((k for k in _REASON if said.get(k)), "")
     text_key = next((k for k in _TEXT if isinstance(said.get(k), str) and said.get(k)), "")
     metrics: list[Metric] = []
@@ -154,6 +174,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
     levers = [Lever(str(k), text_of(v)) for key in _SETTINGS if isinstance(said.get(key), dict) for k, v in said[key].items()]
     levers += [Lever(k.removeprefix("params_"), text_of(v)) for k, v in said.items() if k.startswith("params_") and v is not None]
     label = first_of(said, _LABEL)
+    named = label if isinstance(label, str) and re.search(r"[A-Za-z]{3}", label) and not said.get("hypothesis") else ""
     notes = [
         (k, text_of(v))
         for k, v in said.items()
@@ -166,7 +187,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
         segment=segment.index,
         status=status,
         outcome=outcome,
-        description=text_of(said.get(text_key)) if text_key else _of_levers(levers),
+        description=text_of(said.get(text_key)) if text_key else named or _of_levers(levers)[:300],
         primary=segment.metric,
         metrics=tuple(metrics),
         levers=tuple(levers),
@@ -178,6 +199,12 @@ def _run(row: Row, segment: Segment, path: Path) -> Run:
         created=next((m for k in _TIME if (m := moment(said.get(k)))), ""),
         notes=tuple(notes),
     )
+
+
+def _exited(said: Json) -> bool:
+    """Whether the job of an object ended with an error."""
+    code = first_of(said, ("exit_code", "returncode", "return_code"))
+    return isinstance(code, int) and not isinstance(code, bool) and code != 0
 
 
 def _of_levers(levers: list[Lever]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.formats.reading import Line, Remark, lines_of
+from kb.formats.reading import Line, Remark, is_conflict_mark, lines_of
 
 Json = dict[str, object]
 
@@ -35,6 +35,9 @@ def rows_of(path: Path) -> Iterator[Row | Remark]:
             continue
         text = line.text.strip().rstrip(",")
         if not text or text in "[]" or text.startswith(("#", "//")):
+            continue
+        if is_conflict_mark(text):
+            yield Remark("a merge left its marks; both sides are read", line.number)
             continue
         yield from _rows_of_line(line, text)
 

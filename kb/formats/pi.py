@@ -4,25 +4,28 @@ A config line after a run opens a segment, whatever the `segment` field says. Re
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from statistics import mean, stdev
 
 from kb.formats.objects import Json, Row, first_of, rows_of, text_of
 from kb.formats.reading import Ask, Remark, Segment, measured, moment, split_sample
 from kb.run.direction import direction_from, direction_of, word_set
+from kb.run.noise import Spread
 from kb.run.quantity import to_float
 from kb.run.record import Metric, Origin, Outcome, Run, from_line, outcome_of
 
 _SPREAD = ("_stddev", "_std", "_sd", "_stdev")
 # Keys of a run line that have a field of their own in the record; all others become notes.
 _FIELDS = word_set("""type run commit commit_hash metric metric_value metrics secondary_metrics status decision description timestamp segment asi confidence
-    iterationTokens stddev kb""")
+    iterationTokens stddev samples kb""")
+# Keys of the free-form `asi` that have a field in the record, the likeliest first.
 _ASI = {
-    "hypothesis": "hypothesis",
-    "rollback_reason": "reason",
-    "next_action_hint": "next_step",
-    "next_focus": "next_step",
-    "mechanism": "mechanism",
-    "predicted_signal": "predicted_signal",
+    "hypothesis": ("hypothesis",),
+    "reason": ("rollback_reason", "failure_mode", "learned", "lesson", "insight"),
+    "next_step": ("next_action_hint", "next_focus"),
+    "mechanism": ("mechanism",),
+    "predicted_signal": ("predicted_signal",),
 }
 
 
@@ -110,6 +113,7 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
     if not status:
         yield Remark("a run without a status; counted as other", line.number)
     raw = first_of(said, ("metric", "metric_value"))
+    spread = _spread(said)
     primary = measured(
         segment.metric,
         to_float(raw),
@@ -117,9 +121,11 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
         outcome=outcome,
         direction=segment.direction,
         unit=segment.unit,
-        stddev=to_float(said.get("stddev")),
+        stddev=spread.stddev if spread else to_float(said.get("stddev")),
         primary=True,
     )
+    if spread and primary.value is not None:
+        primary = replace(primary, n=spread.n)
     if primary.value is None:
         yield Remark("no measurement (a sentinel or no number); left out of best", line.number)
     metrics, notes = _metrics(said, primary, outcome)
@@ -151,6 +157,13 @@ def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
     )
 
 
+def _spread(said: Json) -> Spread | None:
+    """Number and spread of the samples that a run line lists beside its metric."""
+    samples = said.get("samples")
+    values = [v for raw in samples if (v := to_float(raw)) is not None] if isinstance(samples, list) else []
+    return Spread(mean(values), stdev(values), len(values)) if len(values) > 1 else None
+
+
 def _label(number: object) -> str:
     return str(int(number)) if isinstance(number, float) and number.is_integer() else text_of(number)
 
@@ -172,9 +185,7 @@ def _metrics(said: Json, primary: Metric, outcome: Outcome) -> tuple[tuple[Metri
                 measured(name, value, raw=text_of(raw), outcome=outcome, direction=direction_of(name), stddev=spreads.get(name))
             )
     if primary.stddev is None and spreads.get(primary.name) is not None:
-        found[0] = Metric(
-            primary.name, primary.value, primary.unit, primary.direction, stddev=spreads[primary.name], raw=primary.raw
-        )
+        found[0] = replace(primary, stddev=spreads[primary.name])
     return tuple(found), notes
 
 
@@ -182,12 +193,6 @@ def _asi(asi: object) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Fields of the record that free-form `asi` keys fill, and what is left of them as notes."""
     if not isinstance(asi, dict):
         return {}, [("asi", text_of(asi))] if asi else []
-    fields: dict[str, str] = {}
-    notes: list[tuple[str, str]] = []
-    for key, value in asi.items():
-        name = _ASI.get(key)
-        if name and name not in fields and text_of(value):
-            fields[name] = text_of(value)
-        else:
-            notes.append((f"asi.{key}", text_of(value)))
-    return fields, notes
+    chosen = {name: next((k for k in keys if text_of(asi.get(k))), "") for name, keys in _ASI.items()}
+    fields = {name: text_of(asi[key]) for name, key in chosen.items() if key}
+    return fields, [(f"asi.{k}", text_of(v)) for k, v in asi.items() if k not in chosen.values()]

@@ -86,6 +86,11 @@ def lines_of(path: Path) -> Iterator[Line | Remark]:
         raise KbError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def is_conflict_mark(text: str) -> bool:
+    """Whether a line is what a merge left behind: `<<<<<<< HEAD`, `=======`, `>>>>>>> branch`."""
+    return bool(re.match(r"(<{7}|>{7}|\|{7})( |$)|={7}$", text))
+
+
 def _wide_lines(path: Path) -> Iterator[Line]:
     with open(path, encoding="utf-16", errors="replace", newline="\n") as file:
         for number, text in enumerate(file, 1):

@@ -20,8 +20,10 @@ from kb.formats.columns import (
     Role,
     decides,
     first_named,
+    first_worded,
     key_of,
     longest,
+    named_by,
     outcome_in,
     primary_of,
     quantity_of,
@@ -33,7 +35,7 @@ from kb.formats.columns import (
 )
 from kb.formats.reading import Ask, Line, Segment, measured, moment
 from kb.run.direction import Direction, direction_of
-from kb.run.quantity import bare, to_quantity
+from kb.run.quantity import bare, to_float, to_quantity
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status, outcome_of, status_words
 
 
@@ -41,7 +43,8 @@ from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status,
 class Layout:
     """What the columns of a table are. `text` is the index of the description, `reason` of the remark beside it; -1: none.
 
-    `second` is a further status column (ran or crashed, beside kept or discarded); `mixed`: one column holds both kinds of word.
+    `second` is a further status column (ran or crashed, beside kept or discarded); `mixed`: one column holds both kinds of word; `decided`: it tells
+    kept from discarded.
     """
 
     columns: tuple[Column, ...]
@@ -54,6 +57,7 @@ class Layout:
     mixed: bool = False
     rivals: tuple[str, ...] = ()
     second: int = -1
+    decided: bool = False
 
     @property
     def doubt(self) -> str:
@@ -71,10 +75,17 @@ class Layout:
         """A leaderboard: it lists what was kept, by rank."""
         return self.status < 0 and any(c.role is Role.RANK for c in self.columns)
 
+    @property
+    def search(self) -> bool:
+        """Trials of a search: settings in columns `params_…`, and a state that says how a trial ended but keeps none."""
+        settings = any(c.role is Role.LEVER and c.name.startswith("params_") for c in self.columns)
+        return settings and not self.ranked and not self.decided
+
     def segment(self, index: int, line: int, name: str = "") -> Segment:
         """The segment that the rows of this table make."""
         unit = self.columns[self.primary].unit if self.primary >= 0 else ""
-        return Segment(index, line, name, self.primary_name, unit, self.direction, self.source, self.status >= 0 or self.ranked)
+        judged = (self.status >= 0 or self.ranked) and not self.search
+        return Segment(index, line, name, self.primary_name, unit, self.direction, self.source, judged, self.search)
 
 
 def looks_like_header(cells: list[str]) -> bool:
@@ -106,12 +117,17 @@ def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> L
         roles[status] = Role.STATUS
     roles = [Role.NOTE if r is Role.STATUS and i != status else r for i, r in enumerate(roles)]
     text = first_named(names, roles, TEXT, (Role.TEXT, Role.NOTE))
-    if text < 0:
-        text = longest(cells, roles) if not header else -1
+    if text < 0 and not header:
+        text = longest(cells, roles)
+    elif text < 0 and status >= 0 and decides(cells[status]):
+        text = first_worded(cells, roles)
     if text >= 0:
         roles[text] = Role.TEXT
     reason = first_named(names, roles, REASON, (Role.TEXT, Role.NOTE), but=text)
     primary = primary_of(names, roles, cells, headed=header is not None, ask=ask)
+    said = named_by(names, cells, primary) if header and not ask.metric else ""
+    if said:
+        names[primary] = said
     direction, source = (
         (ask.direction, "asked") if ask.direction else (direction_of(names[primary]) if primary >= 0 else None, "name")
     )
@@ -120,7 +136,7 @@ def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> L
     decided = any(outcome_of(w) in (Outcome.KEPT, Outcome.DISCARDED) for w in words)
     rivals = () if ask.metric else tuple(names[i] for i in rivals_of(names, [i for i, r in enumerate(roles) if r is Role.METRIC]))
     mixed = decided and "pass" in words and status_words(names[status]) in CHECKS
-    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed, rivals, second)
+    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed, rivals, second, decided)
 
 
 def fits_header(header: list[str], rows: list[list[str]]) -> bool:
@@ -180,6 +196,10 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
                 checks.append(Check(column.name, _checked(cell)))
             case Role.ID | Role.CODE | Role.TIME if not found[column.role]:
                 found[column.role] = cell
+            case Role.NOTE if cell.startswith("{") and key_of(column.name).endswith("metrics"):
+                metrics += _metrics_in(cell, outcome)
+            case Role.TEXT if i not in (layout.text, layout.reason) and key_of(column.name) in ("experiment", "name", "label"):
+                found[Role.ID] = found[Role.ID] or cell
             case Role.DELTA | Role.NOTE | Role.RANK | Role.TEXT | Role.ID | Role.CODE | Role.TIME if cell and i not in (
                 layout.text,
                 layout.reason,
@@ -238,6 +258,19 @@ def _metric(column: Column, cell: str, *, layout: Layout, outcome: Outcome | Non
         stddev=quantity.stddev if quantity else None,
         primary=primary,
     )
+
+
+def _metrics_in(cell: str, outcome: Outcome | None) -> list[Metric]:
+    """Figures of a cell that holds a JSON object of them."""
+    try:
+        said = json.loads(cell)
+    except ValueError:
+        return []
+    return [
+        measured(k, value, raw=str(raw), outcome=outcome, direction=direction_of(k))
+        for k, raw in said.items()
+        if (value := to_float(raw)) is not None
+    ]
 
 
 def _checked(cell: str) -> str:

@@ -11,8 +11,9 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from kb.formats.reading import Ask, Line, Remark, Segment, lines_of, split_sample
+from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, moment, split_sample
 from kb.formats.table import Layout, fits_header, is_divider, key_of, layout_of, looks_like_header, modal_width, run_of
+from kb.run.quantity import to_quantity
 from kb.run.record import Run, is_status
 
 
@@ -67,6 +68,8 @@ def _rows(lines: Iterator[Line | Remark], delimiter: str) -> Iterator[Cells | Re
             yield line
         elif not line.text.strip():
             continue
+        elif is_conflict_mark(line.text):
+            yield Remark("a merge left its marks; both sides are read", line.number)
         elif line.text.startswith("#") and not re.match(r"#\d", line.text):
             cells = _split(line.text.lstrip("# "), delimiter)
             if (
@@ -232,6 +235,9 @@ def _as_row(row: Cells, layout: Layout, delimiter: str) -> tuple[list[str] | Non
 def _continued(held: Run | None, row: Cells) -> tuple[Run | None, Remark]:
     if held is None:
         return None, Remark("a line that is no row; skipped", row.line.number)
+    figures = [c for c in row.cells if to_quantity(c) or moment(c)]
+    if len(row.cells) > 2 and 2 * len(figures) > sum(map(bool, row.cells)):
+        return held, Remark("a row of figures that is none of this table; skipped", row.line.number)
     if len(held.description) < 4000:
         held = replace(held, description=f"{held.description} {row.line.text.strip()}".strip())
     return held, Remark("a line that continues the description above; joined to that run", row.line.number)

@@ -192,6 +192,10 @@ def outcome_of(raw: str) -> Outcome:
     first = re.match(r"\W*(\w+?)(?:_*(?:[\s(\[:;,/|–—-]|$))", raw.lower())
     if first and first[1] in _OUTCOME_OF:
         return _OUTCOME_OF[first[1]]
+    # `reverted_worse`, `kept_best`: what was done stands first.
+    begun = re.match(r"(discard|discarded|revert|reverted|reject|rejected|keep|kept|crashed|oom)_", words)
+    if begun and len(words) <= 40:
+        return _OUTCOME_OF[begun[1]]
     # `screen_discard`, `auto_revert`: what was done stands last.
     last = words.rsplit("_", 1)[-1]
     if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept)", words):
