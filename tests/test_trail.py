@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,12 +11,12 @@ from kb import KbError, page, store, trail
 from kb.build import build
 from kb.graph import Graph
 from kb.run.noise import gain_of
-from kb.run.record import Metric
+from kb.run.record import Lever, Metric
 from kb.schema import Verdict
 from kb.trail import Facts, VerdictRead
 from kb.trail.facts import from_row, to_row
 from kb.trail.levers import direction_in, levers_in
-from kb.trail.progress import metric_of, nibbles, progress_of, topics_of, unfiled
+from kb.trail.progress import balance_of, metric_of, moves_of, nibbles, progress_of, topics_of, unfiled
 from kb.trail.standing import reasons_to_go_on, standing_of
 
 
@@ -301,6 +302,44 @@ def test_five_failures_in_a_row_are_thrash():
     tried = [run(0, 10.0, "baseline"), *(run(n, 11.0, "refuted") for n in range(1, 6))]
     assert "thrash" in {a.code for a in progress_of(tried, target="t", variant="", metric=metric_of(tried)).alarms}
     assert "thrash" not in {a.code for a in progress_of(tried[:-1], target="t", variant="", metric=metric_of(tried)).alarms}
+
+
+def told(title: str, *levers: str, mechanism: str = "", verdict: Verdict = Verdict.REFUTED) -> Facts:
+    pulled = tuple(Lever(*lever.partition("=")[::2]) for lever in levers)
+    return Facts(title, "t", title=title, levers=pulled, mechanism=mechanism, verdict=VerdictRead(verdict))
+
+
+@pytest.mark.parametrize(("runs", "moves"), [
+    # A flag named after a scheduler moves a setting, and so does a value on an axis.
+    ([told("layer scheduler for dependent copies", "--enable_layer_scheduler=true"), told("tile 64", "tile=64"), told("tile 128", "tile=128")], ["setting"] * 3),
+    # Levers that say in words what is done tell of a change of the code.
+    ([told("Softmax: copy and mask in one pass", "softmax passes=3 to 1"), told("Convolutions that pad for themselves", "conv padding=native"), told("Half the precision", "dtype=bf16")],
+     ["structure", "structure", "setting"]),
+    # What every title takes along is no news: the first fused run changed structure, those that stand on it move settings.
+    ([told("stack fused rope batch 8", "batch=8"), told("stack fused rope batch 6", "batch=6"), told("stack fused rope batch 4", "batch=4"), told("stack fused rope batch 4 rerun", "batch=4")],
+     ["structure", "setting", "setting", ""]),
+    ([told("window 20", mechanism="keeps all but attention.py as it was"), told("window 30", mechanism="attention.py with another constant"), told("Hand-written reduction"), told("First measurement", verdict=Verdict.BASELINE)],
+     ["structure", "", "structure", ""]),
+    ([told("async flag bundle"), told("The kernel reads whole lines"), told("Profile of the frontier")], ["setting", "structure", ""]),
+])
+def test_what_a_run_moved_is_judged_by_what_is_new_about_it(runs, moves):
+    assert list(moves_of(runs)) == moves
+    assert balance_of(runs) == (moves.count("setting"), moves.count("structure"))
+
+
+LATENCY = Metric("latency", None, "s", "lower")
+
+
+def test_a_search_out_of_balance_is_told_by_the_runs_since_the_frontier_moved():
+    rows = [run(1, 90.0), *(run(n, 100.0, "refuted") for n in range(2, 14))]
+    moving = [replace(e, title=f"tile {e.number}", levers=(Lever("tile", str(e.number)),)) for e in rows]
+    alarm = next(a for a in progress_of(moving, target="t", variant="", metric=LATENCY).alarms if a.code == "unbalanced")
+    assert "12 moved settings and 0 changed structure" in alarm.text and len(alarm.paths) == 12
+    changing = [replace(e, title=f"Rewrite the {'reader sorter writer'.split()[e.number // 3 - 1]}") if e.number in (3, 6, 9) else e for e in moving]
+    assert not any(a.code == "unbalanced" for a in progress_of(changing, target="t", variant="", metric=LATENCY).alarms)
+    # Structure that was changed before the frontier moved does not balance what came after it.
+    early = [*(replace(e, path=f"early{e.number}", title=f"Rewrite the {part}", date="2025-01-01") for e, part in zip(moving[1:], "reader sorter writer".split(), strict=False)), *moving]
+    assert any(a.code == "unbalanced" for a in progress_of(early, target="t", variant="", metric=LATENCY).alarms)
 
 
 def test_a_topic_refuted_five_times_and_never_supported_is_closed():

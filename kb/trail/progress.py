@@ -7,11 +7,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from kb.run.direction import Direction, is_resource
 from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
 from kb.run.quantity import number_text
-from kb.run.record import Metric
+from kb.run.record import Lever, Metric
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
 from kb.trail.levers import key_of, levers_in
@@ -219,37 +220,104 @@ def _streak_alarms(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm
             f"{streak} failures in a row: stop, profile, and rethink before the next run",
             tuple(e.path for e in decided[-streak:]),
         )
-    settings, structural = balance_of(experiments)
-    if plateau >= STUCK and settings >= UNBALANCED * max(1, structural):
-        yield Alarm(
-            "unbalanced",
-            f"{settings} runs moved settings and {structural} changed structure, and the frontier has not moved for {plateau} runs: "
-            "change structure",
-        )
+    if plateau >= STUCK:
+        moves = moves_of(decided)[-plateau:]
+        settings, structural = moves.count("setting"), moves.count("structure")
+        if settings >= UNBALANCED * max(1, structural):
+            yield Alarm(
+                "unbalanced",
+                f"the frontier has not moved for {plateau} runs, of which {settings} moved settings and {structural} changed structure: "
+                "change structure",
+                tuple(e.path for e, move in zip(decided[-plateau:], moves, strict=True) if move == "setting"),
+            )
 
 
-_STRUCTURE = re.compile(
-    r"\b(?:kernel|fus(?:e|ed|ing|ion)|rewrit\w*|replac\w*|implement\w*|algorithm\w*|layout|restructur\w*|port(?:ed|ing)?|"
-    r"custom|refactor\w*|vectori[sz]\w*|"
-    r"pipelin\w*|async\w*|cache|shard\w*|parallel\w*|schedul\w*|data structure|scan)\b",
-    re.IGNORECASE,
+# A change of what is computed, in words of computing at large; the second ones also name the place where a mere setting is moved.
+_CHANGES = re.compile(
+    r"(?:un)?fus(?:e[ds]?|ing|ions?)|rewr\w*|replac\w*|implement\w*|restructur\w*|port(?:s|ed|ing)?|refactor\w*|vectori[sz]\w*|"
+    r"paralleli[sz]\w*|translat\w*|sharded|sharding|pipelined|handwritten"
 )
+_PLACES = re.compile(
+    r"kernels?|algorithms?|layouts?|custom|cach(?:e|ed|ing)|scan|simd|async\w*|pipelin\w*|parallel\w*|schedul\w*|shard\w*"
+)
+# Said of a run itself, and not of the stack that it stands on: "fuse", where that is "fused".
+_ACTS = re.compile(
+    r"fuse|rewrite|replace|implement|restructure|port|refactor|vectori[sz]e|paralleli[sz]e|translate|shard|pipeline"
+)
+# What a mechanism says where something took another's place; its other words mostly describe what was there before.
+_REPLACES = re.compile(r"replac\w*|implement\w*|rewr\w*|handwritten|refactor\w*")
+_TURNED = re.compile(r"flags?|knobs?|sweep\w*|tun(?:e|ed|es|ing)|settings?|parameters?")
+_SWITCH = re.compile(r"true|false|on|off|auto|default|none|yes|no|enabled|disabled|forced", re.IGNORECASE)
+# A source file that is named is one that was edited.
+_SOURCE = re.compile(
+    r"[\w/-]+\.(?:py|pyx|c|cc|cpp|cxx|cu|cuh|h|hpp|rs|go|js|ts|java|kt|swift|zig|jl|cl|metal|mlir|ptx|s|asm|sql)\b"
+)
+# Runs whose titles, where they are much the same, tell what a trail takes along: each may name the whole stack that the run stands on.
+_CONTEXT = 5
+# So many letters of a word tell it: "pipeline" is named by `enable_pipelining`.
+_STEM = 6
+
+Move = Literal["setting", "structure", ""]
+
+
+def moves_of(experiments: Iterable[Facts]) -> tuple[Move, ...]:
+    """What each run of one target moved, in trail order; empty where its page does not tell, and for reruns and baselines.
+
+    Judged by what is new about a run: levers that the runs before it did not pull, or pulled to another value, and words of its title that theirs
+    do not have and that are no part of such a lever's name. `tile=128` and a flag move a setting, whatever the flag is named after; `passes=3 to 1`,
+    a source file that was edited, and a title that says "fused" where the runs before it did not are a change of structure.
+    """
+    moves: list[Move] = []
+    before: list[tuple[dict[str, str], set[str]]] = []
+    files: set[str] = set()
+    for e in experiments:
+        words = _words(e.title)
+        pulled = {key_of(v.name): v.value for v in e.levers if v.value or v.name.startswith("-")}
+        last = before[-1][0] if before else {}
+        moved = [
+            v
+            for v in e.levers
+            if (key := key_of(v.name)) in pulled
+            and (all(told.get(key) != v.value for told, _ in before) or last.get(key, v.value) != v.value)
+        ]
+        known = set().union(*(told for _, told in before if 2 * len(told & words) > len(words)))
+        named = {w[:_STEM] for v in moved for w in _words(v.name)}
+        fresh = {w for w in words if (w not in known or _ACTS.fullmatch(w)) and w[:_STEM] not in named}
+        edited = set(_SOURCE.findall(f"{e.title} {e.mechanism}")) - files
+        files |= edited
+        before = [*before, (pulled, words)][-_CONTEXT:]
+        if e.verdict.canonical is Verdict.BASELINE:
+            moves.append("")
+        elif (
+            edited
+            or any(map(_is_told, moved))
+            or any(map(_CHANGES.fullmatch, fresh))
+            or any(map(_REPLACES.fullmatch, _words(e.mechanism[:300])))
+        ):
+            moves.append("structure")
+        elif moved or any(map(_TURNED.fullmatch, fresh)):
+            moves.append("setting")
+        else:
+            moves.append("structure" if any(map(_PLACES.fullmatch, fresh)) else "")
+    return tuple(moves)
 
 
 def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
-    """(runs that only moved settings, runs that changed structure), by what title and mechanism say is changed."""
-    settings = structural = 0
-    for e in experiments:
-        if e.verdict.canonical is Verdict.BASELINE:
-            continue
-        valued = any(lever.value and lever.value != "on" or lever.name.startswith("-") for lever in e.levers[:3])
-        if valued and not _STRUCTURE.search(e.title):
-            settings += 1
-        elif _STRUCTURE.search(f"{e.title} {e.mechanism[:300]}"):
-            structural += 1
-        else:
-            settings += valued
-    return settings, structural
+    """(runs that only moved settings, runs that changed structure), of one target's runs in trail order."""
+    moves = moves_of(experiments)
+    return moves.count("setting"), moves.count("structure")
+
+
+def _is_told(lever: Lever) -> bool:
+    """Whether a lever's value tells a change in words: no number, no switch, no name of an option."""
+    value = lever.value
+    if not value or _SWITCH.fullmatch(value) or (re.search(r"\d", value) and not re.search(r"[\s/]", value)):
+        return False
+    return bool(re.search(r"[\s/]", value) or " " in lever.name)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{2,}", text.lower().replace("hand-written", "handwritten")))
 
 
 def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
