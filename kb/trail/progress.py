@@ -241,9 +241,7 @@ _PLACES = re.compile(
     r"kernels?|algorithms?|layouts?|custom|cach(?:e|ed|ing)|scan|simd|async\w*|pipelin\w*|parallel\w*|schedul\w*|shard\w*"
 )
 # Said of a run itself, and not of the stack that it stands on: "fuse", where that is "fused".
-_ACTS = re.compile(
-    r"fuse|rewrite|replace|implement|restructure|port|refactor|vectori[sz]e|paralleli[sz]e|translate|shard|pipeline"
-)
+_ACTS = re.compile(r"fuse|rewrite|replace|implement|restructure|port|refactor|vectori[sz]e|paralleli[sz]e|translate")
 # What a mechanism says where something took another's place; its other words mostly describe what was there before.
 _REPLACES = re.compile(r"replac\w*|implement\w*|rewr\w*|handwritten|refactor\w*")
 _TURNED = re.compile(r"flags?|knobs?|sweep\w*|tun(?:e|ed|es|ing)|settings?|parameters?")
