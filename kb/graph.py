@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-from kb.page import Link, Page, read
+from kb.page import Link, Page, read, slug_of
 from kb.schema import Finding
 from kb.store import Layout, digest_of, read_bytes
 
@@ -192,6 +192,54 @@ def submodules(layout: Layout) -> tuple[str, ...]:
     return tuple(sorted(parser[s]["path"] for s in parser.sections() if "path" in parser[s]))
 
 
+class Names:
+    """Pages by what a wikilink may call them; the tables are made when one first asks."""
+
+    def __init__(self, pages: Mapping[str, Page]):
+        self.pages = pages
+
+    @cached_property
+    def by_stem(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.pages):
+            found.setdefault(self.pages[path].stem.casefold(), []).append(path)
+        return found
+
+    @cached_property
+    def by_title(self) -> Mapping[str, set[str]]:
+        """Pages by the slugs of file name, title and `aliases:`."""
+        found: dict[str, set[str]] = {}
+        for path, page in self.pages.items():
+            for name in (page.stem, page.title, *page.words("aliases")):
+                found.setdefault(slug_of(name), set()).add(path)
+        return found
+
+    def markdown_of(self, wikilink: str, page: Page) -> str:
+        """The markdown link that a wikilink stands for: to the one page of that file name or path, and a heading that is there; else empty."""
+        where, label = _wikilink_parts(wikilink)
+        name, _, heading = where.partition("#")
+        name = name.strip().strip("/").casefold().removesuffix(".md")
+        same = self.by_stem.get(name.rsplit("/", 1)[-1], []) if name else [page.path]
+        same = [p for p in same if f"/{p.casefold()}".endswith(f"/{name}.md")] if "/" in name else same
+        anchor = slug_of(heading.rsplit("#", 1)[-1])
+        if len(same) != 1 or bool(heading) != bool(anchor) or anchor and anchor not in self.pages[same[0]].anchors:
+            return ""
+        path = "" if same[0] == page.path and anchor else quote(relative(same[0], page.folder), safe="/~@!$&'*+,;=:")
+        return f"[{label}]({path}{'#' if anchor else ''}{anchor})"
+
+    def likely(self, wikilink: str, page: Page) -> str:
+        """The one page whose name, title or alias reads like a wikilink's, as a path from `page`; else empty."""
+        name = _wikilink_parts(wikilink)[0].partition("#")[0].strip().removesuffix(".md").rsplit("/", 1)[-1]
+        like = self.by_title.get(slug_of(name), set()) if name else set()
+        return relative(min(like), page.folder) if len(like) == 1 else ""
+
+
+def _wikilink_parts(wikilink: str) -> tuple[str, str]:
+    """Where a wikilink leads and what it shows: `page#heading|label`; the bar of a table cell may be escaped."""
+    where, bar, label = wikilink.replace("\\|", "|").partition("|")
+    return where.strip(), (label if bar and label.strip() else where).strip()
+
+
 def status_of(link: Link, page: Page, files: Files) -> tuple[LinkStatus, str]:
     """Status of one link and the path it leads to (empty where it leads to none)."""
     if link.kind == "wikilink":
@@ -227,6 +275,7 @@ def link_findings(graph: Graph, files: Files) -> list[Finding]:
     by_name: dict[str, list[str]] = {}
     for path in sorted(graph.pages):
         by_name.setdefault(path.rsplit("/", 1)[-1], []).append(path)
+    meant = Names(graph.pages)
     found: list[Finding] = []
     for path in sorted(graph.pages):
         page = graph.pages[path]
@@ -234,7 +283,7 @@ def link_findings(graph: Graph, files: Files) -> list[Finding]:
         for link in page.links:
             key = (link.href, link.kind)
             if key not in known:
-                known[key] = _finding(link, page, files, by_name)
+                known[key] = _finding(link, page, files, by_name, meant)
             sample = known[key]
             if sample is not None:
                 found.append(
@@ -245,14 +294,15 @@ def link_findings(graph: Graph, files: Files) -> list[Finding]:
     return found
 
 
-def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[str]]) -> Finding | None:
+def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[str]], meant: Names) -> Finding | None:
     status, target = status_of(link, page, files)
     if status in (LinkStatus.OK, LinkStatus.EXTERNAL, LinkStatus.UNVERIFIABLE):
         return None
     if status is LinkStatus.WIKILINK:
-        same = by_name.get(link.href.partition("|")[0].partition("#")[0].strip() + ".md", [])
-        hint = f"write [{link.href}]({relative(same[0], page.folder)})" if len(same) == 1 else "write [text](path.md)"
-        return Finding(page.path, 0, "wikilink", "a wikilink, which markdown does not follow", hint=hint)
+        sure, likely = meant.markdown_of(link.href, page), meant.likely(link.href, page)
+        hint = f"write {sure}" if sure else f"did you mean {likely}?" if likely else "write [text](path.md)"
+        message = "a wikilink, which markdown does not follow"
+        return Finding(page.path, 0, "wikilink", message, hint=hint, fixable=bool(sure))
     if status is LinkStatus.UNRESOLVED:
         return Finding(
             page.path,

@@ -59,7 +59,31 @@ def test_the_status_of_a_link(make_base, href, status):
 def test_a_wikilink_and_a_reference_without_definition_are_findings(make_base):
     whole, files = built(make_base({"wiki/x.md": "see [[y|label]] and [text][nowhere], not `[[code]]` or `a[i][j]` or m[0][1], m_[0][1]; but _[so][nor this]_\n", "wiki/y.md": ""}))
     found = [(f.code, f.target, f.hint) for f in graph.link_findings(whole, files)]
-    assert found == [("unresolved-reference", "nowhere", "add a line [nowhere]: path.md"), ("unresolved-reference", "nor this", "add a line [nor this]: path.md"), ("wikilink", "y|label", "write [y|label](y.md)")]
+    assert found == [("unresolved-reference", "nowhere", "add a line [nowhere]: path.md"), ("unresolved-reference", "nor this", "add a line [nor this]: path.md"), ("wikilink", "y|label", "write [label](y.md)")]
+
+
+@pytest.mark.parametrize(
+    ("wikilink", "hint"),
+    [
+        ("tile-size", "write [tile-size](concepts/tile-size.md)"),
+        ("Tile-Size|tiles", "write [tiles](concepts/tile-size.md)"),
+        ("tile-size.md#What it is", "write [tile-size.md#What it is](concepts/tile-size.md#what-it-is)"),
+        ("#Here", "write [#Here](#here)"),
+        ("a/twin", "write [a/twin](a/twin.md)"),
+        ("two words", "write [two words](two%20words.md)"),
+        ("Tile size", "did you mean concepts/tile-size.md?"),
+        ("blocking", "did you mean concepts/tile-size.md?"),
+        ("tile-size#^b1", "did you mean concepts/tile-size.md?"),
+        ("tile-size#gone", "did you mean concepts/tile-size.md?"),
+        ("twin", "write [text](path.md)"),
+        ("nowhere", "write [text](path.md)"),
+    ],
+)
+def test_a_wikilink_is_told_as_the_link_it_stands_for(make_base, wikilink, hint):
+    whole, files = built(make_base({"wiki/x.md": f"# Here\n\n[[{wikilink}]]\n", "wiki/concepts/tile-size.md": "---\naliases: [blocking]\n---\n## What it is\n",
+                                    "wiki/a/twin.md": "", "wiki/b/twin.md": "", "wiki/two words.md": ""}))
+    found, = graph.link_findings(whole, files)
+    assert (found.target, found.hint, found.fixable) == (wikilink, hint, hint.startswith("write") and "path.md" not in hint)
 
 
 def test_a_moved_page_with_one_candidate_is_named(make_base):
@@ -73,6 +97,15 @@ def test_backlinks_reachability_and_rank(make_base):
     assert whole.backlinks["wiki/a.md"] == ("wiki/alone.md", "wiki/index.md", "wiki/sub/README.md")
     assert whole.reachable(["wiki/index.md"]) == {"wiki/index.md", "wiki/a.md", "wiki/sub/README.md"}
     assert abs(sum(whole.rank.values()) - 1) < 1e-9 and whole.rank["wiki/a.md"] > whole.rank["wiki/alone.md"]
+
+
+@pytest.mark.parametrize("definition", ["", "\n\n[r]: x.md\n"])
+def test_references_and_wikilinks_are_told_as_written_whatever_else_the_page_holds(make_base, definition):
+    body = "[`C.f`][lib.C.f], [`C.g`][], [**bold**][gone] [![i](https://h/p.png)][ci] [[a|**b**]] [[`c`]]; \\[[x]] \\[y][z] `[a][b]` [x](https://h)[y]"
+    whole, files = built(make_base({"wiki/x.md": body + definition}))
+    assert sorted((f.code, f.target) for f in graph.link_findings(whole, files)) == [
+        ("unresolved-reference", "`C.g`"), ("unresolved-reference", "ci"), ("unresolved-reference", "gone"), ("unresolved-reference", "lib.C.f"),
+        ("wikilink", "`c`"), ("wikilink", "a|**b**")]
 
 
 def test_a_heading_of_reference_links_has_the_anchor_of_the_text_that_is_seen(make_base):

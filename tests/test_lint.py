@@ -124,6 +124,16 @@ def test_fix_changes_these_bytes_and_no_others(make_base, newline, bom, end):
     assert mended(layout) == {}
 
 
+def test_fix_writes_a_wikilink_as_the_link_it_stands_for_and_leaves_what_is_not_certain(make_base):
+    text = HEAD.format("A") + "See [[b-page]], [[B-Page|the other]] and [[b-page#Part]].\r\n\r\n| a | b |\r\n|---|---|\r\n| [[b-page\\|x]] | 1 |\r\n\r\n"
+    kept = "`[[b-page]]` and [[b-page]]\r\n![[b-page]] [[nowhere]] [[b-page#gone]]\r\n"
+    layout = make_base({"wiki/sources/a.md": (text + kept).encode(), "wiki/concepts/b-page.md": HEAD.format("B") + "## Part\n"})
+    to = "../concepts/b-page.md"
+    mended_text = text.replace("[[b-page]]", f"[b-page]({to})").replace("[[B-Page|the other]]", f"[the other]({to})").replace("[[b-page#Part]]", f"[b-page#Part]({to}#part)")
+    assert mended(layout) == {"wiki/sources/a.md": (mended_text.replace("[[b-page\\|x]]", f"[x]({to})") + kept).encode()}
+    assert mended(layout) == {}
+
+
 def test_fix_leads_a_reference_definition_to_the_moved_page(make_base):
     layout = make_base({"wiki/sources/a.md": HEAD.format("A") + "[one][p] [two][p]\n\n[p]: gone/a-moved-page.md \"T\"\n", "wiki/concepts/a-moved-page.md": HEAD.format("B")})
     assert mended(layout) == {"wiki/sources/a.md": (HEAD.format("A") + "[one][p] [two][p]\n\n[p]: ../concepts/a-moved-page.md \"T\"\n").encode()}

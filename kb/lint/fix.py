@@ -1,4 +1,5 @@
-"""Mends what is mechanical and certain, byte by byte: moved pages with one candidate, blank lines before lists, counts in headings.
+"""Mends what is mechanical and certain, byte by byte: moved pages with one candidate, wikilinks to the one page of that name, blank lines
+before lists, counts in headings.
 
 Refuses everything else: a page that changed since it was read, a filed experiment, a link that cannot be told from code that reads the same.
 """
@@ -6,13 +7,14 @@ Refuses everything else: a page that changed since it was read, a filed experime
 import difflib
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
 from kb import store
-from kb.graph import relative, target_of
+from kb.graph import Names, relative, target_of
 from kb.lint.catalogs import counts_of
 from kb.lint.matter import Matter
 from kb.page import Page, edit, newlines_of, read, text_of
@@ -44,6 +46,7 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
     for finding in findings:
         if finding.fixable:
             by_page.setdefault(finding.path, []).append(finding)
+    names = Names(matter.pages)
     found = []
     for path, todo in sorted(by_page.items()):
         page, before = matter.pages[path], matter.data(path)
@@ -52,7 +55,11 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
         done = []
         after = before
         for finding in todo:
-            led = _with_new_target(page, after, finding, moved_to(matter, finding)) if finding.code == "broken-link" else after
+            led = after
+            if finding.code == "broken-link":
+                led = _with_new_target(page, after, finding, moved_to(matter, finding))
+            elif finding.code == "wikilink":
+                led = _without_wikilink(page, after, finding, names.markdown_of(finding.target, page))
             if led != after:
                 after = led
                 done.append(finding)
@@ -141,6 +148,30 @@ def _with_new_target(page: Page, data: bytes, finding: Finding, new: str) -> byt
     inline = sum(edited.count(mark + new.encode()) - data.count(mark + new.encode()) for mark in (b"](", b"](<"))
     definitions = edited.count(b"]: " + new.encode()) - data.count(b"]: " + new.encode())
     return edited if gone and (inline == gone and not definitions or definitions == 1 and not inline) else data
+
+
+def _without_wikilink(page: Page, data: bytes, finding: Finding, new: str) -> bytes:
+    """The page with the wikilinks of one line that read like the finding's written as `new`; as it was if that would touch anything else.
+
+    An embed (`![[page]]`) shows the page and does not lead to it, so it stays.
+    """
+    lines = data.splitlines(keepends=True)
+    if not new or finding.line > len(lines):
+        return data
+    target = re.escape(finding.target.encode()).replace(rb"\|", rb"\\?\|")
+    row, count = re.subn(rb"(?<!!)\[\[" + target + rb"\]\](?![(\[])", lambda _: new.encode(), lines[finding.line - 1])
+    edited = b"".join([*lines[: finding.line - 1], row, *lines[finding.line :]])
+    before, after = _links(page.path, data), _links(page.path, edited)
+    led = ("inline", new[new.rindex("](") + 2 : -1])
+    # A wikilink in code reads like one, but is no link, so then fewer links changed than places did.
+    return (
+        edited if count and before - after == {("wikilink", finding.target): count} and after - before == {led: count} else data
+    )
+
+
+@lru_cache(maxsize=2)
+def _links(path: str, data: bytes) -> Counter[tuple[str, str]]:
+    return Counter((link.kind, link.href) for link in read(path, data).links)
 
 
 @lru_cache(maxsize=2)

@@ -73,7 +73,7 @@ RULES = (
     Rule("broken-link", E, "a link that leads nowhere sends reader and agent astray", "graph", fixes=True),
     Rule("broken-anchor", E, "an anchor that is not there cannot be loaded as a section", "graph"),
     Rule("unresolved-reference", W, "a reference without a definition is shown as raw brackets", "graph"),
-    Rule("wikilink", W, "markdown does not follow wikilinks, so the page behind counts as unlinked", "graph"),
+    Rule("wikilink", W, "markdown does not follow wikilinks, so the page behind counts as unlinked", "graph", fixes=True),
     Rule("unsafe-link", E, "javascript:, vbscript: and data: links run code in a reader's browser", "lint", unsafe_links),
     # Front matter
     Rule(

@@ -44,8 +44,10 @@ _INLINE = re.compile(
     + rf"|(?P<open>!?\[){_LABEL}\]\([ \t]*{_DEST}{_TITLE}[ \t]*\))"
 )
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
+# Stands for code, HTML, an escape or a picture while references are looked for: the text of one may hold it, its label not.
+_HELD = "\x01"
 # Not behind a word, which makes it an index (`a[i][j]`); an underscore that opens emphasis is none.
-_UNRESOLVED = re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00]*)\]")
+_UNRESOLVED = re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
 _ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
@@ -126,19 +128,27 @@ def seen_text(inline: str, env: dict | None = None) -> str:
 
 
 def _links(content: str, at: int, env: dict, references: dict) -> list[Link]:
-    found, rest = _pattern_links(content, at)
+    found, rest, held = _pattern_links(content, at)
     if len(content) <= _LONGEST_INLINE and ("](" in rest or references and "[" in rest):
-        found, rest = _parsed_links(content, at, env)
-    if "][" in rest:
-        for m in _UNRESOLVED.finditer(rest):
-            found.append(Link(m[2] or m[1], m[1], at + rest.count("\n", 0, m.start()), "unresolved"))
-    if "[[" in rest:
-        found.extend(Link(m[1], m[1], at + rest.count("\n", 0, m.start()), "wikilink") for m in _WIKILINK.finditer(rest))
+        found, rest, held = _parsed_links(content, at, env)
+    for kind, pattern, mark in (("unresolved", _UNRESOLVED, "]["), ("wikilink", _WIKILINK, "[[")):
+        if mark in rest:
+            for m in pattern.finditer(rest):
+                label, text = (_written(rest, held, *m.span(group)) for group in (m.lastindex or 1, 1))
+                found.append(Link(label, text, at + rest.count("\n", 0, m.start()), kind))
     return found
 
 
-def _pattern_links(content: str, at: int) -> tuple[list[Link], str]:
-    """Links that the patterns can tell for certain, and the run with everything recognised blanked out (newlines kept)."""
+def _written(rest: str, held: list[str], start: int, end: int) -> str:
+    """A stretch of a run as it was written, what is held out of it put back."""
+    pieces = iter(held[rest.count(_HELD, 0, start) :])
+    return "".join(next(pieces) if char == _HELD else char for char in rest[start:end])
+
+
+def _pattern_links(content: str, at: int) -> tuple[list[Link], str, list[str]]:
+    """Links that the patterns can tell for certain; the run with them as NUL and with everything else recognised, which the text of a link may
+    hold, as `_HELD` (newlines kept); and what is held so.
+    """
     found: list[Link] = []
     if "\n" not in content:
         shown = 0
@@ -148,30 +158,33 @@ def _pattern_links(content: str, at: int) -> tuple[list[Link], str]:
                 shown += 1
             elif uri or mail:
                 found.append(Link(uri or "mailto:" + mail, uri or mail, at, "auto"))
-        told = content.count("](") == shown and "][" not in content and "[[" not in content
-        return found, content.replace("](", "") if told else _INLINE.sub("\x00", content)
-    rest: list[str] = []
-    position = 0
-    for m in _INLINE.finditer(content):
-        start, end = m.span()
-        rest.append(content[position:start])
-        rest.append("\x00" + "\n" * content.count("\n", start, end))
-        position = end
-        line = at + content.count("\n", 0, start)
-        if m["open"]:
-            found.append(Link(m["dest"], m["label"], line, "image" if m["open"] == "![" else "inline"))
-        elif m["uri"] or m["mail"]:
-            found.append(Link(m["uri"] or "mailto:" + m["mail"], m["uri"] or m["mail"], line, "auto"))
-    rest.append(content[position:])
-    return found, "".join(rest)
+        if content.count("](") == shown and "][" not in content and "[[" not in content:
+            return found, content.replace("](", ""), []
+    else:
+        for m in _INLINE.finditer(content):
+            line = at + content.count("\n", 0, m.start())
+            if m["open"]:
+                found.append(Link(m["dest"], m["label"], line, "image" if m["open"] == "![" else "inline"))
+            elif m["uri"] or m["mail"]:
+                found.append(Link(m["uri"] or "mailto:" + m["mail"], m["uri"] or m["mail"], line, "auto"))
+    held: list[str] = []
+
+    def blank(m: re.Match[str]) -> str:
+        if m["open"] != "[" and not m["uri"] and not m["mail"]:
+            held.append(m[0])
+            return _HELD + "\n" * m[0].count("\n")
+        return "\x00" + "\n" * m[0].count("\n")
+
+    return found, _INLINE.sub(blank, content.replace(_HELD, "\x00")), held
 
 
-def _parsed_links(content: str, at: int, env: dict) -> tuple[list[Link], str]:
+def _parsed_links(content: str, at: int, env: dict) -> tuple[list[Link], str, list[str]]:
     """The same by markdown-it-py's own inline parser."""
     children: list[Token] = []
-    _FULL.inline.parse(content, _FULL, env, children)
+    _FULL.inline.parse(content.replace(_HELD, "\x00"), _FULL, env, children)
     found: list[Link] = []
     rest: list[str] = []
+    held: list[str] = []
     line, href, text, depth, searched = at, "", [], 0, 0
     for token in children:
         if token.type in ("softbreak", "hardbreak"):
@@ -196,12 +209,16 @@ def _parsed_links(content: str, at: int, env: dict) -> tuple[list[Link], str]:
             found[last] = found[last]._replace(text="".join(text))
         elif token.type == "image":
             found.append(Link(str(token.attrs["src"]), token.content, line, "image"))
-            rest.append("\x00")
+            rest.append(_HELD)
+            held.append(f"![{token.content}]({token.attrs['src']})")
         elif depth:
             text.append(token.content)
+        elif token.type in ("code_inline", "html_inline", "text_special"):
+            rest.append(_HELD)
+            held.append(token.markup if token.type == "text_special" else f"{token.markup}{token.content}{token.markup}")
         else:
-            rest.append(token.content if token.type == "text" else "\x00")
-    return found, "".join(rest)
+            rest.append(token.content if token.type == "text" else token.markup)
+    return found, "".join(rest), held
 
 
 def reference_links(body: str) -> tuple[list[tuple[int, str]], list[tuple[str, str]]]:
