@@ -5,12 +5,12 @@ Refuses to re-read pages: facts come from the tables.
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from kb import KbError
 from kb.graph import Graph
-from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, verdict_sayings
+from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, to_row, verdict_sayings
 
 __all__ = [
     "TABLES",
@@ -54,9 +54,17 @@ class Trail:
 
 
 def trail_of(rows: Iterable[tuple[str, str]], graph: Graph) -> Trail:
-    """Trail of all (path, facts row) pairs."""
+    """Trail of all (path, facts row) pairs. Where a target's pages count tokens per second, the TPS of its other pages are these."""
     stored = dict(rows)
-    return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored)
+    read = sorted(map(from_row, stored.values()), key=lambda e: e.order)
+    counting = {e.target for e in read if e.metric("tok/s")}
+    for i, e in enumerate(read):
+        if e.target in counting and e.metric("tps") and not e.metric("tok/s"):
+            read[i] = replace(
+                e, metrics=tuple(replace(m, name="tok/s", unit="tok/s") if m.name == "tps" else m for m in e.metrics)
+            )
+            stored[e.path] = to_row(read[i])
+    return Trail(tuple(read), stored)
 
 
 def save(db: sqlite3.Connection, trail: Trail) -> None:

@@ -5,7 +5,8 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from kb.page import Page, Section, plain_text
 from kb.run.record import Lever, Metric
@@ -125,10 +126,15 @@ _TEXTS = (
 )
 
 
+_OF_METRIC = tuple(f.name for f in fields(Metric))
+
+
 def to_row(facts: Facts) -> str:
     """Facts as the compiled tables keep them: JSON text without empty fields."""
     said: dict[str, object] = {name: value for name in _TEXTS if (value := getattr(facts, name))}
-    said["metrics"] = [{k: v for k, v in asdict(m).items() if v is not None and v != ""} for m in facts.metrics]
+    said["metrics"] = [
+        {name: value for name in _OF_METRIC if (value := getattr(m, name)) is not None and value != ""} for m in facts.metrics
+    ]
     said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
     said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
     said["verdict"] = (facts.verdict.canonical, facts.verdict.raw, facts.verdict.source)
@@ -198,11 +204,11 @@ def read_facts(page: Page, text: str) -> Facts:
         said.get("hypothesis") or _LEADING_LABEL.sub("", prose(body("hypothesis"))) or _front_sentence(page) or _lead(page, lines)
     )
     mechanism = said.get("mechanism") or prose(body("mechanism"))
-    verdict_text = body("verdict")
-    because = prose(verdict_text, limit=900) or prose(body("because"), limit=900)
-    verdict = verdict_of(page, _titled_verdict(page) or prose(verdict_text))
+    reasons = prose(body("verdict"), limit=900)
+    because = reasons or prose(body("because"), limit=900)
+    verdict = verdict_of(page, _titled_verdict(page) or reasons)
     if verdict.canonical in (None, Verdict.OTHER):
-        verdict = verdict_of(page, _labelled_verdict(page, lines) or prose(verdict_text))
+        verdict = verdict_of(page, _labelled_verdict(page, lines) or reasons)
     title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
@@ -218,7 +224,12 @@ def read_facts(page: Page, text: str) -> Facts:
         decision=canonical_decision(page.field("decision") or page.field("status")) or "",
         levers=levers,
         stated_levers=bool(stated),
-        metrics=metrics_of(page, lines, [(p.start, p.end) for p in places if p.name in ("results", "verdict")]),
+        metrics=metrics_of(
+            page,
+            lines,
+            results=[(p.start, p.end) for p in places if p.name == "results"],
+            verdicts=[(p.start, p.end) for p in places if p.name == "verdict"],
+        ),
         primary=page.field("primary"),
         parent=page.field("parent") or page.field("baseline"),
         hypothesis=hypothesis,
@@ -326,10 +337,14 @@ def places_of(page: Page) -> tuple[Place, ...]:
     for i, section in enumerate(tops):
         if section.level < 2:
             continue
-        name = next((n for n, pattern in _PLACES if pattern.search(section.title)), None)
-        if name:
+        if name := _place_named(section.title):
             found.append(Place(name, section.anchor, section.start, _end(tops, i)))
     return tuple(found)
+
+
+@lru_cache(4096)
+def _place_named(heading: str) -> str | None:
+    return next((name for name, pattern in _PLACES if pattern.search(heading)), None)
 
 
 def _end(tops: tuple[Section, ...], i: int) -> int:
@@ -355,7 +370,8 @@ def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str
         if at in headings or at in fenced:
             current = None
             continue
-        label = _BOLD_LABEL.match(line) or _PLAIN_LABEL.match(line)
+        bold = "**" in line or "__" in line
+        label = bold and _BOLD_LABEL.match(line) or ":" in line and _PLAIN_LABEL.match(line)
         if label:
             name = _LABEL_OF.get(label[1].strip().rstrip(":").lower())
             current = name if name and name not in said else None
@@ -372,6 +388,15 @@ def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
+_QUOTED = re.compile(r"^(?:>\s?)+|^\[![\w-]+\]\s*")
+_WRAPPED = re.compile(r"(?<=[^\n])\n(?=[^\n*+\-\d])")
+_GAP = re.compile(r"\n{2,}")
+
+
+def _unfenced(markdown: str) -> str:
+    return _FENCE.sub("", markdown) if "```" in markdown or "~~~" in markdown else markdown
+
+
 def prose(markdown: str, *, limit: int = 2400) -> str:
     """Plain text of a stretch of markdown: no fences, tables, headings or markup; paragraphs kept apart by newlines; cut
     at a word within `limit`.
@@ -379,14 +404,14 @@ def prose(markdown: str, *, limit: int = 2400) -> str:
     if not markdown.strip():
         return ""
     rows: list[str] = []
-    for line in _FENCE.sub("", markdown).split("\n"):
+    for line in _unfenced(markdown).split("\n"):
         bare = line.strip()
         if bare.startswith(("|", "<!--")):
             continue
         if bare.startswith("#"):
             bare = ""
-        rows.append(re.sub(r"^(?:>\s?)+|^\[![\w-]+\]\s*", "", bare))
-    text = re.sub(r"(?<=[^\n])\n(?=[^\n*+\-\d])", " ", re.sub(r"\n{2,}", "\n\n", "\n".join(rows)).strip())[: 4 * limit]
+        rows.append(_QUOTED.sub("", bare) if bare[:1] in (">", "[") else bare)
+    text = _WRAPPED.sub(" ", _GAP.sub("\n\n", "\n".join(rows)).strip())[: 4 * limit]
     text = "\n".join(plain_text(row).strip() for row in text.split("\n") if row.strip())
     if len(text) > limit:
         text = text[:limit].rsplit(" ", 1)[0] + " …"
@@ -412,7 +437,7 @@ def _lead(page: Page, lines: list[str]) -> str:
 def _items(markdown: str) -> list[str]:
     """Top-level list items of a stretch of markdown, as plain text; its sentences where it has no list."""
     items: list[str] = []
-    for line in _FENCE.sub("", markdown).split("\n"):
+    for line in _unfenced(markdown).split("\n"):
         bullet = re.match(r"^(?:[-*+]|\d+[.)])\s+(.*)$", line)
         if bullet:
             items.append(bullet[1])
