@@ -435,3 +435,26 @@ def test_a_file_without_a_shape_is_not_appended_to(base, log, tmp_path):
         assert file.read_text() == content
     with pytest.raises(KbError, match="no such file"):
         export.append(Path(tmp_path / "gone.tsv"), [])
+
+
+def log_of(file: Path, text: str) -> Path:
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize("text", [
+    "a\tb\tc\nfoo\tbar\tbaz\n1\t2\t3\n", "name\temail\tage\nann\ta@x\t3\nbob\tb@x\t4\n", "<p>\t<b>\t</p>\n<a>\t<b>\t<c>\n", "list:\n\t- a\n\t- b\n",
+])
+def test_lines_that_nothing_says_are_runs_are_not_filed(base, tmp_path, text, kb_command):
+    log = log_of(tmp_path / "things.tsv", text)
+    before = files_of(base)
+    with pytest.raises(KbError, match=r"things\.tsv: nothing says that its lines are runs.*nothing was filed"):
+        bring(base, log, name="tsv")
+    assert files_of(base) == before
+    assert "an import files none of them" in kb_command("import", "tsv", log, "--dry-run", cwd=base.root).stdout
+
+
+def test_a_table_without_header_is_filed_where_a_status_tells_that_its_lines_are_runs(base, tmp_path):
+    log = log_of(tmp_path / "runs.tsv", "abc1234\t0.99\t40\tkeep\tbaseline\ndef5678\t0.98\t40\tdiscard\tlr up\n")
+    assert len(bring(base, log).pages) == 2
+    assert len(bring(base, log_of(tmp_path / "sweep.tsv", "time_ms\tlr\n12.5\t0.1\n12.1\t0.2\n")).pages) == 2

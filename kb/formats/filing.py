@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.formats.detection import events, located
-from kb.formats.judging import Judged, judged
+from kb.formats.judging import UNTOLD, Judged, judged, told
 from kb.formats.pages import page_of, slug_of
 from kb.formats.reading import Ask, Segment
 from kb.page import read
@@ -80,7 +80,10 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
     name, log = located(path, name)
     said = list(events(log, name, ask=ask))
     file = origin_of(layout, log)
-    found = [replace(e, target=e.target or target, variant=e.variant or variant) for e in said if isinstance(e, Run)]
+    read_as = [e for e in said if isinstance(e, Run)]
+    found = [replace(e, target=e.target or target, variant=e.variant or variant) for e in told(read_as)]
+    if read_as and not found:
+        raise KbError(f"{log}: {UNTOLD}; nothing was filed")
     runs = [replace(r, target=target, origin=replace(r.origin, file=_file(r.origin.file, file, log))) for r in found]
     rated = judged([e for e in said if isinstance(e, Segment)], runs)
     with store.lock(layout, LOCK):

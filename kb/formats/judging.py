@@ -22,6 +22,24 @@ _AGAINST_BASE = re.compile(r"(?:vs|Δ|delta|over|relative).*base|base.*(?:delta|
 _TAKEN_OVER = frozenset({Verdict.INVALID, Verdict.CRASH, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.BASELINE})
 
 
+# The name of a column in a table that names none.
+_BY_PLACE = re.compile(r"col\d+")
+UNTOLD = "nothing says that its lines are runs: no status, and no value under a name; name the columns in a first line, or say a status with every run"
+
+
+def tells(run: Run) -> bool:
+    """Whether a line says of itself that it is a run: by a status, or by a value under a name. Any table has lines with numbers in them."""
+    return bool(run.outcome is not None or run.status) or any(
+        m.value is not None and not _BY_PLACE.fullmatch(m.name) for m in run.metrics
+    )
+
+
+def told(runs: Sequence[Run]) -> list[Run]:
+    """The runs of those segments in which some line tells that it is one: in a log of runs one may well tell nothing."""
+    segments = {run.segment for run in runs if tells(run)}
+    return [run for run in runs if run.segment in segments]
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A run with its verdict (empty: the log says none) and decision, why, and the place of its parent among the runs (-1: none is known)."""

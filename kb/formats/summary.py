@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb.formats.detection import events
+from kb.formats.judging import UNTOLD, tells
 from kb.formats.reading import Ask, Remark, Segment
 from kb.run.direction import Direction
 from kb.run.quantity import number_text
@@ -62,9 +63,11 @@ class _Tally:
     judged: bool = False
     outcomes: Counter[Outcome] | None = None
     best: Best | None = None
+    told: bool = False
 
     def add(self, run: Run) -> None:
         self.runs += 1
+        self.told = self.told or tells(run)
         if run.outcome is not None:
             self.outcomes = self.outcomes if self.outcomes is not None else Counter()
             self.outcomes[run.outcome] += 1
@@ -105,6 +108,7 @@ def summary(path: Path, name: str, *, ask: Ask) -> Summary:
             if event.status:
                 statuses[event.status] += 1
     parts = tuple(Stretch(t.segment, t.counts()) for t in tallies)
+    unsaid = [t.segment.line for t in tallies if t.runs and not t.told]
     ways = {(p.segment.direction, p.segment.source) for p in parts if p.segment.metric or len(parts) == 1}
     way, source = ways.pop() if len(ways) == 1 else (None, "")
     metrics = {p.segment.metric for p in parts}
@@ -119,7 +123,9 @@ def summary(path: Path, name: str, *, ask: Ask) -> Summary:
         parts,
         way,
         source,
-        tuple(warnings + _doubts(parts, statuses)),
+        tuple(
+            warnings + _doubts(parts, statuses) + ([_told(f"{UNTOLD}; an import files none of them", unsaid)] if unsaid else [])
+        ),
     )
 
 
