@@ -193,6 +193,8 @@ def test_a_column_without_a_header_is_one_of_statuses_by_a_few_words(log):
 def test_an_aim_that_calls_itself_so_goes_before_any_other(log):
     said = told(log("results.tsv", tsv("id|roc_auc|primary_score|status|error")))
     assert (said["runs"], said["segments"][0]["metric"]) == (0, "primary_score")
+    pair = told(log("r.tsv", tsv("run|proposals|verify_before|verify_after|decision|finding", "1|40|2.0|1.8|keep; it helps|a", "2|12|1.8|1.9|discard; it does not|b")))
+    assert (pair["segments"][0]["metric"], pair["kept"], pair["discarded"]) == ("verify_after", 1, 1)
 
 
 def test_a_status_says_first_what_was_done(log):
@@ -229,7 +231,7 @@ def test_trials_in_a_table_are_a_search_whose_best_is_of_all_that_ran(log):
             "2,,2026-01-02 03:06:05.1,256,8,FAIL\n3,9.0,2026-01-02 03:06:05.1,32,8,COMPLETE\n")
     said = told(log("trials.csv", text))
     assert (said["runs"], said["kept"], said["crashed"], said["best"]) == (4, None, 1, {"value": 9.0, "line": 5})
-    assert Lever("params_block_m", "64") in runs_of(log("trials.csv", text))[0].levers
+    assert Lever("block_m", "64") in runs_of(log("trials.csv", text))[0].levers
 
 
 def test_a_literal_backslash_t_is_read_as_a_tab(log):
@@ -602,6 +604,7 @@ def test_a_journal_with_a_heading_a_run_is_read_with_what_was_learned(log):
     assert said["best"] == {"value": 9.25, "line": 14}
     first, second, third, fourth, _ = runs_of(file)
     assert (first.label, first.description, first.created, first.metric("RSS").unit) == ("1", "start", "2026-01-02", "MB")
+    assert [r.created for r in runs_of(log("dated.md", "# Log\n## Session: 2026-02-03\n" + WORKLOG))][1:] == ["2026-02-03"] * 3 + ["2026-01-03"]
     assert (second.description, second.hypothesis, second.reason, second.next_step) == (
         "fuse the loops (both passes)", "memory traffic is what costs", "half of the loads are gone.", "unroll")
     assert (third.status, third.value, third.reason, fourth.label, fourth.description) == ("REJECTED", 9.1, "spills.", "4-6", "wider tiles")

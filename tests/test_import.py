@@ -413,6 +413,20 @@ def test_appending_adds_what_a_loops_own_file_lacks_in_its_own_columns(base, log
     assert text.splitlines()[-2:] == ["e1b2c3d\tKEPT\tfused kernel\t0.9", "f1b2c3d\tchecks_failed\tskip the mask\t1.1"]
 
 
+def test_appending_spells_yes_and_no_as_the_file_does(base, log, tmp_path):
+    bring(base, log)
+    count, text = appended(base, tmp_path / "results.tsv", "exp\tval_bpb\tkept\tmutation\n1\t1.0\tTrue\tbaseline\n")
+    assert (count, [line.split("\t")[2] for line in text.splitlines()[1:]]) == (5, ["True", "False", "False", "True", "True", "False"])
+
+
+def test_runs_without_a_date_take_the_day_of_the_run_before_them_in_the_log(base, tmp_path):
+    file = tmp_path / "dated.tsv"
+    said = "date\tval_loss\tstatus\tdescription\n-\t3.0\tkeep\tstart\n2026-01-02\t2.9\tkeep\tfirst\n\t2.8\tdiscard\tsecond\n2026-01-04\t2.7\tkeep\tthird\n"
+    file.write_text(said)
+    done = bring(base, file, date="2026-06-06", today="2026-06-06")
+    assert [Path(p).name[:10] for p in done.pages] == ["2026-01-02", "2026-01-02", "2026-01-02", "2026-01-04"]
+
+
 def test_appending_to_a_pi_log_and_to_a_markdown_table(base, log, tmp_path):
     bring(base, log)
     config = '{"type":"config","name":"x","metricName":"val_bpb","bestDirection":"lower"}\n'

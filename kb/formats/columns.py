@@ -90,6 +90,8 @@ _YES_NO = {
     "❌": False,
 }
 _AIM = ("score", "metric", "metric_after", "after", "objective", "fitness", "value", "combined_score", "combined", "composite")
+# Columns that name the metric whose value another column holds.
+NAMING = word_set("primary_metric metric_name metric metric_key")
 _FOREMOST = re.compile(r"^(primary|overall|total|final|composite|aggregate)_(score|metric|objective|fitness|reward|value)$")
 SETTING = re.compile(
     r"^(n|num|nr|kv|max|min|use|enable)_|(^|_)(batch|ubatch|bs|lr|seed|threads?|ctx|layers?|heads?|dim|depth|width|warps?|stages?|block|tile|unroll|"
@@ -257,7 +259,9 @@ def primary_of(names: list[str], roles: list[Role], cells: list[list[str]], *, h
     metrics = [i for i, r in enumerate(roles) if r is Role.METRIC]
     if not headed or not metrics:
         return -1
-    aims = [i for i in metrics if _FOREMOST.match(key_of(names[i]))] or [i for i in metrics if key_of(names[i]) in _AIM]
+    keys = {key_of(n) for n in names}
+    after = [i for i in metrics if _before(names[i]) in keys]
+    aims = after or [i for i in metrics if _FOREMOST.match(key_of(names[i]))] or [i for i in metrics if key_of(names[i]) in _AIM]
     own = [i for i in metrics if not is_resource(names[i]) and not _BESIDE.search(key_of(names[i]))]
     # A speedup explains a time, unless it is the first figure of all.
     known = own[:1] if own and _is_speedup(names[own[0]]) else rivals_of(names, own)
@@ -276,13 +280,19 @@ def primary_of(names: list[str], roles: list[Role], cells: list[list[str]], *, h
     )
 
 
+def _before(name: str) -> str | None:
+    """The column that goes with `latency_after`: latency_before; None for any other name."""
+    key = key_of(name)
+    return re.sub("after", "before", key) if re.search(r"^after_|_after$", key) else None
+
+
 def named_by(names: list[str], cells: list[list[str]], primary: int) -> str:
     """Name of the metric where one column names it on every row and another (`primary`) holds its value; empty where none does."""
     if primary < 0 or key_of(names[primary]) not in ("metric_value", "value", "primary_value"):
         return ""
     for name, column in zip(names, cells, strict=True):
         said = {c for c in column if c.strip(" -–—") and c.lower() not in ("n/a", "na", "none")}
-        if key_of(name) in ("primary_metric", "metric_name", "metric", "metric_key") and len(said) == 1:
+        if key_of(name) in NAMING and len(said) == 1:
             return said.pop() if not any(quantity_of(c) for c in said) else ""
     return ""
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kb import KbError, store
+from kb.formats.columns import NAMING
 from kb.formats.detection import events, located
 from kb.formats.filing import entries_of
 from kb.formats.markdown import Table, layout_of_runs, tables_of
@@ -272,20 +273,23 @@ def append(log: Path, runs: Sequence[Run]) -> int:
 def _missing(runs: Sequence[Run], there: Sequence[Run]) -> list[Run]:
     """Runs that a file does not hold: neither their line, nor their record, nor a line that says the same."""
     digests = {r.origin.digest for r in there}
-    have = Counter(_saying(r) for r in there)
+    answers = {*_NO, *_NO.values()}
+    # A file of yes and no holds neither a crash nor a failed check: there they are a no.
+    two = any(r.status for r in there) and all(r.status.rsplit(": ", 1)[-1] in answers for r in there if r.status)
+    have = Counter(_saying(r, two=two) for r in there)
     found = []
     for run in runs:
         if run.origin.digest in digests:
             continue
-        if have[_saying(run)] > 0:
-            have[_saying(run)] -= 1
+        if have[_saying(run, two=two)] > 0:
+            have[_saying(run, two=two)] -= 1
             continue
         found.append(run)
     return found
 
 
-def _saying(run: Run) -> tuple[str, str, float | None]:
-    return one_line(run.description), run.outcome or "", run.value
+def _saying(run: Run, *, two: bool) -> tuple[str, str, float | None]:
+    return one_line(run.description), str(run.outcome is Outcome.KEPT) if two else run.outcome or "", run.value
 
 
 def _append_lines(file: Path, lines: list[str]) -> None:
@@ -328,6 +332,20 @@ def _spellings(there: Sequence[Run]) -> dict[Outcome, str]:
     }
 
 
+# How the opposite of a yes is spelled in a column such as `kept`.
+_NO = {"True": "False", "true": "false", "yes": "no", "Yes": "No", "y": "n", "Y": "N", "1": "0", "✓": "✗", "✅": "❌"}
+
+
+def _status(run: Run, column: str, words: dict[Outcome, str]) -> str:
+    """A run's status as its file spells it; `kept: True` is how a record names a yes in the column `kept`."""
+    said = words.get(run.outcome, run.status) if run.outcome is not None else run.status
+    asked = next((w.removeprefix(f"{column}: ") for w in words.values() if w.startswith(f"{column}: ")), "")
+    if not asked:
+        return said
+    yes = next((y for y, no in _NO.items() if asked in (y, no)), asked)
+    return yes if run.outcome is Outcome.KEPT else _NO.get(yes, said)
+
+
 def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) -> list[str]:
     """A run in the columns of a file."""
     levers = {x.name: x.value for x in run.levers}
@@ -335,7 +353,7 @@ def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) 
     for i, column in enumerate(layout.columns):
         match column.role:
             case Role.STATUS:
-                cells.append(words.get(run.outcome, run.status) if run.outcome is not None else run.status)
+                cells.append(one_line(_status(run, column.name, words)))
             case Role.METRIC:
                 metric = run.metric(column.name) or (
                     run.metric(run.primary) if i == layout.primary and key_of(run.primary) == key_of(column.name) else None
@@ -349,7 +367,9 @@ def _cells(run: Run, layout: Layout, words: dict[Outcome, str], *, number: int) 
             case Role.TIME:
                 cells.append(run.created)
             case Role.LEVER:
-                cells.append(one_line(levers.get(column.name, "")))
+                cells.append(one_line(levers.get(column.name, levers.get(column.name.removeprefix("params_"), ""))))
+            case Role.NOTE if key_of(column.name) in NAMING:
+                cells.append(one_line(run.primary))
             case _:
                 cells.append(
                     one_line(run.description) if i == layout.text else one_line(run.reason) if i == layout.reason else ""

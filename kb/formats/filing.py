@@ -89,7 +89,7 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
     with store.lock(layout, LOCK):
         mended = tuple(_take_back(layout, folder) for folder in _cut_off(layout))
         known = {e.key: e.page for _, entries in _ledgers(layout) for e in entries}
-        entries, pages = _entries(layout, rated, known, target=target, date=date)
+        entries, pages = _entries(layout, rated, known, target=target, date=date, today=today)
         if not entries:
             return Import("", file, name, (), len(runs), mended)
         receipt = digest_of("\n".join(repr(e.key) for _, e in entries))[:12]
@@ -153,11 +153,23 @@ def entries_of(ledger: Path) -> list[Entry]:
     return found
 
 
+def _days(rated: Sequence[Judged], date: str, *, carried: bool) -> list[str]:
+    """Day of every run: its own, else `date`; where no date was asked for (`carried`), the day of the dated run next to it in the log."""
+    own = [x.run.created[:10] if re.match(r"\d{4}-\d{2}-\d{2}", x.run.created) else "" for x in rated]
+    day = next(filter(None, own), date) if carried else date
+    days: list[str] = []
+    for said in own:
+        day = said or day if carried else day
+        days.append(said or day)
+    return days
+
+
 def _entries(
-    layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, target: str, date: str
+    layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, target: str, date: str, today: str
 ) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
     """Ledger entries of the runs that are not known, by their place in the log, and the page of every run. Numbers are given out in log order."""
     seen: Counter[tuple[str, str]] = Counter()
+    days = _days(rated, date, carried=date == today)
     pages: dict[int, str] = {}
     entries: list[tuple[int, Entry]] = []
     number = next_number(layout, target)
@@ -169,8 +181,7 @@ def _entries(
         if entry.key in known:
             pages[i] = known[entry.key]
             continue
-        day = run.created[:10] if re.match(r"\d{4}-\d{2}-\d{2}", run.created) else date
-        pages[i] = f"wiki/experiments/{target}/{day}-v{number:03d}-{slug_of(run)}.md"
+        pages[i] = f"wiki/experiments/{target}/{days[i]}-v{number:03d}-{slug_of(run)}.md"
         entries.append((i, replace(entry, page=pages[i])))
         number += 1
     return entries, pages

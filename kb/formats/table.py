@@ -6,7 +6,7 @@ The status column is recognised by its words, not only by its name, and a header
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kb.formats.columns import (
     CHECKS,
@@ -191,8 +191,8 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
             case Role.METRIC:
                 metrics.append(_metric(column, cell, layout=layout, outcome=outcome, primary=i == layout.primary))
             case Role.LEVER if cell:
-                levers += _levers(column.name, cell)
-            case Role.CHECK if cell:
+                levers += _levers(column.name.removeprefix("params_"), cell)
+            case Role.CHECK if cell.strip("-–— "):
                 checks.append(Check(column.name, _checked(cell)))
             case Role.ID | Role.CODE | Role.TIME if not found[column.role]:
                 found[column.role] = cell
@@ -207,6 +207,9 @@ def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str
                 notes.append((column.name, cell))
     if outcome is None and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
+    if outcome is not Outcome.KEPT and any(m.name == layout.primary_name and m.value is None for m in metrics):
+        # Nothing was measured, so a 0 beside it measures nothing either.
+        metrics = [replace(m, value=None, raw=m.raw or f"{m.value:g}") if m.value == 0 else m for m in metrics]
     code = found[Role.CODE]
     return Run(
         Origin(file, line.number, line.digest),

@@ -66,6 +66,7 @@ class Entry:
     fields: dict[str, str] = field(default_factory=dict)
     other: list[str] = field(default_factory=list)
     decision: str = ""
+    day: str = ""
 
 
 def holds_runs(path: Path) -> int:
@@ -101,18 +102,23 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
 
 def _entries(lines: Iterator[Line | Remark]) -> Iterator[Entry | Remark]:
     entry: Entry | None = None
-    fence, into = False, ""
+    fence, into, day = False, "", ""
     for line in lines:
         if isinstance(line, Remark):
             yield line
             continue
         text = line.text.strip()
         fence ^= text.startswith(("```", "~~~"))
-        heading = re.match(r"#{2,5}\s+(.*)", text) if not fence else None
+        heading = re.match(r"#{1,5}\s+(.*)", text) if not fence else None
         if heading:
             if entry:
                 yield entry
             entry, into = _entry(line, bare(heading[1])), ""
+            dated = _DAY.search(heading[1])
+            if entry:
+                entry.day = day
+            elif dated:
+                day = dated[1]
         elif re.match(r"(-{3,}|={3,}|\*{3,})$", text):
             into = ""
         elif entry and not fence:
@@ -148,7 +154,7 @@ def _add(entry: Entry, text: str, into: str) -> str:
     plain = text.strip()
     if not plain or plain.startswith(("|", "#")) or named or re.match(r"[*+-]\s", plain):
         if plain and not plain.startswith("|"):
-            entry.other.append(plain)
+            entry.other.append(re.sub(r"^[*+-]\s+", "", plain))
         return into if plain and re.match(r"\s+[*+-]\s", text) else ""
     if into:
         entry.fields[into] += f" {plain}"
@@ -163,6 +169,16 @@ def _status(entry: Entry) -> str:
     words = [word for text in said if (word := _status_of(text))]
     decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
     return (decided or [entry.decision] if entry.decision else decided or words or [""])[-1]
+
+
+def _remark(entry: Entry) -> str:
+    """What the heading says beside the status: `(REVERTED, major regression)`."""
+    beside = (
+        re.sub(r"^\W*[\w-]+\s*[,;:]\s*", "", m[1])
+        for m in _BRACKETS.finditer(entry.rest)
+        if _status_of(m[1]) and re.search("[,;:]", m[1])
+    )
+    return next((text for text in beside if re.search(r"[a-z]{3}", text)), "")
 
 
 def _status_of(text: str) -> str:
@@ -264,9 +280,9 @@ def _run(entry: Entry, figures: dict[str, Quantity], metric: str, path: Path) ->
         metrics=tuple(metrics),
         hypothesis=fields.get("hypothesis", ""),
         mechanism=fields.get("mechanism", ""),
-        reason=fields.get("reason", "") or " ".join(entry.other[:3])[:600],
+        reason=fields.get("reason", "") or _remark(entry) or " ".join(entry.other[:3])[:600],
         next_step=fields.get("next", ""),
         code=entry.label if _is_commit(entry) else "",
-        created=day[1] if day else "",
+        created=day[1] if day else entry.day,
         notes=tuple(said),
     )

@@ -26,7 +26,7 @@ def bare(text: str) -> str:
     text = text.strip()
     if text[:1] not in "*_`~":
         return text
-    while match := _WRAPPED.match(text):
+    while (match := _WRAPPED.match(text)) and match[1] not in match[2]:
         text = match[2].strip()
     return text
 
