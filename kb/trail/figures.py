@@ -29,6 +29,7 @@ FIGURE = re.compile(
 # What makes a number the first of two, or a piece of something else.
 GOES_ON = re.compile(r"\s*(?:→|->|[–-]\s?\d|\.\.)|[\w×]|\.\w|/\w")
 _SPACES = re.compile(r"\s+")
+_WORKER = re.compile(r"\b(?:worker|rank|host|node) ?\d+\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^)]*\)|\[[^\]]*\]")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "sec": 1e3, "secs": 1e3, "second": 1e3, "seconds": 1e3}
@@ -163,7 +164,7 @@ def _naming(name: str, unit: str, tokens: bool) -> tuple[str, str, float | None,
     """Shared name, unit, what values are multiplied by, and direction of a metric named so; `tokens` where its page has any."""
     said, written = name, unit
     unit = re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", re.sub(r"\sper\s", "/", unit))).replace("μ", "u").replace("µ", "u")
-    name = _BRACKETS.sub(" ", name)
+    name = _WORKER.sub(" ", _BRACKETS.sub(" ", name))
     if unit == "%":
         name = re.sub(r"\bper[- ](?:chip|gpu|device|core)\b", " ", name, flags=re.IGNORECASE)
     words = [w for w in words_of(name.replace("%", " ")) if w not in HOW]

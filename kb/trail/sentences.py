@@ -44,9 +44,12 @@ _IS_CHANGE = re.compile(
     r"drop|faster|slower|better|worse|higher|lower|more|less|fewer|saved|savings?)\b",
     re.IGNORECASE,
 )
+# What hardware could do: `peak bf16 918 TFLOP/s`, `3.35 TB/s peak`.
+_CAPABLE = re.compile(r"(?:peak|theoretical|roofline|ceiling|spec|nominal|hardware)[\w =:~]{0,24}$", re.IGNORECASE)
+_OF_HARDWARE = re.compile(r"FLOP|[KMGT]i?B/s", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*\(([^()]{1,16})\)")
 _COUNTED = re.compile(r"\s?[x%]")
-_RANGE = re.compile(r"\d[\w.%]*(?: ?[KMG]i?B)?\s*(?:[–-]|\bto|\bof)\s*$")
+_RANGE = re.compile(r"\d[\w.%]*(?: ?[KMG]i?B)?\s*(?:[–-]|\bto|\bof|(?<=B) /)\s*$")
 _CLAUSE = re.compile(r"[.;,]\s")
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 _COMPARISON = re.compile(r"compared|versus|vs\b|delta|relative|against|best valid|expected|predicted", re.IGNORECASE)
@@ -100,6 +103,8 @@ def sentence(text: str, run: Run) -> Iterable[Reading]:
         if not name or not came and _RANGE.search(before, max(0, len(before) - _CLOSE)):
             continue
         if _is_foreign(before.rstrip(" (") if came else before, run) or not came and _is_of_another(text, end, run):
+            continue
+        if _OF_HARDWARE.search(unit) and (_CAPABLE.search(before) or text.startswith((" peak", " roof"), end)):
             continue
         named = before.rfind(name)
         if OTHERS.match(name) or named > 0 and _is_foreign(before[:named], run):
