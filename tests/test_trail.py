@@ -75,6 +75,11 @@ def test_a_verdict_is_read_in_the_words_of_other_loops(front, body, verdict, sou
     assert (read.canonical, read.source) == (verdict, source)
 
 
+def test_a_verdict_of_several_words_says_why_where_nothing_else_does():
+    assert facts("# T\n\n## Result\n\n- Outcome: regression; the cache spills.\n").because == "regression; the cache spills."
+    assert facts("---\nverdict: refuted\n---\n").because == ""
+
+
 @pytest.mark.parametrize(
     ("name", "head", "is_experiment", "date", "number"),
     [

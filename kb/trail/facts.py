@@ -205,10 +205,12 @@ def read_facts(page: Page, text: str) -> Facts:
     )
     mechanism = said.get("mechanism") or prose(body("mechanism"))
     reasons = prose(body("verdict"), limit=900)
-    because = reasons or prose(body("because"), limit=900)
     verdict = verdict_of(page, _titled_verdict(page) or reasons)
-    if verdict.canonical in (None, Verdict.OTHER):
-        verdict = verdict_of(page, _labelled_verdict(page, lines) or reasons)
+    labelled = _labelled_verdict(page, lines) if verdict.canonical in (None, Verdict.OTHER) else ""
+    if labelled:
+        verdict = verdict_of(page, labelled)
+    # A verdict of several words is all that some pages say of why.
+    because = reasons or prose(body("because"), limit=900) or labelled or (verdict.raw if " " in verdict.raw else "")
     title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
