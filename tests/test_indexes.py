@@ -9,6 +9,7 @@ import pytest
 from kb import indexes, page, store
 from kb.build import build
 from kb.graph import Graph, Memo, generations, graph_of, longest_chain
+from kb.trail.themes import themes_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -41,14 +42,67 @@ def test_topics_are_the_wikis_own_concepts_with_pages_figures_and_experiments(ma
     proofing = next(t for t in topics if t["name"] == "Proofing")
     assert {p["title"] for p in proofing["pages"]} >= {"Proofing", "Tartine", "Cold kitchen"}
     assert [e["title"] for e in proofing["experiments"]] == ["Try 4 of loaf", "Try 3 of loaf", "Try 2 of loaf", "Try 1 of loaf"]
-    assert proofing["counts"] == {"supported": 2, "failed": 2}
+    assert proofing["counts"] == {"supported": 2, "kept": 0, "failed": 2}
     assert any("90 min" in f["text"] for f in proofing["figures"])
 
 
 def test_experiments_that_no_concept_covers_are_grouped_by_their_lever(make_base):
     topics = json.loads(made(make_base)["hypothesis.json"])["topics"]
     salt = next(t for t in topics if "salt" in t["name"])
-    assert len(salt["experiments"]) == 3 and salt["counts"] == {"supported": 0, "failed": 3}
+    assert len(salt["experiments"]) == 3 and salt["counts"] == {"supported": 0, "kept": 0, "failed": 3}
+
+
+METHOD = {
+    **BREAD,
+    "wiki/concepts/blind-tasting.md": "---\ntitle: Blind tasting\ntype: concept\nupdated: 2026-01-01\n---\nNobody who tastes knows which loaf is which.\n",
+    "wiki/sources/palates.md": "---\ntitle: Palates\ntype: source\nupdated: 2026-01-01\n---\nA paper on [tasters](../concepts/blind-tasting.md) who know what they eat.\n",
+    "wiki/observations/hungry-tasters.md": "---\ntitle: Hungry tasters\ntype: observation\n---\nBefore noon [tasters](../concepts/blind-tasting.md) like everything, see [a paper](../sources/palates.md).\n",
+    **{p: f"{text}\n## Related\n\n- Judged by [blind tasting](../../concepts/blind-tasting.md)\n" for p, text in BREAD.items() if "/experiments/" in p},
+    "wiki/experiments/loaf/2026-01-09-v009-baseline.md": experiment("loaf", 9, "baseline", "the loaf as it was, with its [proofing](../../concepts/proofing.md)"),
+}
+
+
+def test_what_every_run_links_and_none_speaks_of_is_known_and_not_tried(make_base):
+    files = made(make_base, METHOD)
+    topics = {t["name"]: t for t in json.loads(files["hypothesis.json"])["topics"]}
+    assert topics["Blind tasting"]["experiments"] == [] and len(topics["Proofing"]["experiments"]) == 4
+    known = files["hypothesis.md"].decode().partition("what no run says it changes:")[2]
+    assert "[Blind tasting](#blind-tasting): " in known and "7 runs link it" in known
+    assert "Blind tasting" not in files["blueprint.md"].decode()
+
+
+def test_what_most_runs_of_several_targets_speak_of_is_how_they_are_run(make_base):
+    runs = {
+        f"wiki/experiments/{t}/2026-01-0{n}-v00{n}-x.md": experiment(t, n, "supported", f"set `{lever}={n}`, judged by a blind tasting")
+        for t in ("loaf", "rye", "bun") for n, lever in enumerate(("salt_grams", "salt_grams", "salt_grams", "steam_ml", "steam_ml", "steam_ml"), 1)
+    }
+    topics = {t["name"]: t["experiments"] for t in json.loads(made(make_base, {**METHOD, **runs})["hypothesis.json"])["topics"]}
+    assert topics["Blind tasting"] == [] and len(topics["salt_grams"]) == 9 and len(topics["steam_ml"]) == 9
+
+
+def test_a_baseline_is_no_try(make_base):
+    told = [e["path"] for t in json.loads(made(make_base, METHOD)["hypothesis.json"])["topics"] for e in t["experiments"]]
+    assert told and not any("baseline" in path for path in told)
+
+
+def test_a_concept_that_runs_measure_is_a_goal_and_no_mechanism(make_base):
+    named = {p: text.replace("helps,", "raises the crumb score,").replace("verdict:", "metrics: {crumb_score: 7}\nverdict:") for p, text in BREAD.items()}
+    goal = "---\ntitle: Crumb score\ntype: concept\nupdated: 2026-01-01\n---\nHow open the crumb is, from [proofing](proofing.md) and [hydration](hydration.md); see [a book](../sources/tartine.md).\n"
+    topics = json.loads(made(make_base, {**named, "wiki/concepts/crumb-score.md": goal})["hypothesis.json"])["topics"]
+    assert not any(t["experiments"] for t in topics if t["name"] == "Crumb score")
+
+
+def test_what_every_run_of_a_target_states_is_no_lever_of_one(make_base):
+    runs = {f"wiki/experiments/rye/2026-02-0{n}-v00{n}-x.md": experiment("rye", n, "refuted", "another try", f"levers: [oven_degrees=230, {'steam_ml' if n > 3 else 'salt_grams'}={n}]") for n in range(1, 7)}
+    names = {t["name"] for t in json.loads(made(make_base, runs)["hypothesis.json"])["topics"]}
+    assert names == {"steam_ml", "salt_grams"}
+
+
+def test_runs_without_tags_and_levers_are_grouped_by_what_their_titles_share():
+    titles = ["Rewrite the tokenizer loop", "Skip blanks in the tokenizer", "Tokenizer: no gain", "Cache parsed filters", "Reuse parsed filters",
+              "Share parsed filters between renders", "Faster render", "Discard the cache"]
+    found = themes_of([(str(n), title) for n, title in enumerate(titles)])
+    assert found == [("parsed filters", ("3", "4", "5")), ("tokenizer", ("0", "1", "2"))]
 
 
 def test_every_link_of_every_index_resolves(make_base, tmp_path):
@@ -89,6 +143,27 @@ def test_the_blueprint_tells_every_supported_experiment_once_and_names_traps(mak
     told = [p for phase in twin["phases"] for t in phase["topics"] for p in t["supported"]]
     assert sorted(told) == ["wiki/experiments/loaf/2026-01-01-v001-x.md", "wiki/experiments/loaf/2026-01-03-v003-x.md"]
     assert any(t["failed"] == 3 for t in twin["traps"])
+
+
+def test_the_blueprint_tells_what_a_loop_kept_without_a_verdict_and_how_its_gains_built_on_each_other(make_base):
+    def kept(n: int, minutes: float) -> str:
+        front = f"decision: keep\nparent: wiki/experiments/loaf/2026-03-0{n - 1}-v00{n - 1}-x.md\nmetrics: {{minutes: {{value: {minutes}, unit: min, direction: lower}}}}"
+        return experiment("loaf", n, "inconclusive", "longer [proofing](../../concepts/proofing.md)", front).replace("+", "plus ")
+
+    runs = {f"wiki/experiments/loaf/2026-03-0{n}-v00{n}-x.md": kept(n, 90 / n) for n in (1, 2, 3, 4)}
+    files = made(make_base, {**{p: t for p, t in BREAD.items() if "/experiments/" not in p}, **runs})
+    twin = json.loads(files["blueprint.json"])
+    [state] = [t for phase in twin["phases"] for t in phase["topics"]]
+    assert state["supported"] == [] and len(state["kept"]) == 4 and state["best"] == "wiki/experiments/loaf/2026-03-02-v002-x.md"
+    assert twin["compounds"] == [{"target": "loaf", "chain": sorted(runs)}]
+    assert "minutes 90 → 45 min" in files["blueprint.md"].decode()
+
+
+def test_the_phases_of_the_blueprint_follow_the_order_in_which_things_paid(make_base):
+    concepts = {f"wiki/concepts/{n}.md": f"---\ntitle: {n.title()}\ntype: concept\nupdated: 2026-01-01\n---\nWhat {n} does to a loaf, by the [book](../sources/tartine.md).\n" for n in ("kneading", "folding", "steaming")}
+    runs = {f"wiki/experiments/{t}/2026-01-0{d}-v00{d}-x.md": experiment(t, d, "supported", f"more [{n}](../../concepts/{n}.md) helps") for t in ("loaf", "rye") for d, n in ((1, "steaming"), (2, "steaming"), (3, "folding"), (4, "folding"), (5, "kneading"))}
+    twin = json.loads(made(make_base, {**concepts, **runs, "wiki/sources/tartine.md": BREAD["wiki/sources/tartine.md"]})["blueprint.json"])
+    assert [t["topic"] for phase in twin["phases"] for t in phase["topics"]] == ["Steaming", "Folding", "Kneading"]
 
 
 def test_what_pays_first_comes_first_and_circles_share_a_phase():

@@ -28,7 +28,7 @@ def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, co
     files = {
         **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),
         **profile_files(topics, material),
-        **blueprint_files(topics, material, memo=memo),
+        **blueprint_files(topics, material),
         **catalog_files(material),
     }
     for name, patterns in sorted(config.scopes.items()):

@@ -1,51 +1,53 @@
 """The blueprint: what paid off, in the order in which it did, what compounds, and the traps. Every line is an experiment's own words."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 
-from kb.graph import Memo, generations, longest_chain
+from kb.indexes.gains import kept_only, paid
 from kb.indexes.notes import cut
-from kb.indexes.render import Material, bytes_of, cell, change_of, experiment_rows, json_of, link, page_head
+from kb.indexes.render import Material, bytes_of, cell, experiment_rows, json_of, link, page_head
 from kb.indexes.topics import Topic
 from kb.schema import Verdict
 from kb.trail import Facts
 
-_MOST_PHASES = 6
+_MOST_PHASES = 5
 _MOST_ROWS = 8
+_MOST_FAILED = 4
+_MOST_STEPS = 10
+_MOST_OTHER = 20
 _HANDFUL = 4
 
 
-def blueprint_files(topics: tuple[Topic, ...], material: Material, *, memo: Memo) -> dict[str, bytes]:
+def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
     """`blueprint.md` and `.json`."""
     topics = _told_once(topics)
-    won = [e for e in material.trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
-    phases = _phases(topics, won, memo)
+    won = [e for e in material.trail.experiments if paid(e)]
+    phases = [[(topic, _state(topic, material)) for topic in phase] for phase in _phases(topics, won)]
+    chains = _chains(won, material)
+    traps = _traps(topics, material)
     lines = page_head(
         "Blueprint",
         "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it.",
     )
-    rows = []
+    lines += _ladder(phases, material)
     for number, phase in enumerate(phases, 1):
-        made = [_topic_state(topic, material) for topic in phase]
-        rows.append({"phase": number, "topics": made})
-        lines += [f"## Phase {number}: {cut(', '.join(t.name for t in phase[:3]), 120)}", ""]
-        for topic, state in zip(phase, made, strict=True):
+        lines += [f"## Phase {number}: {_names(phase)}", ""]
+        for topic, state in phase:
             lines += _topic_lines(topic, state, material)
-    chains = _chains(won, material, memo)
-    lines += ["## What compounds", ""]
-    for target, chain in chains:
-        lines += [
-            f"- {cell(target, 60)}: "
-            + " → ".join(f"{link(e)}{f' ({cell(change_of(e, material), 60)})' if change_of(e, material) else ''}" for e in chain)
-        ]
-    lines += ["", "## Traps", ""]
-    traps = _traps(topics, material)
-    for topic, failed, count in traps:
-        lines += [
-            f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"
-        ]
+    told = {path for t in topics for path in t.experiments}
+    other = _by_size((e for e in won if e.path not in told), material)
+    if other:
+        lines += ["## Gains under no topic", "", *experiment_rows(other[:_MOST_OTHER], material)]
+        lines += [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""] if len(other) > _MOST_OTHER else []
+    lines += ["## What compounds", "", *_chain_lines(chains, material), "", "## Traps", ""]
+    lines += [
+        f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"
+        for topic, failed, count in traps
+    ]
     twin = {
-        "phases": rows,
+        "phases": [{"phase": n, "topics": [state for _, state in phase]} for n, phase in enumerate(phases, 1)],
+        "other": [e.path for e in other],
         "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
         "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps],
     }
@@ -53,81 +55,128 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material, *, memo: Memo
 
 
 def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-    """The topics with every experiment in one of them only: the most specific that is more than a handful."""
-    places: dict[str, list[Topic]] = defaultdict(list)
+    """The topics with every experiment in one of them only: the one whose name it says most of, else the most specific that is a handful."""
+    best: dict[str, tuple] = {}
     for topic in topics:
-        for path in topic.experiments:
-            places[path].append(topic)
-    home = {
-        path: min(own, key=lambda t: (len(t.experiments) < _HANDFUL, len(t.experiments), t.anchor)).anchor
-        for path, own in places.items()
-    }
-    return tuple(replace(t, experiments=own) for t in topics if (own := tuple(p for p in t.experiments if home[p] == t.anchor)))
+        for path, said in zip(topic.experiments, topic.said, strict=True):
+            tie = (-round(said, 1), len(topic.experiments) < _HANDFUL, len(topic.experiments), topic.anchor)
+            best[path] = min(best.get(path, tie), tie)
+    told = []
+    for topic in topics:
+        own = [(p, said) for p, said in zip(topic.experiments, topic.said, strict=True) if best[p][-1] == topic.anchor]
+        if own:
+            told.append(replace(topic, experiments=tuple(p for p, _ in own), said=tuple(s for _, s in own)))
+    return tuple(told)
 
 
-def _phases(topics: tuple[Topic, ...], won: list[Facts], memo: Memo) -> list[list[Topic]]:
-    """Topics in layers: one stands before another if more targets gained from it first."""
-    supported = {e.path: e for e in won}
-    by_name = {t.anchor: t for t in topics if any(p in supported for p in t.experiments)}
-    first: dict[str, dict[str, tuple]] = defaultdict(dict)
-    for anchor, topic in by_name.items():
-        for path in topic.experiments:
-            if path in supported:
-                e = supported[path]
-                first[e.target][anchor] = min(first[e.target].get(anchor, e.order), e.order)
-    before: Counter[tuple[str, str]] = Counter()
-    for moments in first.values():
-        for a, when in moments.items():
-            for b, later in moments.items():
-                if when < later:
-                    before[a, b] += 1
-    layers = [[by_name[n] for n in layer] for layer in generations(before, memo=memo)] if before else []
-    layers.extend([[t] for a, t in sorted(by_name.items()) if not any(a in pair for pair in before)])
-    size = -(-len(layers) // _MOST_PHASES) or 1
-    merged = [[t for layer in layers[i : i + size] for t in layer] for i in range(0, len(layers), size)]
-    return [sorted(phase, key=lambda t: (-sum(p in supported for p in t.experiments), t.name)) for phase in merged]
+def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
+    """Topics that paid off, in phases by when they first did: the mean over targets of how far along its gains each then was."""
+    home = {path: t.anchor for t in topics for path in t.experiments}
+    of_target: dict[str, list[str]] = defaultdict(list)
+    for e in won:
+        if e.path in home:
+            of_target[e.target].append(home[e.path])
+    places: dict[str, list[float]] = defaultdict(list)
+    for _, anchors in sorted(of_target.items()):
+        for anchor in dict.fromkeys(anchors):
+            places[anchor].append((anchors.index(anchor) + 1) / (len(anchors) + 1))
+    gainers = sorted(
+        (t for t in topics if t.anchor in places), key=lambda t: (sum(places[t.anchor]) / len(places[t.anchor]), t.anchor)
+    )
+    size = -(-len(gainers) // _MOST_PHASES) or 1
+    gains = Counter(home[e.path] for e in won if e.path in home)
+    return [sorted(gainers[i : i + size], key=lambda t: (-gains[t.anchor], t.anchor)) for i in range(0, len(gainers), size)]
 
 
-def _topic_state(topic: Topic, material: Material) -> dict:
+def _state(topic: Topic, material: Material) -> dict:
     tried = [material.facts[p] for p in topic.experiments]
-    won = [e for e in tried if e.verdict.canonical is Verdict.SUPPORTED]
-    failed = [e for e in tried if e.failed]
     # Newest first: a topic is worked out when its last five tries brought nothing.
-    saturated = len(tried) >= 5 and not any(e.verdict.canonical is Verdict.SUPPORTED for e in tried[:5])
+    saturated = len(tried) >= 5 and not any(map(paid, tried[:5]))
+    best = material.best(tried)
     return {
         "topic": topic.name,
         "anchor": topic.anchor,
         "tried": len(tried),
         "saturated": saturated,
-        "supported": [e.path for e in won],
-        "failed": [e.path for e in failed],
+        "supported": [e.path for e in tried if e.verdict.canonical is Verdict.SUPPORTED],
+        "kept": [e.path for e in tried if kept_only(e)],
+        "failed": [e.path for e in tried if e.failed],
+        "best": best.path if best else "",
     }
 
 
+def _names(phase: list[tuple[Topic, dict]]) -> str:
+    return cut(", ".join(topic.name for topic, _ in phase[:3]), 120)
+
+
+def _ladder(phases: list[list[tuple[Topic, dict]]], material: Material) -> list[str]:
+    """One row a phase: what it holds, and the largest gain that one of its runs reports."""
+    if not phases:
+        return []
+    lines = ["| Phase | Topics | Tried | Supported | Kept | Failed | Largest gain |", "|---:|---|---:|---:|---:|---:|---|"]
+    for number, phase in enumerate(phases, 1):
+        counts = [sum(len(state[of]) for _, state in phase) for of in ("supported", "kept", "failed")]
+        best = material.best(material.facts[state["best"]] for _, state in phase if state["best"])
+        topics = cell(", ".join(topic.name for topic, _ in phase), 160)
+        tried = sum(state["tried"] for _, state in phase)
+        lines.append(
+            f"| {number} | {topics} | {tried} | {' | '.join(map(str, counts))} | {_gain(best, material) if best else ''} |"
+        )
+    return [*lines, ""]
+
+
+def _gain(e: Facts, material: Material) -> str:
+    text = material.change(e).text
+    return f"{cell(text, 60)}: {link(e)}" if text else link(e)
+
+
 def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
-    count = f"{len(state['supported'])} of {state['tried']} supported, {len(state['failed'])} failed"
+    kept = f", {len(state['kept'])} kept all the same" if state["kept"] else ""
+    worked_out = "; worked out: none of the last five tries won" if state["saturated"] else ""
     lines = [
         f"### {cut(topic.name, 160)}",
         "",
-        f"{count}{'; worked out: none of the last five tries won' if state['saturated'] else ''}.",
+        f"{len(state['supported'])} of {state['tried']} supported{kept}, {len(state['failed'])} failed{worked_out}.",
         "",
     ]
-    rows = experiment_rows((material.facts[p] for p in state["supported"][:_MOST_ROWS]), material)
-    more = len(state["supported"]) - _MOST_ROWS
-    return lines + rows + ([f"{more} more in the .json beside this file.", ""] if more > 0 else [])
+    won = _by_size((material.facts[p] for p in (*state["supported"], *state["kept"])), material)
+    lines += experiment_rows(won[:_MOST_ROWS], material)
+    if len(won) > _MOST_ROWS:
+        lines += [f"{len(won) - _MOST_ROWS} more in the .json beside this file.", ""]
+    failed = [_gain(material.facts[p], material) for p in state["failed"][:_MOST_FAILED]]
+    if failed:
+        more = len(state["failed"]) - len(failed)
+        lines += [f"Failed beside it: {'; '.join(failed)}{f'; and {more} more' if more else ''}.", ""]
+    return lines
 
 
-def _chains(won: list[Facts], material: Material, memo: Memo) -> list[tuple[str, tuple[Facts, ...]]]:
-    """Per target the longest line of supported experiments each of which builds on (names or cites) the one before."""
-    supported = {e.path: e for e in won}
-    steps: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for e in won:
-        cited = {e.parent, *material.graph.outlinks.get(e.path, ())}
-        for path in cited & supported.keys():
-            if supported[path].target == e.target and supported[path].order < e.order:
-                steps[e.target].append((path, e.path))
-    chains = [(target, tuple(supported[p] for p in longest_chain(pairs, memo=memo))) for target, pairs in sorted(steps.items())]
-    return [(target, chain) for target, chain in chains if len(chain) >= 2]
+def _by_size(experiments: Iterable[Facts], material: Material) -> list[Facts]:
+    return sorted(experiments, key=lambda e: -(material.change(e).size or 0.0))
+
+
+def _chains(won: list[Facts], material: Material) -> list[tuple[str, tuple[Facts, ...]]]:
+    """Per target the longest line of runs that paid off, each of which builds on (names or cites) the one before."""
+    best: dict[str, tuple[Facts, ...]] = {}
+    longest: dict[str, tuple[Facts, ...]] = {}
+    for e in won:  # In trail order, so what a run builds on has its line already.
+        cited = (e.parent, *material.graph.outlinks.get(e.path, ()))
+        lines = [best[p] for p in cited if p in best and best[p][-1].target == e.target]
+        best[e.path] = (*max(lines, key=lambda line: (len(line), line[-1].order)), e) if lines else (e,)
+        if len(best[e.path]) > len(longest.get(e.target, (e,))):
+            longest[e.target] = best[e.path]
+    return sorted(longest.items())
+
+
+def _chain_lines(chains: Iterable[tuple[str, tuple[Facts, ...]]], material: Material) -> list[str]:
+    """A line a target: its steps in order; of a long one those that gained most."""
+    lines = []
+    for target, chain in chains:
+        largest = _by_size(chain, material)[:_MOST_STEPS]
+        told = [e for e in chain if e in largest]
+        of = f", the {len(told)} largest of {len(chain)} steps" if len(told) < len(chain) else ""
+        steps = [f"{link(e)}{f' ({cell(text, 60)})' if (text := material.change(e).text) else ''}" for e in told]
+        lines.append(f"- {cell(target, 60)}{of}: {' → '.join(steps)}")
+    return lines
 
 
 def _traps(topics: tuple[Topic, ...], material: Material) -> list[tuple[Topic, Facts, int]]:

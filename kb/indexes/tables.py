@@ -20,7 +20,9 @@ def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
     """Write down what the JSON twins of the indexes hold (`hypothesis.json`, `blueprint.json`, `profile.json`, as far as they are there)."""
     for table in ("topic", "topic_page", "ladder", "reading"):
         db.execute(f"delete from {table}")
-    topics = _read(files, "hypothesis.json").get("topics", [])
+    known = _read(files, "hypothesis.json").get("topics", [])
+    # What no run pulls tells a loop nothing of what was tried; before the first run it is all there is.
+    topics = [t for t in known if t["experiments"]] or known
     db.executemany(
         "insert into topic values (?, ?, ?)",
         (
@@ -30,7 +32,9 @@ def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
                 json.dumps(
                     {
                         "hub": t.get("hub", ""),
-                        "tried": [[e["path"], e["verdict"], e["target"], e["change"], e["title"]] for e in t["experiments"]],
+                        "tried": [
+                            [e["path"], e["verdict"], e["target"], e["change"], e["title"], e["size"]] for e in t["experiments"]
+                        ],
                     }
                 ),
             )

@@ -1,29 +1,42 @@
-"""Topics of a wiki: a concept and what the wiki itself ties to it by links, tags and words. No list of any domain's terms."""
+"""Topics of a wiki: a concept and what the wiki itself ties to it by words, links and tags. No list of any domain's terms.
+
+A topic with experiments is a mechanism that runs pull; one without is known and was not tried.
+"""
 
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kb.graph import Graph
+from kb.indexes.pulled import LARGE, Statements, names_of, plain_words, pulls, statements_of
 from kb.page import Page
-from kb.schema import Verdict, canonical_verdict, type_of
+from kb.schema import type_of, type_of_folder
 from kb.trail import Facts, Trail
+from kb.trail.levers import key_of
+from kb.trail.themes import is_outcome, themes_of
 
 _KNOWLEDGE = ("concept", "observation", "source", "analysis", "codebase", "hypothesis", "target", "topic")
+# Pages that a run links because of what it tries; it links sources, targets and codebases whatever it tries.
+_ABOUT_MATTER = ("concept", "topic", "observation", "hypothesis")
 # A tag on more than this share of the pages says what kind of page it is, not what it is about.
 _COMMON_TAG = 0.12
 # A page joins a hub's topic if it shares this much of its neighbourhood (cosine), so that near-synonyms make one topic.
 _SAME_TOPIC = 0.34
-_LEAST_PAGES = 3
-_LEAST_EXPERIMENTS = 3
-_WORD = re.compile(r"[a-z0-9]+")
+# Two concepts that so many of the same runs speak of (Jaccard) are one topic.
+_SAME_RUNS = 0.6
+# A concept is a topic with so many pages, or so many runs that pull it; other names are one with so many runs.
+_LEAST_PAGES, _LEAST_PULLED, _LEAST_EXPERIMENTS = 3, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic: `hub` is the page it is named after (empty where a tag or lever names it), pages in the order of their tie to it."""
+    """One topic: `hub` is the page it is named after (empty where a tag, a lever or a theme names it).
+
+    Pages in the order of their tie to it; experiments newest first, none of them a baseline; `said` is how much of the
+    topic's name each of them says, 0 to 1.
+    """
 
     name: str
     anchor: str
@@ -31,24 +44,43 @@ class Topic:
     tags: tuple[str, ...]
     pages: tuple[str, ...]
     experiments: tuple[str, ...]
+    said: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What topics are found from. `near` is page -> {neighbour page, experiment or `#tag`: weight}, `tied` page -> runs linked with it."""
+
+    pages: Mapping[str, Page]
+    tries: tuple[Facts, ...]
+    tags: Mapping[str, frozenset[str]]
+    near: Mapping[str, Mapping[str, float]]
+    tied: Mapping[str, frozenset[str]]
+    said: Statements
 
 
 def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None) -> tuple[Topic, ...]:
-    """Topics in the order of how much the wiki says about them; `only` limits them to some pages."""
+    """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages."""
     pages = {p: page for p, page in graph.pages.items() if page.type in _KNOWLEDGE and (only is None or p in only)}
     tries = [e for e in trail.experiments if only is None or e.path in only]
     tags = _telling_tags([*pages.values(), *(graph.pages[e.path] for e in tries if e.path in graph.pages)], tries)
-    near = _neighbours(graph, pages, tries, tags)
-    hubs = _hubs(pages, near)
+    changes = tuple(pulls(tries))
+    survey = _Survey(
+        pages,
+        changes,
+        tags,
+        _neighbours(graph, pages, tries, tags),
+        _tied(graph, pages, changes),
+        statements_of(changes),
+    )
+    spoken = {p: _speaking(survey, p) for p in _candidates(pages)}
+    near = {**survey.near, **{p: _pulled_ties(survey, p, runs) for p, runs in spoken.items()}}
+    hubs, absorbed = _hubs(survey, spoken, near)
     members = _members(pages, near, hubs)
-    said = [
-        (e, frozenset(graph.outlinks.get(e.path, ())), frozenset(t.lower() for t in e.tags), _words(f"{e.title} {e.hypothesis}"))
-        for e in tries
-    ]
-    found = [_topic(graph.pages[hub], own, near, said) for hub, own in members.items()]
-    made = [t for t in found if len(t.pages) >= _LEAST_PAGES or len(t.experiments) >= _LEAST_EXPERIMENTS]
-    made.extend(_tag_topics(pages, tries, tags, graph, covered={e for t in made for e in t.experiments}))
-    made.sort(key=lambda t: (-(len(t.experiments) + 2 * len(t.pages)), t.name))
+    made = [_topic(survey, own, frozenset().union(*(spoken[p] for p in (hub, *absorbed[hub])))) for hub, own in members.items()]
+    made = [t for t in made if len(t.pages) >= _LEAST_PAGES or len(t.experiments) >= _LEAST_PULLED]
+    made += _loose_topics(survey, made)
+    made.sort(key=lambda t: (-len(t.experiments), -len(t.pages), t.name))
     return _named_apart(made)
 
 
@@ -59,12 +91,12 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
     for page in pages:
         total += 1
         for tag in page.words("tags"):
-            if not re.fullmatch(r"[\d.\-]+", tag) and not type_of(tag) and canonical_verdict(tag) in (None, Verdict.OTHER):
+            if not re.fullmatch(r"[\d.\-]+", tag) and not type_of(tag) and not is_outcome(tag):
                 carried[tag.lower()].add(page.path)
     of_target: dict[str, set[str]] = defaultdict(set)
     for e in tries:
         of_target[e.target].add(e.path)
-    large = [own for own in of_target.values() if len(own) >= 5]
+    large = [own for own in of_target.values() if len(own) >= LARGE]
     most = max(4, _COMMON_TAG * total)
     return {
         tag: frozenset(own)
@@ -89,9 +121,24 @@ def _neighbours(
         for path in own:
             if path in near:
                 near[path]["#" + tag] = 1 / math.log2(1 + len(own))
-    for ties in near.values():
-        ties[""] = math.sqrt(sum(w * w for w in ties.values())) or 1.0
-    return near
+    return {page: _measured(ties) for page, ties in near.items()}
+
+
+def _measured(ties: Mapping[str, float]) -> dict[str, float]:
+    """A neighbourhood with its length under the key ''."""
+    return {**ties, "": math.sqrt(sum(w * w for k, w in ties.items() if k)) or 1.0}
+
+
+def _tied(graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]) -> dict[str, frozenset[str]]:
+    """page -> runs that it links or that link it."""
+    runs = {e.path for e in tries}
+    tied: dict[str, set[str]] = defaultdict(set)
+    for path in runs:
+        for target in graph.outlinks.get(path, ()):
+            tied[target].add(path)
+    for path in pages:
+        tied[path].update(t for t in graph.outlinks.get(path, ()) if t in runs)
+    return {path: frozenset(own) for path, own in tied.items()}
 
 
 def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
@@ -102,20 +149,59 @@ def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     return shared / (a[""] * b[""]) if shared else 0.0
 
 
-def _hubs(pages: Mapping[str, Page], near: dict[str, dict[str, float]]) -> list[str]:
-    """Concepts (observations where a wiki has no concepts) that much leads to from several parts of the wiki, each unlike the hubs before it."""
+def _candidates(pages: Mapping[str, Page]) -> list[str]:
+    """Concepts (observations where a wiki has no concepts); not those that stand in the folder of another type, such as a codebase's own pages."""
     kinds = ("concept", "topic") if any(p.type in ("concept", "topic") for p in pages.values()) else ("observation", "hypothesis")
-    weight = {
-        p: sum(w for k, w in near[p].items() if k) for p, page in pages.items() if page.type in kinds and _parts(p, near[p]) >= 2
-    }
-    least = max(3.0, sorted(weight.values())[len(weight) // 3]) if weight else 0
-    hubs: list[str] = []
-    for path in sorted(weight, key=lambda p: (-weight[p], p)):
-        if weight[path] < least:
-            break
-        if all(_cosine(near[path], near[h]) < _SAME_TOPIC for h in hubs):
-            hubs.append(path)
-    return hubs
+    all_of_kind = [p for p, page in pages.items() if page.type in kinds]
+    return [p for p in all_of_kind if type_of_folder(p.split("/")[1]) in (None, pages[p].type)] or all_of_kind
+
+
+def _speaking(survey: _Survey, path: str) -> frozenset[str]:
+    """Runs that pull a concept: they name it, or they are linked with it and speak of it.
+
+    None where most of those linked do not. None of a concept that runs measure: it is the name of a goal. And none where most runs of
+    several targets speak of it, though not in what they are called: whatever they change, that is how they are run.
+    """
+    names = names_of(survey.pages[path])
+    if not survey.said.measured.isdisjoint(names):
+        return frozenset()
+    named, tied = survey.said.naming(names), survey.tied.get(path, frozenset())
+    spoken = named | (tied & survey.said.agreeing(names)) if tied else named
+    if survey.said.habit(spoken - survey.said.headed(names)):
+        spoken = survey.said.headed(names)
+    return spoken if len(spoken) >= 2 or 3 * len(spoken) >= len(named | tied) else frozenset()
+
+
+def _pulled_ties(survey: _Survey, path: str, spoken: frozenset[str]) -> dict[str, float]:
+    """The neighbourhood of a concept without the runs that link it and do not pull it: they do not make it like what they pull."""
+    passive = survey.tied.get(path, frozenset()) - spoken
+    return _measured({k: w for k, w in survey.near[path].items() if k not in passive})
+
+
+def _hubs(
+    survey: _Survey, spoken: Mapping[str, frozenset[str]], near: Mapping[str, Mapping[str, float]]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Hubs, and for each the concepts that it stands for as well.
+
+    First the concepts that most runs pull, then those that much leads to from several parts of the wiki, each unlike the hubs before it.
+    """
+    weight = {p: sum(w for k, w in survey.near[p].items() if k) for p in spoken}
+    pulled = sorted((p for p in spoken if len(spoken[p]) >= 2), key=lambda p: (-len(spoken[p]), -weight[p], p))
+    known = sorted((p for p in spoken if len(spoken[p]) < 2 and _parts(p, survey.near[p]) >= 2), key=lambda p: (-weight[p], p))
+    least = max(3.0, weight[known[-len(known) // 3]]) if known else 0
+    absorbed: dict[str, list[str]] = {}
+    for path in (*pulled, *(p for p in known if weight[p] >= least)):
+        same = next((h for h in absorbed if _alike(near, spoken, path, h)), None)
+        if same is None:
+            absorbed[path] = []
+        else:
+            absorbed[same].append(path)
+    return list(absorbed), absorbed
+
+
+def _alike(near: Mapping[str, Mapping[str, float]], spoken: Mapping[str, frozenset[str]], a: str, b: str) -> bool:
+    shared = len(spoken[a] & spoken[b])
+    return shared > _SAME_RUNS * len(spoken[a] | spoken[b]) or _cosine(near[a], near[b]) >= _SAME_TOPIC
 
 
 def _parts(path: str, near: Mapping[str, float]) -> int:
@@ -123,7 +209,7 @@ def _parts(path: str, near: Mapping[str, float]) -> int:
     return len({k.split("/")[1] for k in (*near, path) if "/" in k})
 
 
-def _members(pages: Mapping[str, Page], near: dict[str, dict[str, float]], hubs: list[str]) -> dict[str, list[str]]:
+def _members(pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]], hubs: list[str]) -> dict[str, list[str]]:
     """hub -> its pages, nearest first. A page may belong to several topics: to those it is tied to nearly as much as to its first."""
     members: dict[str, list[tuple[float, str]]] = {hub: [(9.0, hub)] for hub in hubs}
     chosen = frozenset(hubs)
@@ -143,51 +229,96 @@ def _members(pages: Mapping[str, Page], near: dict[str, dict[str, float]], hubs:
     return {hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))] for hub, own in members.items()}
 
 
-def _topic(
-    page: Page, own: list[str], near: dict[str, dict[str, float]], said: list[tuple[Facts, frozenset[str], frozenset[str], str]]
-) -> Topic:
-    counted = Counter(k[1:] for path in own for k in near[path] if k.startswith("#"))
-    mine = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own) or f"#{t}" in near[page.path]}
-    names = [f" {n} " for n in _names(page)]
-    core = frozenset(own[: max(3, len(own) // 2)])
-    tried = [e.path for e, cited, tags, words in said if core & cited or mine & tags or any(n in words for n in names)]
-    return Topic(page.title, page.stem, page.path, tuple(sorted(mine)), tuple(own), tuple(reversed(tried)))
+def _topic(survey: _Survey, own: list[str], spoken: frozenset[str]) -> Topic:
+    """A hub's topic. Where runs pull it, those that link it or its nearest pages are its runs too, and those that carry its tags."""
+    page = survey.pages[own[0]]
+    counted = Counter(k[1:] for path in own for k in survey.near[path] if k.startswith("#"))
+    names = names_of(page)
+    mine = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own) or " ".join(plain_words(t)) in names}
+    tried = set(spoken)
+    if spoken:
+        tried |= survey.tied.get(page.path, frozenset())
+        core = [p for p in own[1 : max(3, len(own) // 2)] if survey.pages[p].type in _ABOUT_MATTER]
+        tried.update(e for p in core for e in survey.said.telling(survey.tied.get(p, ())))
+        tried.update(e.path for e in survey.tries if mine & {t.lower() for t in e.tags})
+    ordered = tuple(e.path for e in reversed(survey.tries) if e.path in tried)
+    said = tuple(survey.said.shares(names, ordered).values())
+    return Topic(page.title, page.stem, page.path, tuple(sorted(mine)), tuple(own), ordered, said)
 
 
-def _names(page: Page) -> tuple[str, ...]:
-    """Ways a text may name a page: its title, what stands in brackets in it, its file name, its aliases."""
-    title = re.sub(r"\(.*?\)", "", page.title)
-    inner = re.findall(r"\((.*?)\)", page.title)
-    said = {_words(t).strip() for t in (title, *inner, page.stem, *page.words("aliases"))}
-    return tuple(sorted(n for n in said if len(n) >= 4))
+def _loose_topics(survey: _Survey, concepts: list[Topic]) -> list[Topic]:
+    """Topics that no concept is named after: telling tags of runs; and for runs under none, a lever that several pull, or what titles share."""
+    covered = {e for t in concepts for e in t.experiments}
+    found: dict[str, set[str]] = {}
+    for groups in (_by_tag, _by_lever, _by_theme):
+        loose = [e for e in survey.tries if e.path not in covered]
+        for name, own in _disjoint(groups(survey, loose)):
+            found.setdefault(name, set()).update(own)
+            covered |= own
+    order = {e.path: at for at, e in enumerate(survey.tries)}
+    return [
+        Topic(
+            name,
+            re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "topic",
+            "",
+            (name,) if name in survey.tags else (),
+            tuple(sorted(p for p in survey.tags.get(name, ()) if p in survey.pages)),
+            tuple(sorted(own, key=lambda p: -order[p])),
+            (1.0,) * len(own),
+        )
+        for name, own in found.items()
+    ]
 
 
-def _words(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.lower()))} "
+def _by_tag(survey: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
+    groups: dict[str, set[str]] = defaultdict(set)
+    for e in loose:
+        for tag in {t.lower() for t in e.tags} & survey.tags.keys():
+            groups[tag].add(e.path)
+    return groups
 
 
-def _tag_topics(
-    pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]], graph: Graph, *, covered: set[str]
-) -> list[Topic]:
-    """Topics for experiments that no concept covers: named by a telling tag, else by a lever that several of them pull."""
-    loose = {e.path: e for e in tries if e.path not in covered}
-    groups: dict[str, list[str]] = defaultdict(list)
-    for e in loose.values():
-        for name in {t.lower() for t in e.tags if t.lower() in tags} or {
-            lever.name.strip("-").lower() for lever in e.levers[:4] if len(lever.name.strip("-")) >= 3
-        }:
-            groups[name].append(e.path)
-    found: list[Topic] = []
+def _by_lever(survey: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
+    settings = _settings(survey)
+    groups: dict[str, set[str]] = defaultdict(set)
+    for e in loose:
+        for lever in e.levers[:4]:
+            name = lever.name.strip("-").lower()
+            if len(name) >= 3 and (e.target, key_of(name)) not in settings:
+                groups[name].add(e.path)
+    return groups
+
+
+def _by_theme(_: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
+    """Themes of each target's own titles; a word that is one in two targets names one topic."""
+    of_target: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for e in loose:
+        of_target[e.target].append((e.path, e.title))
+    groups: dict[str, set[str]] = defaultdict(set)
+    for titles in of_target.values():
+        for name, own in themes_of(titles):
+            groups[name].update(own)
+    return groups
+
+
+def _disjoint(groups: Mapping[str, set[str]]) -> list[tuple[str, set[str]]]:
+    """Groups with runs enough, the largest first; every run in the first that has it."""
+    found: list[tuple[str, set[str]]] = []
     taken: set[str] = set()
     for name in sorted(groups, key=lambda n: (-len(groups[n]), n)):
-        own = [p for p in groups[name] if p not in taken]
+        own = groups[name] - taken
         if len(own) >= _LEAST_EXPERIMENTS:
-            taken.update(own)
-            related = tuple(sorted(p for p in tags.get(name, ()) if p in pages))
-            found.append(
-                Topic(name, re.sub(r"[^a-z0-9]+", "-", name).strip("-") or "topic", "", (name,), related, tuple(reversed(own)))
-            )
+            taken |= own
+            found.append((name, own))
     return found
+
+
+def _settings(survey: _Survey) -> set[tuple[str, str]]:
+    """(target, lever) pairs that most runs of the target state: what every run states is how it is run, not what it tries."""
+    stated: Counter[tuple[str, str]] = Counter()
+    for e in survey.tries:
+        stated.update({(e.target, key_of(lever.name)) for lever in e.levers})
+    return {pair for pair, n in stated.items() if len(whole := survey.said.targets[pair[0]]) >= LARGE and 2 * n > len(whole)}
 
 
 def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:
@@ -196,5 +327,5 @@ def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:
     for topic in topics:
         seen[topic.anchor] += 1
         suffix = "" if seen[topic.anchor] == 1 else f"-{seen[topic.anchor]}"
-        made.append(Topic(topic.name, topic.anchor + suffix, topic.hub, topic.tags, topic.pages, topic.experiments))
+        made.append(replace(topic, anchor=topic.anchor + suffix))
     return tuple(made)

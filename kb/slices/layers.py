@@ -121,7 +121,7 @@ def bring_topics(bring: Bringing, *, most: int, tokens: int, any_topic: bool = F
             row.anchor,
             why="touched" if bring.asked.topics else "tried most",
             most=ceiling,
-            text=f"{row.name}: {counts}" + (f"; best {best.change} {_short(best.title, 80)}" if best else ""),
+            text=f"{row.name}: {counts}" + (f"; best {best.change} {_short(best.title, 80)}" if best and bring.target else ""),
         )
 
 
@@ -135,7 +135,7 @@ def bring_blueprint(bring: Bringing, *, tokens: int, first: bool = False) -> Non
         untouched = [row for row in topics if row.tried and not any(t.path in here for t in row.tried)]
         won = sum(v == Verdict.SUPPORTED for v in here.values())
         lines.append(
-            f"Phase {phase} ({_short(', '.join(t.name for t in topics), 60)}): {len(here)} tried, {won} supported"
+            f"Phase {phase} ({_short(', '.join(t.name for t in topics), 50)}): {len(here)} tried, {won} supported"
             + (", saturated" if here and not untouched else f", {len(untouched)} topics open")
         )
         if not full and (untouched or first):
@@ -216,13 +216,8 @@ def bring_untried(bring: Bringing, *, most: int) -> None:
 
 
 def _best(row: TopicRow) -> Tried | None:
-    wins = [t for t in row.supported() if _gain(t.change)]
-    return max(wins, key=lambda t: (_gain(t.change), t.path)) if wins else None
-
-
-def _gain(change: str) -> float:
-    figure = re.match(r"\s*\+\s*(\d+(?:\.\d+)?)", change)
-    return float(figure[1]) if figure else 0.0
+    wins = [t for t in row.supported() if t.size and t.size > 0]
+    return max(wins, key=lambda t: (t.size or 0.0, t.path)) if wins else None
 
 
 def _short(text: str, most: int) -> str:

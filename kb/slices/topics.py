@@ -11,13 +11,14 @@ from kb.slices.view import View
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One experiment under a topic."""
+    """One experiment under a topic; `change` as its page states it, `size` to compare by (positive is better, None where unknown)."""
 
     path: str
     verdict: str
     target: str
     change: str
     title: str
+    size: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,131 @@
+"""Which runs pull a concept: a run pulls what its own statement speaks of. Refuses to take a link alone for it.
+
+Runs also link the gate that judges them, the rule that stopped them and the account that reports them; none of these is what they change.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from kb.page import Page
+from kb.schema import Verdict
+from kb.search.words import STOP
+from kb.trail import Facts
+
+_WORD = re.compile(r"[a-z0-9]+")
+# Words that begin alike are taken for forms of one word: remat and rematerialization.
+_STEM = 5
+# What more than this share of the runs speak of tells none of them apart.
+_COMMON = 0.5
+# A target with fewer runs than this has no habits yet.
+LARGE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What every run says it changes, by path, as plain words: `heads` title, slug, levers and tags, `texts` its hypothesis as well.
+
+    `runs_of` are the runs of every word of the texts, `stems` those whose statement or mechanism has a word with that stem,
+    `measured` the names of what runs measure.
+    """
+
+    heads: Mapping[str, str]
+    texts: Mapping[str, str]
+    runs_of: Mapping[str, frozenset[str]]
+    stems: Mapping[str, frozenset[str]]
+    targets: Mapping[str, frozenset[str]]
+    measured: frozenset[str]
+
+    def naming(self, names: Iterable[str]) -> frozenset[str]:
+        """Runs whose statement holds one of the names. A single word may stand anywhere in a sentence: it counts in the head only."""
+        names = tuple(names)
+        return self.headed(names) | self._holding([n for n in names if " " in n], self.texts)
+
+    def headed(self, names: Iterable[str]) -> frozenset[str]:
+        """Runs whose head holds one of the names."""
+        return self._holding(names, self.heads)
+
+    def _holding(self, names: Iterable[str], said: Mapping[str, str]) -> frozenset[str]:
+        found: set[str] = set()
+        for name in names:
+            runs = [self.runs_of.get(word, frozenset()) for word in name.split()]
+            found.update(p for p in frozenset.intersection(*runs) if f" {name} " in said[p])
+        return frozenset(found)
+
+    def agreeing(self, names: Iterable[str]) -> frozenset[str]:
+        """Runs whose statement or mechanism shares a telling word with the names."""
+        stems = {_stem(w) for name in names for w in name.split() if len(w) >= 3 and w not in STOP and not w.isdigit()}
+        most = max(LARGE, _COMMON * len(self.texts))
+        return frozenset().union(*(own for s in stems if len(own := self.stems.get(s, frozenset())) <= most))
+
+    def shares(self, names: Iterable[str], runs: Iterable[str]) -> dict[str, float]:
+        """How much of a name each run says, 0 to 1; of several names, the one that it says most of. What most of a trail says does not count."""
+        most = dict.fromkeys(runs, 0.0)
+        for name in names:
+            stems = {_stem(w) for w in name.split() if w not in STOP}
+            said = Counter(p for s in stems for p in self.telling(self.stems.get(s, ())))
+            most = {p: max(share, said[p] / (len(stems) or 1)) for p, share in most.items()}
+        return most
+
+    def habit(self, runs: Collection[str]) -> bool:
+        """Whether these are most of the runs of several targets."""
+        return sum(len(whole) >= LARGE and 2 * len(whole.intersection(runs)) > len(whole) for whole in self.targets.values()) >= 2
+
+    def telling(self, runs: Collection[str]) -> frozenset[str]:
+        """Runs without those of a target most of whose runs are among them: what most of a trail has in common is no choice of any."""
+        kept = frozenset(runs)
+        for whole in self.targets.values():
+            if len(whole) >= LARGE and 2 * len(kept & whole) > len(whole):
+                kept -= whole
+        return kept
+
+
+def statements_of(tries: Iterable[Facts]) -> Statements:
+    """Statements of all runs that change something."""
+    heads: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    measured: set[str] = set()
+    runs_of: dict[str, set[str]] = defaultdict(set)
+    stems: dict[str, set[str]] = defaultdict(set)
+    targets: dict[str, set[str]] = defaultdict(set)
+    for e in tries:
+        levers = " ".join(f"{lever.name} {lever.value}" for lever in e.levers[:8])
+        head = plain_words(f"{e.title} {e.slug} {levers}")
+        tags = [" ".join(plain_words(t)) for t in e.tags]
+        said = [*head, *plain_words(e.hypothesis)]
+        # A dot keeps the words of one saying from being read on into the next.
+        heads[e.path] = f" {' '.join(head)} . {' . '.join(tags)} "
+        texts[e.path] = f"{heads[e.path]}. {' '.join(plain_words(e.hypothesis))} "
+        measured.update(" ".join(plain_words(m.name)) for m in e.metrics)
+        targets[e.target].add(e.path)
+        for word in {*said, *" ".join(tags).split()}:
+            runs_of[word].add(e.path)
+        for stem in {_stem(w) for w in (*said, *plain_words(e.mechanism))}:
+            stems[stem].add(e.path)
+    tables = ({k: frozenset(v) for k, v in table.items()} for table in (runs_of, stems, targets))
+    return Statements(heads, texts, *tables, frozenset(measured))
+
+
+def pulls(tries: Iterable[Facts]) -> list[Facts]:
+    """Runs that change something: a baseline is what they start from."""
+    return [e for e in tries if e.verdict.canonical is not Verdict.BASELINE]
+
+
+def names_of(page: Page) -> tuple[str, ...]:
+    """Ways a text may name a page: its title or the part before a dash, what stands in brackets in it, its file name, its aliases."""
+    title = re.sub(r"\(.*?\)", "", page.title)
+    head = re.split(r"\s[—–-]\s|:\s", title)[0]
+    said = (
+        " ".join(plain_words(t)) for t in (title, head, *re.findall(r"\((.*?)\)", page.title), page.stem, *page.words("aliases"))
+    )
+    return tuple(sorted({n for n in said if len(n) >= 3 and n not in STOP}))
+
+
+def plain_words(text: str) -> list[str]:
+    """Words in lower case, without the s of a plural."""
+    return [w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w for w in _WORD.findall(text.lower())]
+
+
+def _stem(word: str) -> str:
+    return word[:_STEM]
