@@ -49,6 +49,9 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
     with store.lock(layout, "build"):
         look = store.look_of(layout)
         seen = store.scan(layout)
+        if seen.left:
+            store.sweep(layout, seen.left)
+            look = store.look_of(layout)
         db = _opened(layout, note)
         try:
             have = dict(db.execute("select path, digest from page"))

@@ -2,8 +2,10 @@
 
 import contextlib
 import difflib
+import fcntl
 import hashlib
 import os
+import re
 import sqlite3
 import tempfile
 import tomllib
@@ -16,6 +18,9 @@ from kb.schema import Finding
 
 CONFIG_NAME = "kb.toml"
 _BESIDE = ".kb-tmp"
+# `.PAGE.md.k3x_9a0b.kb-tmp`, as `write` names what it begins; a killed writer leaves it behind.
+_LEFT_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.kb-tmp")
+_LEFT = ("left-behind", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,23 +185,58 @@ def write(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=_BESIDE, dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fchmod(file.fileno(), mode)
-                if durable:
-                    os.fsync(file.fileno())
+        with _beside(path, raw, mode=mode, durable=durable) as beside:
             os.replace(beside, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(beside)
-            raise
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
         raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
+
+
+@contextlib.contextmanager
+def _beside(path: Path, raw: bytes, *, mode: int, durable: bool) -> Iterator[str]:
+    """A file beside `path` that holds these bytes, locked for as long as its writer lives; gone afterwards, unless it was renamed."""
+    handle, name = _taken(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            if durable:
+                os.fsync(file.fileno())
+            yield name
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _taken(path: Path) -> tuple[int, str]:
+    """Handle and name of a fresh, locked file beside `path`."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=_BESIDE, dir=path.parent)
+        with contextlib.suppress(OSError):  # Not every network disk has locks; there nothing is ever swept either.
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        # Before it was locked, a sweep may have taken it for one that was left behind.
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)
+
+
+def sweep(layout: Layout, left: tuple[str, ...]) -> None:
+    """Remove files that writers began beside a page and were killed over: those of a `Scan` that no living writer holds."""
+    for path in left:
+        try:
+            handle = os.open(layout.root / path, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue  # It was renamed, or is not ours to remove.
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(layout.root / path)
+        except OSError:
+            continue  # Its writer lives, or the disk is read-only or has no locks.
+        finally:
+            os.close(handle)
 
 
 def _umask() -> int:
@@ -218,15 +258,8 @@ def create(path: Path, data: bytes | str) -> None:
     raw = data.encode("utf-8") if isinstance(data, str) else data
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=_BESIDE, dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fchmod(file.fileno(), 0o666 & ~_umask())
-                os.fsync(file.fileno())
+        with _beside(path, raw, mode=0o666 & ~_umask(), durable=True) as beside:
             os.link(beside, path)
-        finally:
             os.unlink(beside)
         _sync_folder(path.parent)
     except FileExistsError:
@@ -378,30 +411,34 @@ def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The markdown files of a knowledge base as they stood: path relative to root -> digest, and what could not be read."""
+    """The markdown files of a knowledge base as they stood: path relative to root -> digest, what could not be read, and what writers left beside them."""
 
     digests: Mapping[str, str]
     findings: tuple[Finding, ...]
+    left: tuple[str, ...] = ()
 
 
 def scan(layout: Layout) -> Scan:
     """Digest of every `.md` file below wiki/. Links out of the tree, folder links and unreadable files become findings."""
     digests: dict[str, str] = {}
     findings: list[Finding] = []
+    left: list[str] = []
     root = os.path.realpath(layout.root)
     for path, problem in _walk(layout.wiki, "wiki", root):
-        if problem:
+        if problem is _LEFT:
+            left.append(path)
+        elif problem:
             findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, problem[0], problem[1], hint=problem[2]))
-            continue
-        try:
-            digests[path] = digest_of(read_bytes(layout, path))
-        except FileNotFoundError:
-            findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
-        except OSError as error:
-            findings.append(
-                Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions")
-            )
-    return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)))
+        else:
+            try:
+                digests[path] = digest_of(read_bytes(layout, path))
+            except FileNotFoundError:
+                findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
+            except OSError as error:
+                findings.append(
+                    Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions")
+                )
+    return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)), tuple(left))
 
 
 def read_bytes(layout: Layout, path: str) -> bytes:
@@ -426,7 +463,9 @@ def _walk(folder: Path, prefix: str, root: str) -> Iterator[tuple[str, tuple[str
                 yield path, problem
             if problem or not entry.name.endswith(".md"):
                 continue
-        if entry.is_dir():
+        if entry.name.endswith(_BESIDE) and _LEFT_BESIDE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            yield path, _LEFT
+        elif entry.is_dir():
             if not entry.name.startswith("."):
                 yield from _walk(Path(entry.path), path, root)
         elif entry.name.endswith(".md") and (entry.is_file() or entry.is_symlink()):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb import KbError, store
+from kb.build import build
 
 digests = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.text("01", max_size=2), max_size=8)
 
@@ -21,6 +22,36 @@ def test_a_diff_turns_what_is_there_into_what_is_wanted(wanted, have):
     made = {k: v for k, v in have.items() if k not in change.removed} | {k: wanted[k] for k in (*change.added, *change.changed)}
     assert made == wanted
     assert not store.diff(wanted, wanted)
+
+
+def _begin_and_wait(file: Path, begun) -> None:
+    with store._beside(file, b"half", mode=0o644, durable=False):
+        begun.set()
+        time.sleep(60)
+
+
+def test_what_a_killed_writer_left_is_swept_and_nothing_else(make_base):
+    layout = make_base({"wiki/index.md": "# Index\n", "wiki/.page.md.kb-tmp": "mine", "wiki/page.md.kb-tmp": "mine", "wiki/sub/.notes.tmp": "mine"})
+    context = multiprocessing.get_context("fork")
+    writers = []
+    for name in ("dead.md", "sub/dead.md", "sub/living.md"):
+        begun = context.Event()
+        writers.append(context.Process(target=_begin_and_wait, args=(layout.wiki / name, begun)))
+        writers[-1].start()
+        assert begun.wait(10)
+    for writer in writers[:2]:
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.join()
+    left = store.scan(layout).left
+    assert len(left) == 3
+    before = store.look_of(layout)
+    build(layout)
+    names = sorted(f.relative_to(layout.wiki).as_posix() for f in layout.wiki.rglob("*") if f.is_file())
+    living = [n for n in names if n.startswith("sub/.living.md.")]
+    assert len(living) == 1 and set(names) - set(living) == {"index.md", ".page.md.kb-tmp", "page.md.kb-tmp", "sub/.notes.tmp"}
+    assert store.look_of(layout) != before and not store.changed_since(layout, store.state(layout))
+    os.kill(writers[2].pid, signal.SIGKILL)
+    writers[2].join()
 
 
 def _write_for_ever(file: Path) -> None:
