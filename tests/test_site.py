@@ -208,6 +208,15 @@ def test_links_lead_where_they_lead_in_the_wiki_or_say_that_they_do_not(tmp_path
     assert "Cited by" in doc(layout, "b-c.md") and '<a href="a.html">A</a>' in doc(layout, "b-c.md")
 
 
+def test_a_front_matter_value_that_is_a_web_address_is_a_link_and_any_other_is_text(tmp_path):
+    fields = {"one": "https://arxiv.org/abs/2506.13131", "two": "javascript:alert(1)", "three": "see https://example.org", "four": "https://example.org/\"onclick=x", "five": "file:///etc/passwd"}
+    layout = write(tmp_path, {"wiki/sources/a.md": "---\ntitle: A\ntype: source\n" + "".join(f"{k}: {json.dumps(v)}\n" for k, v in fields.items()) + "---\n\n# A\n"})
+    rendered(layout)
+    table = doc(layout, "sources/a.md").split("Front matter")[1]
+    assert '<td><a href="https://arxiv.org/abs/2506.13131" rel="noopener noreferrer nofollow">https://arxiv.org/abs/2506.13131</a></td>' in table
+    assert table.count("<a ") == 1
+
+
 def test_files_outside_the_wiki_are_linked_where_kb_toml_says(tmp_path):
     layout = write(tmp_path, {"kb.toml": '[site]\nrepository = "https://example.org/r/blob/main"\n', "wiki/a.md": "[far](../src/x.py)\n", "src/x.py": ""})
     rendered(layout)

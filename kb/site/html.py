@@ -44,7 +44,7 @@ _ADMONITIONS = frozenset(
 )
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _EXPLICIT_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
-_BARE_URL = re.compile(r"""https?://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*]""")
+WEB_ADDRESS = re.compile(r"""https?://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*]""")
 # What Python-Markdown gives a meaning to: spelled as character references, none of it reaches that renderer.
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_{}\[\]()#+!|~^:=\"'<>@$-]")
 _LOOSE_AMPERSAND = re.compile(r"&(?!#\d+;|#x[0-9a-fA-F]+;|\w+;)")
@@ -295,7 +295,7 @@ def _text(self, tokens, index, options, env) -> str:
     if "://" not in content or env["linked"]:
         return escaped(content)
     made, at = [], 0
-    for m in _BARE_URL.finditer(content):
+    for m in WEB_ADDRESS.finditer(content):
         made += (
             escaped(content[at : m.start()]),
             f'<a href="{escaped(m[0])}" rel="noopener noreferrer nofollow">{escaped(m[0])}</a>',

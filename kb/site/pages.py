@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 
 from kb.page import LARGEST, text_of
-from kb.site.html import Destination, anchor_of, block, escaped, heading, markdown_of, parts_of
+from kb.site.html import WEB_ADDRESS, Destination, anchor_of, block, escaped, heading, markdown_of, parts_of
 from kb.store import digest_of
 
 
@@ -113,7 +113,7 @@ def _tail(view: View):
     if view.cited_by:
         yield heading(2, "Cited by", "kb-cited-by", searched=False)
         yield block(_cited_by(view.cited_by))
-    rows = "".join(f"<tr><th>{escaped(name)}</th><td>{escaped(value)}</td></tr>" for name, value in view.fields)
+    rows = "".join(f"<tr><th>{escaped(name)}</th><td>{_value(value)}</td></tr>" for name, value in view.fields)
     symbols = "".join(f'<code id="{escaped(anchor_of(s))}">{escaped(s)}</code> ' for s in view.symbols)
     rows += f"<tr><th>symbols</th><td>{symbols}</td></tr>" if symbols else ""
     where = (
@@ -127,6 +127,13 @@ def _tail(view: View):
         else ""
     )
     yield block(f'<div class="kb-source" data-search-exclude><p>Source: {where}</p>{table}</div>')
+
+
+def _value(text: str) -> str:
+    """A front-matter value: a link where it is a web address and nothing else, such as the origin of a source."""
+    if not WEB_ADDRESS.fullmatch(text):
+        return escaped(text)
+    return f'<a href="{escaped(text)}" rel="noopener noreferrer nofollow">{escaped(text)}</a>'
 
 
 def _cited_by(refs: tuple[Ref, ...]) -> str:
