@@ -98,8 +98,17 @@ PAGE_TYPES = (
     PageType("program", (), ("program", "experiment-program"), ("title", "type"), ()),
 )
 TYPES = {t.name: t for t in PAGE_TYPES}
-_TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in t.names}
-_TYPE_OF_FOLDER = {folder: t.name for t in PAGE_TYPES for folder in t.folders}
+# What other wikis call pages of a type, and in the plural their folder: read, never written, and counted in no tally, for "5 runs" may count
+# what has no page.
+ALSO = {
+    "experiment": {"trial": "trials", "run": "runs"},
+    "concept": {"technique": "techniques"},
+    "observation": {"finding": "findings", "lesson": "lessons"},
+    "analysis": {"synthesis": "syntheses", "comparison": "comparisons"},
+    "source": {"paper": "papers", "article": "articles"},
+}
+_TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in (*t.names, *ALSO.get(t.name, ()))}
+_TYPE_OF_FOLDER = {folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *ALSO.get(t.name, {}).values())}
 
 # File names that say what a page is, whatever folder it stands in: they are never experiments.
 _TYPE_OF_FILE = {
@@ -119,7 +128,7 @@ def type_of(name: str | None) -> str | None:
 
 def type_of_folder(folder: str) -> str | None:
     """Page type that a folder directly below `wiki/` stands for."""
-    return _TYPE_OF_FOLDER.get(folder)
+    return _TYPE_OF_FOLDER.get(folder.lower())
 
 
 def type_of_file(stem: str) -> str | None:

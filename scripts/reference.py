@@ -46,13 +46,25 @@ def schema_page() -> str:
         lines.append(
             f"| {kind.name} | {', '.join(f'`{f}/`' for f in kind.folders)} | {', '.join(kind.names)} | {', '.join(kind.required)} | {', '.join(kind.statuses)} |"
         )
-    lines += ["", "# Sections of a skeleton", ""]
+    also = "; ".join(
+        f"{kind}: {', '.join(f'{name} (`{folder}/`)' for name, folder in names.items())}" for kind, names in schema.ALSO.items()
+    )
+    lines += ["", f"Read as well, in other wikis: {also}.", "", "# Sections of a skeleton", ""]
     lines += [f"- **{kind.name}**: {', '.join(kind.sections)}" for kind in schema.PAGE_TYPES if kind.sections]
     lines += [
         "",
         "# Verdicts",
         "",
         ", ".join(f"`{v}`" for v in schema.Verdict) + ". Failed are: " + ", ".join(sorted(schema.FAILED)) + ".",
+        "",
+        "Read from `verdict:`, else "
+        + ", ".join(f"`{name}:`" for name in schema.OUTCOME_FIELDS)
+        + " or `status:`, else the file name, else the body: a "
+        "heading that says it, the Verdict section, or a label ("
+        + ", ".join(schema.OUTCOME_LABELS)
+        + "). Dates: from the file name, else "
+        + ", ".join(f"`{name}:`" for name in schema.CREATED_FIELDS)
+        + ".",
         "",
         "# Labels of a hypothesis",
         "",

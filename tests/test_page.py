@@ -139,6 +139,21 @@ def test_a_huge_page_is_cut_and_said_so():
     assert codes(made) == ["too-large"] and made.headings[0].text == "T"
 
 
+@pytest.mark.parametrize(
+    ("path", "front", "kind"),
+    [
+        ("wiki/runs/t/2026-01-02-x.md", "", "experiment"),
+        ("wiki/Trials/003-x.md", "", "experiment"),
+        ("wiki/Concepts/x.md", "", "concept"),
+        ("wiki/notes/x.md", "type: Finding", "observation"),
+        ("wiki/syntheses/x.md", "type: synthesis", "analysis"),
+        ("wiki/notes/x.md", "type: entity", "entity"),
+    ],
+)
+def test_types_and_folders_of_other_wikis_are_read(path, front, kind):
+    assert read(f"---\n{front}\n---\ntext\n", path).type == kind
+
+
 def test_one_line_that_is_no_yaml_hides_no_other_field():
     made = read("---\ntitle: Tiles: a second look\ntype: experiment\nverdict: invalid: wrong seed\ntags: [a, b]\nlist:\n  - x\ncreated: 2026-01-02\n---\n")
     assert made.front == {"title": "Tiles: a second look", "type": "experiment", "verdict": "invalid: wrong seed", "tags": ["a", "b"], "created": "2026-01-02"}

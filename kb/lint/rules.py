@@ -79,7 +79,14 @@ RULES = (
     Rule(
         "missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields, habit="type"
     ),
-    Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", unknown_types),
+    Rule(
+        "unknown-type",
+        W,
+        "a page of unknown type is in no catalog and no slice share of its own",
+        "schema",
+        unknown_types,
+        habit="type",
+    ),
     Rule(
         "type-folder",
         W,
