@@ -23,7 +23,7 @@ from kb.trail.figures import (
     names_itself,
     to_number,
 )
-from kb.trail.sentences import FOREIGN, LONGEST
+from kb.trail.sentences import FOREIGN
 
 # The figures that a page's text repeats, as written.
 Cited = Callable[[], frozenset[str]]
@@ -78,11 +78,13 @@ def table(rows: list[str], run: Run, cited: Cited) -> Iterable[Reading]:
             yield from _measures(f"{label} ({unit})", row[column], sure=sure, unit=unit)
 
 
+_LONGEST = 400
 _MARKED = re.compile(r"[\[<\\&_!~]")
 
 
 def _plain(cell: str) -> str:
-    """What a reader sees of a cell."""
+    """What a reader sees of a cell; of a long one, its head: names and figures stand there."""
+    cell = cell[:_LONGEST]
     if _MARKED.search(cell):
         return plain_text(cell)
     return cell.replace("*", "").replace("`", "").strip()
@@ -185,7 +187,7 @@ def _repeated(cell: str, cited: Cited) -> bool:
 
 def _measures(name: str, cell: str, *, sure: bool, unit: str = "") -> Iterable[Reading]:
     """Measures of one named cell: its first number, and `(6,299/chip)` beside a rate."""
-    text = _plain(cell[:LONGEST])
+    text = _plain(cell)
     m = _figure(text)
     if not m or not (unit or _names_metric(name)) or GOES_ON.match(text, m.end()) or text[0] in "≤≥<>":
         return

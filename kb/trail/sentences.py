@@ -33,7 +33,7 @@ FOREIGN = re.compile(
 
 
 # A longer line is data, not a sentence; what a figure is about stands close before it.
-LONGEST, _NEAR, _CLOSE = 4000, 120, 40
+_LONGEST, _NEAR, _CLOSE = 4000, 120, 40
 _CAME_FROM = re.compile(rf"(?:\bfrom\s+)?{NUMBER}\s?[%A-Za-zµμ/.]{{0,16}}\s*(?:→|->|(?<=[\w%]) to)\s*$")
 _COMES = ("→", "->", "to")
 _OF_BEFORE = re.compile(
@@ -55,6 +55,7 @@ _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
 _COMPARISON = re.compile(r"compared|versus|vs\b|delta|relative|against|best valid|expected|predicted", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][\w\-/]*")
 _DIGIT = re.compile(r"\d")
+_DIGITS = re.compile(r"[0-9.][0-9,.]*")
 _ASIDE = re.compile(r"\([^()]*\)$")
 _AFTER = re.compile(r"\s+([A-Za-z][\w\-]*)(?![\w\-/])(?:\s+([A-Za-z][\w\-]*)(?![\w\-/]))?(?:\s+([A-Za-z][\w\-]*)(?![\w\-/]))?")
 # What may stand between a name and its figure, and after the word that says what is measured.
@@ -77,7 +78,7 @@ def sentences(lines: list[str], run: Run) -> Iterable[Reading]:
         if bare:
             parts[-1].append(bare.lstrip("#"))
     for part in parts:
-        text = " ".join(part)[:LONGEST]
+        text = " ".join(part)[:_LONGEST]
         if _DIGIT.search(text):
             item = _ITEM.match(text)
             yield from sentence(plain_text(text[item.end() :] if item else text), run)
@@ -87,9 +88,9 @@ def sentence(text: str, run: Run) -> Iterable[Reading]:
     """Measures in a run of text: a rate names itself; a share, a time or a plain number needs the name of what it measures."""
     if _COMPARISON.match(text):
         text = text.partition(". ")[2]
-    for m in FIGURE.finditer(text):
+    for m in _figures_in(text):
         unit, start, end = m["unit"] or "", m.start(), m.end()
-        if m["value"][0] in "+−-" or unit == "pp" or GOES_ON.match(text, end) or not unit and _COUNTED.match(text, end):
+        if unit == "pp" or GOES_ON.match(text, end) or not unit and _COUNTED.match(text, end):
             continue
         before = text[max(0, start - _NEAR) : start]
         came = _CAME_FROM.search(before, max(0, len(before) - _CLOSE)) if before.rstrip().endswith(_COMES) else None
@@ -112,6 +113,17 @@ def sentence(text: str, run: Run) -> Iterable[Reading]:
         value = abs(to_number(m["value"]))
         digits = len(m["value"].partition(".")[2])
         yield Reading(metric(name, m, unit), error=0.5000001 * 10**-digits / value if value else 0.0)
+
+
+def _figures_in(text: str) -> Iterable[re.Match[str]]:
+    """Figures of a text but signed ones, which are changes. Looks for digits first: a pattern that starts with them is many times faster."""
+    done = 0
+    for digits in _DIGITS.finditer(text):
+        start = digits.start()
+        if start >= done and (m := FIGURE.match(text, start)):
+            done = m.end()
+            if not start or text[start - 1] not in "+−":
+                yield m
 
 
 def _is_foreign(before: str, run: Run) -> bool:
