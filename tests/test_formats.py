@@ -625,6 +625,38 @@ def test_a_journal_that_begins_with_its_newest_run_is_told_as_it_ran(log):
     assert [r.label for r in runs_of(log("worklog.md", text))] == ["1", "2", "3", "4"]
 
 
+def test_the_parts_of_an_entry_may_have_headings_of_their_own(log):
+    text = ("# Log\n\n## Baseline\n### Notes\n- slow\n\n## Iteration 1 — shared memory tiling\n\n### Plan\n- **What**: tile it\n- **Why**: nothing is reused\n- **Rejected**: small tiles\n\n"
+            "### Result\n**Status**: KEPT\n\n| size | GFLOPS |\n|---|---|\n| 128 | 10 |\n\n### Notes for Next Iteration\n- banks conflict\n\n## Loop 2: padding\nDate: 2026-04-29 08:05\n\n"
+            "### Verdict: REVERTED\nThe row stride is odd.\n")
+    said = told(log("log.md", text))
+    assert (said["format"], counts(said)) == ("worklog", (2, 1, 1, 0, 0, 0))
+    first, second = runs_of(log("log.md", text))
+    assert (first.description, first.mechanism, first.reason) == ("shared memory tiling", "nothing is reused", "banks conflict")
+    assert (second.description, second.created, second.reason) == ("padding", "2026-04-29", "The row stride is odd.")
+
+
+def test_a_heading_without_a_number_is_a_run_where_a_line_below_it_decides(log):
+    text = ("# Log\n\n## Notes\n\n### Warm-up\n- **Status**: verified, wants more\n\n### Smaller subsets (cycle 3, 2026-01-29)\n- **Change**: 100 to 20\n- **Verdict**: **KEEP** - fits the card\n\n"
+            "### Padding (cycle 9)\n- **Verdict**: **REVERTED**. Slower.\n\n### Verdict\nNot worth it.\n")
+    runs = runs_of(log("log.md", text))
+    assert [(r.description, r.outcome, r.reason, r.created) for r in runs] == [
+        ("Smaller subsets", "kept", "fits the card", "2026-01-29"), ("Padding (cycle 9)", "discarded", "Slower.", "2026-01-29")]
+
+
+def test_bars_between_blanks_part_the_cells_of_a_log_without_header(log):
+    text = "C01 | fuse the scans | 54.6 -> 57.0 | kept | +4 %\nC02 | stride on the device | 57.0 -> 56.1 | reverted | slower\n"
+    for name in ("log.md", "log.txt"):
+        assert counts(told(log(name, text))) == (2, 1, 1, 0, 0, 0)
+
+
+def test_a_column_added_near_the_left_leaves_the_named_ones_where_they_are_from_the_right(log):
+    rows = ["commit|val_loss|memory_gb|status|description", "a|0.49|4.06|15.0|keep|base", "b|0.36|4.42|16.1|discard|views", "c|0.63|3.63|1.3|keep|dropout"]
+    text = tsv(*rows) + "# --- on the other set ---\n" + tsv("# commit|mean_auc|val_loss|memory_gb|status|description", "d|0.70|3.7|1.3|keep|base", "e|0.82|3.8|1.8|keep|heads")
+    said = told(log("results.tsv", text))
+    assert [(s["metric"], s["best"]["value"]) for s in said["segments"]] == [("val_loss", 3.63), ("mean_auc", 0.82)]
+
+
 def test_numbered_headings_that_decide_nothing_are_prose(log):
     text = "# Notes\n\n## Step 1: install\n\n## Run 2: the server (keep it up)\n\n## Phase 3: dropped packets\n\n## 2026-01-02: SwiGLU (negative)\n"
     assert told(log("notes.md", text))["format"] == "prose"

@@ -43,7 +43,9 @@ _ID = word_set(
     "# no nr num number id idx index n exp exp_id expid experiment_id exp_no run run_id run_no iteration iter trial trial_id round step attempt "
     "v version experiment"
 )
-_CODE = word_set("commit commit_hash sha git_sha hash rev revision git branch ref")
+_CODE = word_set(
+    "commit commit_hash commit_sha commit_id git_commit experiment_commit sha git_sha hash rev revision git branch ref"
+)
 STATUS = word_set("status verdict decision outcome state result disposition action kept keep keep_discard")
 _TIME = word_set("date datetime timestamp time created created_at started finished when ts")
 _TIMED = re.compile(r"(^|_)(date|datetime|timestamp|utc)(_|$)")

@@ -125,7 +125,7 @@ def detected(path: Path) -> str:
             return "worklog"
         if rows:
             return "leaderboard" if _ranked(path) else "logmd"
-        if path.suffix.lower() in (".md", ".markdown"):
+        if path.suffix.lower() in (".md", ".markdown") and tsv.delimiter_of(said) != "|":
             return "prose"
     return "tsv" if _tabular(path, said) else "prose"
 

@@ -39,20 +39,8 @@ _TIME = (
 )
 _CHECKS = ("correct", "correctness", "valid", "is_valid", "passed", "tests_passed", "checks_passed", "verified")
 _MEASURES = ("results", "metrics", "metrics_after", "after", "result", "scores", "values", "measurements")
-_SETTINGS = (
-    "params",
-    "parameters",
-    "config",
-    "hyperparameters",
-    "hparams",
-    "args",
-    "settings",
-    "flags",
-    "levers",
-    "env_overrides",
-    "extra_env",
-    "overrides",
-    "exact_change",
+_SETTINGS = tuple(
+    "params parameters config hyperparameters hyperparams hparams args settings flags levers env_overrides extra_env overrides exact_change".split()
 )
 _AIM = ("objective", "score", "value", "metric", "fitness", "combined_score", "metric_value")
 _NAMED = frozenset((*_STATUS, *_DECIDING, *_LABEL, *_TEXT, *_REASON, *_CODE, *_TIME, "hypothesis", "mechanism", "direction"))

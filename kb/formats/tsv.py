@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from kb.formats.columns import share_of_statuses
 from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, moment, split_sample
 from kb.formats.table import Layout, fits_header, is_divider, key_of, layout_of, looks_like_header, modal_width, run_of
 from kb.run.quantity import to_quantity
@@ -35,7 +36,9 @@ def delimiter_of(head: list[str]) -> str:
     for delimiter in (",", ";", "|"):
         if said and delimiter in said[0] and looks_like_header(_split(said[0], delimiter)):
             return delimiter
-    return "\t"
+    # Bars between blanks part the cells of a log that has no header.
+    bars = [h.count(" | ") for h in said if not h.lstrip().startswith("|")]
+    return "|" if bars and min(bars) >= 3 and len(set(bars)) == 1 else "\t"
 
 
 def _split(text: str, delimiter: str) -> list[str]:
@@ -73,7 +76,7 @@ def _rows(lines: Iterator[Line | Remark], delimiter: str) -> Iterator[Cells | Re
         elif line.text.startswith("#") and not re.match(r"#\d", line.text):
             cells = _split(line.text.lstrip("# "), delimiter)
             if (
-                first
+                (first or len(cells) > 2)
                 and len(cells) > 1
                 and looks_like_header(["#", *cells[1:]] if line.text.startswith("#" + delimiter) else cells)
             ):
@@ -115,6 +118,13 @@ def _layout(header: Cells | None, sample: list[Cells], *, ask: Ask) -> tuple[Lay
     if (3 * len(fitting) >= sum(len(r) == width for r in rows) or not width) and fits_header(names, fitting):
         return layout_of(names, fitting, ask=ask), []
     fitting = [r for r in rows if len(r) == width]
+    # A column that was added without a name stands at the end, or before columns that keep their places from the right.
+    shifted = [names[0], "col2", *names[1:]]
+    stated = [i for i, n in enumerate(shifted) if key_of(n) == "status"]
+    if width == len(shifted) and stated and share_of_statuses([r[stated[0]] for r in fitting]) >= 0.5:
+        return layout_of(shifted, fitting, ask=ask), [
+            Remark(f"the header names {len(names)} columns, the rows have {width}; read from the right", header.line.number)
+        ]
     cut = [*names[:width], *(f"col{i + 1}" for i in range(len(names), width))]
     if len(names) != width and any(key_of(n) == "status" for n in cut) and fits_header(cut, fitting):
         return layout_of(cut, fitting, ask=ask), [

@@ -14,7 +14,7 @@ from kb.run.direction import direction_of
 from kb.run.quantity import Quantity, bare, to_quantity
 from kb.run.record import Metric, Origin, Outcome, Run, is_status, outcome_of
 
-_KIND = r"(?:runs?|exp|experiments?|iter|iterations?|trials?|attempts?|rounds?|candidates?|cycles?|tries|try)"
+_KIND = r"(?:runs?|exp|experiments?|iter|iterations?|trials?|attempts?|rounds?|candidates?|cycles?|loops?|tries|try)"
 _BEFORE = re.compile(
     r"^[^\w\[]*(?P<day>\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?:\s[A-Z]{3,4})?)?[^\w\[]*(?:\[(?P<status>[A-Za-z_ -]+)\]\W*)?"
 )
@@ -31,29 +31,20 @@ _SPOKEN = re.compile(r"(?<![\w.])([A-Za-z][\w/]*)[\s:=]+\**([+\-−]?\d[\d.,]*(?
 _FIELD = re.compile(r"^[\s>*+-]*\**([A-Za-z][A-Za-z' ]{2,30}?)(?:\s*\([^)]*\))?\s*\**\s*[:.]\**\s+(.*)$")
 _DECISION = re.compile(r"^[\s>*+-]*(?:verdict|status|decision|outcome|disposition|action)\b[\W_]{1,6}([A-Za-z_]+)", re.IGNORECASE)
 _DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
+# What the parts of an entry are called, as a line `Insight: …` or as a heading below the run's.
 _FIELDS = {
-    "hypothesis": ("hypothesis",),
-    "change": ("change", "changes", "what changed", "what ran", "what", "implementation", "approach", "config"),
-    "mechanism": ("mechanism", "rationale", "idea", "motivation"),
-    "result": ("result", "results", "outcome", "measured"),
-    "reason": (
-        "insight",
-        "reading",
-        "why it failed",
-        "why",
-        "lesson",
-        "lessons",
-        "learned",
-        "notes",
-        "note",
-        "conclusion",
-        "analysis",
-        "takeaway",
-    ),
-    "next": ("next", "next step", "next steps", "follow up"),
-    "when": ("timestamp", "date", "time"),
+    "hypothesis": "hypothesis, goal",
+    "change": "change, changes, what changed, what ran, what, implementation, approach, config",
+    "mechanism": "mechanism, rationale, idea, motivation, why",
+    "result": "result, results, outcome, measured, impact",
+    "reason": "insight, reading, why it failed, analysis, learnings, lesson, lessons, learned, notes, note, conclusion, takeaway, root cause analysis, "
+    "key insight, notes for next iteration, verdict, decision, status",
+    "next": "next, next step, next steps, follow up",
+    "when": "timestamp, date, time",
 }
-_NAMED = {name: key for key, names in _FIELDS.items() for name in names}
+_NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
+# Enough of a part to say what was learned; the journal itself holds the rest.
+_LONGEST = 1500
 
 
 @dataclass(slots=True)
@@ -67,18 +58,29 @@ class Entry:
     other: list[str] = field(default_factory=list)
     decision: str = ""
     day: str = ""
+    level: int = 2
+    numbered: bool = True
+    part: str = ""
+
+    def say(self, key: str, text: str) -> None:
+        """Add text to a field, or to what belongs to none."""
+        text = re.sub(r"^[*+-]\s+", "", text.strip())
+        if not key:
+            self.other.append(text)
+        elif len(self.fields.get(key, "")) < _LONGEST:
+            self.fields[key] = f"{self.fields.get(key, '')} {text}".strip()
 
 
 def holds_runs(path: Path) -> int:
     """How many runs the headings of a page tell; 0 where most of them say nothing of what was decided."""
-    entries = [e for e in _entries(lines_of(path)) if isinstance(e, Entry)]
+    entries = [e for e in _runs_of(lines_of(path)) if isinstance(e, Entry)]
     decided = sum(outcome_of(_status(e)) in (Outcome.KEPT, Outcome.DISCARDED) for e in entries)
     return len(entries) if decided and 2 * decided >= len(entries) else 0
 
 
 def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
     """One segment, and one run a heading; a journal that begins with its newest run is read from its end."""
-    read_of = list(_entries(lines_of(path)))
+    read_of = list(_runs_of(lines_of(path)))
     entries = [e for e in read_of if isinstance(e, Entry)]
     figures = [_figures(e) for e in entries]
     metric = ask.metric or _primary(figures)
@@ -100,6 +102,13 @@ def read(path: Path, ask: Ask) -> Iterator[Segment | Run | Remark]:
         yield run
 
 
+def _runs_of(lines: Iterator[Line | Remark]) -> Iterator[Entry | Remark]:
+    """Headings that tell a run: numbered ones, and others below which a line such as `Verdict: KEEP` decides."""
+    for entry in _entries(lines):
+        if isinstance(entry, Remark) or entry.numbered or outcome_of(entry.decision) in (Outcome.KEPT, Outcome.DISCARDED):
+            yield entry
+
+
 def _entries(lines: Iterator[Line | Remark]) -> Iterator[Entry | Remark]:
     entry: Entry | None = None
     fence, into, day = False, "", ""
@@ -109,22 +118,32 @@ def _entries(lines: Iterator[Line | Remark]) -> Iterator[Entry | Remark]:
             continue
         text = line.text.strip()
         fence ^= text.startswith(("```", "~~~"))
-        heading = re.match(r"#{1,5}\s+(.*)", text) if not fence else None
+        heading = re.match(r"(#{1,5})\s+(.*)", text) if not fence else None
         if heading:
+            level, said = len(heading[1]), bare(heading[2])
+            opened = _entry(line, said) if level > 1 else None
+            if entry and not opened and level > entry.level and (entry.numbered or _is_part(said)):
+                if _DECISION.match(said):
+                    _add(entry, said, "")
+                entry.part, into = _NAMED.get(re.sub(r":.*", "", said).strip().lower(), ""), ""
+                continue
             if entry:
                 yield entry
-            entry, into = _entry(line, bare(heading[1])), ""
-            dated = _DAY.search(heading[1])
-            if entry:
-                entry.day = day
-            elif dated:
-                day = dated[1]
+            dated = _DAY.search(said)
+            day = dated[1] if dated and not opened else day
+            entry, into = opened or Entry(line, "", said, numbered=False), ""
+            entry.day, entry.level = day, level
         elif re.match(r"(-{3,}|={3,}|\*{3,})$", text):
             into = ""
         elif entry and not fence:
             into = _add(entry, line.text, into)
     if entry:
         yield entry
+
+
+def _is_part(heading: str) -> bool:
+    """Whether a heading below a run names a part of it: `Result`, `Verdict: KEEP`."""
+    return re.sub(r":.*", "", heading).strip().lower() in _NAMED
 
 
 def _entry(line: Line, heading: str) -> Entry | None:
@@ -142,25 +161,23 @@ def _entry(line: Line, heading: str) -> Entry | None:
 
 
 def _add(entry: Entry, text: str, into: str) -> str:
-    """Put one line where it belongs: a field it names, the field it continues, or nowhere. Gives the field that the next line may continue."""
-    decision = _DECISION.match(text)
-    if decision and not entry.decision and is_status(decision[1]):
-        entry.decision = decision[1]
+    """Put one line where it belongs: a field it names, the field it continues, the part it stands in. Gives the field that the next line may continue."""
     named = _FIELD.match(text)
     key = _NAMED.get(named[1].strip().lower(), "") if named else ""
+    decision = _DECISION.match(text)
+    if decision and is_status(decision[1]):
+        entry.decision = entry.decision or decision[1]
+        entry.say("reason", re.sub(r"^\W+", "", text[decision.end() :]))
+        return ""
     if named and key:
-        entry.fields[key] = f"{entry.fields[key]} {named[2]}" if key in entry.fields else named[2]
+        entry.say(key, named[2])
         return key
     plain = text.strip()
-    if not plain or plain.startswith(("|", "#")) or named or re.match(r"[*+-]\s", plain):
-        if plain and not plain.startswith("|"):
-            entry.other.append(re.sub(r"^[*+-]\s+", "", plain))
-        return into if plain and re.match(r"\s+[*+-]\s", text) else ""
-    if into:
-        entry.fields[into] += f" {plain}"
-    else:
-        entry.other.append(plain)
-    return into
+    item = bool(re.match(r"[*+-]\s", plain))
+    if not plain or plain.startswith("|"):
+        return ""
+    entry.say(into if into and not named and not item else entry.part, plain)
+    return into if not item or re.match(r"\s", text) else ""
 
 
 def _status(entry: Entry) -> str:
@@ -168,7 +185,7 @@ def _status(entry: Entry) -> str:
     said = [m[1] for m in _BRACKETS.finditer(entry.rest)] + [_BRACKETS.sub("", p) for p in _PARTS.split(entry.rest)]
     words = [word for text in said if (word := _status_of(text))]
     decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
-    return (decided or [entry.decision] if entry.decision else decided or words or [""])[-1]
+    return (decided or ([entry.decision] if entry.decision else words) or [""])[-1]
 
 
 def _remark(entry: Entry) -> str:
