@@ -3,14 +3,18 @@
 Refuses to narrate: what needs a writer is a marked gap.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from kb.graph import Memo, generations, longest_chain
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
-from kb.trail.progress import Topic, topics_of, untried_levers
+from kb.trail.levers import key_of
+from kb.trail.progress import Topic, kept, topics_of, untried_levers
 from kb.trail.standing import Standing
+from kb.trail.themes import themes_of
 
 _MARKS = {Verdict.SUPPORTED: "+", Verdict.BASELINE: "=", Verdict.INCONCLUSIVE: "~", **dict.fromkeys(FAILED, "-")}
 
@@ -29,8 +33,22 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
+class Lineage:
+    """Which runs build on which: how many name their parent, in how many generations, the longest line, and the most fertile parents."""
+
+    runs: int
+    generations: int
+    line: tuple[str, ...]
+    parents: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Retro:
-    """What a retrospective computes from the trail of one target."""
+    """What a retrospective computes from the trail of one target.
+
+    `topics` are what its pages say they are about; `tree` holds every run once: topics of several runs, shared levers,
+    what titles have in common, and the run that several vary; `alone` are the runs that share nothing.
+    """
 
     target: str
     runs: int
@@ -39,6 +57,9 @@ class Retro:
     structural: int
     failed_share: float
     topics: tuple[Topic, ...]
+    tree: tuple[Topic, ...]
+    alone: tuple[str, ...]
+    lineage: Lineage
     untried: tuple[tuple[str, str], ...]
     ledger: tuple[Ledger, ...]
 
@@ -46,7 +67,8 @@ class Retro:
 def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) -> Retro:
     """Retro of a target from its standing, its own experiments in trail order, and those of other targets."""
     topics = topics_of(own)
-    topic_of = {path: t.name for t in reversed(topics) for path in t.paths}
+    tree, alone = _tree(topics, own)
+    topic_of = {path: t.name for t in (*reversed(topics), *reversed(tree)) for path in t.paths}
     steps = {s.path: (s.gain, p.metric) for p in standing.progress for s in p.steps}
     counts: dict[str, int] = {}
     for e in own:
@@ -72,9 +94,78 @@ def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) 
         standing.structural,
         failed / len(own) if own else 0.0,
         topics,
+        tree,
+        alone,
+        _lineage(own),
         untried_levers(own, others),
         ledger,
     )
+
+
+def _tree(topics: Sequence[Topic], own: Sequence[Facts]) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+    """(groups, runs in none), every run in one: the largest topic that has it, else a lever that it shares, else what titles have in common, else the run that several vary."""
+    by_path = {e.path: e for e in own}
+    left = dict.fromkeys(by_path)
+    made: list[Topic] = []
+    for groups in (_stated, _by_lever, _by_title, _by_parent):
+        for name, paths in groups(topics, [by_path[p] for p in left]):
+            mine = [p for p in paths if p in left]
+            if len(mine) >= 2:
+                made.append(_group(name, [by_path[p] for p in mine]))
+                left = {p: None for p in left if p not in set(mine)}
+    return tuple(sorted(made, key=lambda t: (-len(t.paths), t.name))), tuple(left)
+
+
+def _group(name: str, runs: Sequence[Facts]) -> Topic:
+    won = sum(e.verdict.canonical is Verdict.SUPPORTED for e in runs)
+    failed = sum(e.failed for e in runs)
+    return Topic(name, won, failed, len(runs) - won - failed, tuple(e.path for e in runs))
+
+
+def _stated(topics: Sequence[Topic], _: Sequence[Facts]) -> Iterable[tuple[str, Sequence[str]]]:
+    return [(t.name, t.paths) for t in topics]
+
+
+def _by_lever(_: Sequence[Topic], runs: Sequence[Facts]) -> Iterable[tuple[str, Sequence[str]]]:
+    """Levers that several runs pull; one that most of them state says how they are run."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for e in runs:
+        for key in dict.fromkeys(key_of(lever.name) for lever in e.levers[:4]):
+            groups[key].append(e.path)
+    names = {key_of(lever.name): lever.name for e in reversed(runs) for lever in e.levers}
+    shared = [(names[key], paths) for key, paths in groups.items() if 2 * len(paths) <= max(4, len(runs)) and len(key) >= 3]
+    return sorted(shared, key=lambda group: (-len(group[1]), group[0]))
+
+
+def _by_title(_: Sequence[Topic], runs: Sequence[Facts]) -> Iterable[tuple[str, Sequence[str]]]:
+    return themes_of((e.path, e.title) for e in runs)
+
+
+def _by_parent(_: Sequence[Topic], runs: Sequence[Facts]) -> Iterable[tuple[str, Sequence[str]]]:
+    groups: dict[str, list[str]] = defaultdict(list)
+    for e in runs:
+        if e.parent:
+            groups[e.parent].append(e.path)
+    several = [
+        (f"variations of {parent.rsplit('/', 1)[-1].removesuffix('.md')}", own) for parent, own in groups.items() if len(own) >= 3
+    ]
+    return sorted(several, key=lambda group: (-len(group[1]), group[0]))
+
+
+_FERTILE = 5
+
+
+def _lineage(own: Sequence[Facts]) -> Lineage:
+    paths = {e.path for e in own}
+    pairs = [(e.parent, e.path) for e in own if e.parent in paths and e.parent != e.path]
+    children: dict[str, int] = defaultdict(int)
+    for parent, _ in pairs:
+        children[parent] += 1
+    good = {e.path for e in own if kept(e)}
+    line = longest_chain([(a, b) for a, b in pairs if a in good and b in good], memo=Memo())
+    layers = generations(dict.fromkeys(pairs, 1), memo=Memo())
+    fertile = sorted(children.items(), key=lambda c: (-c[1], c[0]))[:_FERTILE]
+    return Lineage(len(pairs), len(layers), tuple(line), tuple((p, n) for p, n in fertile if n > 1))
 
 
 def _shift(step: tuple[float | None, str] | None) -> str:
@@ -118,19 +209,9 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         _gap("what the search did well and badly"),
         "",
     ]
-    lines += ["## Mechanism tree", "", "`+` supported, `-` failed, `~` inconclusive, `=` baseline.", ""]
-    shown: set[str] = set()
-    for topic in retro.topics:
-        if len(topic.paths) == 1 and topic.paths[0] in shown:
-            continue
-        shown.update(topic.paths)
-        state = "; closed" if topic.closed else ""
-        lines.append(f"- **{topic.name}** ({len(topic.paths)} runs: {topic.supported} supported, {topic.failed} failed{state})")
-        lines += [
-            f"  - `{_MARKS.get(by_path[path].verdict.canonical, '?')}` [{_plain(by_path[path].title)}]({_link(path)})"
-            for path in topic.paths
-        ]
-    lines += ["", "## Coverage gaps", ""]
+    lines += _tree_lines(retro, by_path)
+    lines += _lineage_lines(retro.lineage, by_path)
+    lines += ["## Coverage gaps", ""]
     lines += [
         f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here"
         for name, path in retro.untried
@@ -160,6 +241,35 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         for row in retro.ledger
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tree_lines(retro: Retro, by_path: dict[str, Facts]) -> list[str]:
+    lines = ["## Mechanism tree", "", "`+` supported, `-` failed, `~` inconclusive, `=` baseline, `?` open.", ""]
+    closed = {t.name for t in retro.topics if t.closed}
+    for topic in retro.tree:
+        state = "; closed" if topic.name in closed else ""
+        lines.append(
+            f"- **{_plain(topic.name)}** ({len(topic.paths)} runs: {topic.supported} supported, {topic.failed} failed{state})"
+        )
+        lines += [f"  - {_run(by_path[path])}" for path in topic.paths]
+    if retro.alone:
+        lines += [f"- alone ({len(retro.alone)} runs)", *(f"  - {_run(by_path[path])}" for path in retro.alone)]
+    return [*lines, ""]
+
+
+def _lineage_lines(lineage: Lineage, by_path: dict[str, Facts]) -> list[str]:
+    if not lineage.runs:
+        return []
+    lines = ["## Lineage", "", f"{lineage.runs} runs name the run that they build on, in {lineage.generations} generations.", ""]
+    if lineage.line:
+        steps = " → ".join(f"[{_plain(by_path[p].title)[:60]}]({_link(p)})" for p in lineage.line)
+        lines.append(f"- longest line of kept runs, {len(lineage.line)}: {steps}")
+    lines += [f"- {count} runs build on {_run(by_path[parent])}" for parent, count in lineage.parents]
+    return [*lines, ""]
+
+
+def _run(e: Facts) -> str:
+    return f"`{_MARKS.get(e.verdict.canonical, '?')}` [{_plain(e.title)}]({_link(e.path)})"
 
 
 def _frontier(p) -> str:
