@@ -31,7 +31,7 @@ Hypothesis of the run before: bank conflicts.
 
 Occupancy rises from 37.5 % to 50 %. Registers per thread: 168.
 """,
-        {"tflops": 812.4, "occupancy": 50},
+        {"tflop/s": 812.4, "occupancy": 50},
     ),
     "a lone row of a table whose columns are runs": (
         "softmax/2026-03-01-003-online",
@@ -311,6 +311,7 @@ def test_the_headline_of_a_page_is_read_in_any_domain(path, text, expected):
         ("Throughput went from 1,150 to 2,980 req/s.", {"req/s": 2980.0}),
         ("Step time, 253 → 285.4 ms, is worse.", {"step time": 285.4}),
         ("It runs at 256.3 ms/step.", {"step time": 256.3}),
+        ("Latency: 4.8 ms/inference; energy: 11.2 mJ.", {"inference time": 4.8, "energy": 11.2}),
         ("The wheel of v002 (latency 9 ms) was slower.", {}),
         ("The prior best (6,559 tok/s, 36.8% MFU) stands.", {}),
         ("Decode latency lies between 3.1 – 3.4 ms.", {}),

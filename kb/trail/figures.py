@@ -16,9 +16,9 @@ NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][
 _PER = r"s|sec|second|min|step|iter|chip|gpu|device|core|token|tok|call|op|req|request"
 _RATE = (
     rf"(?:[A-Za-zµμ][\w.]{{0,14}}(?:\s?/\s?|\sper\s)(?:{_PER})\b(?:\s?/\s?[A-Za-z]\w{{0,11}}|\sper\s(?:chip|gpu|device|core)\b)?"
-    r"|(?:[TtQqRrFf][Pp][Ss]|IOPS|[GTP]FLOPS)\b)"
+    r"|[nuµμm]s/[a-z]+\b|(?:[TtQqRrFf][Pp][Ss]|IOPS|[GTP]FLOPS)\b)"
 )
-_SIZE = r"(?:[KMGTP]i?B|G|bytes|GFLOPs?|TFLOPs?|[nµμmu]?s|secs?|seconds?|minutes?|min|hours?|h|cycles|pp|dB|W|J)\b"
+_SIZE = r"(?:[kKMGTP]i?B|G|bytes|GFLOPs?|TFLOPs?|[nµμmu]?s|secs?|seconds?|minutes?|min|hours?|h|cycles|pp|dB|[mk]?W|[mk]?J)\b"
 UNIT = re.compile(rf"%|{_RATE}|{_SIZE}")
 RATED = re.compile(_RATE)
 # A number with what stands beside it: `7.4k`, `67.04 ± 0.19 t/s`. Never a part of a number or a word.
@@ -133,7 +133,7 @@ def fits(name: str, unit: str) -> bool:
         return not words & _NO_SHARE
     if unit in _MS or unit[:1] in "µμ" and unit:
         return direction_of(name) == "lower" and not is_resource(name) and not any(w.startswith("loss") for w in words)
-    if re.fullmatch(r"[KMGTP]i?B|bytes", unit):
+    if re.fullmatch(r"[kKMGTP]i?B|G|bytes", unit):
         return is_resource(name) or bool(words & _SPANS)
     return direction_of(name) is not None
 
@@ -189,7 +189,7 @@ def _naming(name: str, unit: str, tokens: bool) -> tuple[str, str, float | None,
 def _rate_label(rate: str, name: str) -> str:
     """One spelling of a rate: `7 Tokens/sec` of a row `Throughput per chip` is tok/s/chip."""
     rate = re.sub(r"\b(?:sec|second)\b", "s", _SPACES.sub("", re.sub(r"\sper\s", "/", rate)).lower())
-    rate = re.sub(r"^tokens?/", "tok/", rate)
+    rate = re.sub(r"^([gtp])flops$", r"\1flop/s", re.sub(r"^tokens?/", "tok/", rate))
     per = re.search(r"(?:/|\bper)[ -]?(chip|gpu|device|core)\b", name, re.IGNORECASE)
     return f"{rate}/{per[1].lower()}" if per and rate.count("/") == 1 and not rate.endswith(per[1].lower()) else rate
 
