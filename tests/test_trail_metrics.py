@@ -335,6 +335,19 @@ def test_a_baseline_reports_the_figures_of_a_baseline():
     assert {m.name: m.value for m in facts("llama/2026-01-02-baseline", text).metrics} == {"t/s": 53.9, "latency": 12.5}
 
 
+def test_sections_of_any_name_that_measure_are_results():
+    text = "# X\n\n## Performance\n\n- Latency: 9.5 ms\n\n## Evaluation plan\n\n- Throughput: 12 req/s\n\n## Verdict\n\nKept.\n"
+    assert {m.name: m.value for m in facts("engine/2026-01-02-v003-x", text).metrics} == {"latency": 9.5}
+
+
+def test_a_stated_value_keeps_its_sign_and_unit():
+    text = '---\nmetrics: {reward: "-0.92", latency: "~4.8 ms", note: "run 3 of 5"}\n---\n'
+    assert [(m.name, m.value, m.unit) for m in facts("engine/2026-01-02-v003-x", text).metrics] == [
+        ("reward", -0.92, ""),
+        ("latency", 4.8, "ms"),
+    ]
+
+
 def test_a_title_decides_and_the_text_says_it_with_more_digits():
     text = "# v004: 7.4k tok/s\n\nThe stack of v003 made 7,100 tok/s.\n\n## Verdict\n\nKept: 7,415 tok/s. Later runs made 7,471 tok/s.\n"
     assert [m.value for m in facts("llama/2026-01-02-v004-x", text).metrics] == [7415.0]

@@ -18,6 +18,7 @@ from kb.trail.figures import (
     Reading,
     Run,
     calls,
+    figure_at_start,
     fits,
     metric,
     names_itself,
@@ -90,14 +91,6 @@ def _plain(cell: str) -> str:
     return cell.replace("*", "").replace("`", "").strip()
 
 
-_LEADING = re.compile(r"[^\w\s+\-−.]{0,3}\s?")
-
-
-def _figure(cell: str) -> re.Match[str] | None:
-    """The figure that a cell starts with, after signs such as `~` and `🏆`."""
-    return FIGURE.match(cell, _LEADING.match(cell).end())  # type: ignore[union-attr]
-
-
 @lru_cache(4096)
 def _names_metric(text: str) -> bool:
     if not text or OTHERS.match(text):
@@ -119,7 +112,7 @@ def _own_column(raw: list[str], body: list[list[str]], run: Run, cited: Cited) -
     is no comparison, the one whose figures the text repeats, or the second of two; 0 if there is none.
     """
     heads = [_plain(c) for c in raw]
-    numeric = [c for c in range(1, len(heads)) if any(c < len(r) and _figure(_plain(r[c])) for r in body)]
+    numeric = [c for c in range(1, len(heads)) if any(c < len(r) and figure_at_start(_plain(r[c])) for r in body)]
     for named in (
         lambda c: calls(heads[c], run) and not re.match(r"Δ|delta|vs\b", heads[c], re.IGNORECASE),
         lambda c: _OWN.match(heads[c]),
@@ -188,7 +181,7 @@ def _repeated(cell: str, cited: Cited) -> bool:
 def _measures(name: str, cell: str, *, sure: bool, unit: str = "") -> Iterable[Reading]:
     """Measures of one named cell: its first number, and `(6,299/chip)` beside a rate."""
     text = _plain(cell)
-    m = _figure(text)
+    m = figure_at_start(text)
     if not m or not (unit or _names_metric(name)) or GOES_ON.match(text, m.end()) or text[0] in "≤≥<>":
         return
     unit = m["unit"] or unit or _unit_in(name)

@@ -163,7 +163,14 @@ _PLACES = (
     ("predicted_signal", re.compile(r"predict|^expected", re.IGNORECASE)),
     ("falsification", re.compile(r"falsif|refuted if|success criteri|decision rule", re.IGNORECASE)),
     ("next", re.compile(r"next|follow[- ]?ups?|open leads?|future", re.IGNORECASE)),
-    ("results", re.compile(r"results?\b|^measure|^benchmarks?\b|^numbers", re.IGNORECASE)),
+    (
+        "results",
+        re.compile(
+            r"results?\b|^measure|^benchmarks?\b|^numbers|"
+            r"^(?:performance|timings?|throughput|latency|evaluation|metrics|findings)\b(?! (?:plan|to|protocol|set-?up|method|goal))",
+            re.IGNORECASE,
+        ),
+    ),
     (
         "setup",
         re.compile(r"^setup|^method|^config|^change|^how to (?:run|reproduce)|^what (?:was )?(?:changed|tried)", re.IGNORECASE),

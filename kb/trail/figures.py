@@ -138,6 +138,14 @@ def fits(name: str, unit: str) -> bool:
     return direction_of(name) is not None
 
 
+_LEADING = re.compile(r"[^\w\s+\-−.]{0,3}\s?")
+
+
+def figure_at_start(text: str) -> re.Match[str] | None:
+    """The figure that a text starts with, after signs such as `~` and `🏆`."""
+    return FIGURE.match(text, _LEADING.match(text).end())  # type: ignore[union-attr]
+
+
 def value_of(figure: re.Match[str]) -> float:
     return to_number(figure["value"]) * _SCALES.get(figure["scale"] or "", 1.0)
 

@@ -12,7 +12,7 @@ from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Metric
 from kb.trail.cells import table
-from kb.trail.figures import FIGURE, Reading, renamed, run_of, value_of
+from kb.trail.figures import Reading, figure_at_start, renamed, run_of, value_of
 from kb.trail.sentences import sentence, sentences
 
 # Lines of a page, the last excluded.
@@ -72,7 +72,7 @@ def _front(page: Page) -> Iterable[Metric]:
         said = value if isinstance(value, dict) else {"value": value}
         number, unit = said.get("value"), str(said.get("unit") or "")
         if isinstance(number, str):
-            m = FIGURE.search(number)
+            m = figure_at_start(number)
             number, unit = (value_of(m), unit or m["unit"] or "") if m else (None, unit)
         n = said.get("n")
         if (value := to_float(number)) is not None:
