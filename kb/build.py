@@ -74,7 +74,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             tried = trail.trail_of(_rows(db, "facts"), whole)
             lists = _lists(db, tried, whole)
             memo = Memo(dict(db.execute("select key, value from memo")))
-            wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config, memo=memo), **lists}
+            wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
             _save(db, whole, memo.used)
             indexes.save(db, wanted)
             counts = {

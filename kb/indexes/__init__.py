@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from kb.graph import Graph, Memo
+from kb.graph import Graph
 from kb.indexes.blueprint import blueprint_files
 from kb.indexes.notes import from_row, notes_of
 from kb.indexes.refuted_lists import refuted_files
@@ -21,7 +21,7 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config, memo: Memo) -> dict[str, bytes]:
+def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config) -> dict[str, bytes]:
     """Every file of `indexes/` but the refuted lists, by path below it."""
     material = Material(graph, trail, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)

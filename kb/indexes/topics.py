@@ -91,8 +91,7 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
     for page in pages:
         total += 1
         for tag in page.words("tags"):
-            if not re.fullmatch(r"[\d.\-]+", tag) and not type_of(tag) and not is_outcome(tag):
-                carried[tag.lower()].add(page.path)
+            carried[tag.lower()].add(page.path)
     of_target: dict[str, set[str]] = defaultdict(set)
     for e in tries:
         of_target[e.target].add(e.path)
@@ -101,7 +100,11 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
     return {
         tag: frozenset(own)
         for tag, own in carried.items()
-        if 2 <= len(own) <= most and not any(2 * len(own & whole) > len(whole) for whole in large)
+        if 2 <= len(own) <= most
+        and not any(2 * len(own & whole) > len(whole) for whole in large)
+        and not re.fullmatch(r"[\d.\-]+", tag)
+        and not type_of(tag)
+        and not is_outcome(tag)
     }
 
 
@@ -240,7 +243,8 @@ def _topic(survey: _Survey, own: list[str], spoken: frozenset[str]) -> Topic:
         tried |= survey.tied.get(page.path, frozenset())
         core = [p for p in own[1 : max(3, len(own) // 2)] if survey.pages[p].type in _ABOUT_MATTER]
         tried.update(e for p in core for e in survey.said.telling(survey.tied.get(p, ())))
-        tried.update(e.path for e in survey.tries if mine & {t.lower() for t in e.tags})
+        runs = survey.said.heads.keys()
+        tried.update(p for tag in mine for p in survey.tags[tag] if p in runs)
     ordered = tuple(e.path for e in reversed(survey.tries) if e.path in tried)
     said = tuple(survey.said.shares(names, ordered).values())
     return Topic(page.title, page.stem, page.path, tuple(sorted(mine)), tuple(own), ordered, said)
