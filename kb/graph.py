@@ -214,6 +214,22 @@ class Names:
                 found.setdefault(slug_of(name), set()).add(path)
         return found
 
+    @cached_property
+    def by_fold(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.pages):
+            found.setdefault(path.casefold(), []).append(path)
+        return found
+
+    def spelled(self, path: str) -> str:
+        """The one page that a path leads to but for its `.md` or its case; else empty."""
+        like = (
+            [f"{path}.md"]
+            if f"{path}.md" in self.pages
+            else self.by_fold.get(path.casefold()) or self.by_fold.get(f"{path}.md".casefold(), [])
+        )
+        return like[0] if len(like) == 1 else ""
+
     def markdown_of(self, wikilink: str, page: Page) -> str:
         """The markdown link that a wikilink stands for: to the one page of that file name or path, and a heading that is there; else empty."""
         where, label = _wikilink_parts(wikilink)
@@ -321,7 +337,10 @@ def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[st
             f"'{target}' has no such heading or anchor",
             hint=f"did you mean #{near}?" if near else "link to a heading that is there",
         )
-    candidates = [c for c in by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
+    spelled = meant.spelled(target) if target else ""
+    candidates = (
+        [spelled] if spelled else [c for c in by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
+    )
     if len(candidates) == 1:
         return Finding(
             page.path,

@@ -92,6 +92,13 @@ def test_a_moved_page_with_one_candidate_is_named(make_base):
     assert finding.fixable and "../new/y.md" in finding.hint
 
 
+@pytest.mark.parametrize(("href", "hint"), [("y", "did you mean y.md?"), ("Y.MD#a-b", "did you mean y.md?"), ("../wiki/Sub/Z", "did you mean sub/z.md?"), ("w", "write the page, or remove the link")])
+def test_a_link_without_its_ending_or_in_another_case_names_the_page(make_base, href, hint):
+    whole, files = built(make_base({"wiki/x.md": f"[t]({href})\n", "wiki/y.md": "# A b\n", "wiki/sub/z.md": "", "wiki/w/README.txt": ""} if href != "w" else {"wiki/x.md": "[t](w)"}))
+    finding, = graph.link_findings(whole, files)
+    assert (finding.code, finding.target, finding.hint) == ("broken-link", href, hint)
+
+
 def test_backlinks_reachability_and_rank(make_base):
     whole, _ = built(make_base({"wiki/index.md": "[a](a.md)", "wiki/a.md": "[b](sub/)", "wiki/sub/README.md": "[a](../a.md)", "wiki/alone.md": "[a](a.md)"}))
     assert whole.backlinks["wiki/a.md"] == ("wiki/alone.md", "wiki/index.md", "wiki/sub/README.md")

@@ -124,6 +124,12 @@ def test_fix_changes_these_bytes_and_no_others(make_base, newline, bom, end):
     assert mended(layout) == {}
 
 
+def test_fix_gives_a_link_its_ending_and_its_case(make_base):
+    text = "[x](b?v=1#part) [y](B.md) [z](B#gone) `[x](b)` [here](.)\n"
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + text, "wiki/concepts/b.md": HEAD.format("B") + "## Part\n"})
+    assert mended(layout) == {"wiki/concepts/a.md": (HEAD.format("A") + "[x](b.md?v=1#part) [y](b.md) [z](B#gone) `[x](b)` [here](.)\n").encode()}
+
+
 def test_fix_writes_a_wikilink_as_the_link_it_stands_for_and_leaves_what_is_not_certain(make_base):
     text = HEAD.format("A") + "See [[b-page]], [[B-Page|the other]] and [[b-page#Part]].\r\n\r\n| a | b |\r\n|---|---|\r\n| [[b-page\\|x]] | 1 |\r\n\r\n"
     kept = "`[[b-page]]` and [[b-page]]\r\n![[b-page]] [[nowhere]] [[b-page#gone]]\r\n"

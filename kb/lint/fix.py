@@ -14,7 +14,7 @@ from functools import lru_cache
 from urllib.parse import quote
 
 from kb import store
-from kb.graph import Names, relative, target_of
+from kb.graph import relative, target_of
 from kb.lint.catalogs import counts_of
 from kb.lint.matter import Matter
 from kb.page import Page, edit, newlines_of, read, text_of
@@ -46,7 +46,6 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
     for finding in findings:
         if finding.fixable:
             by_page.setdefault(finding.path, []).append(finding)
-    names = Names(matter.pages)
     found = []
     for path, todo in sorted(by_page.items()):
         page, before = matter.pages[path], matter.data(path)
@@ -59,7 +58,7 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
             if finding.code == "broken-link":
                 led = _with_new_target(page, after, finding, moved_to(matter, finding))
             elif finding.code == "wikilink":
-                led = _without_wikilink(page, after, finding, names.markdown_of(finding.target, page))
+                led = _without_wikilink(page, after, finding, matter.names.markdown_of(finding.target, page))
             if led != after:
                 after = led
                 done.append(finding)
@@ -108,26 +107,31 @@ def write(layout: store.Layout, mends: list[Mend]) -> list[Mend]:
 def moved_to(matter: Matter, finding: Finding) -> str:
     """The link that a broken one must be: to the one page of that name. Empty where it is not certain that this is the page that was meant.
 
-    Certain is a name of three words or more, or one that stood in a folder of the same name (a link one level too deep); an anchor must be there.
+    Certain is the same path but for `.md` or case, a name of three words or more, or one that stood in a folder of the same name (a link one level
+    too deep); an anchor must be there.
     """
     page = matter.pages[finding.path]
     where = target_of(finding.target, folder=page.folder)
     if where is None:
         return ""
     target, anchor = where
-    name = posixpath.basename(target)
-    candidates = [p for p in matter.by_name.get(name, ()) if p != page.path]
-    if len(candidates) != 1 or type_of_file(name.removesuffix(".md")):
-        return ""
-    (found,) = candidates
-    same_folder = posixpath.basename(posixpath.dirname(found)) == posixpath.basename(posixpath.dirname(target))
-    if not same_folder and len([w for w in re.split(r"[-_.\W]+", name.removesuffix(".md")) if w]) < _SPECIFIC:
-        return ""
-    if anchor and anchor not in matter.pages[found].anchors:
+    found = matter.names.spelled(target) or _moved_page(matter, target, page.path)
+    if not found or anchor and anchor not in matter.pages[found].anchors:
         return ""
     rest = finding.target[len(finding.target.partition("#")[0].partition("?")[0]) :]
     path = "/" + found if finding.target.startswith("/") else relative(found, page.folder)
     return quote(path, safe="/~@!$&'*+,;=:") + rest
+
+
+def _moved_page(matter: Matter, target: str, citing: str) -> str:
+    name = posixpath.basename(target)
+    candidates = [p for p in matter.by_name.get(name, ()) if p != citing]
+    if len(candidates) != 1 or type_of_file(name.removesuffix(".md")):
+        return ""
+    (found,) = candidates
+    same_folder = posixpath.basename(posixpath.dirname(found)) == posixpath.basename(posixpath.dirname(target))
+    specific = len([w for w in re.split(r"[-_.\W]+", name.removesuffix(".md")) if w]) >= _SPECIFIC
+    return found if same_folder or specific else ""
 
 
 def _with_new_target(page: Page, data: bytes, finding: Finding, new: str) -> bytes:

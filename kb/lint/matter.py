@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kb import page, store, trail
-from kb.graph import Files, Graph, graph_of, target_of
+from kb.graph import Files, Graph, Names, graph_of, target_of
 from kb.page import Page
 from kb.schema import Finding, type_of_file
 from kb.trail import Facts
@@ -71,6 +71,10 @@ class Matter:
                 found.setdefault(folder, Counter())[known.type] += 1
                 folder = posixpath.dirname(folder)
         return found
+
+    @cached_property
+    def names(self) -> Names:
+        return Names(self.pages)
 
     @cached_property
     def by_name(self) -> Mapping[str, list[str]]:
