@@ -55,3 +55,30 @@ def test_a_closed_reader_and_a_full_disk_end_a_command_quietly(make_base):
     script = f"{sys.executable} -m kb search Register | head -c 1; {sys.executable} -m kb search Register > /dev/full; echo code=$?"
     done = subprocess.run(["sh", "-c", script], cwd=root, capture_output=True, env={**os.environ, "PYTHONPATH": os.fspath(CHECKOUT)})
     assert b"Traceback" not in done.stderr and b"code=2" in done.stdout
+
+
+def test_help_and_lists_end_quietly_where_nobody_reads_them(make_base):
+    root = make_base(PAGES).root
+    kb(root, "build")
+    for words in (["--help"], ["load", "--help"], ["--version"], ["experiment", "list"], ["search", "Register", "--format", "json"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([sys.executable, "-m", "kb", *words], cwd=root, stdout=writer, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.fspath(CHECKOUT)})
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (0, b""), words
+
+
+def test_a_binary_file_is_no_proposal(make_base):
+    root = make_base({**PAGES, "tool": b"\x7fELF\x02\x00\x00"}).root
+    for words in (["check", "tool"], ["load", "hypothesis", "--proposal", "tool"], ["load", "--batch", "tool"], ["check", "--batch", "tool"]):
+        done = kb(root, *words)
+        assert done.returncode == 2 and b"tool: is a binary file" in done.stderr, words
+
+
+def test_a_page_is_named_as_it_is_seen_from_the_current_folder(make_base):
+    root = make_base(PAGES).root
+    kb(root, "build")
+    here = root / "wiki/experiments/t"
+    for words in (["experiment", "list", "--before"], ["load", "hypothesis", "--before"], ["check", "../../concepts/kachel.md", "--before"], ["experiment", "show"], ["open"]):
+        assert kb(here, *words, "2026-01-02-v001-x.md").returncode in (0, 3), words
+        assert kb(here, *words, "wiki/experiments/t/2026-01-02-v001-x.md").returncode in (0, 3), words

@@ -54,8 +54,8 @@ def usage() -> str:
     return "\n".join(lines + [f"  {verb:<12} {summary}" for verb, (_, summary) in VERBS.items()])
 
 
-def main(argv: list[str] | None = None) -> int:
-    words = sys.argv[1:] if argv is None else argv
+def _answer(words: list[str]) -> int:
+    """Exit code of one command."""
     if not words or words[0] in ("-h", "--help", "help"):
         print(usage())
         return FINE if words else MISUSE
@@ -65,18 +65,33 @@ def main(argv: list[str] | None = None) -> int:
     if words[0] not in VERBS:
         print(f"kb: no such verb '{words[0]}'; `kb --help` lists them", file=sys.stderr)
         return MISUSE
+    args = parser_of(words[0]).parse_args(words[1:])
+    return importlib.import_module(f"kb.cli.{VERBS[words[0]][0]}").run(args)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    name = f"kb {words[0]}" if words else "kb"
     try:
         # A terminal that cannot show a character shows a mark for it; what it cannot show must not end a command.
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
-        args = parser_of(words[0]).parse_args(words[1:])
-        code = importlib.import_module(f"kb.cli.{VERBS[words[0]][0]}").run(args)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        try:
+            code = _answer(words)
+        except SystemExit:
+            # Help goes to stdout too, where nobody may read it any more.
+            _flush()
+            raise
+        _flush()
         return code
     except KbError as error:
-        print(f"kb {words[0]}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return MISUSE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -85,10 +100,10 @@ def main(argv: list[str] | None = None) -> int:
         if error.errno == errno.ENOSPC:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print(
-            f"kb {words[0]}: {error.filename or 'the disk'}: {error.strerror or error}; what was filed before stays filed",
+            f"{name}: {error.filename or 'the disk'}: {error.strerror or error}; what was filed before stays filed",
             file=sys.stderr,
         )
         return MISUSE
     except KeyboardInterrupt:
-        print(f"kb {words[0]}: interrupted; what was filed before stays filed", file=sys.stderr)
+        print(f"{name}: interrupted; what was filed before stays filed", file=sys.stderr)
         return 130

@@ -24,13 +24,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kb.cli.built import built_state, note_new_target
-    from kb.cli.paths import path_in
+    from kb.cli.paths import page_in, path_in
     from kb.refuted import Gate, Proposal
     from kb.trail import experiment
 
     if bool(args.proposal) == bool(args.batch):
         raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
     layout = store.layout_at(Path.cwd())
+    args.before = page_in(layout, args.before) if args.before else args.before
     gate = Gate(built_state(layout))
     if args.batch:
         for line, said in _lines(args.batch):
@@ -57,6 +58,8 @@ def _text(name: str) -> str:
         text = text_of(sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes())
     except OSError as error:
         raise KbError(f"{name}: cannot be read: {error.strerror or error}") from error
+    if "\0" in text:
+        raise KbError(f"{name}: is a binary file, no proposal; give one as text")
     if not text.strip():
         raise KbError(f"{name}: the proposal is empty; say what is to be changed and why it should help")
     return text

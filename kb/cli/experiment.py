@@ -33,10 +33,13 @@ def run(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     from kb import trail
     from kb.cli.built import built_state
+    from kb.cli.paths import page_in
     from kb.run.quantity import number_text, unit_beside
 
-    db = built_state(store.layout_at(Path.cwd()))
-    found = trail.experiments(db, target=args.target, before=trail.moment(db, before=args.before, as_of=args.as_of))
+    layout = store.layout_at(Path.cwd())
+    db = built_state(layout)
+    before = args.before and page_in(layout, args.before)
+    found = trail.experiments(db, target=args.target, before=trail.moment(db, before=before, as_of=args.as_of))
     if args.verdict:
         found = tuple(e for e in found if (e.verdict.canonical or "") == args.verdict)
     if args.format == "json":

@@ -123,11 +123,10 @@ def _day(text: str) -> str:
 
 def page_typed(layout: store.Layout, args: argparse.Namespace) -> str:
     """Path of the experiment that a user names by path, file name or label."""
-    from kb.cli.paths import path_in
+    from kb.cli.paths import page_in
     from kb.experiments.stub import located
 
-    typed = path_in(layout, args.page) if args.page.endswith(".md") and Path(args.page).exists() else args.page
-    return located(layout, typed, target=args.target)
+    return located(layout, page_in(layout, args.page), target=args.target)
 
 
 def target_of(layout: store.Layout, path: str):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.cli.built import built_state, note_new_target
+from kb.cli.paths import page_in
 from kb.schema import STEPS
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         "query": args.query,
         "target": args.target,
         "variant": args.variant,
-        "before": args.before,
+        "before": args.before and page_in(layout, args.before),
         "as_of": args.as_of,
         "exclude": [*args.exclude, *_own_page(layout, args.proposal)],
         "mode": args.mode,
@@ -98,9 +99,12 @@ def _text(file: Path | None) -> str | None:
     if file is None:
         return None
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
+    if "\0" in text:
+        raise KbError(f"{file}: is a binary file; give it as text")
+    return text
 
 
 def _own_page(layout: store.Layout, proposal: Path | None) -> list[str]:

@@ -17,3 +17,8 @@ def path_in(layout: store.Layout, typed: str) -> str:
     if not full.is_relative_to(layout.root):
         raise KbError(f"{typed}: stands outside the knowledge base {layout.root}")
     return full.relative_to(layout.root).as_posix()
+
+
+def page_in(layout: store.Layout, typed: str) -> str:
+    """A page as a user names it: a file that is seen from the current folder by its path from the root, anything else as it was typed."""
+    return path_in(layout, typed) if typed.endswith(".md") and Path(typed).exists() else typed
