@@ -230,14 +230,7 @@ def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> N
     )
     db.executemany(
         "insert into neighbours values (?, ?, ?)",
-        (
-            (
-                p,
-                json.dumps(whole.outlinks.get(p, ()), ensure_ascii=False),
-                json.dumps(whole.backlinks.get(p, ()), ensure_ascii=False),
-            )
-            for p in whole.pages
-        ),
+        ((p, store.packed(whole.outlinks.get(p, ())), store.packed(whole.backlinks.get(p, ()))) for p in whole.pages),
     )
     db.executemany("insert into memo values (?, ?)", sorted(memo.items()))
 

@@ -4,6 +4,7 @@ import contextlib
 import difflib
 import fcntl
 import hashlib
+import json
 import os
 import re
 import sqlite3
@@ -148,6 +149,15 @@ def layout_at(start: Path) -> Layout:
     """Layout of the knowledge base that holds `start`."""
     root = root_of(start)
     return Layout(root, config_from((root / CONFIG_NAME).read_text(encoding="utf-8", errors="replace")))
+
+
+# Nothing that is packed can hold itself, so no account of what is open need be kept.
+_packed = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def packed(value: object) -> str:
+    """A value as the compiled tables keep it: JSON on one line."""
+    return _packed(value)
 
 
 def digest_of(data: bytes | str) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kb.page.text import Heading, Link, plain_text, slug_of
 from kb.schema import CREATED_FIELDS, Finding, names_run, type_of, type_of_file, type_of_folder
+from kb.store import packed
 
 __all__ = ["Heading", "Link", "Page", "Section", "from_row", "newlines_of", "plain_text", "read", "slug_of", "text_of", "to_row"]
 
@@ -230,10 +231,7 @@ def read(path: str, data: bytes, *, skim: bool = False) -> Page:
 
 def to_row(page: Page) -> str:
     """A page as the compiled tables keep it, without path and digest: a line of JSON that every build reads and one that few do."""
-    head = json.dumps(
-        [page.front, page.body_line, page.lines, page.first_heading, page.cited], ensure_ascii=False, separators=(",", ":")
-    )
-    return f"{head}\n{page.row}"
+    return f"{packed([page.front, page.body_line, page.lines, page.first_heading, page.cited])}\n{page.row}"
 
 
 def from_row(path: str, digest: str, row: str) -> Page:

@@ -1,6 +1,5 @@
 """A file's bytes read into a Page: front matter, outline, managed blocks, allowances, and everything that is wrong with them."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -8,10 +7,8 @@ from kb.page import LARGEST, Detail, Heading, Page, plain_text, text_of
 from kb.page.front import front_of
 from kb.page.markdown import outline_of
 from kb.page.skim import skimmed
-from kb.store import digest_of
+from kb.store import digest_of, packed
 
-# Nothing that is encoded can hold itself, so no account of what is open need be kept.
-_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
 _AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 
@@ -94,7 +91,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
 def _page(path: str, digest: str, front: dict[str, object], body_line: int, lines: int, detail: Detail) -> Page:
     first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
     cited = dict.fromkeys(link.href.partition("#")[0] for link in detail.links if link.kind not in ("wikilink", "unresolved"))
-    page = Page(path, digest, front, body_line, lines, first, tuple(cited), _to_json(detail))
+    page = Page(path, digest, front, body_line, lines, first, tuple(cited), packed(detail))
     page.__dict__["detail"] = detail
     return page
 

@@ -3,6 +3,7 @@
 import operator
 import re
 import unicodedata
+from itertools import chain
 from typing import NamedTuple
 
 _MARKUP = re.compile(r"[`*_\[\]<&\\!~\n]")
@@ -76,7 +77,8 @@ _SPAN = re.compile(r"(`+)(?!`)((?s:.+?))(?<!`)\1(?!`)|`+")
 _LINK = re.compile(r"""(?<!!)\[([^\[\]*]*)\]\([ \t]*(?:[^\s()<>\\&\x01]|&(?![#\w]+;))*(?:[ \t]+"[^"\\&\x01]*")?[ \t]*\)""")
 _STRONG = re.compile(r"(?<![\w*])(\*\*?)(?=[^\s*])([^*]*)(?<=[^\s*])\1(?![\w*])")
 # What only the parser can tell: escapes, entities, HTML and autolinks, pictures and other links, emphasis of any other shape.
-_HARD = re.compile(r"\\|&(?:#\w+|\w+);|<[A-Za-z/!?]|!\[|\]\(|(?<!\s)\*|\*(?!\s|$)|(?<![^\W_])_|_(?![^\W_])")
+# Every alternative starts with its character, which is found fast.
+_HARD = re.compile(r"\\|&(?:#\w+|\w+);|<[A-Za-z/!?]|!\[|\]\(|\*(?:(?<!\s\*)|(?!\s|$))|_(?:(?<![^\W_]_)|(?![^\W_]))")
 _inside = operator.itemgetter(2)
 _BREAK = re.compile(r" *\n[ \t]*")
 
@@ -85,16 +87,7 @@ def _simply_seen(inline: str) -> str | None:
     """The same where patterns can tell it for certain, else None; a test holds it to the parser's reading."""
     if "\\" in inline or _HELD in inline or _END in inline:
         return None
-    spans: list[str] = []
-
-    def held(m: re.Match[str]) -> str:
-        if not m[1]:
-            return m[0]
-        code = m[2].replace("\n", " ")
-        spans.append(code[1:-1] if code[0] == code[-1] == " " and code.strip(" ") else code)
-        return _HELD
-
-    rest = _SPAN.sub(held, inline) if "`" in inline else inline
+    rest, spans = _without_code(inline) if "`" in inline else (inline, [])
     if "](" in rest:
         rest = _END.join(_LINK.split(rest))
     if "*" in rest:
@@ -104,7 +97,25 @@ def _simply_seen(inline: str) -> str | None:
     rest = rest.replace(_END, "")
     if "\n" in rest:
         rest = _BREAK.sub(" ", rest)
-    if spans:
-        codes = iter(spans)
-        rest = re.sub(_HELD, lambda m: next(codes), rest)
-    return rest
+    return "".join(chain.from_iterable(zip(rest.split(_HELD), [*spans, ""], strict=True))) if spans else rest
+
+
+def _without_code(inline: str) -> tuple[str, list[str]]:
+    """An inline run with _HELD for each code span, and what those show."""
+    parts = inline.split("`")
+    if len(parts) % 2 and "``" not in inline:
+        return _HELD.join(parts[::2]), list(map(_shown, parts[1::2]))
+    spans: list[str] = []
+
+    def held(m: re.Match[str]) -> str:
+        if not m[1]:
+            return m[0]
+        spans.append(_shown(m[2]))
+        return _HELD
+
+    return _SPAN.sub(held, inline), spans
+
+
+def _shown(code: str) -> str:
+    code = code.replace("\n", " ")
+    return code[1:-1] if code[0] == code[-1] == " " and code.strip(" ") else code

@@ -22,6 +22,7 @@ from kb.schema import (
     field_verdict,
     outcome_verdict,
 )
+from kb.store import packed
 from kb.trail.levers import levers_of
 
 
@@ -138,7 +139,7 @@ def to_row(facts: Facts) -> str:
     said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
     said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
     said["verdict"] = (facts.verdict.canonical, facts.verdict.raw, facts.verdict.source)
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    return packed(said)
 
 
 def from_row(row: str) -> Facts:
