@@ -221,14 +221,14 @@ class Names:
             found.setdefault(path.casefold(), []).append(path)
         return found
 
-    def spelled(self, path: str) -> str:
-        """The one page that a path leads to but for its `.md` or its case; else empty."""
-        like = (
-            [f"{path}.md"]
-            if f"{path}.md" in self.pages
-            else self.by_fold.get(path.casefold()) or self.by_fold.get(f"{path}.md".casefold(), [])
-        )
-        return like[0] if len(like) == 1 else ""
+    def spelled(self, path: str, *, rooted: bool) -> str:
+        """The one page that a path leads to but for its `.md`, its case or, written from the root (`/x`), the folder wiki/; else empty."""
+        for start in (path, f"wiki/{path}") if rooted else (path,):
+            for end in (start, f"{start}.md"):
+                like = [end] if end in self.pages else self.by_fold.get(end.casefold(), [])
+                if len(like) == 1:
+                    return like[0]
+        return ""
 
     def markdown_of(self, wikilink: str, page: Page) -> str:
         """The markdown link that a wikilink stands for: to the one page of that file name or path, and a heading that is there; else empty."""
@@ -337,7 +337,7 @@ def _finding(link: Link, page: Page, files: Files, by_name: Mapping[str, list[st
             f"'{target}' has no such heading or anchor",
             hint=f"did you mean #{near}?" if near else "link to a heading that is there",
         )
-    spelled = meant.spelled(target) if target else ""
+    spelled = meant.spelled(target, rooted=link.href.startswith("/")) if target else ""
     candidates = (
         [spelled] if spelled else [c for c in by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
     )

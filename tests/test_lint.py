@@ -124,10 +124,10 @@ def test_fix_changes_these_bytes_and_no_others(make_base, newline, bom, end):
     assert mended(layout) == {}
 
 
-def test_fix_gives_a_link_its_ending_and_its_case(make_base):
-    text = "[x](b?v=1#part) [y](B.md) [z](B#gone) `[x](b)` [here](.)\n"
+def test_fix_gives_a_link_its_ending_its_case_and_its_root(make_base):
+    text = "[x](b?v=1#part) [y](B.md) [z](B#gone) `[x](b)` [here](.) [w](/concepts/b.md)\n"
     layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + text, "wiki/concepts/b.md": HEAD.format("B") + "## Part\n"})
-    assert mended(layout) == {"wiki/concepts/a.md": (HEAD.format("A") + "[x](b.md?v=1#part) [y](b.md) [z](B#gone) `[x](b)` [here](.)\n").encode()}
+    assert mended(layout) == {"wiki/concepts/a.md": (HEAD.format("A") + "[x](b.md?v=1#part) [y](b.md) [z](B#gone) `[x](b)` [here](.) [w](/wiki/concepts/b.md)\n").encode()}
 
 
 def test_fix_writes_a_wikilink_as_the_link_it_stands_for_and_leaves_what_is_not_certain(make_base):

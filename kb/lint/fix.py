@@ -107,7 +107,7 @@ def write(layout: store.Layout, mends: list[Mend]) -> list[Mend]:
 def moved_to(matter: Matter, finding: Finding) -> str:
     """The link that a broken one must be: to the one page of that name. Empty where it is not certain that this is the page that was meant.
 
-    Certain is the same path but for `.md` or case, a name of three words or more, or one that stood in a folder of the same name (a link one level
+    Certain is the same path but for `.md`, case or the folder wiki/, a name of three words or more, or one that stood in a folder of the same name (a link one level
     too deep); an anchor must be there.
     """
     page = matter.pages[finding.path]
@@ -115,7 +115,7 @@ def moved_to(matter: Matter, finding: Finding) -> str:
     if where is None:
         return ""
     target, anchor = where
-    found = matter.names.spelled(target) or _moved_page(matter, target, page.path)
+    found = matter.names.spelled(target, rooted=finding.target.startswith("/")) or _moved_page(matter, target, page.path)
     if not found or anchor and anchor not in matter.pages[found].anchors:
         return ""
     rest = finding.target[len(finding.target.partition("#")[0].partition("?")[0]) :]
