@@ -132,6 +132,15 @@ def test_the_profile_index_holds_no_experiment_and_no_hypothesis(make_base):
     assert "springs back slowly" in text and "steam" not in text.lower() and "wiki/experiments/" not in text and "wiki/hypotheses/" not in text
 
 
+def test_the_title_of_an_observation_is_a_sentence_and_does_not_make_all_of_it_a_reading(make_base):
+    page = "## What was seen\n\nThe apprentices skipped the folding whenever nobody looked at them.\n\n## How to see it\n\nLook for loaves without any layers in their crumb.\n"
+    files = made(make_base, {**BREAD, "wiki/observations/steps.md": f"---\ntitle: Skipped steps leave no trace\ntype: observation\n---\n{page}",
+                             "wiki/concepts/oven-trace.md": f"---\ntitle: Oven trace\ntype: concept\n---\n{page}\n## Connections\n\nSee the [book](../sources/tartine.md) on ovens and their many traces.\n"})
+    told = {(r["path"].split("/")[1], r["section"]) for t in json.loads(files["profile.json"])["topics"] for r in t["readings"]}
+    assert told >= {("observations", "How to see it"), ("concepts", "What was seen")}
+    assert not told & {("observations", "What was seen"), ("concepts", "Connections")}
+
+
 def test_a_scope_of_kb_toml_makes_an_index_of_its_pages(make_base):
     files = made(make_base, toml='[scopes]\nrye = ["wiki/experiments/rye/*"]\n')
     names = {e["path"] for t in json.loads(files["rye.json"])["topics"] for e in t["experiments"]}

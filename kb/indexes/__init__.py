@@ -16,7 +16,10 @@ from kb.trail import Trail
 __all__ = ["TABLES", "Topic", "files_of", "notes_of", "refuted_files", "save", "topics_of"]
 
 _LEADS = {
-    "hypothesis": "What this wiki knows and has tried, by topic. A topic is a concept and what the wiki ties to it by links, tags and words.",
+    "hypothesis": (
+        "What this wiki knows and has tried, by topic. A topic is a concept that runs pull, and what the wiki ties to it by words, links and "
+        "tags; kept are runs that their loop built on although no verdict supports them."
+    ),
     "scope": "Topics among the pages that `[scopes]` in kb.toml names.",
 }
 

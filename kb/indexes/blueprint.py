@@ -28,7 +28,8 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, 
     traps = _traps(topics, material)
     lines = page_head(
         "Blueprint",
-        "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it.",
+        "Phases in the order in which they paid off on the trails of this wiki; within a phase, what paid, how much, and what failed beside it. "
+        "A run is told once, under the topic whose name it says most of; kept are runs that their loop built on although no verdict supports them.",
     )
     lines += _ladder(phases, material)
     for number, phase in enumerate(phases, 1):
@@ -131,7 +132,7 @@ def _gain(e: Facts, material: Material) -> str:
 
 
 def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
-    kept = f", {len(state['kept'])} kept all the same" if state["kept"] else ""
+    kept = f", {len(state['kept'])} kept" if state["kept"] else ""
     worked_out = "; worked out: none of the last five tries won" if state["saturated"] else ""
     lines = [
         f"### {cut(topic.name, 160)}",

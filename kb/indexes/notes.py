@@ -17,7 +17,12 @@ _READING = re.compile(
     r"\b(?:profil\w*|trac(?:e|es|ing)|bucket\w*|counters?|roofline|utili[sz]ation|how to (?:read|see|recogni[sz]e|diagnose|measure)|signatures?|symptoms?|timeline|dumps?|hotspots?|bottleneck\w*)\b",
     re.IGNORECASE,
 )
-_APPARATUS = re.compile(r"^(?:see also|sources?|references?|links?|related|changelog|history)\b", re.IGNORECASE)
+_APPARATUS = re.compile(
+    r"^(?:see also|seen in|sources?|references?|techniques referenced|links?|connections?|related|gaps|changelog|history)\b",
+    re.IGNORECASE,
+)
+# Types whose title says what all of the page is about; an observation's is a sentence, in which "traces" may be anything.
+_TITLED = ("concept", "topic", "source", "codebase")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 _MOST_FIGURES, _MOST_READING = 8, 12
 _GIST, _LINE = 260, 220
@@ -127,7 +132,7 @@ def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...
 
 def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, ...]:
     found: list[Reading] = []
-    whole = bool(_READING.search(page.title))
+    whole = page.type in _TITLED and bool(_READING.search(page.title))
     for section in page.sections:
         if (
             section.anchor

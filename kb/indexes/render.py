@@ -195,7 +195,11 @@ def experiment_rows(experiments: Iterable[Facts], material: Material) -> list[st
 
 
 def _rest(count: int, what: str) -> list[str]:
-    return [f"- {count} more {what} are in the .json beside this file", ""] if count > 0 else [""]
+    return (
+        [f"- and {count} more {what if count > 1 else what.removesuffix('s')} in the .json beside this file", ""]
+        if count > 0
+        else [""]
+    )
 
 
 def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import lru_cache
 
 from kb.run.record import Outcome, outcome_of
 from kb.schema import Verdict, canonical_verdict
@@ -14,17 +15,19 @@ _LEAST, _SHARE = 3, 50
 _MOST = 1 / 3
 # Words of every trail: grammar, what is done to a thing, and how it went.
 _PLAIN = frozenset(
-    "about above across after again against also and any are around avoid back baseline because been before below best better between "
-    "both but by cause change changed check commit did does done down each else even every exp experiment extra fail failed fails fast "
-    "faster few first fix fixed for from full further gain gains get give gives good had has have her here high higher how however "
-    "implement improve improved improvement improvements improves increase increased instead into iter iteration its just keep kept "
-    "larger last latest less like lines loop lose loss lost low lower made make makes many may more most move much must need needs "
-    "neutral new next none noise not now off old on once one only onto other out over own parity part pass per probe raise reduce "
-    "reduced reduces regressed regression regresses reject rejected remove removed removes replace replaced replaces rerun result "
-    "results retry revert reverted run runs same save saves saving savings second see set several shows since single slight slightly "
-    "slow slower small smaller some speed still stop such switch take takes test tested tests than that the their them then there "
-    "these they third this those three through time times too tried tries trim try trying two under until up use used uses using "
-    "valid value values very via was way were what when where which while why will with within without work works worse wrong yet".split()
+    "about above across after again against also and any are around attempt avoid back baseline because been before below best "
+    "better between both but by cause change changed check clean combined commit default defaults did does done down each else "
+    "entire even every exp experiment extra fail failed fails fast faster few first fix fixed for from full further gain gains "
+    "get give gives good had has have her here high higher how however implement improve improved improvement improvements "
+    "improves increase increased instead into iter iteration its just keep kept larger last latest less like lines loop lose "
+    "loss lost low lower made make makes many may more most move much must need needs neutral new next noise none not now off "
+    "old on once one only onto original other out over overall own parity part pass per probe proposed raise real reduce "
+    "reduced reduces regressed regresses regression reject rejected remove removed removes replace replaced replaces rerun "
+    "result results retry revert reverted run runs same save saves saving savings second see set several shows simple simpler "
+    "simplify since single slight slightly slow slower small smaller some speed step steps still stop such switch take takes "
+    "test tested tests than that the their them then there these they third this those three through time times too total "
+    "tried tries trim try trying two under until up use used uses using valid value values variant very via was way were what "
+    "when where which while whole why will with within without work works worse wrong yet".split()
 )
 
 
@@ -51,6 +54,7 @@ def themes_of(titles: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, .
     return sorted(found, key=lambda theme: (-len(theme[1]), theme[0]))
 
 
+@lru_cache(maxsize=4096)
 def is_outcome(word: str) -> bool:
     """Whether a word says how a run came out (accepted, oom), not what it tried."""
     return canonical_verdict(word) not in (None, Verdict.OTHER) or outcome_of(word) is not Outcome.OTHER
