@@ -296,6 +296,85 @@ Not measured: it crashed at start. v011 stays at 12.2 ms median time; goal: time
 """,
         {"fps": 91, "latency p50": 11.0, "gpu memory": 6.0},
     ),
+    "a total beside single queries": (
+        "duck/2026-07-03-v010-bloom",
+        """# Bloom filter pushdown
+
+## Verdict
+
+Supported. TPC-H SF10 total runtime 8.21 s against 9.87 s on main (−16.8 %). Q9 went from 1.92 s to 1.20 s; Q21 is unchanged at 0.88 s. Peak memory 3.1 GiB.
+""",
+        {"runtime": 8210, "peak memory": 3.1},
+    ),
+    "page weight and paint times": (
+        "shop/2026-07-04-v002-lazy-images",
+        """# Lazy images
+
+## Results
+
+| Metric | Before | After |
+|---|---|---|
+| LCP (p75) | 3.4 s | 2.1 s |
+| CLS | 0.14 | 0.03 |
+| Bundle size | 412 kB | 398 kB |
+| Lighthouse performance score | 61 | 84 |
+""",
+        {"lcp": 2100, "cls": 0.03},
+    ),
+    "a frame time and its target": (
+        "render/2026-07-06-v003-clustered",
+        """# Clustered shading
+
+## Results
+
+- Frame time: 11.2 ms avg, 14.0 ms p99 (was 16.1 / 22.8)
+- FPS: 89
+- GPU memory: 1.9 GB
+
+Target: 16.6 ms.
+""",
+        {"frame time": 11.2, "fps": 89, "gpu memory": 1.9},
+    ),
+    "a baseline beside a library": (
+        "conv/2026-07-07-v001-baseline",
+        """# Baseline
+
+Naive kernel. 3.42 ms, 1.2 TFLOPS (8 % of peak).
+
+## Results
+
+| version | time | TFLOPS |
+|---|---|---|
+| cuDNN | 0.41 ms | 10.1 |
+| v001 naive | 3.42 ms | 1.2 |
+""",
+        {"time": 3.42, "tflop/s": 1.2},
+    ),
+    "two ranks of one run": (
+        "train/2026-07-10-v012-fsdp",
+        """# FSDP
+
+## Results
+
+| rank | step time (ms) | tok/s |
+|---|---|---|
+| rank 0 | 412.0 | 19,880 |
+| rank 1 | 412.4 | 19,861 |
+""",
+        {"step time": 412.0, "tok/s": 19880},
+    ),
+    "a crash beside the figures of another run": (
+        "train/2026-07-11-v013-compile",
+        """# torch.compile
+
+Crashed with an OOM at step 0. v012 remains at 19,880 tok/s and 412 ms/step. Expected 22,000 tok/s.
+
+## Verdict
+
+Crash. Needs 82.1 GiB of 80 GiB.
+""",
+        {"tok/s": None, "step time": None},
+    ),
 }
 
 
@@ -321,6 +400,7 @@ def test_the_headline_of_a_page_is_read_in_any_domain(path, text, expected):
         ("Latency is 3.5 ms, 12 % lower.", {"latency": 3.5}),
         ("Step time grew by 8 %; the loss is 3 % worse.", {}),
         ("Goal: latency 5 ms; block size 64; `latency_window=12.5`.", {}),
+        ("Decode latency was 4.2 ms (it was 5.1 ms).", {"decode latency": 4.2}),
         ("TPS 32,340 → 28,700.", {"tps": 28700.0}),
         ("Ran on 8 GPUs for 300 s with 1.5x the batch.", {}),
     ],

@@ -61,7 +61,7 @@ def metrics_of(page: Page, lines: list[str], *, results: list[Stretch], verdicts
 
 
 def _finer(metric: Metric, there: Reading) -> bool:
-    """Whether a metric is what a title rounds."""
+    """Whether a metric is what a title or a sentence rounds."""
     value, rounded = metric.value, there.metric.value
     return bool(there.error) and value is not None and rounded is not None and abs(value - rounded) <= there.error * abs(rounded)
 

@@ -22,20 +22,22 @@ from kb.trail.figures import (
     to_number,
 )
 
+# What gives the figure behind it to something else.
 FOREIGN = re.compile(
     r"(?:\b(?:vs\.?|versus|than|from|above|below|over|against|exceeds?|exceeded|beats?|beat|baseline|frontier|"
     r"compared (?:with|to)|expected|predicted|"
-    r"target|toward|goal|best|parent|reference|prior|previous|previously|of the|was|match(?:es|ing)?)|[\w]'s|[≤≥<>~→(]|"
-    r"\b(?:before|baseline|expected|predicted|target|goal|parent|reference|prior|previous|previously|was):)"
+    r"target|toward|goal|best|parent|reference|prior|previous|previously|of the|match(?:es|ing)?)|[\w]'s|[≤≥<>~→(]|"
+    r"\b(?:before|baseline|expected|predicted|target|goal|parent|reference|prior|previous|previously):|"
+    r"(?:[(,;]\s*|\b(?:it|which|that) )was)"
     r"\s*(?:the\s+|of\s+|a\s+|at\s+)?$",
     re.IGNORECASE,
 )
-
-
 # A longer line is data, not a sentence; what a figure is about stands close before it.
 _LONGEST, _NEAR, _CLOSE = 4000, 120, 40
+# The first of two figures, of which the second counts: `355 →`, `from 9.1 ms to`.
 _CAME_FROM = re.compile(rf"(?:\bfrom\s+)?{NUMBER}\s?[%A-Za-zµμ/.]{{0,16}}\s*(?:→|->|(?<=[\w%]) to)\s*$")
 _COMES = ("→", "->", "to")
+# What gives the figure before it to something else, or makes it a difference.
 _OF_BEFORE = re.compile(
     r"\s*\(?(?:before|previously|earlier|originally|(?:(?:at|for|in|on|as|the) )*(?:baseline|parent|reference|master|main|upstream))\b(?!\s*[:=]?\s*\d)"
 )
@@ -49,6 +51,7 @@ _CAPABLE = re.compile(r"(?:peak|theoretical|roofline|ceiling|spec|nominal|hardwa
 _OF_HARDWARE = re.compile(r"FLOP|[KMGT]i?B/s", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*\(([^()]{1,16})\)")
 _COUNTED = re.compile(r"\s?[x%]")
+# Before the second figure of a range or of a share of something.
 _RANGE = re.compile(r"\d[\w.%]*(?: ?[KMG]i?B)?\s*(?:[–-]|\bto|\bof|(?<=B) /)\s*$")
 _CLAUSE = re.compile(r"[.;,]\s")
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s+")
