@@ -150,23 +150,24 @@ def _pattern_links(content: str, at: int) -> tuple[list[Link], str, list[str]]:
     hold, as `_HELD` (newlines kept); and what is held so.
     """
     found: list[Link] = []
+    shown = 0
     if "\n" not in content:
-        shown = 0
         for _, uri, mail, opening, label, dest in _INLINE.findall(content):
             if opening:
                 found.append(Link(dest, label, at, "image" if opening == "![" else "inline"))
                 shown += 1
             elif uri or mail:
                 found.append(Link(uri or "mailto:" + mail, uri or mail, at, "auto"))
-        if content.count("](") == shown and "][" not in content and "[[" not in content:
-            return found, content.replace("](", ""), []
     else:
         for m in _INLINE.finditer(content):
             line = at + content.count("\n", 0, m.start())
             if m["open"]:
                 found.append(Link(m["dest"], m["label"], line, "image" if m["open"] == "![" else "inline"))
+                shown += 1
             elif m["uri"] or m["mail"]:
                 found.append(Link(m["uri"] or "mailto:" + m["mail"], m["uri"] or m["mail"], line, "auto"))
+    if content.count("](") == shown and "][" not in content and "[[" not in content:
+        return found, content.replace("](", ""), []
     held: list[str] = []
 
     def blank(m: re.Match[str]) -> str:
