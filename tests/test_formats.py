@@ -612,12 +612,17 @@ def test_a_journal_with_a_heading_a_run_is_read_with_what_was_learned(log):
 
 def test_a_journal_names_runs_by_commit_by_letter_or_by_a_verdict_line(log):
     text = ("# Log\n\n## 1eaa8e2 — keep\n**Change:** as it is\n**Result:** val_bpb 2.09, memory 1.4GB\n\n## 2026-03-04 10:00 — E2: swizzle [KEEP]\nResult: val_bpb = 2.05\n"
-            "### [REVERT] E-3: unroll\n## Exp 4 (crash): tile 256\n## exp-005. pool buffers\n**Verdict: REVERTED.** No gain.\n## E6 — tables (REJECTED first, then ACCEPTED on rerun)\n")
+            "### [REVERT] E-3: unroll\n## Exp 4 (crash): tile 256\n## exp-005. pool buffers\n**Verdict: REVERTED.** No gain.\n## E6 — tables - the wide ones (REJECTED first, then ACCEPTED on rerun)\n")
     said = told(log("experiment_log.md", text))
     assert (said["format"], counts(said), said["best"]) == ("worklog", (6, 3, 2, 1, 0, 0), {"value": 2.05, "line": 7})
     runs = runs_of(log("experiment_log.md", text))
-    assert [r.description for r in runs] == ["as it is", "swizzle", "unroll", "tile 256", "pool buffers", "tables"]
+    assert [r.description for r in runs] == ["as it is", "swizzle", "unroll", "tile 256", "pool buffers", "tables - the wide ones"]
     assert (runs[0].code, runs[1].created) == ("1eaa8e2", "2026-03-04")
+
+
+def test_a_column_named_verdict_is_one_though_its_words_are_unknown(log):
+    said = told(log("results.tsv", tsv("utc_time|verdict|best_gain|hypothesis", "2026-09-14T12:36:00Z|screen_only|0.1|tile 1024", "2026-09-14T13:36:00Z|unclear|0.2|tile 2048")))
+    assert (counts(said), said["statuses"]) == ((2, 0, 0, 0, 0, 2), {"screen_only": 1, "unclear": 1})
 
 
 def test_a_journal_that_begins_with_its_newest_run_is_told_as_it_ran(log):

@@ -160,7 +160,7 @@ def status_columns(names: list[str], cells: list[list[str]]) -> list[int]:
             found.append((2 + share if key in STATUS else 1 + share, -i))
         elif key in STATUS and share >= 0.6:
             found.append((share, -i))
-        elif key == "status" and not any(quantity_of(c) for c in column):
+        elif key in ("status", "verdict", "decision") and not any(quantity_of(c) for c in column):
             # Without one known word it is believed only where no other column decides.
             found.append((0.5, -i))
     return [-i for _, i in sorted(found, reverse=True)]

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from kb.formats.reading import Ask, Line, Remark, Segment, lines_of, measured
@@ -212,7 +213,7 @@ def _status_of(text: str) -> str:
 def _title(entry: Entry) -> str:
     """What was tried: the heading without its label, status and figures; else the change that its body names."""
     parts = [p for p in _PARTS.split(entry.rest) if p.strip()]
-    first = parts[0] if parts else ""
+    first = _first_of(parts)
     begun = re.match(r"[(\[]([^()\[\]]*)[)\]]\W*", first)
     if begun and _status_of(begun[1]):
         first = first[begun.end() :]
@@ -223,6 +224,18 @@ def _title(entry: Entry) -> str:
     if not first or outcome_of(_status_of(first)) is not Outcome.OTHER or to_quantity(first):
         return entry.fields.get("change") or entry.fields.get("hypothesis") or " ".join(entry.other[:1])
     return first
+
+
+def _first_of(parts: list[str]) -> str:
+    """The first part, and those after it that go on in words: a plain title may hold a dash of its own."""
+    first = parts[:1]
+    if first and not _status_of(first[0]) and not _BRACKETS.search(first[0]):
+        first += takewhile(lambda p: _is_words(_BRACKETS.sub("", p)), parts[1:])
+    return " - ".join(p.strip() for p in first)
+
+
+def _is_words(text: str) -> bool:
+    return bool(text.strip()) and not _status_of(text) and not re.search(r"\d", text)
 
 
 def _figures(entry: Entry) -> dict[str, Quantity]:
