@@ -326,18 +326,29 @@ def _titled_verdict(page: Page) -> str:
     return next((title[1] for title in titles if title and outcome_verdict(title[1])), "")
 
 
+_LABEL_ROW = re.compile(r"^\s*\|([^|]{3,40})\|([^|]+)\|\s*$")
+
+
 def _labelled_verdict(page: Page, lines: list[str]) -> str:
-    """What stands behind a label of an outcome ("**Outcome**: reverted") outside code, the first label that says a verdict; else behind "Verdict"."""
+    """What stands behind a label of an outcome outside code ("**Outcome**: reverted", a row of two cells, a heading "Status" above it), the first
+    that says a verdict; else behind "Verdict".
+    """
     fenced = {line for a, b in page.fences for line in range(a, b)}
+    headed = {h.line for h in page.headings}
     found: dict[str, list[str]] = {}
     for at in range(page.body_line, len(lines) + 1):
-        label = None if at in fenced else _BOLD_LABEL.match(lines[at - 1]) or _PLAIN_LABEL.match(lines[at - 1])
-        name = label[1].strip().rstrip(":").lower() if label else ""
-        if label and name in OUTCOME_LABELS:
-            behind = label[2] if label[2].strip() else next((line for line in lines[at : at + 3] if line.strip()), "")
-            found.setdefault(name, []).append(prose(behind))
-    said = (text for name in OUTCOME_LABELS for text in found.get(name, ()) if outcome_verdict(text))
-    return next(said, next(iter(found.get("verdict", ())), ""))
+        line = lines[at - 1]
+        if at in headed:
+            name, behind = line.strip("# "), ""
+        else:
+            label = None if at in fenced else _BOLD_LABEL.match(line) or _PLAIN_LABEL.match(line) or _LABEL_ROW.match(line)
+            name, behind = label.groups() if label else ("", "")
+        name = name.strip(" *_:").lower()
+        if name in OUTCOME_LABELS:
+            said = behind if behind.strip() else next((below for below in lines[at : at + 3] if below.strip(" \t=-")), "")
+            found.setdefault(name, []).append(prose(said))
+    known = (text for name in OUTCOME_LABELS for text in found.get(name, ()) if outcome_verdict(text))
+    return next(known, next(iter(found.get("verdict", ())), ""))
 
 
 def places_of(page: Page) -> tuple[Place, ...]:
