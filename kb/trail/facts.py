@@ -317,21 +317,26 @@ def verdict_of(page: Page, section: str) -> VerdictRead:
     return read
 
 
-_SAYING_TITLE = re.compile(rf"\b(?:{'|'.join(OUTCOME_LABELS)})s?\s*(?::|\s[-—–]\s)\s*(\S.*)$", re.IGNORECASE)
+_SAYING_TITLE = re.compile(r"\b(?:verdict|outcome|result|conclusion)s?\s*(?::|\s[-—–]\s)\s*(\S.*)$", re.IGNORECASE)
 
 
 def _titled_verdict(page: Page) -> str:
-    """What a heading says of how the run came out ("Verdict: refuted"); empty where none says a verdict."""
-    titles = (_SAYING_TITLE.search(h.text) for h in page.headings if h.level > 1)
-    return next((title[1] for title in titles if title and outcome_verdict(title[1])), "")
+    """What headings say of how the run came out ("Verdict: refuted"); empty where none says a verdict, or two say different ones."""
+    return _agreed([title[1] for h in page.headings if h.level > 1 and (title := _SAYING_TITLE.search(h.text))])
+
+
+def _agreed(sayings: list[str]) -> str:
+    """The first of several sayings that says a verdict; empty if none does, or if they differ: then each may be about a part of the run."""
+    told = [(verdict, said) for said in sayings if (verdict := outcome_verdict(said))]
+    return told[0][1] if len({verdict for verdict, _ in told}) == 1 else ""
 
 
 _LABEL_ROW = re.compile(r"^\s*\|([^|]{3,40})\|([^|]+)\|\s*$")
 
 
 def _labelled_verdict(page: Page, lines: list[str]) -> str:
-    """What stands behind a label of an outcome outside code ("**Outcome**: reverted", a row of two cells, a heading "Status" above it), the first
-    that says a verdict; else behind "Verdict".
+    """What stands behind a label of an outcome outside code ("**Outcome**: reverted", a row of two cells, a heading "Status" above it), by the first
+    label that says one verdict; else behind "Verdict".
     """
     fenced = {line for a, b in page.fences for line in range(a, b)}
     headed = {h.line for h in page.headings}
@@ -347,8 +352,8 @@ def _labelled_verdict(page: Page, lines: list[str]) -> str:
         if name in OUTCOME_LABELS:
             said = behind if behind.strip() else next((below for below in lines[at : at + 3] if below.strip(" \t=-")), "")
             found.setdefault(name, []).append(prose(said))
-    known = (text for name in OUTCOME_LABELS for text in found.get(name, ()) if outcome_verdict(text))
-    return next(known, next(iter(found.get("verdict", ())), ""))
+    agreed = (_agreed(found.get(name, [])) for name in OUTCOME_LABELS)
+    return next(filter(None, agreed), next(iter(found.get("verdict", ())), ""))
 
 
 def places_of(page: Page) -> tuple[Place, ...]:
