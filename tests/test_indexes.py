@@ -71,6 +71,14 @@ def test_what_every_run_links_and_none_speaks_of_is_known_and_not_tried(make_bas
     assert "Blind tasting" not in files["blueprint.md"].decode()
 
 
+@pytest.mark.parametrize("said", ["通过内核融合减少访存", "одно ядро вместо двух, [смотри](../../concepts/fusion.md)"])
+def test_topics_come_out_of_a_wiki_in_any_script(make_base, said):
+    runs = {f"wiki/experiments/nuclei/2026-01-0{n}-v00{n}-x.md": experiment("nuclei", n, "supported", said) for n in (1, 2, 3, 4)}
+    concept = "---\ntitle: 内核融合\ntype: concept\n---\n把几个内核合并成一个。\n"
+    [topic] = json.loads(made(make_base, {"wiki/concepts/fusion.md": concept, **runs})["hypothesis.json"])["topics"]
+    assert topic["name"] == "内核融合" and len(topic["experiments"]) == 4
+
+
 def test_what_most_runs_of_several_targets_speak_of_is_how_they_are_run(make_base):
     runs = {
         f"wiki/experiments/{t}/2026-01-0{n}-v00{n}-x.md": experiment(t, n, "supported", f"set `{lever}={n}`, judged by a blind tasting")

@@ -13,7 +13,9 @@ from kb.schema import Verdict
 from kb.search.words import STOP
 from kb.trail import Facts
 
-_WORD = re.compile(r"[a-z0-9]+")
+# Scripts that put no space between words are read sign by sign, so that a name is found within a sentence.
+_SIGN = "[\u3040-\u30ff\u3400-\u9fff]"
+_WORD = re.compile(rf"{_SIGN}|(?:(?!{_SIGN})[^\W_])+")
 # Words that begin alike are taken for forms of one word: remat and rematerialization.
 _STEM = 5
 # What more than this share of the runs speak of tells none of them apart.
@@ -53,9 +55,14 @@ class Statements:
             found.update(p for p in frozenset.intersection(*runs) if f" {name} " in said[p])
         return frozenset(found)
 
+    def sharing(self, names: Iterable[str]) -> bool:
+        """Whether any run says anything of the names."""
+        names = tuple(names)
+        return not self.stems.keys().isdisjoint(_stems(names)) or bool(self.naming(names))
+
     def agreeing(self, names: Iterable[str]) -> frozenset[str]:
         """Runs whose statement or mechanism shares a telling word with the names."""
-        stems = {_stem(w) for name in names for w in name.split() if len(w) >= 3 and w not in STOP and not w.isdigit()}
+        stems = _stems(names)
         most = max(LARGE, _COMMON * len(self.texts))
         return frozenset().union(*(own for s in stems if len(own := self.stems.get(s, frozenset())) <= most))
 
@@ -125,6 +132,10 @@ def names_of(page: Page) -> tuple[str, ...]:
 def plain_words(text: str) -> list[str]:
     """Words in lower case, without the s of a plural."""
     return [w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w for w in _WORD.findall(text.lower())]
+
+
+def _stems(names: Iterable[str]) -> set[str]:
+    return {_stem(w) for name in names for w in name.split() if len(w) >= 3 and w not in STOP and not w.isdigit()}
 
 
 def _stem(word: str) -> str:

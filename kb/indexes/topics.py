@@ -73,7 +73,11 @@ def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None)
         _tied(graph, pages, changes),
         statements_of(changes),
     )
-    spoken = {p: _speaking(survey, p) for p in _candidates(pages)}
+    candidates = _candidates(pages)
+    spoken = {p: _speaking(survey, p) for p in candidates}
+    if not any(spoken.values()) and not any(survey.said.sharing(names_of(pages[p])) for p in candidates):
+        # No run shares a word with any concept, as where they are written in different languages: links are all there is.
+        spoken = {p: survey.said.telling(survey.tied.get(p, ())) for p in candidates}
     near = {**survey.near, **{p: _pulled_ties(survey, p, runs) for p, runs in spoken.items()}}
     hubs, absorbed = _hubs(survey, spoken, near)
     members = _members(pages, near, hubs)
