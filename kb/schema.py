@@ -197,6 +197,7 @@ RUNNING = frozenset(
         "wip",
     )
 )
+_IN_LIFE = re.compile(rf"(?:{_LIFE})\b")
 _SAYS_NOTHING = re.compile(rf"^\W*(?:{_LIFE})?\W*$")
 
 
@@ -236,7 +237,7 @@ _OUTCOMES = (
     ),
     (
         re.compile(
-            r"(?:success\w*|win|won|improve[ds]?|improvement|adopted|merged|promoted|shipped|validated|positive|pass(?:ed|es)?|faster)\b"
+            r"(?:success\w*|win|won|improve[ds]?|improvement|adopted|merged|promoted|shipped|validated|positive|pass(?:ed|es)?|faster|go$)\b"
         ),
         Verdict.SUPPORTED,
     ),
@@ -248,18 +249,22 @@ _CLAUSE = re.compile(r"[.;:,(\n—–]|\s-\s")
 
 
 def outcome_verdict(raw: str) -> Verdict | None:
-    """Verdict of what stands in a field or behind a label such as outcome, result or status: its first clause, else a bare mark.
+    """Verdict of what stands in a field or behind a label such as outcome, result or status: its first clause, else the mark before it.
 
     A clause of more than a few words, and one that says no verdict, is None.
     """
     text = raw.strip().lower()
     opening = _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=1)[0].strip(" *_`")
+    marked = next((v for marks, v in _MARKS if text and text[0] in marks), None)
     if not opening:
-        return next((v for marks, v in _MARKS if text and text[0] in marks), None)
+        return marked
     if len(opening.split()) > _LONGEST_OUTCOME:
         return None
     verdict = canonical_verdict(opening)
-    return verdict if verdict is not Verdict.OTHER else next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
+    if verdict is not Verdict.OTHER:
+        return verdict
+    worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
+    return worded or (None if _IN_LIFE.match(opening) else marked)
 
 
 def field_verdict(raw: str) -> Verdict | None:

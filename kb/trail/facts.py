@@ -342,13 +342,14 @@ def _labelled_verdict(page: Page, lines: list[str]) -> str:
     headed = {h.line for h in page.headings}
     found: dict[str, list[str]] = {}
     for at in range(page.body_line, len(lines) + 1):
-        line = lines[at - 1]
+        line = lines[at - 1].lstrip("> ")
         if at in headed:
             name, behind = line.strip("# "), ""
         else:
             label = None if at in fenced else _BOLD_LABEL.match(line) or _PLAIN_LABEL.match(line) or _LABEL_ROW.match(line)
             name, behind = label.groups() if label else ("", "")
         name = name.strip(" *_:").lower()
+        name = "verdict" if name.endswith(" verdict") else name
         if name in OUTCOME_LABELS:
             said = behind if behind.strip() else next((below for below in lines[at : at + 3] if below.strip(" \t=-")), "")
             found.setdefault(name, []).append(prose(said))
