@@ -7,6 +7,7 @@ import pytest
 from kb import KbError, store
 from kb.build import build
 from kb.refuted import Answer, Gate, Proposal
+from kb.refuted.terms import terms_in
 from tests.test_refuted import run
 
 TRAIL = {
@@ -56,7 +57,7 @@ def kinds(answer: Answer) -> dict[str, str]:
 def test_a_lever_that_only_the_front_matter_names_is_met_by_a_short_proposal(make_base):
     page = "wiki/experiments/engine/2026-01-09-v009-eight-lanes.md"
     told = "Eight lanes a block hide more of the latency than four.\n\n## Verdict\n\nRefuted: 3 % slower.\n"
-    front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\nlevers: [\"nlanes=8\"]\n---\n"
+    front = '---\ntype: experiment\ntarget: engine\nverdict: refuted\nlevers: ["nlanes=8"]\n---\n'
     layout = make_base({**TRAIL, page: f"{front}# Eight lanes in a block\n\n## Hypothesis\n\n{told}"})
     build(layout)
     for text in ("nlanes=8", "Set nlanes=8", "raise nlanes from 4 to 8"):
@@ -105,6 +106,107 @@ def test_an_unrelated_proposal_is_clear(gate):
 
 def test_a_supported_run_is_never_a_match(gate):
     assert TILES not in kinds(asked(gate, "Set `--tile=64` again."))
+
+
+# Levers of several fields, each tried once and failed: what is asked about them must not depend on how code happens to write it.
+FIELDS = {
+    **run(1, "Eight warps a block", "refuted", "`NWARPS=8` hides more of the load latency than four.", "Refuted, -1.8 %.", "kernel"),
+    **run(2, "Graphs off", "refuted", "The rate holds without graphs (`ENGINE_GRAPHS=0`).", "Refuted, -11 %.", "kernel"),
+    **run(3, "Enable fast math", "refuted", "Adding `-ffast-math` lets the loop vectorise.", "Refuted: flat.", "compiler"),
+    **run(4, "Bigger hash table", "refuted", "Growing the table to `HASH_SIZE=65536` cuts chain walks.", "Refuted, -5 %.", "compiler"),
+    **run(5, "Link-time optimization", "refuted", "Building with `-flto=thin` inlines the hash.", "Refuted, -1 %.", "compiler"),
+    **run(6, "Shared buffers", "refuted", "Raising `shared_buffers=8GB` keeps hot tables cached at 64 clients.", "Refuted, -3 %.", "database"),
+    **run(7, "Work memory", "refuted", "Raising `work_mem` from 4MB to 64MB keeps sorts in memory.", "Refuted: flat.", "database"),
+    **run(8, "Split the vendor chunk", "refuted", "`splitChunks.maxSize=200000` lets browsers cache parts.", "Refuted: +120 ms.", "web"),
+    **run(9, "Brotli quality 11", "refuted", "Raising brotli quality to 11 shrinks the scripts.", "Refuted: slow build.", "web"),
+    **run(10, "Learning rate 6e-4", "refuted", "Raising `learning_rate=6e-4` reaches the loss sooner.", "Diverged.", "training"),
+    **run(11, "Weight decay 0.2", "refuted", "Doubling the weight decay from 0.1 to 0.2 regularises.", "Refuted.", "training"),
+    **run(12, "Batch size 64", "refuted", "`batch_size=64` gives a less noisy gradient.", "Refuted.", "training"),
+    **run(13, "KV cache in q8_0", "refuted", "`--cache-type-k q8_0` halves the bytes of the cache.", "Refuted, -2.9 %.", "server"),
+    **run(14, "Attention kernel off", "refuted", "The rate holds without it, so disable `--flash-attn`.", "Refuted, -3 %.", "server"),
+    **run(15, "Context of 64k", "refuted", "`--ctx-size=65536` lets the whole document in.", "Out of memory.", "server"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "number", "expected", "texts"),
+    [
+        # One lever, however it is written.
+        ("kernel", 1, "repeat same-value", ["nwarps=8", "Build with -DNWARPS=8.", "#define NWARPS 8", "Pass --nwarps 8.", "nWarps: 8"]),
+        ("database", 7, "repeat same-value", ["work_mem: 64 MB", "SET work_mem = '64MB'", "work_mem=65536kB", "Set work_mem to 64MB."]),
+        ("web", 8, "repeat same-value", ["optimization.splitChunks.maxSize: 200000", "splitChunks.maxSize=200_000"]),
+        ("web", 9, "repeat same-value", ["Brotli quality 11 for all scripts.", "Set the brotli quality to 11."]),
+        ("training", 10, "repeat same-value", ["learning_rate=0.0006", "--learning-rate 6e-4", "learning rate 6e-4"]),
+        ("training", 11, "repeat same-value", ["weight_decay=0.2", "Set the weight decay to 0.2."]),
+        # One value, in whatever unit.
+        ("compiler", 4, "repeat same-value", ["HASH_SIZE=64*1024", "HASH_SIZE = 1 << 16", "hashSize = 65,536", "HASH_SIZE=0x10000"]),
+        ("server", 15, "repeat same-value", ["--ctx-size 64k", "ctx_size = 64 KiB", "ctx-size 65,536: --ctx-size=65536"]),
+        ("database", 6, "repeat same-value", ["shared_buffers = 8192MB", "ALTER SYSTEM SET shared_buffers = '8GB'"]),
+        # The same switch, on or off, and the other way.
+        ("compiler", 3, "repeat same-value", ["Add -ffast-math to CFLAGS."]),
+        ("compiler", 3, "distinguish similar", ["Build with -fno-fast-math to restore exact comparisons."]),
+        ("server", 14, "repeat same-value", ["--flash-attn off", "--no-flash-attn", "Disable --flash-attn."]),
+        ("server", 14, "distinguish similar", ["Enable --flash-attn.", "--flash-attn=true"]),
+        ("kernel", 2, "repeat same-value", ["export ENGINE_GRAPHS=0", "ENGINE_DISABLE_GRAPHS=1"]),
+        ("kernel", 2, "distinguish similar", ["Turn them on: ENGINE_GRAPHS=1."]),
+        # The same lever with another value, farther or back.
+        ("compiler", 5, "distinguish same-lever", ["Use -flto=full over all files."]),
+        ("compiler", 4, "distinguish same-lever", ["Grow the hash table again, to HASH_SIZE=131072."]),
+        ("compiler", 4, "distinguish similar", ["Shrink the hash table to HASH_SIZE=8192."]),
+        ("kernel", 1, "distinguish similar", ["Lower NWARPS from 4 to 2."]),
+        ("web", 9, "distinguish similar", ["Lower the brotli quality to 5."]),
+        ("server", 13, "distinguish same-lever", ["--cache-type-k q4_0"]),
+        ("database", 6, "distinguish same-value", ["shared_buffers = 8GB at 256 clients"]),
+        # Initials may be short for it, and for something else.
+        ("training", 12, "distinguish similar", ["bs=64"]),
+        ("training", 10, "distinguish similar", ["lr=6e-4"]),
+    ],
+)  # fmt: skip
+def test_levers_of_other_fields_are_met_as_an_engineer_would_say(make_base, target, number, expected, texts):
+    layout = make_base(FIELDS)
+    build(layout)
+    gate = Gate(store.state(layout))
+    for text in texts:
+        answer = gate.check(Proposal(text, target=target))
+        met = {int(m.path.split("-v")[1][:3]): m.kind for m in answer.matches}
+        assert f"{answer.outcome} {met.get(number)}" == expected, (text, answer.matches[:2])
+
+
+def test_the_opposite_way_ranks_below_the_same_way(make_base):
+    back = run(1, "Lower the arena limit", "refuted", "Lowering `--arena-limit=64` keeps the arena in cache.", "Refuted.")
+    farther = run(2, "Raise the arena limit", "refuted", "Raising `--arena-limit=512` keeps the arena in cache.", "Refuted.")
+    layout = make_base({**back, **farther})
+    build(layout)
+    met = asked(Gate(store.state(layout)), "Raising `--arena-limit=1024` keeps the arena in cache.").matches
+    assert [(m.path, m.kind) for m in met] == [(*farther, "same-lever"), (*back, "similar")]
+
+
+def test_initials_that_may_mean_two_settings_are_compared_with_both(make_base):
+    layout = make_base(run(1, "Pack", "refuted", "`--pack=on` helps at block_size=16, batch_size=4.", "Refuted."))
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert asked(gate, "Enable `--pack=on` at bs=16.").matches[0].scope_diff == ("bs 4 → 16",)
+    assert asked(gate, "Enable `--pack=on` at batch_size=4.").outcome == "repeat"
+
+
+def test_names_of_code_that_are_only_mentioned_make_no_bundle(make_base):
+    told = "Raise `-finline-limit=500` so that `longest_match` and `insert_string` and `flush_block` are inlined."
+    layout = make_base(run(1, "Inline more", "refuted", told, "Refuted."))
+    build(layout)
+    assert kinds(asked(Gate(store.state(layout)), "-finline-limit 500")) == {
+        next(iter(run(1, "Inline more", "", "", ""))): "same-value"
+    }
+
+
+def test_what_a_proposal_sets_itself_against_is_not_what_it_tries(gate):
+    plain = asked(gate, "Write rows through a ring of pages.").matches
+    beside = asked(gate, "Write rows through a ring of pages instead of raising `--arena-limit=512`.").matches
+    assert ARENA not in {m.path for m in plain} and all(m.score < 0.5 for m in beside if m.path == ARENA)
+
+
+def test_figures_of_results_are_no_words_of_a_lever():
+    said = terms_in("7,613/chip at 42.7 % and 20 ms, 1.3x; tile 64, bs4")
+    assert {"64", "bs4", "tile64"} <= said and not {"613", "7613", "42.7", "chip42.7", "20", "1.3"} & said
 
 
 def test_naming_the_page_and_what_differs_clears_it_and_is_recorded(gate):
@@ -193,7 +295,10 @@ def test_a_bad_batch_line_is_named(make_base, kb_command, lines, message):
 def test_an_empty_or_missing_proposal_is_a_clear_mistake(make_base, kb_command):
     layout = make_base(TRAIL)
     assert "empty" in kb_command("check", "-", cwd=layout.root, text_in=" \n", ok=(2,)).stderr
-    assert "a target 'engin'; known: engine" in kb_command("check", "-", "--target", "engin", cwd=layout.root, text_in="Try it.", ok=(0,)).stderr
+    assert (
+        "a target 'engin'; known: engine"
+        in kb_command("check", "-", "--target", "engin", cwd=layout.root, text_in="Try it.", ok=(0,)).stderr
+    )
     assert "cannot be read" in kb_command("check", "nowhere.txt", cwd=layout.root, ok=(2,)).stderr
     assert "give one PROPOSAL" in kb_command("check", cwd=layout.root, ok=(2,)).stderr
 

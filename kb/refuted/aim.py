@@ -7,20 +7,33 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kb.refuted.terms import clauses, weigh
+from kb.refuted.terms import clauses, terms_in, weigh
 from kb.run.record import Lever
 from kb.trail import Facts
-from kb.trail.levers import direction_in, key_of, levers_in, number_of
+from kb.trail.levers import direction_in, key_of, levers_in, number_of, switch_of, way_of
+
+_ON = frozenset(("1", "true", "on", "yes", "enabled"))
+_OFF = frozenset(("0", "false", "off", "no", "none", "disabled"))
 
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """One lever of an aim: key, name and value as written, and how much of the text is about moving it."""
+    """One lever of an aim: key, name and value as written, how much of the text is about moving it, and which way it goes."""
 
     key: str
     name: str
     value: str
     weight: float
+    way: str = ""
+
+    @property
+    def switch(self) -> str:
+        """`on`, `off` or empty: what name and value make of it, else the way it is moved; a lever that is only named is switched on."""
+        word, negated = self.value.strip("'\"").lower(), switch_of(self.name)[1]
+        if not word:
+            return "off" if negated or self.way == "disable" else "on"
+        on, off = word in _ON, word in _OFF
+        return "" if not on and not off else "on" if on is not negated else "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,9 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
     }
     pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
     if facts.stated_levers:
-        stated = {key_of(v.name): Pull(key_of(v.name), v.name, v.value, _STATED) for v in facts.levers if len(key_of(v.name)) > 1}
+        ways = {p.key: p.way for p in pulls}
+        keyed = [(switch_of(v.name)[0], v) for v in facts.levers]
+        stated = {key: Pull(key, v.name, v.value, _STATED, ways.get(key, "")) for key, v in keyed if len(key) > 1}
         pulls = (*stated.values(), *(p for p in pulls if p.key not in stated))[:_MOST_PULLS]
     return Aim(
         _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
@@ -94,20 +109,29 @@ def aim_of_text(text: str) -> Aim:
 
 
 def _named(terms: dict[str, float], pulls: Iterable[Pull]) -> dict[str, float]:
-    """Terms with the key of every pull among them, so that tables of terms tell how common a lever is."""
+    """Terms with the key of every pull among them, so that tables of terms tell how common a lever is, and the initials of
+    what is set, so that `lr=6e-4` finds `learning_rate`.
+    """
     for pull in pulls:
-        terms.setdefault("=" + pull.key, pull.weight / 4)
+        plain = pull.key == key_of(pull.name)
+        terms.setdefault("=" + pull.key, pull.weight / 4 if plain else pull.weight)
+        for term in sorted(terms_in(pull.name[2:])) if pull.name.startswith("-D") else ():
+            terms.setdefault(term, pull.weight)  # A macro's words, which its flag hides.
+        if pull.value and (short := initials(pull.name)):
+            terms.setdefault(short, pull.weight / 2)
     return terms
 
 
-_AT = re.compile(r"(?:\bat|@)[\s`*]*$")
+_AT = re.compile(r"(?:\bat(?: (?:the|a|an|this|our|same|\w+['’]s))*|@|\bon (?:the|this|our|top of|top of the))[\s`*]*$")
+# "the seq8192 frontier", "this bs=4 shape".
+_SCENE = re.compile(r"[=\w.]*[`*]*(?:[ /-][\w=.+-]+){0,2} (?:shapes?|frontier|baseline|config\w*|stack|setup|recipe)\b")
 
 
 def _stands_at(name: str, clause: str) -> bool:
-    """Whether a clause says "at NAME": where something is tried, not what."""
+    """Whether a clause says "at NAME" or "the NAME shape": where something is tried, not what."""
     start = clause.find(name)
     while start >= 0:
-        if _AT.search(clause, max(0, start - 8), start):
+        if _AT.search(clause, max(0, start - 16), start) or _SCENE.match(clause, start + len(name)):
             return True
         start = clause.find(name, start + 1)
     return False
@@ -119,14 +143,18 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
         best: dict[str, Pull] = {}
         for clause, weight in clauses(text):
             for lever in levers_in(clause):
-                key = key_of(lever.name)
+                key = switch_of(lever.name)[0]
                 if len(key) < 2 or len(key) < 4 and not lever.value:
                     continue
                 said = weight * (_AT_POINT if _stands_at(lever.name, clause) else 1.0)
                 known = best.get(key)
                 if known is None or said > known.weight or not known.value and lever.value:
                     best[key] = Pull(
-                        key, lever.name, lever.value or (known.value if known else ""), max(said, known.weight if known else 0.0)
+                        key,
+                        lever.name,
+                        lever.value or (known.value if known else ""),
+                        max(said, known.weight if known else 0.0),
+                        way_of(clause, lever.name) or (known.way if known else ""),
                     )
         for key, pull in best.items():
             known = found.get(key)
@@ -137,6 +165,7 @@ def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
                 known.name if known else pull.name,
                 known.value if known and known.value and pull.weight < 1 else value,
                 (known.weight if known else 0.0) + field_weight * pull.weight,
+                known.way if known and known.way else pull.way,
             )
     return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
 
@@ -167,9 +196,7 @@ def strong(pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
 
 
 def same_name(a: str, b: str) -> bool:
-    """Whether two keys of settings mean one: equal, one the start of the other (`seq`, `seqlen`), or its initials (`bs`,
-    `batch_size`; keys keep no separators).
-    """
+    """Whether two keys of settings mean one: equal, or one the start of the other (`seq`, `seqlen`)."""
     short, long = sorted((a, b), key=len)
     return short == long or len(short) >= 3 and long.startswith(short)
 
@@ -180,25 +207,30 @@ def initials(name: str) -> str:
     return "".join(p[0] for p in parts).lower() if len(parts) > 1 else ""
 
 
+def abbreviates(a: str, b: str) -> bool:
+    """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`) or its first letter (`b`)."""
+    short, long = sorted((a, b), key=lambda name: len(key_of(name)))
+    return key_of(short) in (initials(long), key_of(long)[:1])
+
+
 def differences(card: Iterable[Lever], proposal: Iterable[Lever], *, leaving_out: frozenset[str] = frozenset()) -> list[str]:
-    """Settings that both name with other numbers, as `batch_size 3 → 4`; levers in `leaving_out` (keys) are not compared."""
+    """Settings that both name with other numbers, as `batch_size 3 → 4`; levers in `leaving_out` (keys) are not compared.
+
+    A short name that may stand for several settings (`bs` for batch size and for block size) is compared with all of them.
+    """
     found: list[str] = []
-    theirs = list(card)
+    theirs = [(switch_of(v.name)[0], v) for v in card]
     for mine in proposal:
-        key = key_of(mine.name)
+        key = switch_of(mine.name)[0]
         if key in leaving_out:
             continue
-        for other in theirs:
-            other_key = key_of(other.name)
-            if (
-                same_name(key, other_key)
-                or key in (initials(other.name), other_key[:1])
-                or other_key in (initials(mine.name), key[:1])
-            ):
-                a, b = number_of(other.value), number_of(mine.value)
-                if a != b:
-                    found.append(
-                        f"{(mine.name if len(mine.name) > len(other.name) else other.name).lstrip('-')} {other.value} → {mine.value}"
-                    )
-                break
+        meant = (
+            [v for k, v in theirs if k == key]
+            or [v for k, v in theirs if same_name(key, k)][:1]
+            or [v for _, v in theirs if abbreviates(mine.name, v.name)]
+        )
+        number = number_of(mine.value)
+        if other := next((v for v in meant if number_of(v.value) != number), None):
+            name = max(mine.name, other.name, key=len) if len(meant) == 1 else mine.name
+            found.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
     return found[:6]

@@ -46,7 +46,7 @@ class Card:
 def aim_to_json(aim: Aim) -> dict[str, object]:
     return {
         "t": {t: round(w, 3) for t, w in aim.terms.items()},
-        "p": [(p.key, p.name, p.value, round(p.weight, 3)) for p in aim.pulls],
+        "p": [(p.key, p.name, p.value, round(p.weight, 3), p.way) for p in aim.pulls],
         "d": aim.direction,
         "o": [(v.name, v.value) for v in aim.point],
     }

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kb.page import read
-from kb.refuted.aim import Aim, Pull, aim_of, differences, strong
+from kb.refuted.aim import Aim, Pull, abbreviates, aim_of, differences, strong
 from kb.refuted.card import Card, from_row
 from kb.store import digest_of
 from kb.trail import Facts, Moment, experiment, moment, read_facts
-from kb.trail.levers import OPPOSITE, key_of, number_of
+from kb.trail.levers import OPPOSITE, key_of, number_of, way_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,13 @@ _MOST_ROWS = 40_000
 _SHOWN, _SAME = 0.08, 0.45
 # Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6
 # to 15).
-_STANDS_OUT, _BEHIND = 0.135, slice(5, 15)
+_STANDS_OUT, _BEHIND = 0.14, slice(5, 15)
 _LOCAL_FROM = 10
 # A card of another target, of a sister target (same first folder), and one that a page tells without a run of its own behind it.
 _OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.75, 0.85, 0.4
+# What the levers make of a score that the words give: the same lever, the same with another value, and the same moved the other
+# way, which comes behind those; two sides that each set a lever, and not the same.
+_SAME_VALUE, _SAME_LEVER, _AGAINST, _APART = 1.3, 1.15, 0.85, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +188,7 @@ class Gate:
 
     def _match(self, asked: _Question, card: Card, score: float) -> Match:
         card = self._as_of(card, asked.at)
-        kind, lever = self._kind(asked, card, score)
-        boost = {"same-value": 1.3, "same-lever": 1.15}.get(kind, 1.0)
+        kind, lever, boost = self._kind(asked, card, score)
         diffs = _scope(asked, card, lever, self._rare(asked.aim, asked.target))
         return Match(
             path=card.evidence,
@@ -215,25 +217,30 @@ class Gate:
         later = experiment(self.db, card.by)
         return card if later and later.order < at else replace(card, status="standing", by="")
 
-    def _kind(self, asked: _Question, card: Card, score: float) -> tuple[str, Pull | None]:
-        """same-value, same-lever or similar, and the card's lever that made it so: the most telling one both are mostly about."""
+    def _kind(self, asked: _Question, card: Card, score: float) -> tuple[str, Pull | None, float]:
+        """same-value, same-lever or similar, the card's lever that made it so (the most telling one both are mostly about), and
+        what that makes of the score.
+        """
         mine = {p.key: p for p in self._telling(asked.aim, asked.target)}
         theirs = {p.key: p for p in self._telling(card.aim, card.target)}
         opposite = OPPOSITE.get(asked.aim.direction) == card.direction and card.direction != ""
         if not mine:
             # Nothing in the proposal is written like a lever: it may name the card's in plain words.
             named = [p for key, p in theirs.items() if len(key) > 3 and key in asked.words]
-            mine = {p.key: replace(p, value=p.value if key_of(p.value) in asked.words else "") for p in named}
+            mine = {p.key: _in_words(p, asked) for p in named}
+        theirs = _qualified(theirs, mine)
         both = mine.keys() & theirs.keys()
         if not both:
+            if score >= _SAME and not opposite and not (mine and theirs):
+                return "same-lever", None, _SAME_LEVER
             # Where both name their levers, and name different ones, what they share is the way the loop writes.
-            by_words = score >= _SAME and not opposite and not (mine and theirs)
-            return ("same-lever" if by_words else "similar"), None
+            short = _abbreviated(mine, theirs)
+            return "similar", short, _APART if not short and _sets(mine) and _sets(theirs) else 1.0
         key = min(both, key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k))
-        largest = max(len(theirs), len(mine))
-        if largest > 2 and 2 * len(both) < largest:
-            return "similar", theirs[key]  # One side is a part of the other's bundle.
-        return _likeness(mine[key].value, theirs[key].value, asked.aim.direction, card.direction, opposite=opposite), theirs[key]
+        if _part_of_a_bundle(mine, theirs, key):
+            return "similar", theirs[key], 1.0
+        kind, boost = _likeness(mine[key], theirs[key], asked.aim.direction, card.direction)
+        return kind, theirs[key], boost
 
     def _telling(self, aim: Aim, target: str) -> tuple[Pull, ...]:
         return strong(self._rare(aim, target))
@@ -270,29 +277,75 @@ def _aim_of_proposal(text: str) -> Aim:
     return aim_of(replace(facts, title="" if facts.title == "proposal" else facts.title, because=""), outcome=False)
 
 
-def _likeness(mine: str, theirs: str, way: str, other_way: str, *, opposite: bool) -> str:
-    """same-value, same-lever or similar, of one lever with two values and the ways in which it is moved."""
-    numbers = number_of(mine), number_of(theirs)
-    if mine and mine == theirs or None not in numbers and numbers[0] == numbers[1]:
-        return "same-value"
-    if opposite or {_switch(mine), _switch(theirs)} == {"on", "off"}:
-        return "similar"
-    if mine == theirs or _switch(mine) == _switch(theirs) == "on":
-        return "same-value"
+def _in_words(pull: Pull, asked: _Question) -> Pull:
+    """A card's lever as a proposal names it in plain words: with its value only if that is said too."""
+    value = pull.value if key_of(pull.value) in asked.words else ""
+    return replace(pull, value=value, way=way_of(asked.text, pull.name))
+
+
+def _qualified(pulls: Mapping[str, Pull], others: Mapping[str, Pull]) -> dict[str, Pull]:
+    """Levers by the key of the other side's lever where one name is the other with its owner in front: `a.b.c`, `b.c`."""
+
+    def key_beside(pull: Pull) -> str:
+        ends = ((k, f".{p.name}", f".{pull.name}") for k, p in others.items() if pull.key not in others)
+        return next((k for k, a, b in ends if a.endswith(b) or b.endswith(a)), pull.key)
+
+    return {p.key: p for p in (replace(p, key=key_beside(p)) for p in pulls.values())}
+
+
+def _abbreviated(mine: Mapping[str, Pull], theirs: Mapping[str, Pull]) -> Pull | None:
+    """A card's lever that one of a proposal may be short for: too little for the same lever."""
+    pairs = ((p, q) for p in mine.values() for q in theirs.values() if min(len(p.key), len(q.key)) > 1)
+    return next((q for p, q in pairs if p.value and q.value and abbreviates(p.name, q.name)), None)
+
+
+def _part_of_a_bundle(mine: Mapping[str, Pull], theirs: Mapping[str, Pull], key: str) -> bool:
+    """Whether one side moves a lever alone and the other among several. Names of code that nothing is set on count only
+    where the lever is one itself.
+    """
+
+    def moved(pulls: Mapping[str, Pull]) -> set[str]:
+        return {k for k, p in pulls.items() if not _is_set(pulls[key]) or _is_set(p)}
+
+    largest = max(len(moved(mine)), len(moved(theirs)))
+    return largest > 2 and 2 * len(moved(mine) & moved(theirs)) < largest
+
+
+def _sets(pulls: Mapping[str, Pull]) -> bool:
+    """Whether what a side moves most is a lever that it sets, not a name that it mentions."""
+    top = max(pulls.values(), key=lambda p: (p.weight, p.key), default=None)
+    return top is not None and _is_set(top) and top.weight >= _SAID
+
+
+def _is_set(pull: Pull) -> bool:
+    return bool(pull.value) or pull.name.startswith("-")
+
+
+def _likeness(mine: Pull, theirs: Pull, way: str, other_way: str) -> tuple[str, float]:
+    """same-value, same-lever or similar, of one lever with two values and the ways in which it is moved (by the aims as a whole
+    where the lever's own clause does not say), and what that makes of a score.
+    """
+    numbers = number_of(mine.value), number_of(theirs.value)
+    way, other_way = mine.way or way, theirs.way or other_way
+    switches = {_switched(mine, way), _switched(theirs, other_way)}
+    if "off" in switches and len(switches) == 2:
+        return "similar", _AGAINST  # Off against on, or against any value that it is set to.
+    same = mine.value != "" and _bare(mine.value) == _bare(theirs.value) or None not in numbers and numbers[0] == numbers[1]
+    if same or "" not in switches:
+        return "same-value", _SAME_VALUE
+    if OPPOSITE.get(way) == other_way != "":
+        return "similar", _AGAINST
     # Of two numbers of one knob something must say that both lie on the same side of where it stood.
-    return "similar" if None not in numbers and not (way and way == other_way) else "same-lever"
+    known = None in numbers or way and way == other_way
+    return ("same-lever", _SAME_LEVER) if known else ("similar", 1.0)
 
 
-def _switch(value: str) -> str:
-    """`on`, `off` or neither; a lever that is named without a value is switched on."""
-    word = value.strip("'\"").lower()
-    return (
-        "on"
-        if word in ("", "1", "true", "on", "yes", "enabled")
-        else "off"
-        if word in ("0", "false", "off", "no", "none", "disabled")
-        else ""
-    )
+def _bare(value: str) -> str:
+    return value.strip("'\"").lower()
+
+
+def _switched(pull: Pull, way: str) -> str:
+    return replace(pull, way=way).switch
 
 
 # A pull of this weight stands in a clause of its own, not among what stays fixed.
@@ -304,8 +357,8 @@ def _scope(asked: _Question, card: Card, lever: Pull | None, rare: tuple[Pull, .
     diffs = differences(card.point, asked.aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
     if asked.target and card.target and asked.target != card.target:
         diffs.insert(0, f"target {card.target} → {asked.target}")
-    known = {p.key for p in card.aim.pulls}
     if lever:
+        known = {lever.key, *(p.key for p in card.aim.pulls)}
         added = [p for p in rare if p.key not in known and p.weight >= _SAID]
         diffs.extend(f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}" for p in added)
     return tuple(diffs[:6])

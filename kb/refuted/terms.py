@@ -8,26 +8,30 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]*[A-Za-z0-9]|[A-Za-z]|\d+(?:\.\d+)?")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.]*[A-Za-z0-9]|[A-Za-z]|\d+(?:,\d{3})*(?:\.\d+)?")
+# What makes a number a result or a forecast: 42.7 %, 1.3x, 20 ms, 7,613/chip, 6,942 tok/s.
+_MEASURED = r"\s?(?:%|×|x\b|pp\b|[mµu]?s\b|[A-Za-z]*/[A-Za-z])"
+_FIGURE = re.compile(_MEASURED)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Z])")
 # A setting with its number, however it is written: `bs=4`, `bs4`, `batch 4`.
-_SETTING = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(?:[_-]size)?[= -]?(\d+(?:\.\d+)?[kKM]?)(?![A-Za-z0-9.%]*[A-Za-z0-9%])")
+_SETTING = re.compile(
+    r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(?:[_-]size)?[= -]?(\d+(?:\.\d+)?[kKM]?)(?![A-Za-z0-9.%]*[A-Za-z0-9%]|" + _MEASURED + ")"
+)
 _MASKED = re.compile(r"\[[A-Z]{2,5}\]")
 
 # English that carries no lever; everything else is weighed by how rare it is in the wiki at hand.
 _STOP_WORDS = """
-    a about above after again against all alone already also an and any are as at be because been before being below best
+    a about above add after again against all alone already also an and any are as at be because been before being below best
     better between both bring but by can change clean compare confirm could did do does done down during each earlier either
     else enough even ever every exceed exp experiment expect few first for found from further gain get give given go good
     had has have help here hold how however hypothesis if improve in instead into is it its itself just keep larg last later
     least left less let like likely look lower made make many may maybe mean might more most move much must near need new
     next no none nor not now of off on once one only onto or other otherwise our out over own page per possible prior put
-    rather reach read reason remain result run same say see seen set should show since single so some still stay step such
-    suppose take test than that the their them then there these they thing this those though through thus time to too total
+    rather reach read reason remain remove replace result run same say see seen set should show since single so some still stay step such
+    suppose swap switch take test than that the their them then there these they thing this those though through thus time to too total
     toward tried try two under until up upon us use valid value versus very via vs was way we well were what when where
     whether which while who why will with within without work would yet you
 """
-_STOP = frozenset(_STOP_WORDS.split())
 _SUFFIXES = ("ations", "ation", "ings", "ing", "ers", "er", "ed", "es", "s")
 
 
@@ -40,6 +44,9 @@ def stem(word: str) -> str:
             word = word[: -len(suffix)]
             break
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+_STOP = frozenset(form for word in _STOP_WORDS.split() for form in (word, stem(word)))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -68,8 +75,8 @@ def terms_in(text: str) -> set[str]:
     for m in _WORD.finditer(text):
         word = m[0]
         if word[0].isdigit():
-            if len(word) > 1:
-                found.add(word)
+            if len(word) > 1 and not _FIGURE.match(text, m.end()):
+                found.add(word.replace(",", ""))
             last = ""
             continue
         whole, stems = _forms(word)
@@ -88,13 +95,16 @@ _CLAUSE = re.compile(
     r"\s(?:(?<=[.!?;)]\s)\s*|(?<=\n)\n*|\s*(?=but\s|and\s+(?:change|add|set|enable|disable|raise|lower|replace|switch|"
     r"increase|reduce|remove|only|turn|use)\b))"
 )
+# "instead of X", "unlike X,": what follows, to the next comma, is what is not done.
+_CONTRAST = re.compile(r"\s(?=(?:instead of|rather than|unlike|as opposed to|compared (?:to|with))\s)", re.IGNORECASE)
+_CONTRASTING = ("instead of ", "rather than ", "unlike ", "as opposed to ", "compared to ", "compared with ")
 # And before a bracket that holds settings.
 _BRACKET = re.compile(r"\([^()]*[,=/][^()]*\)")
 # Both of these are looked for in lower case.
 _FIXED = re.compile(
     r"\b(?:keep\w*|kept|fixed|unchanged|reus\w+|as (?:before|is)|stays?\b|held|otherwise identical|same (?:as|config|shape|"
     r"image|stack)|do(?:es)? not (?:carry|change)|"
-    r"frontier config|base(?:line)? config|rather than|identical to|leaves|left at|currently|by default|still (?:has|at|"
+    r"frontier config|base(?:line)? config|rather than|instead of|unlike|as opposed to|compared (?:to|with)|identical to|leaves|left at|currently|by default|still (?:has|at|"
     r"uses|leaves|runs)|config\s*[+=]|image\b|launch)"
 )
 _MOVED = re.compile(
@@ -125,10 +135,22 @@ def _split(text: str) -> Iterator[str]:
     if "(" in text:
         cuts = sorted([*cuts, *((m.start(), m.start()) for m in _BRACKET.finditer(text))])
     at = 0
-    for start, end in cuts:
-        yield text[at:start]
+    for start, end in (*cuts, (len(text), len(text))):
+        yield from _contrasted(text[at:start])
         at = end
-    yield text[at:]
+
+
+def _contrasted(clause: str) -> Iterator[str]:
+    """A clause with what it sets itself against apart."""
+    lower = clause.lower()
+    if not any(word in lower for word in _CONTRASTING):
+        yield clause
+        return
+    for part in _CONTRAST.split(clause):
+        comma = part.find(", ") if part.lower().startswith(_CONTRASTING) else -1
+        yield part if comma < 0 else part[:comma]
+        if comma >= 0:
+            yield part[comma + 2 :]
 
 
 def weigh(fields: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -4,14 +4,20 @@ Refuses lists of one domain's words: what is written like a setting or a name of
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kb.run.direction import direction_of
 from kb.run.record import Lever
 
-_VALUE = r"[\w.+\-/:,%]*[\w%]"
+# A number as code and prose write it: 4096, 1,024, 0.1, 6e-4, 64k, 64 KiB, 8GB.
+_NUMBER = r"\d[\d.,_]*(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT]i)\b|[kKMG]\b)?"
+# What stands behind a name: a word of code, 1 << 16, 64*1024, 64 KiB.
+_VALUE = (
+    r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
+)
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
-_THEN = r"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>\d[\d.,]*[kKMG]?)(?![\w.]*[%\w]))?"
+_THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>{_NUMBER})(?![\w.]*[%\w]))?"
 # What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block
 # size 512").
 _SETTING = (
@@ -29,28 +35,34 @@ _JOIN = (
 _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
     re.compile(
-        rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|"
-        rf"off\b))(?P<value>['\"]?{_VALUE}['\"]?){_THEN}"
+        rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b|"
+        rf"(?!v\d|exp|run)[A-Za-z]+_?[a-z]*\d)){_VALUE}{_THEN}"
     ),
     re.compile(
         r"(?P<name>--(?<![\w-]--)[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"
     ),
     re.compile(
-        r"\b(?:set|sets|setting|raise|raising|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|"
-        r"bump(?:ing)?)\s+[`*]*(?P<name>[A-Za-z_][\w.\-]*\w)[`*]*\s+"
-        r"(?:from\s+[`*]*\S+\s+)?to\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?|true|false|on|off)\b",
+        r"\b(?:set|sets|setting|rais(?:e|ing)|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|bump(?:ing)?|"
+        r"doubl(?:e|ing)|halv(?:e|ing)|grow(?:ing)?|shrink(?:ing)?)\s+(?:the\s+)?"
+        r"[`*]*(?P<name>(?:(?!the |its )[a-z]+ )?[A-Za-z_][\w.\-]*\w)[`*]*\s+"
+        rf"(?:from\s+[`*]*\S+(?:\s[kKMGT]i?B)?\s+)?to\s+[`*]*(?P<value>{_NUMBER}|true|false|on|off)(?![\w%]|\.\d|\s?%)",
         re.IGNORECASE,
     ),
+    # -j8, -Xmx4g: a short flag and its number in one. -O3 is a name of its own.
+    re.compile(r"(?P<name>-(?<![\w-]-)(?!O|(?:" + _FORMAT + r")\d)[A-Za-z]{1,3})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"),
     re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
-    re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?(?P<value>{_VALUE}){_THEN}"),
+    re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
+    re.compile(r"#define\s+(?P<name>\w+)\s+(?P<value>[\w.+\-]*\w)"),
+    # A name that only code writes, `a_b`, `a.b`, `AbCd`, `abCd`, and what stands behind its colon.
     re.compile(
-        r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|"
-        r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
+        r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|"
+        r"[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
+        rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|\.\d|\s?%){_THEN})?"
     ),
     re.compile(rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
     re.compile(
-        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))[ -](?:from\s+|of\s+|"
-        rf"to\s+)?(?P<value>\d+(?:\.\d+)?[kKmMgG]?)(?![\w%]|\.\d){_THEN}",
+        rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
+        rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d){_THEN}",
         re.IGNORECASE,
     ),
 )
@@ -61,13 +73,15 @@ _NO_LEVER = re.compile(
     re.IGNORECASE,
 )
 
-# What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "n" a setting with one,
-# "t" a value behind "to", "_" an identifier.
-_SIGNS = ("-", "-", "t", "-", "=", "_", "0", "n")
+# What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "_" an identifier;
+# "n" (a setting with a digit) and "t" (a value behind "to") say also where to look.
+_SIGNS = ("-", "-", "t", "-0", "-", "=", "#", "_", "0", "n")
 _DIGIT = re.compile(r"\d")
-_NUMBERED = re.compile(rf"(?:{_SETTING})[ -](?:from\s+|of\s+|to\s+)?\d")
+_NUMBERED = re.compile(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
 _TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
-_IDENTIFIER = re.compile(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
+_SITES = {"n": _NUMBERED, "t": _TO}
+_AROUND = 60
+_CODED = re.compile(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
 # Without one of these a text names no lever; most clauses are plain prose.
 _MAYBE = re.compile(r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII)
 
@@ -75,6 +89,12 @@ _MAYBE = re.compile(r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:tru
 @lru_cache(maxsize=4096)
 def _is_no_lever(name: str) -> bool:
     return _NO_LEVER.search(name) is not None
+
+
+def _near(pattern: re.Pattern[str], text: str, site: re.Pattern[str], lower: str) -> Iterator[re.Match[str]]:
+    """Matches of a slow pattern around the sites of a quick one, which is looked for in lower case."""
+    for found in site.finditer(lower):
+        yield from pattern.finditer(text, max(0, found.start() - _AROUND), found.end() + _AROUND)
 
 
 # The facts of an experiment and its aim are read from the same texts, one after the other.
@@ -92,16 +112,16 @@ def levers_in(text: str) -> tuple[Lever, ...]:
         "-": "-" in text,
         "=": "=" in text,
         "0": _DIGIT.search(text) is not None,
-        "t": _TO.search(lower) is not None,
-        "_": _IDENTIFIER.search(text) is not None,
+        "_": _CODED.search(text) is not None,
+        "#": "#define " in text,
     }
-    signs["n"] = signs["0"] and _NUMBERED.search(lower) is not None
+    signs["-0"] = signs["-"] and signs["0"]
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
-        for m in pattern.finditer(text) if signs[sign] else ():
+        for m in _near(pattern, text, _SITES[sign], lower) if sign in _SITES else pattern.finditer(text) if signs[sign] else ():
             start, end = m.span()
             name = m["name"]
-            if taken.find(1, start, end) >= 0 or _is_no_lever(name):
-                continue
+            if taken.find(1, start, end) >= 0 or _is_no_lever(name) or sign == "t" and "_" not in name and direction_of(name):
+                continue  # "lower the latency to 3 ms" says what is measured.
             taken[start:end] = b"\1" * (end - start)
             groups = m.groupdict()
             value = groups.get("then") or groups.get("value") or ""
@@ -133,10 +153,57 @@ def key_of(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+# Words that switch what a name goes on to say: `-fno-x`, `--no-x`, `NO_X`, `disableX`, `--enable-x`, `A_DISABLE_B`, `x_enabled`.
+_SWITCHING = re.compile(
+    r"(?:^|(?<=^-)|(?<=^--)|(?<=^-[fWm]))(?i:(?P<no>no|without|disabled?)|enabled?)(?:[-_]|(?<=[a-z])(?=[A-Z]))(?=\w)|"
+    r"(?<=[-_])(?i:(?P<off>disabled?)|enabled?)(?:[-_](?=\w)|$)"
+)
+
+
+@lru_cache(maxsize=4096)
+def switch_of(name: str) -> tuple[str, bool]:
+    """Key of the lever that a name switches and whether it switches it off: `-fno-x` and `-fx`, `--no-x` and `--x`, `DISABLE_X`
+    and `ENABLE_X` are one lever each; `-DX` is the macro `X`.
+    """
+    bare = name[2:] if name.startswith("-D") and len(name) > 3 else name
+    if len(bare) == 2 and bare[0] == "-":
+        return bare, False  # A letter alone is told apart by its case and its dash.
+    off = False
+
+    def left_out(m: re.Match[str]) -> str:
+        nonlocal off
+        off = off or m["no"] is not None or m["off"] is not None
+        return ""
+
+    key = key_of(_SWITCHING.sub(left_out, bare))
+    return (key, off) if key else (key_of(bare), False)
+
+
+_SIZES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)\s?(?:(?P<size>[kKMGT])?(?:i?B|i)?|(?P<time>[mun]?s)|(?P<percent>%))"
+)
+_MADE = re.compile(r"(\d[\d_]*)\s?(<<|\*)\s?(\d[\d_]*)")
+
+
+@lru_cache(maxsize=4096)
 def number_of(value: str) -> float | None:
-    """Number of a lever's value: `8k` is 8192 as sizes of code are, `1,024` is 1024; None for any other word."""
-    m = re.fullmatch(r"[+-]?(\d[\d,]*(?:\.\d+)?)([kKMG]?)", value.strip())
-    return float(m[1].replace(",", "")) * {"": 1, "k": 1024, "K": 1024, "M": 1 << 20, "G": 1 << 30}[m[2]] if m else None
+    """Number of a lever's value; None for any other word.
+
+    `8k`, `8 KiB` and `8kB` are 8192 as sizes of code are, `1,024`, `1_024`, `0x400` and `1 << 10` are 1024, `500ms` is 0.5 and
+    `90%` is 0.9.
+    """
+    text = value.strip()
+    if m := _QUANTITY.fullmatch(text):
+        number = float(m["number"].replace(",", "").replace("_", ""))
+        if m["time"]:
+            return number * _SECONDS[m["time"]]
+        return number / 100 if m["percent"] else number * 1024 ** _SIZES[(m["size"] or "").lower()]
+    if m := _MADE.fullmatch(text):
+        a, b = int(m[1].replace("_", "")), int(m[3].replace("_", ""))
+        return float(a * b) if m[2] == "*" else float(a << b) if b < 64 else None
+    return float(int(text, 16)) if re.fullmatch(r"0[xX][\da-fA-F]{1,16}", text) else None
 
 
 _CUES = {
@@ -184,3 +251,28 @@ def direction_in(title: str, statement: str) -> str:
             if cues[name]:
                 return name
     return ""
+
+
+_BEFORE, _BEHIND = 40, 40
+_SWITCHED = re.compile(r"[`*\s]*(?:(?:is|are|was|were|turned)\s+)?(?P<way>off|disabled|removed|dropped|unset|on|enabled)\b")
+_ANY_CUE = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
+
+
+def way_of(clause: str, name: str) -> str:
+    """Which way a clause moves the lever that it names: by the numbers or the word behind the name, else by the last verb
+    before it; empty where it does not say.
+    """
+    at = clause.find(name)
+    if at < 0:
+        return ""
+    end = at + len(name)
+    behind = clause[end : end + _BEHIND].lower()
+    moved = _ARROW.match(behind.lstrip("`* :=")) if behind else None
+    if moved:
+        numbers = [number_of(g.rstrip(".,")) for g in moved.groups() if g]
+        if len(numbers) == 2 and None not in numbers and numbers[0] != numbers[1]:
+            return "raise" if numbers[1] > numbers[0] else "lower"
+    if switched := _SWITCHED.match(behind):
+        return "enable" if switched["way"] in ("on", "enabled") else "disable"
+    cues = list(_ANY_CUE.finditer(clause[max(0, at - _BEFORE) : at].lower()))
+    return cues[-1].lastgroup or "" if cues else ""
