@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kb import KbError, graph, indexes, page, refuted, search, store, trail
-from kb.graph import Memo
 from kb.page import Page
 from kb.schema import Finding
 
@@ -24,8 +23,6 @@ _TABLES = (
     "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
-    # Results of the few dear global steps, by digest of what went into them.
-    "create table memo (key text primary key, value text not null)",
 )
 
 
@@ -73,9 +70,8 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             whole = graph.graph_of(pages)
             tried = trail.trail_of(_rows(db, "facts"), whole)
             lists = _lists(db, tried, whole)
-            memo = Memo(dict(db.execute("select key, value from memo")))
             wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
-            _save(db, whole, memo.used)
+            _save(db, whole)
             indexes.save(db, wanted)
             counts = {
                 "pages": len(pages),
@@ -221,8 +217,8 @@ def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> di
     return {name: text.encode() for name, text in json.loads(_meta(db, "lists")).items()}
 
 
-def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> None:
-    for table in ("standing", "neighbours", "memo"):
+def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
+    for table in ("standing", "neighbours"):
         db.execute(f"delete from {table}")
     db.executemany(
         "insert into standing values (?, ?, ?, ?, ?, ?)",
@@ -232,7 +228,6 @@ def _save(db: sqlite3.Connection, whole: graph.Graph, memo: dict[str, str]) -> N
         "insert into neighbours values (?, ?, ?)",
         ((p, store.packed(whole.outlinks.get(p, ())), store.packed(whole.backlinks.get(p, ()))) for p in whole.pages),
     )
-    db.executemany("insert into memo values (?, ?)", sorted(memo.items()))
 
 
 def _digest_of_tree(files: dict[str, bytes]) -> str:

@@ -4,11 +4,10 @@ Refuses to touch the disk while resolving pages to pages; only `link_findings`, 
 """
 
 import configparser
-import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -17,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from kb.page import Link, Page, read, slug_of
 from kb.schema import Finding
-from kb.store import Layout, digest_of, read_bytes
+from kb.store import Layout, read_bytes
 
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.\-]*:")
 _LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
@@ -381,53 +380,27 @@ def relative(path: str, folder: str) -> str:
     return posixpath.relpath(path, folder or ".")
 
 
-class Memo:
-    """Results of earlier builds by digest of their inputs; `used` holds those that this build asked for."""
+def generations(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Names in layers by pairs (earlier, later): every name stands in a later layer than those that come before it.
 
-    def __init__(self, known: Mapping[str, str] | None = None):
-        self.known = known or {}
-        self.used: dict[str, str] = {}
-
-    def value(self, name: str, inputs: object, make: Callable[[], object]) -> object:
-        """The JSON value of `make()`, computed only if it was not computed from the same inputs before."""
-        key = f"{name}:{digest_of(json.dumps(inputs, ensure_ascii=False))}"
-        self.used[key] = self.known[key] if key in self.known else json.dumps(make(), ensure_ascii=False)
-        return json.loads(self.used[key])
-
-
-def generations(before: Mapping[tuple[str, str], float], *, memo: Memo) -> list[list[str]]:
-    """Names in layers: every name stands in a later layer than those that come before it.
-
-    `before` weighs "a comes before b" for pairs (a, b). Where names come before one another in a circle, they share a layer.
+    Names that come before one another in a circle share a layer.
     """
-    pairs = sorted((a, b) for (a, b), weight in before.items() if weight > before.get((b, a), 0))
-    names = sorted({name for pair in before for name in pair})
+    import networkx
 
-    def layers() -> list[list[str]]:
-        import networkx
-
-        order = networkx.DiGraph(pairs)
-        order.add_nodes_from(names)
-        circles = networkx.condensation(order)
-        return [
-            sorted(name for node in layer for name in circles.nodes[node]["members"])
-            for layer in networkx.topological_generations(circles)
-        ]
-
-    return memo.value("generations", [names, pairs], layers)
+    order = networkx.DiGraph(sorted(set(pairs)))
+    circles = networkx.condensation(order)
+    return [
+        sorted(name for node in layer for name in circles.nodes[node]["members"])
+        for layer in networkx.topological_generations(circles)
+    ]
 
 
-def longest_chain(steps: Iterable[tuple[str, str]], *, memo: Memo) -> list[str]:
+def longest_chain(steps: Iterable[tuple[str, str]]) -> list[str]:
     """The longest path through steps (from, to); steps that would close a circle are left out."""
-    pairs = sorted(set(steps))
+    import networkx
 
-    def chain() -> list[str]:
-        import networkx
-
-        paths = networkx.DiGraph()
-        for a, b in pairs:
-            if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
-                paths.add_edge(a, b)
-        return networkx.dag_longest_path(paths)
-
-    return memo.value("chain", pairs, chain)
+    paths = networkx.DiGraph()
+    for a, b in sorted(set(steps)):
+        if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
+            paths.add_edge(a, b)
+    return networkx.dag_longest_path(paths)

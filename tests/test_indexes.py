@@ -8,7 +8,7 @@ import pytest
 
 from kb import indexes, page, store
 from kb.build import build
-from kb.graph import Graph, Memo, generations, graph_of, longest_chain
+from kb.graph import Graph, generations, graph_of, longest_chain
 from kb.trail.themes import themes_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -184,17 +184,9 @@ def test_the_phases_of_the_blueprint_follow_the_order_in_which_things_paid(make_
 
 
 def test_what_pays_first_comes_first_and_circles_share_a_phase():
-    memo = Memo()
-    assert generations({("a", "b"): 2, ("b", "c"): 1, ("a", "c"): 1}, memo=memo) == [["a"], ["b"], ["c"]]
-    assert generations({("a", "b"): 1, ("b", "c"): 1, ("c", "a"): 1}, memo=memo) == [["a", "b", "c"]]
-    assert longest_chain([("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")], memo=memo) == ["a", "b", "c"]
-
-
-def test_a_result_is_computed_once_for_the_same_inputs():
-    first = Memo()
-    assert first.value("x", [1], lambda: "made") == "made"
-    assert Memo(first.used).value("x", [1], lambda: pytest.fail("computed again")) == "made"
-    assert Memo(first.used).value("x", [2], lambda: "other") == "other"
+    assert generations([("a", "b"), ("b", "c"), ("a", "c")]) == [["a"], ["b"], ["c"]]
+    assert generations([("a", "b"), ("b", "c"), ("c", "a")]) == [["a", "b", "c"]]
+    assert longest_chain([("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")]) == ["a", "b", "c"]
 
 
 def test_an_empty_wiki_has_empty_indexes(make_base):

@@ -136,7 +136,7 @@ def bring_blueprint(bring: Bringing, *, tokens: int, first: bool = False) -> Non
         won = sum(v == Verdict.SUPPORTED for v in here.values())
         lines.append(
             f"Phase {phase} ({_short(', '.join(t.name for t in topics), 50)}): {len(here)} tried, {won} supported"
-            + (", saturated" if here and not untouched else f", {len(untouched)} topics open")
+            + (", saturated" if here and not untouched else f", {len(untouched)} topic{'s' * (len(untouched) != 1)} open")
         )
         if not full and (untouched or first):
             full = f"{'Start with' if first else 'Current:'} phase {phase}. " + "; ".join(

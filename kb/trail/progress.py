@@ -345,14 +345,14 @@ def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
 def untried_levers(own: Sequence[Facts], others: Iterable[Facts], *, most: int = 10) -> tuple[tuple[str, str], ...]:
     """(lever, page) pairs that are supported on another target and that no run of this one names, newest first."""
     tried = {key_of(lever.name) for e in own for lever in (*e.levers, *levers_in(f"{e.title} {e.setup}"))}
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for e in sorted(others, key=lambda e: e.order, reverse=True):
         if e.verdict.canonical is Verdict.SUPPORTED:
             for lever in levers_in(e.title):
                 key = key_of(lever.name)
-                if len(key) > 3 and key not in tried and key not in found:
-                    found[key] = e.path
-    return tuple(found.items())[:most]
+                if len(key) > 3 and key not in tried:
+                    found.setdefault(key, (lever.name, e.path))
+    return tuple(found.values())[:most]
 
 
 def unfiled(log: str, experiments: Sequence[Facts]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kb.graph import Memo, generations, longest_chain
+from kb.graph import generations, longest_chain
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
@@ -162,8 +162,8 @@ def _lineage(own: Sequence[Facts]) -> Lineage:
     for parent, _ in pairs:
         children[parent] += 1
     good = {e.path for e in own if kept(e)}
-    line = longest_chain([(a, b) for a, b in pairs if a in good and b in good], memo=Memo())
-    layers = generations(dict.fromkeys(pairs, 1), memo=Memo())
+    line = longest_chain([(a, b) for a, b in pairs if a in good and b in good])
+    layers = generations(pairs)
     fertile = sorted(children.items(), key=lambda c: (-c[1], c[0]))[:_FERTILE]
     return Lineage(len(pairs), len(layers), tuple(line), tuple((p, n) for p, n in fertile if n > 1))
 
