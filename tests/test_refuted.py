@@ -87,6 +87,25 @@ def test_the_links_of_a_list_lead_to_its_pages(make_base):
     assert links and all((listed.parent / link).is_file() for link in links)
 
 
+def test_a_claim_says_what_was_tried_not_only_where_things_stood(make_base):
+    stands = "The frontier leaves `--lazy-alloc=off` in its flags. "
+    short = run(1, "Lazy", "refuted", stands + "Enabling it may save page faults. And more.", "No.")
+    long = run(
+        2, "Eager", "refuted", stands.replace(".", " and " + "so on " * 40 + ".") + "Disabling it should save faults.", "No."
+    )
+    assert [c.claim for c in cards(make_base({**short, **long}))] == [
+        "The frontier leaves --lazy-alloc=off in its flags. Enabling it may save page faults.",
+        "Disabling it should save faults.",
+    ]
+
+
+def test_a_reason_starts_whole_and_is_taken_from_behind_the_verdict_where_no_column_names_it():
+    bullet = "## Dead ends\n\n- Bigger pages for the arena (v3; measured twice): they thrash the cache.\n"
+    assert said(bullet)[0][4] == "they thrash the cache."
+    row = "## Dead ends\n\n| Run | Verdict | Seen |\n|---|---|---|\n| eager allocation | refuted | slower, by the page faults it takes |\n"
+    assert said(row)[0][4] == "slower, by the page faults it takes"
+
+
 TABLE = """# Token generation
 
 | # | Description | t/s | vs Base | Notes |

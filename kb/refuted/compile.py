@@ -123,7 +123,7 @@ def cards_of(
 
 def _of_experiment(e: Facts, aim: Aim) -> Card:
     title = subject_of(e.title)
-    first = _SENTENCE.split(e.hypothesis.strip().replace("\n", " "))[0] if e.hypothesis else ""
+    first = _claim_in(e.hypothesis)
     claim = first if len(first) >= 30 else f"{title}: {first}" if first else title
     because = e.because.replace("\n", " ").strip()
     place = e.place("verdict")
@@ -137,7 +137,7 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
         date=e.date,
         number=e.number,
         title=title,
-        claim=_cut(claim, 280),
+        claim=_cut(claim, _LONGEST_CLAIM),
         because=_cut(_SAYS_VERDICT.sub("", because) or because, 420),
         delta=_delta_in(e.title) or _delta_in(because),
         verdict=str(e.verdict.canonical),
@@ -147,6 +147,28 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
         reopen_if=_reopen_if(aim, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
         aim=aim,
     )
+
+
+# What a hypothesis says of its change; a sentence before the first of these tells where it starts from.
+_PROPOSES = re.compile(
+    r"^\W*(?:add|apply|build|change|disable|drop|enable|fuse|increase|lower|move|raise|reduce|remove|replace|run|set|swap|switch|"
+    r"tighten|try|tune|use)\b|"
+    r"\b(?:may|might|should|will|would|could|lets?|if (?:we|the|this|that|it)|(?:rais|lower|increas|reduc|enabl|disabl|add|"
+    r"set|replac|swap|switch|remov|fus|shard|offload|tighten|doubl|halv|forc)ing|"
+    r"(?:sav|rais|hid|reduc|improv|remov|lower|increas|mak)es|(?:cut|help|unlock|avoid|lift)s)\b",
+    re.IGNORECASE,
+)
+_LONGEST_CLAIM = 280
+
+
+def _claim_in(hypothesis: str) -> str:
+    """What a hypothesis claims: its first sentence; where that tells only where things stand, with the next that proposes."""
+    first, *rest = _SENTENCE.split(hypothesis.strip().replace("\n", " "))
+    if _PROPOSES.search(first):
+        return first
+    proposing = next((s for s in rest[:3] if _PROPOSES.search(s)), "")
+    both = f"{first} {proposing}".strip()
+    return both if not proposing or len(both) <= _LONGEST_CLAIM else proposing
 
 
 def _delta_in(text: str) -> str:

@@ -190,6 +190,10 @@ def _item_end(lines: list[str], at: int, limit: int) -> int:
     return end
 
 
+# A cell behind the verdict's that is this long says why.
+_SENTENCE_LIKE = 20
+
+
 def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], *, dead: bool) -> list[Statement]:
     texts = [plain_text(c) for c in cells]
     marks = [
@@ -210,6 +214,8 @@ def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], 
         ),
         "",
     )
+    if not reason and (behind := [t for t in texts[texts.index(marks[0]) + 1 :] if len(t) >= _SENTENCE_LIKE] if marks else []):
+        reason = behind[-1]
     made = _statement(page, "row", at, at, anchor, said)
     return [replace(made, because=reason) if reason else made]
 
@@ -262,7 +268,9 @@ def _logged(page: Page, lines: list[str]) -> Iterator[Statement]:
 
 
 def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: str) -> Statement:
-    cut = _BECAUSE.search(said, min(20, len(said)))
+    # Not inside a bracket: the reason would lose its beginning.
+    cuts = _BECAUSE.finditer(said, min(20, len(said)))
+    cut = next((m for m in cuts if said.count("(", 0, m.start()) <= said.count(")", 0, m.start())), None)
     delta = _DELTA.search(said)
     return Statement(
         kind,

@@ -59,7 +59,11 @@ _PATTERNS = (
         r"[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
         rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|\.\d|\s?%){_THEN})?"
     ),
-    re.compile(rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)[a-z]{{1,7}})(?P<value>\d+[kKmMgG]?)(?!\w){_THEN}"),
+    # bs4, seq8192; not qwen3-8b, and not l2, which is a name.
+    re.compile(
+        rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)(?:[a-z]{{2,7}}|[a-z](?=\d\d)))(?P<value>\d+[kKmMgG]?)(?!\w|-\d)"
+        rf"{_THEN}"
+    ),
     re.compile(
         rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
         rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d){_THEN}",
