@@ -4,6 +4,7 @@ Local, dear work (parsing, cutting into chunks, reading facts) is found again by
 Building after any history of edits gives what building from nothing gives; building twice changes nothing.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -50,6 +51,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             store.sweep(layout, seen.left)
             look = store.look_of(layout)
         db = _opened(layout, note)
+        wanted: dict[str, bytes] = {}
         try:
             have = dict(db.execute("select path, digest from page"))
             change = store.diff(seen.digests, have)
@@ -70,17 +72,21 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             whole = graph.graph_of(pages)
             tried = trail.trail_of(_rows(db, "facts"), whole)
             lists = _lists(db, tried, whole)
-            wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
             _save(db, whole)
-            indexes.save(db, wanted)
+            told = _told(db, layout)
+            # Most edits change no word of the indexes.
+            if told != _meta(db, "told") or _meta(db, "indexes") != _indexes_digest(layout):
+                wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
+                indexes.save(db, wanted)
+                _put(db, {"told": told, "indexes": _digest_of_tree(wanted), "index_files": str(len(wanted))})
             counts = {
                 "pages": len(pages),
                 "experiments": len(tried.experiments),
                 "cards": int(_meta(db, "cards")),
-                "indexes": len(wanted),
+                "indexes": int(_meta(db, "index_files")),
             }
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
-            _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "indexes": _digest_of_tree(wanted)})
+            _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report)})
             db.execute("commit")
         except sqlite3.Error as error:
             raise KbError(
@@ -88,7 +94,8 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
             ) from error
         finally:
             db.close()
-        store.write_tree(layout.indexes, wanted, suffixes=_INDEX_SUFFIXES)
+        if wanted:
+            store.write_tree(layout.indexes, wanted, suffixes=_INDEX_SUFFIXES)
         return Report(**report, unread=seen.findings, fresh=False)
 
 
@@ -215,6 +222,14 @@ def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> di
         lists = {name: data.decode() for name, data in indexes.refuted_files(deck.cards).items()}
         _put(db, {"tried": inputs, "cards": str(len(deck.cards)), "lists": json.dumps(lists)})
     return {name: text.encode() for name, text in json.loads(_meta(db, "lists")).items()}
+
+
+def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
+    """Digest of all that the indexes are compiled from: what each page says of itself and cites, its facts and notes, the cards, the settings."""
+    digest = hashlib.sha256(repr((layout.config, _meta(db, "tried"))).encode())
+    for row in db.execute("select path, substr(row, 1, instr(row, char(10))), facts, notes from page order by path"):
+        digest.update(repr(row).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:

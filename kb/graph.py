@@ -19,6 +19,7 @@ from kb.schema import Finding
 from kb.store import Layout, read_bytes
 
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.\-]*:")
+_PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
 
 
@@ -126,6 +127,8 @@ def graph_of(pages: Mapping[str, Page]) -> Graph:
     """Graph of all pages. A link to a folder counts as one to its index or README page."""
     outlinks: dict[str, tuple[str, ...]] = {}
     known: dict[tuple[str, str], str | None] = {}
+    # Most links of catalogs of code lead to files: a plain last name that no page or folder of a page has needs no closer look.
+    ends = {part for path in pages for part in path.split("/")}
     for path in sorted(pages):
         page = pages[path]
         folder = page.folder
@@ -133,7 +136,8 @@ def graph_of(pages: Mapping[str, Page]) -> Graph:
         for bare in page.cited:
             key = (folder, bare)
             if key not in known:
-                known[key] = _page_target(bare, folder, pages)
+                end = bare[bare.rfind("/") + 1 :]
+                known[key] = None if end not in ends and _PLAIN_NAME.fullmatch(end) else _page_target(bare, folder, pages)
             target = known[key]
             if target and target != path:
                 targets[target] = None

@@ -230,12 +230,13 @@ def read(path: str, data: bytes, *, skim: bool = False) -> Page:
 
 
 def to_row(page: Page) -> str:
-    """A page as the compiled tables keep it, without path and digest: a line of JSON that every build reads and one that few do."""
-    return f"{packed([page.front, page.body_line, page.lines, page.first_heading, page.cited])}\n{page.row}"
+    """A page as the compiled tables keep it, without path and digest, on three lines: what it says and cites, how long it is, its detail."""
+    return f"{packed([page.front, page.first_heading, page.cited])}\n{page.body_line} {page.lines}\n{page.row}"
 
 
 def from_row(path: str, digest: str, row: str) -> Page:
     """The page that `to_row` wrote down."""
-    head, _, rest = row.partition("\n")
-    front, body_line, lines, first, cited = json.loads(head)
-    return Page(path, digest, front, body_line, lines, first, tuple(cited), rest)
+    head, size, rest = row.split("\n", 2)
+    front, first, cited = json.loads(head)
+    body_line, lines = size.split(" ")
+    return Page(path, digest, front, int(body_line), int(lines), first, tuple(cited), rest)
