@@ -100,6 +100,30 @@ def test_building_twice_changes_nothing_and_says_so(make_base):
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in layout.root.rglob("*") if p.is_file() and ".kb" not in p.parts} == before
 
 
+def test_several_processes_build_what_one_builds(make_base, tmp_path, monkeypatch):
+    layout = make_base({**PAGES, **{f"wiki/concepts/p{n}.md": f"# P{n}\n\n[t](tiling.md) `--n={n}`\n" for n in range(80)}})
+    alone = from_nothing(layout, tmp_path / "alone")
+    monkeypatch.setattr("kb.build._POOL_FROM", 2)
+    assert from_nothing(layout, tmp_path / "pool") == alone
+
+
+def test_an_edit_that_says_nothing_to_the_indexes_leaves_them_and_any_other_renews_them(make_base, tmp_path):
+    layout = make_base(PAGES)
+    build(layout)
+    hypothesis, page = layout.indexes / "hypothesis.md", layout.wiki / "concepts" / "tiling.md"
+    before = hypothesis.stat().st_mtime_ns
+    page.write_text(page.read_text() + "\nOne more sentence.\n")
+    assert build(layout).changed == 1 and hypothesis.stat().st_mtime_ns == before
+    assert logical(layout) == from_nothing(layout, tmp_path / "prose")
+    hypothesis.write_text("by hand")
+    page.write_text(page.read_text() + "\nAnother one.\n")
+    build(layout)
+    assert logical(layout) == from_nothing(layout, tmp_path / "by-hand")
+    page.write_text(page.read_text().replace("# Tiling", "# Blocking").replace("title: Tiling", "title: Blocking"))
+    build(layout)
+    assert "Blocking" in (layout.indexes / "catalog.md").read_text() and logical(layout) == from_nothing(layout, tmp_path / "title")
+
+
 def test_indexes_that_went_away_come_back(make_base):
     layout = make_base(PAGES)
     build(layout)
