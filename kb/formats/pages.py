@@ -6,6 +6,7 @@ import unicodedata
 
 from kb.formats.judging import Judged
 from kb.page.seal import FIELD
+from kb.run.quantity import number_text
 from kb.run.record import Metric, Run
 from kb.schema import Verdict
 from kb.store import digest_of
@@ -146,7 +147,7 @@ def _body(judged: Judged) -> list[str]:
             lines += [f"**{label}** (quoted):", "", *quoted(text), ""]
     if run.falsification:
         lines += [
-            f"**Falsification criterion**: {as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {run.falsification.threshold:g}",
+            f"**Falsification criterion**: {as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {number_text(run.falsification.threshold, digits=12)}",
             "",
         ]
     setup = [f"- {as_text(x.name)}: {as_text(x.value) or 'moved'}" for x in run.levers]
@@ -193,5 +194,5 @@ def _cell(text: str) -> str:
 def _shown(metric: Metric) -> str:
     if metric.value is None:
         return f"not measured (the log shows {_cell(metric.raw) or 'nothing'})"
-    spread = f" ± {metric.stddev:g}" if metric.stddev is not None else ""
+    spread = f" ± {number_text(metric.stddev)}" if metric.stddev is not None else ""
     return f"{metric.value!r}{spread} {_cell(metric.unit)}".rstrip()

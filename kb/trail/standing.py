@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.page import Page, from_row
+from kb.schema import type_of_folder
 from kb.trail.facts import Facts
 from kb.trail.facts import from_row as facts_from_row
 from kb.trail.progress import PLATEAU, Progress, Topic, balance_of, by_variant, topics_of, unfiled
@@ -150,11 +151,9 @@ def _words(text: str) -> list[str]:
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:
     """Text of the logs that stand in a target's own folders."""
-    own = db.execute(
-        "select path from standing where type = 'log' and (path like ? or path like ?) order by path",
-        (f"wiki/experiments/{target}/%", f"wiki/kernel_experiments/{target}/%"),
-    ).fetchall()
-    return "\n".join(text_of(path) for (path,) in own if path.rsplit("/", 1)[-1].lower() == "log.md")
+    logs = [path for (path,) in db.execute("select path from standing where type = 'log' order by path")]
+    own = (p for p in logs if p.rsplit("/", 1)[-1].lower() == "log.md" and p.split("/", 2)[-1].startswith(f"{target}/"))
+    return "\n".join(text_of(path) for path in own if type_of_folder(path.split("/")[1]) == "experiment")
 
 
 def _retrospective(
