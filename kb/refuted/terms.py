@@ -96,7 +96,7 @@ _CLAUSE = re.compile(
     r"increase|reduce|remove|only|turn|use)\b))"
 )
 # "instead of X", "unlike X,": what follows, to the next comma, is what is not done.
-_CONTRAST = re.compile(r"\s(?=(?:instead of|rather than|unlike|as opposed to|compared (?:to|with))\s)", re.IGNORECASE)
+_CONTRAST = re.compile(r"(?:^|\s)(?=(?:instead of|rather than|unlike|as opposed to|compared (?:to|with))\s)", re.IGNORECASE)
 _CONTRASTING = ("instead of ", "rather than ", "unlike ", "as opposed to ", "compared to ", "compared with ")
 # And before a bracket that holds settings.
 _BRACKET = re.compile(r"\([^()]*[,=/][^()]*\)")
@@ -134,18 +134,19 @@ def _split(text: str) -> Iterator[str]:
     cuts = [m.span() for m in _CLAUSE.finditer(text)]
     if "(" in text:
         cuts = sorted([*cuts, *((m.start(), m.start()) for m in _BRACKET.finditer(text))])
+    lower = text.lower()
+    contrasts = any(words in lower for words in _CONTRASTING)
     at = 0
     for start, end in (*cuts, (len(text), len(text))):
-        yield from _contrasted(text[at:start])
+        if contrasts:
+            yield from _contrasted(text[at:start])
+        else:
+            yield text[at:start]
         at = end
 
 
 def _contrasted(clause: str) -> Iterator[str]:
     """A clause with what it sets itself against apart."""
-    lower = clause.lower()
-    if not any(word in lower for word in _CONTRASTING):
-        yield clause
-        return
     for part in _CONTRAST.split(clause):
         comma = part.find(", ") if part.lower().startswith(_CONTRASTING) else -1
         yield part if comma < 0 else part[:comma]

@@ -119,9 +119,11 @@ def levers_in(text: str) -> tuple[Lever, ...]:
         "_": _CODED.search(text) is not None,
         "#": "#define " in text,
     }
-    signs["-0"] = signs["-"] and signs["0"]
+    signs["-0"], signs["n"], signs["t"] = signs["-"] and signs["0"], signs["0"], " to" in lower or "\nto" in lower
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
-        for m in _near(pattern, text, _SITES[sign], lower) if sign in _SITES else pattern.finditer(text) if signs[sign] else ():
+        if not signs[sign]:
+            continue
+        for m in _near(pattern, text, _SITES[sign], lower) if sign in _SITES else pattern.finditer(text):
             start, end = m.span()
             name = m["name"]
             if taken.find(1, start, end) >= 0 or _is_no_lever(name) or sign == "t" and "_" not in name and direction_of(name):
