@@ -147,6 +147,15 @@ def test_excluded_pages_are_nowhere(trail_base):
     assert not [o for o in made.omitted if re.search(r"v00[36]|tiling", o.path)]
 
 
+def test_a_short_run_is_told_once(make_base):
+    runs = {f"wiki/experiments/engine/exp_{n:02}.md": f"# Experiment {n} — 2026-04-{n:02}\n\ntile={n}.\n\n## Verdict\n\n{'Kept' if n % 3 else 'Reverted'}.\n" for n in range(1, 8)}
+    layout = make_base(runs)
+    build(layout)
+    made = Loader(store.state(layout)).slice(Request("hypothesis", query="tile size", target="engine"))
+    excerpts = [i.path for part in made.parts for i in part.items if i.text.startswith("[")]
+    assert len(excerpts) == len(set(excerpts)) >= 6
+
+
 def test_captured_text_is_fenced_and_cannot_leave_its_fence(trail_base):
     made = ask(trail_base, query="manual trace tile counter misses instructions script")
     item = next(i for i in items(made) if i.path == "wiki/sources/manual.md")

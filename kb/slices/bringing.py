@@ -30,7 +30,11 @@ class Bringing:
         if not self.facts(path) and self.filling.says(found.text):
             self._leave(path, found.anchor, "says the same as another")
             return True
-        return self.words(part, path, found.anchor, why=why, text=found.text)
+        brought = self.words(part, path, found.anchor, why=why, text=found.text)
+        if brought:
+            # A short page is told in full by little.
+            self.filling.full.add(path)
+        return brought
 
     def words(self, part: str, path: str, anchor: str, *, why: str, text: str, most: int | None = None) -> bool:
         """Bring words about a page or an index that were put together already; false if they do not fit."""
