@@ -68,6 +68,15 @@ _FAILED_CELL = re.compile(
 )
 _WON_CELL = re.compile(r"✅|\b(?:supported|accepted|kept|keep|best|frontier)\b", re.IGNORECASE)
 _CROSS = re.compile(r"^\W{0,6}(?:❌|✗|✘|🚫|~~)")
+# A cell that is a verdict, with or without its reason: "Rejected (OOM)", not "Invalid handler", which names an error.
+_VERDICT_CELL = re.compile(
+    r"\W*(?:(?:refuted|rejected)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
+    re.IGNORECASE,
+)
+# "❌ No" answers the question of its column, and "❌ Bad:" shows how not to write a thing.
+_NO_TRY = re.compile(r"\W*(?:no\W*$|(?:incorrect|wrong|bad)\s*:)", re.IGNORECASE)
+# A call in a heading, such as `.then(fulfilled, rejected)`: the names of its arguments say nothing of how it went.
+_CALL = re.compile(r"(?<=\w)\([^()]*\)")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _RULER = re.compile(r"^\s*\|?[\s:|\-]*-[\s:|\-]*\|?\s*$")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
@@ -165,12 +174,13 @@ def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
 def _opens_dead_ends(section: Section) -> bool:
     if section.level < 2:
         return section.level == 1 and bool(_DEAD_PAGE.fullmatch(section.title)) and not _NOT_DEAD.search(section.title)
-    return bool(_DEAD.search(section.title)) and not _NOT_DEAD.search(section.title)
+    title = _CALL.sub("()", section.title)
+    return bool(_DEAD.search(title)) and not _NOT_DEAD.search(title)
 
 
 def _bullet(page: Page, anchor: str, at: int, first: str, rest: list[str]) -> list[Statement]:
     said = plain_text(" ".join(x.strip() for x in [first, *rest])).strip("~ ")
-    if len(said) < 12 or re.match(r"none\b|n/?a\b|\(none", said, re.IGNORECASE):
+    if len(said) < 12 or _NO_TRY.match(said) or re.match(r"none\b|n/?a\b|\(none", said, re.IGNORECASE):
         return []
     crossed = re.match(r"\W{0,4}(?:❌|✗|✘|🚫)", first) and page.type not in ("experiment", "target", "log")
     return [_statement(page, "principle" if crossed else "bullet", at, at + len(rest), anchor, said.lstrip("❌✗✘🚫 "))]
@@ -199,9 +209,7 @@ def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], 
     marks = [
         t for t, h in zip(texts, header, strict=False) if len(t) < 80 and (_FAILED_CELL.search(t) and not _WON_CELL.search(t))
     ]
-    if not dead and not any(
-        _CROSS.match(t) or re.match(r"\W*(?:refuted|rejected|invalid|discard)", t, re.IGNORECASE) for t in marks
-    ):
+    if not dead and not any(_CROSS.match(t) and not _NO_TRY.match(t) or _VERDICT_CELL.match(t) for t in marks):
         return []
     said = " · ".join(t for t in texts if t and not re.fullmatch(r"[\d#.]{1,4}", t))
     if len(said) < 12 or dead and any(_WON_CELL.search(t) for t in texts[1:] if len(t) < 30):
