@@ -106,6 +106,7 @@ class Gate:
         self.db = db
         self.frequencies: dict[str, tuple[int, Mapping[str, int]]] = {}
         self.cards: dict[int, Card] = {}
+        self.lengths: dict[int, float] = {}
         self.weights: dict[tuple[str, str], float] = {}
 
     def check(self, proposal: Proposal) -> Answer:
@@ -173,7 +174,9 @@ class Gate:
         ranked = []
         for number, of in near:
             card = self._card(number)
-            own = self._length(card.aim, of)
+            if number not in self.lengths:
+                self.lengths[number] = self._length(card.aim, of)
+            own = self.lengths[number]
             told = 1.0 if card.kind == "experiment" else _TOLD
             ranked.append((sums[number, of] / (whole ** (1 - _LENGTH) * own**_LENGTH or 1.0) * _kinship(target, of) * told, card))
         return sorted(ranked, key=lambda r: (-r[0], r[1].id))[:_CANDIDATES]

@@ -10,6 +10,7 @@ from kb.slices.hypothesis import fill_hypothesis
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Filling, Item, Omitted, Part, Slice
 from kb.slices.tokens import tokens_of
+from kb.slices.view import Standing
 
 __all__ = ["MODES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "tokens_of"]
 
@@ -20,13 +21,14 @@ class Loader:
     def __init__(self, db: sqlite3.Connection):
         self.db = db
         self.gate = Gate(db)
+        self.standing: dict[str, Standing | None] = {}
         self.last: tuple[Request, Asked] | None = None
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""
         question = replace(request, id="", budget=0, step="", mode="")
         if not self.last or self.last[0] != question:
-            self.last = question, Asked(self.db, self.gate, request)
+            self.last = question, Asked(self.db, self.gate, request, standing=self.standing)
         asked = self.last[1]
         filling = Filling(request.budget, target=asked.target)
         mode = _fill(Bringing(asked, filling), request)

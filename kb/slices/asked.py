@@ -8,7 +8,7 @@ from kb.refuted import Gate, Match, Proposal
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.topics import TopicRow, ladder, touched
-from kb.slices.view import View
+from kb.slices.view import Standing, View
 
 # Runs of the target that are looked at; older ones are found by words and links only.
 _LAST_RUNS = 200
@@ -17,8 +17,8 @@ _LAST_RUNS = 200
 class Asked:
     """A question with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first."""
 
-    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request):
-        self.view, self.gate, self.request = View(db, request), gate, request
+    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request, *, standing: dict[str, Standing | None]):
+        self.view, self.gate, self.request = View(db, request, standing=standing), gate, request
         own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (own.target if own else "")
         self.variant = request.variant or (own.variant if own else "")

@@ -44,15 +44,15 @@ class Standing:
 
 
 class View:
-    """The knowledge base as one request may see it; open for the length of that request."""
+    """The knowledge base as one request may see it; open for the length of that request. `standing` holds what earlier ones looked up."""
 
-    def __init__(self, db: sqlite3.Connection, request: Request):
+    def __init__(self, db: sqlite3.Connection, request: Request, *, standing: dict[str, Standing | None] | None = None):
         self.db = db
         self.before = request.before
         self.moment = trail.moment(db, before=request.before or None, as_of=request.as_of or None)
         self.exclude = request.exclude
         self.cold = request.audience == "cold"
-        self._standing: dict[str, Standing | None] = {}
+        self._standing = {} if standing is None else standing
         self._seen: dict[str, bool] = {}
         self._late: dict[str, bool] = {}
 
