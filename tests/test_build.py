@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import KbError, store
+from kb import KbError, indexes, page, refuted, search, store, trail
 from kb.build import build
 
 PAGES = {
@@ -122,6 +122,17 @@ def test_an_edit_that_says_nothing_to_the_indexes_leaves_them_and_any_other_rene
     page.write_text(page.read_text().replace("# Tiling", "# Blocking").replace("title: Tiling", "title: Blocking"))
     build(layout)
     assert "Blocking" in (layout.indexes / "catalog.md").read_text() and logical(layout) == from_nothing(layout, tmp_path / "title")
+
+
+def test_a_page_that_a_build_skims_says_no_less_of_runs_and_dead_ends_than_lint_reads():
+    data = b"---\ntype: catalog\nsymbols: {f: L1}\n---\n# Module\n\n## Dead ends\n\n- tile=128: refuted, slower by 5 %\n\n## Verdict\n\nrefuted, -3 %\n"
+    for path in ("wiki/experiments/t/2026-01-01-v001-x.md", "wiki/codebases/x.md", "wiki/x.md", "wiki/log.md"):
+        compiled = []
+        for skim in (True, False):
+            made = page.read(path, data, skim=skim)
+            facts = trail.facts_of(made, data.decode())
+            compiled.append((facts, refuted.statements_of(made, data.decode(), facts=facts), indexes.notes_of(made, data.decode()), search.chunks_of(made, data.decode())))
+        assert compiled[0] == compiled[1]
 
 
 def test_indexes_that_went_away_come_back(make_base):

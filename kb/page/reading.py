@@ -49,8 +49,10 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
             front.fields["symbols"] = symbols
         symbols = {}
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
-    if skim and symbols and front.fields.get("type") == "catalog" and (seen := skimmed(body)) is not None:
-        return _skim(Page(path, digest, front.fields, front.body_line, lines, "", (), ""), symbols, *seen)
+    bare = Page(path, digest, front.fields, front.body_line, lines, "", (), "")
+    # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
+    if skim and symbols and bare.type == "catalog" and (seen := skimmed(body)) is not None:
+        return _skim(bare, symbols, *seen)
     outline = outline_of(body, line=front.body_line)
     if outline.open_fence:
         problems.append(

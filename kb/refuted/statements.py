@@ -89,7 +89,9 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
     """
     if facts is not None:
         return json.dumps(aim_to_json(aim_of(from_row(facts), outcome=True)), ensure_ascii=False, separators=(",", ":"))
-    if page.type in ("catalog", "log", "program", "source", "codebase") and page.path.count("/") > 2 and page.type != "log":
+    if page.type == "catalog" and page.symbols:
+        return None  # Made by a machine from code.
+    if page.type in ("catalog", "program", "source", "codebase") and page.path.count("/") > 2:
         return None
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
     lines = text.split("\n")
