@@ -495,6 +495,17 @@ def test_adding_repeats_that_is_killed_goes_on_and_a_forged_sample_is_noticed(lo
     assert "changed since the run was measured" in loop.run("run", path, "--more", "1", ok=(2,)).stderr
 
 
+def test_a_build_that_fails_when_repeats_are_added_does_not_wipe_out_what_the_checks_said(loop, tmp_path):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--build", "test ! -e $KB_REPOSITORY/../broken", "--checks", "exit 3", ok=(1,))
+    (tmp_path / "broken").touch()
+    assert "went well before and fails now" in loop.run("run", path, "--more", "2", ok=(2,)).stderr
+    assert "was cut off" in loop.run("close", path, "--dry-run", ok=(2,)).stderr
+    (tmp_path / "broken").unlink()
+    loop.run("run", path, ok=(1,))
+    assert loop.closed(path)["verdict"] == "invalid"
+
+
 def test_a_target_page_without_markers_is_told_which_to_add(loop):
     page = loop.layout.root / "wiki/targets/parser.md"
     page.write_text(page.read_text().split("<!-- kb:auto")[0])

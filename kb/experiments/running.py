@@ -351,8 +351,14 @@ def _measured(
     for side in sides:
         if plan.build:
             sample, output = ran("build", side, 0, plan.build)
-            if not attempt.of("build", side):
+            filed = attempt.of("build", side)
+            if not filed:
                 attempt = add(attempt, sample, output)
+            elif sample.problem and not filed[0].problem:
+                # To end the attempt here would judge it without its checks, or with fewer repeats than were asked for.
+                raise KbError(
+                    f"{attempt.folder}: the build of the {side} went well before and fails now ({sample.problem}); mend that and run again, or --again measures anew"
+                )
             if sample.problem:
                 return _finished(attempt, folders, inside, outs, checks="", now=now)
     resumed = 1 + len(attempt.of("warmup", "change")) if attempt.of("bench", sides[0]) else 0
