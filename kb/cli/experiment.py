@@ -16,14 +16,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--before", metavar="PAGE", help="strictly earlier than this page")
     listed.add_argument("--as-of", metavar="DATE", help="up to this day")
     listed.add_argument("--format", choices=("text", "json"), default="text")
-    lifecycle.arguments(actions)
-    experiment_run.arguments(
-        actions.add_parser("run", help="measure change and parent by turns, or file a result measured elsewhere")
-    )
     shown = actions.add_parser("show", help="print what one experiment page says")
     shown.add_argument("page", metavar="PAGE", help="path, file name or label (v012) of the experiment")
     shown.add_argument("--target", default="", help="the target whose label is meant")
     shown.add_argument("--format", choices=("text", "json"), default="text")
+    lifecycle.opening_arguments(actions)
+    experiment_run.arguments(
+        actions.add_parser("run", help="measure change and parent by turns, or file a result measured elsewhere")
+    )
+    lifecycle.closing_arguments(actions)
 
 
 def run(args: argparse.Namespace) -> int:
