@@ -5,9 +5,13 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.cli.lifecycle import built, hint_of, note, page_typed, target_of
+
+if TYPE_CHECKING:
+    from kb.experiments.attempt import Attempt
 
 # What makes another measurement of it.
 _OTHERWISE = (
@@ -96,6 +100,18 @@ def _now() -> str:
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
+def _printed(attempt: "Attempt") -> list[str]:
+    """What the command that failed printed last, for it mostly says why, and the file with the whole of it."""
+    sample = next((s for s in attempt.samples if s.side == "change" and s.problem and s.output), None)
+    if not sample:
+        return []
+    file = attempt.folder / sample.output
+    lines = [line for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    # Captured text: a terminal must not obey it.
+    quoted = ["".join(c if c.isprintable() else " " for c in line[:300]) for line in lines[-3:]]
+    return [*(f"  > {line}" for line in quoted), f"  all of it: {file}"]
+
+
 def run(args: argparse.Namespace) -> int:
     from kb.experiments.closing import show
     from kb.experiments.rendering import shown_values
@@ -143,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{m.name}: {number_text(m.change.mean)}{against}" + (f" ({100 * m.gain:+.2f} %)" if m.gain is not None else "")
             )
     if ruling and failed:
-        note(f"kb experiment run: {ruling.reason}")
+        note("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))
     elif ruling and hint:
         note(f"{ruling.reason}; {hint}")
     return 1 if failed else 0

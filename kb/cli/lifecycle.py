@@ -9,8 +9,11 @@ from pathlib import Path
 from kb import KbError, store
 
 
-def arguments(actions: argparse._SubParsersAction) -> None:
+def opening_arguments(actions: argparse._SubParsersAction) -> None:
     _open_arguments(actions.add_parser("open", help="file the stub of an experiment before anything runs"))
+
+
+def closing_arguments(actions: argparse._SubParsersAction) -> None:
     audit = actions.add_parser("audit", help="say whether the mechanism fired, with the evidence lines")
     audit.add_argument(
         "--expect",
@@ -284,12 +287,20 @@ def _audit(args: argparse.Namespace, layout: store.Layout) -> int:
 
 # Rules that speak for want of repeats or of a quiet machine.
 _NOISE = ("noise-wide", "noise-unknown", "falsified-in-doubt")
+# Rules that speak for want of evidence, and how to come by it.
+_WANTING = {
+    "no-profile": (
+        "before it is closed, name a profile command (`profile:` of the target page, or --profile; a file in $KB_OUT with "
+        "'profile' in its name counts as well) and `kb experiment run {path} --again`"
+    ),
+    "no-audit": "before it is closed, `kb experiment audit {path}` looks for the mechanism (--expect PATTERN where the page names none)",
+}
 
 
 def hint_of(rule: str, path: str) -> str:
     """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
     if rule not in _NOISE:
-        return ""
+        return _WANTING.get(rule, "").format(path=path)
     return f"before it is closed, `kb experiment run {path} --more 5` adds repeats of both sides (better on a quiet host)"
 
 

@@ -77,7 +77,10 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     if len(paths) == 1:
         return paths[0]
     if not paths:
-        raise KbError(f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md")
+        newest = f"; the newest here is {max(found, key=lambda f: f.stem).relative_to(layout.root).as_posix()}" if found else ""
+        raise KbError(
+            f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md{newest}"
+        )
     raise KbError(f"'{name}' is {len(paths)} pages: {', '.join(paths[:4])}; give the path, or --target")
 
 
