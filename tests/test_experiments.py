@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from loops.loop import Loop
 
-from kb import KbError
+from kb import KbError, cli
 from kb.experiments.attempt import attempts_in
 from kb.experiments.auditing import move_of
 from kb.experiments.stub import stub_at
@@ -516,3 +516,24 @@ def test_a_target_page_without_markers_is_told_which_to_add(loop):
     page.write_text(page.read_text() + "<!-- kb:auto experiments -->\n<!-- /kb:auto -->\n")
     assert "markers" not in loop.run("close", path, "--date", "2026-05-02").stderr
     assert Path(path).name in page.read_text()
+
+
+def test_a_first_measurement_that_crashes_says_what_it_printed_and_warns_nobody(loop):
+    path = opened_baseline(loop)
+    talk = loop.run("run", path, "--bench", "echo no such model >&2; exit 2", ok=(1,)).stderr
+    assert "it exited with 2" in talk and "> no such model" in talk and "001-bench-change.txt" in talk
+    assert loop.closed(path)["verdict"] == "crash"
+    assert cli.main(["build"]) == 0
+    assert not list((loop.layout.root / "indexes" / "refuted").glob("parser.*"))
+    assert cli.main(["lint"]) == 0 and "missing-" not in loop.capsys.readouterr().out
+
+
+def test_a_label_that_no_page_has_is_answered_with_the_newest_page(loop):
+    path = loop.open("a=1")
+    assert path in loop.run("run", "v044", ok=(2,)).stderr
+
+
+def test_a_gain_without_a_profile_is_told_how_to_come_by_one(loop):
+    path = loop.open("a=1")
+    talk = loop.run("run", path, "--commit", loop.commit(to(80))).stderr
+    assert "there is no profile" in talk and "`profile:`" in talk and f"run {path} --again" in talk

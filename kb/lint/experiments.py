@@ -88,7 +88,7 @@ def missing_labels(matter: Matter) -> Iterator[Finding]:
     )
     for path, facts in matter.facts.items():
         page = matter.pages[path]
-        if facts.verdict.canonical is Verdict.BASELINE or page.field("imported"):
+        if facts.verdict.canonical is Verdict.BASELINE or facts.first or page.field("imported"):
             continue
         # The trail takes a page's opening words for its hypothesis where nothing is named so; here it must be named.
         if (

@@ -83,11 +83,12 @@ def cards_of(
     trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph
 ) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `aims` are those of all experiments, failed or not, by path."""
-    # A tie that the loop took back is a dead end as well.
+    # A tie that the loop took back is a dead end as well; a first measurement that failed is none, for it tried nothing.
     failed = {
         e.path: _of_experiment(e, aims[e.path])
         for e in trail.experiments
-        if e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert"
+        if not e.first
+        and (e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert")
     }
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []

@@ -52,7 +52,8 @@ class Place:
 class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
 
-    `levers` are those its front matter states (`stated_levers`), else those its text names.
+    `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
+    of a target, so it moves nothing, however it ends.
     """
 
     path: str
@@ -80,6 +81,7 @@ class Facts:
     tags: tuple[str, ...] = ()
     backfilled: bool = False
     running: bool = False
+    first: bool = False
     created: str = ""
 
     @property
@@ -122,6 +124,7 @@ _TEXTS = (
     "tags",
     "backfilled",
     "running",
+    "first",
     "created",
     "stated_levers",
 )
@@ -253,6 +256,7 @@ def read_facts(page: Page, text: str) -> Facts:
         tags=page.words("tags"),
         backfilled=page.field("backfilled").lower() in ("true", "yes", "1"),
         running=_is_running(page, verdict),
+        first=page.field("receipt") == "baseline",
         created=page.field("created"),
     )
 
