@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kb import page, refuted, store
+from kb import page, refuted, store, trail
 from kb.build import build
 from kb.refuted.statements import statements_of
 
@@ -151,6 +151,20 @@ def test_rows_of_a_loop_log_that_gained_nothing_become_statements_with_their_rea
 )
 def test_dead_ends_are_read_from_headings_crosses_and_tables(text, expected):
     assert [s[3] for s in said(text)] == expected
+
+
+def test_what_a_machine_poured_into_cells_titles_and_levers_is_cut_before_it_is_read():
+    hostile = [(piece * 100_000)[:100_000] for piece in ("0", "1,", "(1,", "~", "tile=8 ", "❌ ")] + ["tile=8 " + " " * 100_000 + "refuted"]
+    for text in hostile:
+        table = f"# {text}\n\n## Dead ends\n\n- ❌ {text}\n\n| # | what | vs base | notes |\n|---|---|---|---|\n| 1 | {text} | -1 % | n |\n"
+        for path, data in (
+            ("wiki/concepts/x.md", table),
+            ("wiki/experiments/t/2026-01-01-v001-x.md", f"---\ntitle: '{text}'\nlevers: ['{text}']\nhypothesis: '{text}'\nverdict: refuted\n---\n"),
+        ):
+            made = page.read(path, data.encode())
+            # Read whole, each of these takes minutes.
+            said = json.loads(statements_of(made, data, facts=trail.facts_of(made, data)) or "[]")
+            assert len(json.dumps(said)) < 50_000
 
 
 def test_a_hypothesis_page_that_was_retired_is_a_statement():

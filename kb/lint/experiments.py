@@ -8,8 +8,8 @@ from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
 from kb.trail import Facts, verdict_sayings
 
-_FIRST_CLAUSE = re.compile(r"[\W_]*(?:verdict|result|outcome|status)?[\W_]*((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE)
-_HYPOTHESIS = re.compile(rf"[\s>*_-]*(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE)
+_FIRST_CLAUSE = re.compile(r"[\W_]*+(?:verdict|result|outcome|status)?[\W_]*+((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE)
+_HYPOTHESIS = re.compile(rf"[\s>*_-]*+(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE)
 _PLACE_NAMES = {
     "verdict": "verdict:",
     "outcome": "the outcome field",

@@ -74,10 +74,19 @@ def subject_of(title: str) -> str:
     return _LABEL.sub("", _OUTCOME.sub("", title)).strip(" -—–:") or title
 
 
+# No person says what is moved in more; the patterns below are slow on what a machine may have poured into a cell or a title.
+_LONGEST, _LONGEST_LEVER = 4000, 400
+_BLANKS = re.compile(r"(\s)\s{3,}")
+
+
+def _readable(text: str) -> str:
+    return text if len(text) <= _LONGEST else _BLANKS.sub(r"\1", text)[:_LONGEST]
+
+
 def aim_of(facts: Facts, *, outcome: bool) -> Aim:
     """Aim of an experiment's facts; `outcome` adds the words of its verdict, which say what the lever ran into."""
-    text = {
-        "title": subject_of(facts.title),
+    said = {
+        "title": subject_of(_readable(facts.title)),
         "slug": facts.slug.replace("-", " ") if " " not in facts.slug else "",
         "hypothesis": facts.hypothesis,
         "mechanism": facts.mechanism,
@@ -86,24 +95,29 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         # A lever that only the front matter names is what a short proposal shares with the page.
         "levers": "\n".join(f"{v.name}={v.value}" if v.value else v.name for v in facts.levers) if facts.stated_levers else "",
     }
+    text = {name: _readable(value) for name, value in said.items()}
     pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
     if facts.stated_levers:
         ways = {p.key: p.way for p in pulls}
-        keyed = [(switch_of(v.name)[0], v) for v in facts.levers]
+        keyed = [(switch_of(v.name)[0], v) for v in facts.levers if len(v.name) + len(v.value) <= _LONGEST_LEVER]
         stated = {key: Pull(key, v.name, v.value, _STATED, ways.get(key, "")) for key, v in keyed if len(key) > 1}
         pulls = (*stated.values(), *(p for p in pulls if p.key not in stated))[:_MOST_PULLS]
     return Aim(
         _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
         pulls,
-        direction_in(text["title"], facts.hypothesis[:400]),
+        direction_in(text["title"], text["hypothesis"][:400]),
         _point(
-            (facts.variant, text["title"], facts.hypothesis, facts.mechanism, *((facts.setup, facts.because) if outcome else ()))
+            map(
+                _readable,
+                (facts.variant, text["title"], facts.hypothesis, facts.mechanism, *((facts.setup, facts.because) if outcome else ())),
+            )
         ),
     )
 
 
 def aim_of_text(text: str) -> Aim:
     """Aim of one sentence or list item."""
+    text = _readable(text)
     pulls = _pulls([(text, 1.0)])
     return Aim(_named(weigh([(text, 1.5)]), pulls), pulls, direction_in(text, ""), _point((text,)))
 

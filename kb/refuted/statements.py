@@ -118,6 +118,8 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     ]
 
 
+# A statement that is longer than this many characters holds data, not words.
+_LONGEST = 700
 # A page with more dead ends than this is a dump of data.
 _MOST = 500
 
@@ -136,10 +138,13 @@ def _marked_lines(lines: list[str]) -> set[int]:
     lower = "\n".join(lines).lower()
     found: set[int] = set()
     for mark in _MARKS:
-        at = lower.find(mark)
+        at, line, counted = lower.find(mark), 1, 0
         while at >= 0:
-            found.add(lower.count("\n", 0, at) + 1)
-            at = lower.find(mark, at + 1)
+            line += lower.count("\n", counted, at)
+            found.add(line)
+            counted = at
+            end = lower.find("\n", at)
+            at = lower.find(mark, end) if end >= 0 else -1
     return found
 
 
@@ -269,11 +274,11 @@ def _logged(page: Page, lines: list[str]) -> Iterator[Statement]:
                 "row",
                 at,
                 anchor,
-                cells[name_at],
-                cells[note_at],
-                cells[delta_at],
+                cells[name_at][:_LONGEST],
+                cells[note_at][:_LONGEST],
+                cells[delta_at][:_LONGEST],
                 _cites(page, at, at + 1),
-                aim_of_text(cells[name_at]),
+                aim_of_text(cells[name_at][:_LONGEST]),
             )
 
 
@@ -286,11 +291,11 @@ def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: s
         kind,
         start,
         anchor,
-        said[:700],
+        said[:_LONGEST],
         said[cut.end() :][:500].strip() if cut else "",
         delta[0] if delta else "",
         _cites(page, start, max(start, end) + 1),
-        aim_of_text(said[:700]),
+        aim_of_text(said[:_LONGEST]),
     )
 
 
