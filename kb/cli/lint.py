@@ -170,5 +170,5 @@ def _print_sums(found: "list[Finding]", report: "Report") -> None:
     print(
         f"{errors} errors, {len(found) - errors} warnings in {len({f.path for f in found})} pages{known}"
         if found
-        else f"nothing found{known}"
+        else "nothing found" + (f" that is new; {report.known} are known in the baseline" if report.known else "")
     )
