@@ -732,6 +732,36 @@ def test_what_is_no_log_is_refused_clearly(log, tmp_path):
         told(tmp_path, "tpu-wiki")
 
 
+DEEP = '{"a":' * 3000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "runs"),
+    [
+        ("superscripts.tsv", tsv("a1b2c3d|1.5|²|keep", "b1b2c3d|1.6|4|discard", "c1b2c3d|1.7|5|discard"), 3),
+        ("long-numbers.tsv", tsv(*(f"a1b2c3{i}|{'1' * 5000}|keep|x" for i in range(4))), 4),
+        ("deep.tsv", tsv("id|metrics|status|description", *(f"{i}|{DEEP}|keep|x" for i in range(4))), 4),
+        ("deep-settings.tsv", tsv("id|config|status|description", *(f"{i}|{DEEP}|keep|x" for i in range(4))), 4),
+        ("endless.tsv", tsv("id|score|status|description", "1|1 ± 1e999|keep|x", "2|3|discard|y"), 2),
+        ("ranked.md", "| rank | exp | score | description |\n|---|---|---|---|\n| 1 | ² | 3.4 | one thing |\n| 2 | 3 | 3.5 | other thing |\n", 2),
+        ("far-times.jsonl", '{"round": 1, "score": 2, "status": "keep", "timestamp": ' + "9" * 400 + "}\n", 1),
+        ("own-kb.jsonl", jsonl({"type": "config", "metricName": "s"}, {"run": 1, "metric": 2, "status": "keep", "kb": {"size": 3}}), 1),
+        ("long-labels.md", "".join(f"### Run {'1' * 5000}{i}: fuse the loops (KEEP)\n\n" for i in range(3)), 0),
+    ],
+)
+def test_no_cell_of_a_log_breaks_an_import(log, name, content, runs):
+    assert told(log(name, content))["runs"] == runs
+
+
+# A search that goes over such a line from each of its places does not end within hours.
+@pytest.mark.parametrize("piece", [" ", "-", "=", "`", "*", "(", "[", "a", "1", "1.", "a/", "# + ", "_", "| ", ": "])
+def test_a_line_of_300_kilobytes_is_read_like_any_other(log, piece):
+    line = piece * (300_000 // len(piece))
+    assert told(log("results.tsv", f"commit\tms\tstatus\tdescription\na1b2c3d\t1.5\tkeep\t{line}x\n"))["runs"] >= 1
+    assert told(log("results.md", f"| # | ms | status | change |\n|---|---|---|---|\n| 1 | 1.5 | keep | {line}x |\n\n| a | b |\n|-{line}x\n"))["runs"] == 1
+    assert told(log("work.md", f"### Run 1: fuse (KEEP)\n\nResult: {line}x\n\n**Insight** {line}x\n\n### Run 2: {line}x — ms=4 (REVERTED, {line}: x)\n"))["runs"] == 2
+
+
 def test_every_event_stream_begins_with_a_segment_and_runs_name_one_that_was_told(log):
     for path in (log("a.tsv", KARPATHY), log("b.jsonl", jsonl(CONFIG, entry(1, 5))), log("c.md", SIMPLE), log("d.log", JOBS)):
         name, file = located(path, "auto")

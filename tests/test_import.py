@@ -472,3 +472,13 @@ def test_a_table_without_header_is_filed_where_a_status_tells_that_its_lines_are
     log = log_of(tmp_path / "runs.tsv", "abc1234\t0.99\t40\tkeep\tbaseline\ndef5678\t0.98\t40\tdiscard\tlr up\n")
     assert len(bring(base, log).pages) == 2
     assert len(bring(base, log_of(tmp_path / "sweep.tsv", "time_ms\tlr\n12.5\t0.1\n12.1\t0.2\n")).pages) == 2
+
+
+def test_records_of_an_export_keep_their_segments_whatever_the_file_counts(tmp_path):
+    runs = [Run(Origin("x.jsonl", i, f"d{i}"), "pi", segment=segment, status="keep", outcome=Outcome.KEPT, description=f"run {i}", primary="ms",
+                metrics=(Metric("ms", 5.0 - i, "ms", "lower"),)) for i, segment in enumerate((3, 3, 0, 0))]
+    log = tmp_path / "log.jsonl"
+    log.write_text(export.exported(runs, "jsonl"))
+    told = list(events(log, "pi", ask=Ask()))
+    rated = judged([e for e in told if isinstance(e, Segment)], [e for e in told if isinstance(e, Run)])
+    assert [x.run.segment for x in rated] == [3, 3, 0, 0] and [x.parent for x in rated][2:] == [-1, 2]

@@ -101,6 +101,8 @@ SETTING = re.compile(
     r"settings|hyperparameters|quant|offload|tokens|rate_limit|size)(_|$)"
 )
 SETTINGS = word_set("config params settings args flags hyperparameters options")
+# A longer header is text that lost its line ends.
+_LONGEST_NAME = 200
 HEADER_WORDS = frozenset((*_ID, *_CODE, *STATUS, *TEXT, *_TIME)) - {"n", "v", "step", "what", "name", "number"}
 
 
@@ -167,7 +169,7 @@ def status_columns(names: list[str], cells: list[list[str]]) -> list[int]:
 
 
 # `45.2 ms (+3.1%)`, `-115 [-187, -44]`: the figure, then a remark or an interval. A remark that takes the figure back is none.
-_REMARK = re.compile(r"^(?P<figure>.+?)\s*(?:\((?P<said>[^()]*)\)|\[[^\[\]]*\])$")
+_OPENED = {")": "(", "]": "["}
 _TAKEN_BACK = re.compile(
     r"estimat|approx|theor|extrapol|project|expected|target|goal|broken|invalid|wrong|garbage|bogus|~", re.IGNORECASE
 )
@@ -175,13 +177,16 @@ _TAKEN_BACK = re.compile(
 
 def quantity_of(cell: str) -> Quantity | None:
     """The quantity of a cell, a remark in brackets after it left out; None where it states no plain number."""
-    match = _REMARK.match(bare(cell))
-    if not match or _TAKEN_BACK.search(match["said"] or ""):
-        return to_quantity(cell)
-    return to_quantity(match["figure"])
+    text = bare(cell)
+    opened = _OPENED.get(text[-1:], "")
+    figure, _, said = text[:-1].rpartition(opened) if opened else ("", "", "")
+    if not figure or text[-1] in said or opened == "(" and _TAKEN_BACK.search(said):
+        return to_quantity(text)
+    return to_quantity(figure)
 
 
 def role_of(name: str, cells: list[str], *, headed: bool) -> Role:
+    """Role of a column by its name and by its cells; by its cells alone where the table has no header."""
     key = key_of(name)
     said = [c for c in cells if c.strip(" -–—")]
     numeric = sum(quantity_of(c) is not None for c in said)
@@ -230,13 +235,14 @@ def _role_of_cells(said: list[str], *, mostly: bool) -> Role:
     ):
         return Role.CODE
     if mostly:
-        counted = [int(c) for c in said if c.isdigit()]
+        counted = [int(c) for c in said if c.isdecimal() and len(c) < 16]
         consecutive = len(counted) == len(said) > 2 and sum(b - a == 1 for a, b in pairwise(counted)) * 2 > len(said)
         return Role.ID if consecutive else Role.METRIC
     return Role.NOTE
 
 
 def first_named(names: list[str], roles: list[Role], wanted: tuple[str, ...], allowed: tuple[Role, ...], but: int = -1) -> int:
+    """The column, other than `but`, with the first of the names that one with an allowed role has; -1 where none has any."""
     keys = [_WHOSE.sub("", key_of(n)) for n in names]
     return next((keys.index(w) for w in wanted if w in keys and keys.index(w) != but and roles[keys.index(w)] in allowed), -1)
 
@@ -250,6 +256,7 @@ def first_worded(cells: list[list[str]], roles: list[Role]) -> int:
 
 
 def longest(cells: list[list[str]], roles: list[Role]) -> int:
+    """The column of words that says most; -1 where none has any."""
     lengths = [(sum(map(len, column)), i) for i, column in enumerate(cells) if roles[i] in (Role.NOTE, Role.TEXT)]
     return max(lengths)[1] if lengths else -1
 
@@ -313,6 +320,8 @@ def rivals_of(names: list[str], metrics: list[int]) -> list[int]:
 
 
 def unit_of(name: str) -> str:
+    """The unit that a header states: in brackets, as a rate, or as its last word; empty where it states none."""
+    name = name[-_LONGEST_NAME:]
     bracket = re.search(r"[(\[]([^)\]]{1,12})[)\]]\s*$", name)
     if bracket:
         return bracket[1].strip()

@@ -62,12 +62,12 @@ def judged(segments: Sequence[Segment], runs: Sequence[Run]) -> list[Judged]:
     best: dict[int, Run] = {}
     found: list[Judged] = []
     for i, run in enumerate(runs):
-        segment = told[run.segment]
+        segment = told.get(run.segment) or _segment_of(run)
         baseline = _is_baseline(run)
         parent = by_label.get(run.parent, -1) if run.parent else -1
         if parent < 0 and segment.judged:
             parent = kept.get(run.segment, -1)
-        if parent < 0 and not segment.judged and not baseline and any(_AGAINST_BASE.search(name) for name, _ in run.notes):
+        if parent < 0 and not segment.judged and not baseline and any(_AGAINST_BASE.search(name[:200]) for name, _ in run.notes):
             parent = base.get(run.segment, -1)
         before = runs[parent] if 0 <= parent < i else None
         # A loop may keep a probe that is worse; going back from it is no gain. So a kept run is held against the best kept before it.
@@ -87,6 +87,12 @@ def judged(segments: Sequence[Segment], runs: Sequence[Run]) -> list[Judged]:
         if baseline:
             base.setdefault(run.segment, i)
     return found
+
+
+def _segment_of(run: Run) -> Segment:
+    """The segment of a record that was restored from an export: it counts by the log that it came from."""
+    metric = run.metric(run.primary)
+    return Segment(run.segment, run.origin.line, metric=run.primary, direction=metric.direction if metric else None)
 
 
 def _better(run: Run, best: Run | None, segment: Segment) -> Run:

@@ -12,7 +12,7 @@ from kb.formats.reading import Ask, Line, Remark, Segment, lines_of
 from kb.formats.table import Layout, Role, key_of, layout_of, run_of
 from kb.run.record import Run
 
-_RULE = re.compile(r"^\s*\|?\s*:?-{1,}:?\s*(\|\s*:?-{1,}:?\s*)*\|?\s*$")
+_RULE = re.compile(r":?-+:?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ def tables_of(lines: Iterator[Line | Remark]) -> Iterator[Table | Remark]:
         if table is not None:
             yield table
             table = None
-        if above is not None and "|" in above.text and _RULE.match(text) and "-" in text:
-            header = cells_of(above.text)
-            if len(cells_of(text)) == len(header):
+        if above is not None and "|" in above.text and text[:1] in ("|", ":", "-"):
+            header, rules = cells_of(above.text), cells_of(text)
+            if len(rules) == len(header) and all(map(_RULE.fullmatch, rules)):
                 table = Table(heading, above.number, header, [])
         if text.startswith("#"):
             heading = text.lstrip("#").strip()
@@ -86,11 +86,8 @@ def _fitted(cells: list[str], width: int) -> list[str]:
 def _in_order(table: Table, layout: Layout) -> list[tuple[Line, list[str]]]:
     """Rows of a table; those of a leaderboard, which stand by rank, by the number of their experiment, as they were run."""
     at = next((i for i, c in enumerate(layout.columns) if c.role is Role.ID), -1)
-    if (
-        not layout.ranked
-        or at < 0
-        or not all(cells[at : at + 1] and cells[at].isdigit() for _, cells in table.rows if any(cells))
-    ):
+    numbers = ["".join(cells[at : at + 1]) for _, cells in table.rows if any(cells)] if layout.ranked and at >= 0 else []
+    if not numbers or not all(re.fullmatch(r"\d{1,15}", n) for n in numbers):
         return table.rows
     return sorted(table.rows, key=lambda row: int(row[1][at]) if any(row[1]) else 0)
 

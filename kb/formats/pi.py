@@ -105,8 +105,9 @@ def _shared_name(runs: list[Json]) -> str:
 def _run(row: Row, segment: Segment, path: Path) -> Iterator[Run | Remark]:
     said, line = row.said, row.line
     origin = Origin(path.name, line.number, line.digest)
-    if isinstance(said.get("kb"), dict):
-        yield from_line(text_of(said["kb"]))
+    record = said.get("kb")
+    if isinstance(record, dict) and "origin" in record:
+        yield from_line(text_of(record))
         return
     status = text_of(first_of(said, ("status", "decision")))
     outcome = outcome_of(status)

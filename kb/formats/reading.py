@@ -163,6 +163,8 @@ def moment(value: object) -> str:
         return text.replace(" ", "T") if match and _is_date(text[:10]) else ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return ""
+    if not value < 1e13:  # A number that no clock shows, or none at all.
+        return ""
     seconds = value / 1000 if value > 1e11 else value
     if not 631_152_000 <= seconds <= 4_102_444_800:  # 1990 to 2100: a small counter is no time
         return ""

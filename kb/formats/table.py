@@ -3,7 +3,6 @@
 The status column is recognised by its words, not only by its name, and a header whose status column holds no statuses is not believed.
 """
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from kb.formats.columns import (
     status_columns,
     unit_of,
 )
+from kb.formats.objects import Json, objects_of
 from kb.formats.reading import Ask, Line, Segment, measured, moment
 from kb.run.direction import Direction, direction_of
 from kb.run.quantity import bare, to_float, to_quantity
@@ -265,15 +265,19 @@ def _metric(column: Column, cell: str, *, layout: Layout, outcome: Outcome | Non
 
 def _metrics_in(cell: str, outcome: Outcome | None) -> list[Metric]:
     """Figures of a cell that holds a JSON object of them."""
-    try:
-        said = json.loads(cell)
-    except ValueError:
-        return []
     return [
         measured(k, value, raw=str(raw), outcome=outcome, direction=direction_of(k))
-        for k, raw in said.items()
+        for k, raw in _object_in(cell).items()
         if (value := to_float(raw)) is not None
     ]
+
+
+def _object_in(cell: str) -> Json:
+    """The one JSON object that a cell holds; empty where it holds none."""
+    match objects_of(cell):
+        case [dict() as said]:
+            return said
+    return {}
 
 
 def _checked(cell: str) -> str:
@@ -292,11 +296,7 @@ def _levers(name: str, cell: str) -> list[Lever]:
     if key_of(name) not in SETTINGS:
         return [Lever(name, cell)]
     if cell.startswith("{"):
-        try:
-            said = json.loads(cell)
-        except ValueError:
-            return [Lever(name, cell)]
-        return [Lever(str(k), str(v)) for k, v in said.items()]
+        return [Lever(k, str(v)) for k, v in _object_in(cell).items()] or [Lever(name, cell)]
     parts = [p.strip() for p in re.split(r"[|;,]\s*", cell) if p.strip()]
     return [Lever(*p.split("=", 1)) if "=" in p else Lever(p) for p in parts]
 

@@ -27,9 +27,9 @@ _LABEL = re.compile(
 _NUMBERED = re.compile(rf"{_KIND}\s*[#-]?\s*(\d.*)", re.IGNORECASE)
 _PARTS = re.compile(r"\s+(?:—|–|--?|→|=>)\s+")
 _BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
-_PAIR = re.compile(r"([^\s=,;:|(]+)\s*=\s*\**([+\-−]?(?:\d[\d.,]*)?\d(?:[eE][+\-]?\d+)?)(?:\s?([A-Za-zµ%][\w/%]*)(?!\s*=))?")
-_SPOKEN = re.compile(r"(?<![\w.])([A-Za-z][\w/]*)[\s:=]+\**([+\-−]?\d[\d.,]*(?:[eE][+\-]?\d+)?)(?![\w.]*\d)")
-_FIELD = re.compile(r"^[\s>*+-]*\**([A-Za-z][A-Za-z' ]{2,30}?)(?:\s*\([^)]*\))?\s*\**\s*[:.]\**\s+(.*)$")
+_PAIR = re.compile(r"([^\s=,;:|(]{1,60})\s*=\s*\**([+\-−]?(?:\d[\d.,]*)?\d(?:[eE][+\-]?\d+)?)(?:\s?([A-Za-zµ%][\w/%]*)(?!\s*=))?")
+_SPOKEN = re.compile(r"(?<![\w.])([A-Za-z][\w/]{0,60})[\s:=]+\**([+\-−]?\d[\d.,]{0,30}(?:[eE][+\-]?\d+)?)(?![\w.]*\d)")
+_FIELD = re.compile(r"^[\s>*+-]*([A-Za-z][A-Za-z' ]{2,30}?)(?:\s{0,3}\([^)]*\))?\s{0,3}\**\s{0,3}[:.]\**\s+(.*)$")
 _DECISION = re.compile(r"^[\s>*+-]*(?:verdict|status|decision|outcome|disposition|action)\b[\W_]{1,6}([A-Za-z_]+)", re.IGNORECASE)
 _DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 # What the parts of an entry are called, as a line `Insight: …` or as a heading below the run's.
@@ -46,6 +46,8 @@ _FIELDS = {
 _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
 # Enough of a part to say what was learned; the journal itself holds the rest.
 _LONGEST = 1500
+# A longer heading is text that lost its line ends.
+_LONGEST_HEADING = 500
 
 
 @dataclass(slots=True)
@@ -121,7 +123,7 @@ def _entries(lines: Iterator[Line | Remark]) -> Iterator[Entry | Remark]:
         fence ^= text.startswith(("```", "~~~"))
         heading = re.match(r"(#{1,5})\s+(.*)", text) if not fence else None
         if heading:
-            level, said = len(heading[1]), bare(heading[2])
+            level, said = len(heading[1]), bare(heading[2][:_LONGEST_HEADING])
             opened = _entry(line, said) if level > 1 else None
             if entry and not opened and level > entry.level and (entry.numbered or _is_part(said)):
                 if _DECISION.match(said):
@@ -192,7 +194,7 @@ def _status(entry: Entry) -> str:
 def _remark(entry: Entry) -> str:
     """What the heading says beside the status: `(REVERTED, major regression)`."""
     beside = (
-        re.sub(r"^\W*[\w-]+\s*[,;:]\s*", "", m[1])
+        re.sub(r"^\W*\w[\w-]*\s*[,;:]\s*", "", m[1])
         for m in _BRACKETS.finditer(entry.rest)
         if _status_of(m[1]) and re.search("[,;:]", m[1])
     )
@@ -272,7 +274,9 @@ def _primary(figures: list[dict[str, Quantity]]) -> str:
 
 
 def _falling(entries: list[Entry]) -> bool:
-    numbers = [int(m[0]) for e in entries if (m := re.search(r"\d+", e.label))] if not any(_is_commit(e) for e in entries) else []
+    if any(map(_is_commit, entries)):
+        return False
+    numbers = [int(m[0]) for e in entries if (m := re.search(r"\d{1,9}", e.label))]
     return len(numbers) > 2 and sum(b < a for a, b in zip(numbers, numbers[1:], strict=False)) * 2 > len(numbers)
 
 

@@ -9,7 +9,7 @@ _QUANTITY = re.compile(
     rf"({_NUMBER})(?:\s*(?:±|\+/-|\+-)\s*({_NUMBER}))?\s*(%{{1,2}}|(?!x\d)[A-Za-zµμ][\w/µμ·²]{{0,15}}(?:\s?/\s?[a-z]+)?)?$"
 )
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
-_WRAPPED = re.compile(r"^(\*{1,3}|_{1,2}|`+|~~)(.+?)\1$", re.DOTALL)
+_WRAPPED = re.compile(r"^(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,10 @@ def to_quantity(text: str) -> Quantity | None:
     unit = (match[3] or "").replace("%%", "%").strip()
     scale = _SCALES.get(unit, 1.0)
     value = _float(match[1]) * scale
-    if not math.isfinite(value):
+    spread = _float(match[2]) * scale if match[2] else None
+    if not math.isfinite(value) or spread is not None and not math.isfinite(spread):
         return None
-    return Quantity(value, _float(match[2]) * scale if match[2] else None, "" if unit in _SCALES else unit)
+    return Quantity(value, spread, "" if unit in _SCALES else unit)
 
 
 def to_float(value: object) -> float | None:

@@ -168,6 +168,8 @@ _NOT_KEPT = re.compile(r"(not?|un|non)_?(keep|kept|accepted|adopted|merged|promo
 _GATE = r"(checks?|tests?|correctness|parity|accuracy|validation|verification|verify|numerics|gate|guard|quality|lint|typecheck)"
 _GATE_FAILED = re.compile(rf"{_GATE}_(fail|failed|failure|error|mismatch)|fail(ed|ure)?_{_GATE}(_.*)?")
 _FAILED = re.compile(r"(?!not?_|non_|un)[a-z0-9_]+_(crash|crashed|oom|failed|failure|error|timeout|timed_out)")
+# What is longer is a sentence, of which the beginning says what was done.
+_LONGEST_STATUS = 200
 
 
 @lru_cache(4096)
@@ -179,6 +181,7 @@ def status_words(raw: str) -> str:
 @lru_cache(4096)
 def outcome_of(raw: str) -> Outcome:
     """Outcome of a status as written; `keep (new best)` and `discard - OOM` are read by their first word."""
+    raw = raw[:_LONGEST_STATUS]
     words = status_words(raw)
     if words in _OUTCOME_OF:
         return _OUTCOME_OF[words]
