@@ -79,6 +79,15 @@ def test_topics_come_out_of_a_wiki_in_any_script(make_base, said):
     assert topic["name"] == "内核融合" and len(topic["experiments"]) == 4
 
 
+def test_topics_of_pages_that_share_a_file_name_have_an_anchor_each(make_base):
+    concept = "---\ntitle: {}\ntype: concept\n---\nA way to do it.\n"
+    names = {"wiki/concepts/a/tiling.md": "Tiling of heads", "wiki/concepts/b/tiling.md": "Batch rows", "wiki/concepts/tiling-2.md": "Warp shapes"}
+    runs = {f"wiki/experiments/mill/2026-01-{i + 1:02d}-v{i + 1:03d}-x.md": experiment("mill", i, "supported", f"{said.lower()} help in step {i}")
+            for i, said in enumerate([*names.values()] * 3)}
+    topics = json.loads(made(make_base, {**{p: concept.format(n) for p, n in names.items()}, **runs})["hypothesis.json"])["topics"]
+    assert {t["name"] for t in topics} == set(names.values()) and len({t["anchor"] for t in topics}) == 3
+
+
 def test_what_most_runs_of_several_targets_speak_of_is_how_they_are_run(make_base):
     runs = {
         f"wiki/experiments/{t}/2026-01-0{n}-v00{n}-x.md": experiment(t, n, "supported", f"set `{lever}={n}`, judged by a blind tasting")

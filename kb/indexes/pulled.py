@@ -20,6 +20,8 @@ _WORD = re.compile(rf"{_SIGN}|(?:(?!{_SIGN})[^\W_])+")
 _STEM = 5
 # What more than this share of the runs speak of tells none of them apart.
 _COMMON = 0.5
+# A longer title is text that lost its line ends.
+_LONGEST_TITLE = 500
 # A target with fewer runs than this has no habits yet.
 LARGE = 5
 
@@ -121,11 +123,10 @@ def pulls(tries: Iterable[Facts]) -> list[Facts]:
 
 def names_of(page: Page) -> tuple[str, ...]:
     """Ways a text may name a page: its title or the part before a dash, what stands in brackets in it, its file name, its aliases."""
-    title = re.sub(r"\(.*?\)", "", page.title)
+    whole = page.title[:_LONGEST_TITLE]
+    title = re.sub(r"\(.*?\)", "", whole)
     head = re.split(r"\s[—–-]\s|:\s", title)[0]
-    said = (
-        " ".join(plain_words(t)) for t in (title, head, *re.findall(r"\((.*?)\)", page.title), page.stem, *page.words("aliases"))
-    )
+    said = (" ".join(plain_words(t)) for t in (title, head, *re.findall(r"\((.*?)\)", whole), page.stem, *page.words("aliases")))
     return tuple(sorted({n for n in said if len(n) >= 3 and n not in STOP}))
 
 

@@ -118,7 +118,7 @@ def _neighbours(
     """page -> {neighbour page, experiment or `#tag`: weight}: links either way weigh 1, a shared tag less the more common it is."""
     near: dict[str, dict[str, float]] = {p: {} for p in pages}
     known = set(pages) | {e.path for e in tries}
-    for path in known:
+    for path in sorted(known):  # The last digit of a sum of weights depends on their order.
         for target in graph.outlinks.get(path, ()):
             if target in known:
                 for a, b in ((path, target), (target, path)):
@@ -330,10 +330,9 @@ def _settings(survey: _Survey) -> set[tuple[str, str]]:
 
 
 def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:
-    seen: Counter[str] = Counter()
-    made = []
+    made: dict[str, Topic] = {}
     for topic in topics:
-        seen[topic.anchor] += 1
-        suffix = "" if seen[topic.anchor] == 1 else f"-{seen[topic.anchor]}"
-        made.append(replace(topic, anchor=topic.anchor + suffix))
-    return tuple(made)
+        anchors = (topic.anchor, *(f"{topic.anchor}-{n}" for n in range(2, len(topics) + 2)))
+        anchor = next(a for a in anchors if a not in made)
+        made[anchor] = replace(topic, anchor=anchor)
+    return tuple(made.values())
