@@ -198,7 +198,7 @@ RUNNING = frozenset(
     )
 )
 _IN_LIFE = re.compile(rf"(?:{_LIFE})\b")
-_SAYS_NOTHING = re.compile(rf"^\W*(?:{_LIFE})?\W*$")
+_SAYS_NOTHING = re.compile(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 
 
 def canonical_verdict(raw: str | None) -> Verdict | None:

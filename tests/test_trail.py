@@ -14,14 +14,39 @@ from kb.run.noise import gain_of
 from kb.run.record import Lever, Metric
 from kb.schema import Verdict
 from kb.trail import Facts, VerdictRead
-from kb.trail.facts import from_row, to_row
-from kb.trail.levers import direction_in, levers_in
+from kb.trail.facts import from_row, prose, to_row
+from kb.trail.levers import direction_in, levers_in, number_of
 from kb.trail.progress import balance_of, metric_of, moves_of, nibbles, progress_of, topics_of, unfiled
 from kb.trail.standing import reasons_to_go_on, standing_of
 
 
 def facts(text: str, path: str = "wiki/experiments/engine/2026-01-02-v003-tiles.md") -> Facts:
     return trail.read_facts(page.read(path, text.encode()), text)
+
+
+# A search that goes over such a line from each of its places does not end within hours.
+@pytest.mark.parametrize("piece", [" ", "-", "=", "`", "~", "(", ":", "1", "1,", "a=1 ", "--a ", "1 -> ", "v1 ", "**a", "~~~x\n"])
+def test_a_line_of_300_kilobytes_is_read_like_any_other(piece):
+    line = piece * (300_000 // len(piece))
+    plain = line.replace("\n", " ")
+    read = facts(f"---\ntype: experiment\nstatus: '{plain}x'\n---\n# Tiles\n\n## Verdict\n\nRefuted: slower.\n\n## Setup {plain}x\n\n{line}x\n\n"
+                 f"## Results\n\n| metric | ours |\n|-{plain}x|\n| {plain} | 1 |\n\n**Note{plain}x\n\n## What we learned\n\n{line}\n")
+    assert read.because == "Refuted: slower."
+
+
+@pytest.mark.parametrize("value", ["1" * 5000 + "*2", "1" * 400 + " * 3", "9" * 300 + " << 63", "1" * 5000])
+def test_a_number_that_no_code_can_hold_is_no_setting_and_breaks_nothing(value):
+    assert number_of(value) in (None, float("inf"))
+
+
+def test_a_figure_too_large_for_a_number_is_no_measure():
+    read = facts("---\ntype: experiment\n---\n# T\n\n## Results\n\nThroughput is 12 ± 1e999 tok/s.\n\n| metric | this run |\n|---|---|\n| MFU | 40 % |\n| rate | 9 tok/s (1e999/chip) |\n")
+    assert not {value for m in read.metrics for value in (m.value, m.stddev)} & {float("inf")}
+
+
+def test_code_is_no_prose_and_a_fence_that_nothing_closes_hides_nothing():
+    assert prose("Before.\n\n```py\nx = 1\n~~~\n```\n\nAfter.") == "Before.\nAfter."
+    assert "still here" in prose("Before.\n\n````\nx\n```\nstill here")
 
 
 @pytest.mark.parametrize(

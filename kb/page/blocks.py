@@ -30,7 +30,7 @@ class Block(NamedTuple):
     top: bool = True
 
 
-_MARKERS = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+>?[ \t]*)*"
+_MARKERS = r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:>[ \t]*)?)*"
 # What reaches over blank lines, or over the whole body: link definitions, and HTML that ends at its own marker only. Looked for behind a
 # newline, for which the body gets one in front: a pattern that starts with a plain character passes over text many times faster.
 RISKY = re.compile(

@@ -50,7 +50,7 @@ _HELD = "\x01"
 _UNRESOLVED = re.compile(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
-_ATTR_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
+_ATTR_ID = re.compile(r"\{#([\w.:-]+)\}\s*$")
 
 
 def parser() -> MarkdownIt:
@@ -104,7 +104,7 @@ def _heading(raw: str, level: int, at: int, slugs: dict[str, int], ids: list[str
     named = _ATTR_ID.search(raw)
     if named:
         ids.append(named[1])
-        raw = raw[: named.start()]
+        raw = raw[: named.start()].rstrip()
     text = seen_text(raw, env) if "[" in raw and "references" in env else plain_text(raw)
     slug = base = slug_of(text)
     while slug in slugs:

@@ -1,5 +1,6 @@
 """Result tables of an experiment page: the column or row of its own run. Refuses to choose where the page does not."""
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -36,7 +37,7 @@ _OWN = re.compile(
 )
 _BESIDE_RATE = re.compile(rf"(?P<value>{NUMBER})\s*/\s*(?P<per>[a-z]+)\b")
 _IN_BRACKETS = re.compile(r"[(\[]\s*([^)\]]*)[)\]]")
-_RULER = re.compile(r"^\s*\|?[\s:|\-]*-[\s:|\-]*\|?\s*$")
+_RULER = re.compile(r"[\s:|]*-[\s:|\-]*$")
 _CITED = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
 # A log of one run step by step: its rows are no measures of the run.
 _SERIES = re.compile(r"(?:train(?:ing)? )?(?:step|iter\w*|epoch)\b", re.IGNORECASE)
@@ -190,8 +191,8 @@ def _measures(name: str, cell: str, *, sure: bool, unit: str = "") -> Iterable[R
     yield Reading(metric(name, m, unit), sure)
     rest = text[m.end() :]
     per = _BESIDE_RATE.search(rest)
-    if per and "/" in unit:
-        yield Reading(Metric(f"{unit}/{per['per']}", to_number(per["value"]), f"{unit}/{per['per']}"), sure)
+    if per and "/" in unit and math.isfinite(value := to_number(per["value"])):
+        yield Reading(Metric(f"{unit}/{per['per']}", value, f"{unit}/{per['per']}"), sure)
     for other in FIGURE.finditer(rest):
         beside = other["unit"] or ""
         if "/" in beside and names_itself(beside) and not FOREIGN.search(rest[: other.start()].replace("(", "")):

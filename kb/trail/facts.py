@@ -383,7 +383,7 @@ def _end(tops: tuple[Section, ...], i: int) -> int:
 
 
 _BOLD_LABEL = re.compile(
-    r"^\s*(?:[-*+]\s+|\d+\.\s+)?(?:\*\*|__)([^*_\n]{3,40}?)(?:\*\*|__)?\s*(?:\([^)\n]{0,60}\))?\s*(?:[:.—–]\s*(?:\*\*|__)|"
+    r"^\s*(?:[-*+]\s+|\d+\.\s+)?(?:\*\*|__)([^*_\n]{3,40}?)(?:\*\*|__)?(?:\s*\([^)\n]{0,60}\))?\s*(?:[:.—–]\s*(?:\*\*|__)|"
     r"(?:\*\*|__)\s*[:—–]|:)\s*(.*)$"
 )
 _PLAIN_LABEL = re.compile(r"^\s*(?:[-*+]\s+)?([A-Z][A-Za-z ]{3,30}):\s+(\S.*)$")
@@ -416,7 +416,7 @@ def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str
     return {name: text for name, found in said.items() if (text := prose("\n".join(found)))}
 
 
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 
 
 _QUOTED = re.compile(r"^(?:>\s?)+|^\[![\w-]+\]\s*")
@@ -425,7 +425,20 @@ _GAP = re.compile(r"\n{2,}")
 
 
 def _unfenced(markdown: str) -> str:
-    return _FENCE.sub("", markdown) if "```" in markdown or "~~~" in markdown else markdown
+    """A text without its fenced code; what stands behind a fence that nothing closes is kept."""
+    if "```" not in markdown and "~~~" not in markdown:
+        return markdown
+    kept: list[str] = []
+    mark, opened = "", 0
+    for line in markdown.split("\n"):
+        kept.append(line)
+        fence = _FENCE.match(line)
+        if fence and not mark:
+            mark, opened = fence[1], len(kept) - 1
+        elif fence and fence[1].startswith(mark) and not line[fence.end() :].strip(" \t"):
+            kept[opened:] = [""]
+            mark = ""
+    return "\n".join(kept)
 
 
 def prose(markdown: str, *, limit: int = 2400) -> str:

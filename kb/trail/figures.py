@@ -151,8 +151,10 @@ def value_of(figure: re.Match[str]) -> float:
 
 
 def metric(name: str, figure: re.Match[str], unit: str) -> Metric:
-    value, spread = value_of(figure), figure["spread"]
-    return Metric(name, value if math.isfinite(value) else None, unit, stddev=to_number(spread) if spread else None)
+    """The figure as a metric; a number too large for a float is none."""
+    value, spread = value_of(figure), to_number(figure["spread"] or "0")
+    told = bool(figure["spread"]) and math.isfinite(spread)
+    return Metric(name, value if math.isfinite(value) else None, unit, stddev=spread if told else None)
 
 
 def renamed(metric: Metric, *, tokens: bool) -> Metric:

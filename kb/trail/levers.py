@@ -190,7 +190,8 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)\s?(?:(?P<size>[kKMGT])?(?:i?B|i)?|(?P<time>[mun]?s)|(?P<percent>%))"
 )
-_MADE = re.compile(r"(\d[\d_]*)\s?(<<|\*)\s?(\d[\d_]*)")
+# Longer numbers are no settings, and no number that code can hold.
+_MADE = re.compile(r"(\d[\d_]{0,17})\s?(<<|\*)\s?(\d[\d_]{0,17})")
 
 
 @lru_cache(maxsize=4096)
