@@ -295,7 +295,7 @@ def write_tree(folder: Path, wanted: Mapping[str, bytes], *, suffixes: tuple[str
     have = {}
     if folder.is_dir():
         for file in sorted(folder.rglob("*")):
-            if file.name.endswith(_BESIDE):
+            if file.name.endswith(_BESIDE) and not file.is_dir():
                 remove(file)
             elif file.name.endswith(suffixes) and file.is_file():
                 have[file.relative_to(folder).as_posix()] = digest_of(file.read_bytes())

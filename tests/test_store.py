@@ -115,13 +115,15 @@ def test_a_lock_dies_with_its_holder(make_base):
 
 def test_a_tree_is_made_equal_and_other_files_stay(tmp_path):
     (tmp_path / "keep.txt").write_text("mine")
+    (tmp_path / ".old.md.abcdefgh.kb-tmp").write_text("of a killed writer")
+    (tmp_path / "folder.kb-tmp").mkdir()
     (tmp_path / "old.md").write_text("old")
     (tmp_path / "same.md").write_text("same")
     before = (tmp_path / "same.md").stat().st_mtime_ns
     change = store.write_tree(tmp_path, {"a/new.md": b"new", "same.md": b"same"}, suffixes=(".md",))
     assert (change.added, change.changed, change.removed) == (("a/new.md",), (), ("old.md",))
     assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()) == ["a/new.md", "keep.txt", "same.md"]
-    assert (tmp_path / "same.md").stat().st_mtime_ns == before
+    assert (tmp_path / "same.md").stat().st_mtime_ns == before and (tmp_path / "folder.kb-tmp").is_dir()
 
 
 def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_path):
