@@ -537,3 +537,24 @@ def test_a_gain_without_a_profile_is_told_how_to_come_by_one(loop):
     path = loop.open("a=1")
     talk = loop.run("run", path, "--commit", loop.commit(to(80))).stderr
     assert "there is no profile" in talk and "`profile:`" in talk and f"run {path} --again" in talk
+
+
+def test_a_change_that_does_not_build_on_its_parent_is_noted(loop):
+    won = loop.commit(to(50))
+    path = loop.open("a=1", parent=won)
+    beside = loop.commit(to(90))
+    assert f"{beside[:12]} does not build on its parent {won[:12]}" in loop.run("run", path, "--commit", beside).stderr
+    onto = loop.commit(to(40), start=won)
+    assert "does not build on" not in loop.run("run", path, "--commit", onto, "--again").stderr
+
+
+def test_a_profile_that_reads_as_no_table_is_named_on_the_page(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(80)), "--profile", "echo all in words > $KB_OUT/profile.txt")
+    assert "lies with the run record: `dump-change/profile.txt`." in loop.page(path)
+
+
+def test_a_gain_that_meets_its_criterion_is_told_in_percent(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(150)))
+    assert "is met: gain is -50 %" in loop.closed(path)["reason"]

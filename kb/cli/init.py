@@ -47,6 +47,10 @@ def run(args: argparse.Namespace) -> int:
     (root / ".kb").mkdir(exist_ok=True)
     store.create(root / ".kb" / ".gitignore", "*\n")
     store.create(root / store.CONFIG_NAME, _CONFIG.format(name=name))
-    then = "" if args.adopt else "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
+    then = (
+        ""
+        if args.adopt
+        else "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
+    )
     print(f"{'adopted' if args.adopt else 'started'} the knowledge base '{name}'; next: {then}`kb build`")
     return 0

@@ -179,14 +179,18 @@ def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
 
 def profile_of(attempt: Attempt, side: Side) -> Profile | None:
     """Bucket table of a side: of a file named like a profile that was left in KB_OUT, else of what the profile command printed; None where neither reads."""
-    kept = attempt.measurement.kept if attempt.measurement else ()
-    files = [attempt.folder / k.file for k in kept if k.role == "profile" and k.side == side and k.file]
-    files += [attempt.folder / s.output for s in attempt.of("profile", side) if not s.problem]
-    for file in files:
-        found = _read_profile(file)
+    for name in profile_files(attempt, side):
+        found = _read_profile(attempt.folder / name)
         if found:
             return found
     return None
+
+
+def profile_files(attempt: Attempt, side: Side) -> tuple[str, ...]:
+    """Files of the attempt that may hold a profile of a side: those named so, then what the profile command printed."""
+    kept = attempt.measurement.kept if attempt.measurement else ()
+    files = [k.file for k in kept if k.role == "profile" and k.side == side and k.file]
+    return (*files, *(s.output for s in attempt.of("profile", side) if not s.problem and s.output_bytes))
 
 
 def _read_profile(file: Path) -> Profile | None:

@@ -5,7 +5,7 @@ import posixpath
 
 from kb import profiles
 from kb.experiments.attempt import Attempt
-from kb.experiments.auditing import last_audit, profile_of
+from kb.experiments.auditing import last_audit, profile_files, profile_of
 from kb.experiments.opening import one_line
 from kb.run.quantity import number_text
 from kb.run.rules import Evidence, Measured, Ruling, figures
@@ -77,9 +77,19 @@ def _row(m: Measured) -> str:
 
 
 def profile_text(attempt: Attempt, verdict: Verdict) -> str:
-    """Bucket table of the change, without its heading; nothing for a run whose figures are withheld."""
-    found = None if verdict in (Verdict.INVALID, Verdict.CRASH) else profile_of(attempt, "change")
-    return profiles.to_markdown(found).split("\n", 1)[1].strip() if found else ""
+    """Bucket table of the change, without its heading, or where a profile lies that reads as none; nothing for a run whose
+    figures are withheld.
+    """
+    if verdict in (Verdict.INVALID, Verdict.CRASH):
+        return ""
+    if found := profile_of(attempt, "change"):
+        return profiles.to_markdown(found).split("\n", 1)[1].strip()
+    kept = profile_files(attempt, "change")
+    return (
+        f"No table of costs could be read from the profile, which lies with the run record: {', '.join(map(_code, kept))}."
+        if kept
+        else ""
+    )
 
 
 def audit_text(attempt: Attempt) -> str:

@@ -207,6 +207,11 @@ def _planned(
             )
     parent = parent_commit(layout, stub, repository)
     edited = worktree.changed_paths(repository, parent, change=change, without=without) if parent else ()
+    if parent and not worktree.builds_on(repository, parent, change=change):
+        note(
+            f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
+            "rebase it, or open with the --parent that it builds on"
+        )
     if parent and not edited and not ask.set:
         raise KbError(
             f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"

@@ -101,6 +101,11 @@ def changed_paths(repository: Path, parent: str, *, change: str, without: tuple[
     return tuple(sorted(p for p in listed if p and not _below(p, without)))
 
 
+def builds_on(repository: Path, parent: str, *, change: str) -> bool:
+    """Whether the parent is among the ancestors of the change."""
+    return git(repository, "merge-base", parent, change, ok=(0, 1)).strip() == parent
+
+
 def patch_of(repository: Path, parent: str, *, change: str) -> bytes:
     """The change as a patch."""
     return git(repository, "diff", "--no-color", "--no-ext-diff", "--no-textconv", parent, change).encode("utf-8")

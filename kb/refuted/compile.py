@@ -125,7 +125,9 @@ def cards_of(
 def _of_experiment(e: Facts, aim: Aim) -> Card:
     title = subject_of(e.title)
     first = _claim_in(e.hypothesis)
-    claim = first if len(first) >= 30 else f"{title}: {first}" if first else title
+    # A page that is named after its hypothesis says it once.
+    alone = len(first) >= 30 or first.rstrip(".").lower() == title.rstrip(".").lower()
+    claim = first if first and alone else f"{title}: {first}" if first else title
     because = e.because.replace("\n", " ").strip()
     place = e.place("verdict")
     return Card(

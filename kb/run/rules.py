@@ -218,7 +218,7 @@ def _falsified(e: Evidence) -> str:
     value = _value_of(e, met.metric) if met else None
     if met is None or value is None:
         return ""
-    return f"the falsification criterion `{to_text(met)}` is met: {met.metric} is {number_text(value, digits=5)}"
+    return f"the falsification criterion `{to_text(met)}` is met: {met.metric} is {number_text(value, digits=5)}{' %' if met.metric == GAIN else ''}"
 
 
 def _regression(e: Evidence) -> str:
