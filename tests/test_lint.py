@@ -212,7 +212,7 @@ def test_the_baseline_hides_what_is_known_and_shows_what_is_new_however_lines_sh
     first = (layout.root / lint.BASELINE_NAME).read_bytes()
     page = layout.wiki / "concepts" / "a.md"
     page.write_text(HEAD.format("A") + "\n\nMore text.\n\n[x](gone.md)\n[y](lost.md)\n")
-    assert "more are known" in kb_command("lint", cwd=layout.root).stdout
+    assert "are known in the baseline" in kb_command("lint", cwd=layout.root).stdout
     page.write_text(page.read_text() + "[x again](gone.md)\n")
     listed = json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(1,)).stdout)
     assert [(f["code"], f["line"]) for f in listed] == [("broken-link", 13)]
