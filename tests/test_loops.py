@@ -97,6 +97,16 @@ def test_a_change_that_builds_the_same_bytes_is_a_no_op(loop):
     assert (done["verdict"], done["rule"]) == ("inconclusive", "no-op")
 
 
+def test_artifacts_that_no_file_matches_are_told_and_a_page_says_how_often_was_measured(loop):
+    target = loop.layout.wiki / "targets" / "sum.md"
+    target.write_text(target.read_text().replace("[kernel.o]", "[no.such]"))
+    path = loop.open("prefetch", falsification="misses > 7000")
+    run = loop.run("run", path, "--commit", loop.commit(inner_order_down), "--bench", "sh autoresearch.sh || exit 1")
+    assert "no file matches `artifacts: no.such`" in run.stderr
+    loop.closed(path)
+    assert "measured 3 times by turns" in loop.page(path) and "`sh autoresearch.sh || exit 1`" in loop.page(path)
+
+
 def test_a_no_op_is_seen_through_the_folder_names_that_a_debug_build_records(loop):
     change = loop.commit(lambda text: text.replace("two columns at a time", "two columns at once"))
     path = loop.open("prefetch", falsification="misses > 7000")

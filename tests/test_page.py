@@ -160,9 +160,13 @@ def test_one_line_that_is_no_yaml_hides_no_other_field():
     assert codes(made) == ["front-matter"]
 
 
-@pytest.mark.parametrize("line", ["[" * 8000, "`" * 7999 + "[a](b)", "*a " * 4000, "[a](" * 2000, "<a " * 3000, "![" * 4000])
+@pytest.mark.parametrize("line", ["[" * 8000, "`" * 7999 + "[a](b)", "*a " * 4000, "[a](" * 2000, "<a " * 3000, "![" * 4000, "a <!-- " * 15_000])
 def test_one_hostile_line_is_read_in_reasonable_time(line):
     assert read("# T\n\n" + line).headings[0].text == "T"
+
+
+def test_links_between_comments_that_never_close_are_found():
+    assert [link.href for link in read("[a](b.md) " + "<!-- " * 40 + "[c](d.md) -->\n\n[e](f.md) " + "<!-- " * 40 + "[g](h.md)").links] == ["b.md", "f.md", "h.md"]
 
 
 def test_windows_newlines_and_a_byte_order_mark_change_nothing():

@@ -27,8 +27,10 @@ def setup_of(attempt: Attempt) -> str:
         return "\n".join([said, *([""] if attempt.repeated else []), *_repeated(attempt)])
     host = dict(plan.host)
     against = f" by turns with the parent {_code(plan.parent[:12])}" if plan.parent else ""
+    times = len(attempt.of("bench", "change"))
+    done = f"measured {times} times" if times >= plan.repeats else f"measured {times} of {plan.repeats} times"
     lines = [
-        f"Commit {_code(plan.change[:12])} measured {plan.repeats} times{against}, attempt {plan.number}"
+        f"Commit {_code(plan.change[:12])} {done}{against}, attempt {plan.number}"
         + (f", repeats added {attempt.extended} times." if attempt.extended else "."),
         "",
         f"- benchmark: {_code(plan.benchmark)}",
@@ -73,7 +75,8 @@ def results_of(evidence: Evidence, ruling: Ruling) -> str:
 
 def _row(m: Measured) -> str:
     gain = f"{100 * m.gain:+.2f} %" if m.gain is not None else "—"
-    return f"| {_code(m.name)} | {figures(m.change, m.unit)} | {figures(m.parent, m.unit) if m.parent else '—'} | {gain} |"
+    name = _code(m.name).replace("|", "\\|")
+    return f"| {name} | {figures(m.change, m.unit)} | {figures(m.parent, m.unit) if m.parent else '—'} | {gain} |"
 
 
 def profile_text(attempt: Attempt, verdict: Verdict) -> str:
@@ -141,4 +144,4 @@ def _rounded(value: float | None) -> float | None:
 
 def _code(text: str) -> str:
     """Text as a code span, whatever it holds."""
-    return "`" + one_line(text).replace("`", "'").replace("|", "¦") + "`"
+    return "`" + one_line(text).replace("`", "'") + "`"

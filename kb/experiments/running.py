@@ -94,9 +94,15 @@ def run(
                 store.write(attempt.folder / "change.patch", worktree.patch_of(repository, plan.parent, change=plan.change))
             if plan.touched or plan.strayed:
                 return finish(attempt, finished=now, checks="", touched=(), kept=())
-            return _measured(
+            done = _measured(
                 attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress
             )
+            kept = done.measurement.kept if done.measurement else ()
+            if plan.artifacts and not done.problem("change") and not any(k.role == "artifact" for k in kept):
+                note(
+                    f"no file matches `artifacts: {', '.join(plan.artifacts)}` of the target: that a change is a no-op would not be seen"
+                )
+            return done
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ class Outline(NamedTuple):
 
 # Longer inline runs are read by the patterns alone: markdown-it-py's inline parser is quadratic on hostile ones.
 _LONGEST_INLINE = 100_000
+_MANY = 20
 
 # Alternatives in the order of markdown-it's inline rules; leftmost wins, as there. A run of backticks is taken whole, as code or loose.
 _CODE = r"(?P<ticks>`+)(?!`)(?s:.+?)(?<!`)(?P=ticks)(?!`)|`+"
@@ -151,6 +152,10 @@ def _pattern_links(content: str, at: int) -> tuple[list[Link], str, list[str]]:
     """
     found: list[Link] = []
     shown = 0
+    if content.count("<!--") > _MANY:
+        # Behind the last end no comment closes, and to look for one from every start takes the square of their number.
+        closed = content.rfind("-->") + 1
+        content = content[:closed] + content[closed:].replace("<!--", "\x02!--")
     if "\n" not in content:
         for _, uri, mail, opening, label, dest in _INLINE.findall(content):
             if opening:

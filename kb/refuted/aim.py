@@ -109,7 +109,13 @@ def aim_of(facts: Facts, *, outcome: bool) -> Aim:
         _point(
             map(
                 _readable,
-                (facts.variant, text["title"], facts.hypothesis, facts.mechanism, *((facts.setup, facts.because) if outcome else ())),
+                (
+                    facts.variant,
+                    text["title"],
+                    facts.hypothesis,
+                    facts.mechanism,
+                    *((facts.setup, facts.because) if outcome else ()),
+                ),
             )
         ),
     )

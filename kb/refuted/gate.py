@@ -18,7 +18,7 @@ from kb.refuted.aim import Aim, Pull, abbreviates, aim_of, differences, strong
 from kb.refuted.card import Card, from_row
 from kb.store import digest_of
 from kb.trail import Facts, Moment, experiment, moment, read_facts
-from kb.trail.levers import OPPOSITE, key_of, number_of, way_of
+from kb.trail.levers import OPPOSITE, is_common, key_of, number_of, way_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +287,28 @@ def _in_words(pull: Pull, asked: _Question) -> Pull:
 
 
 def _qualified(pulls: Mapping[str, Pull], others: Mapping[str, Pull]) -> dict[str, Pull]:
-    """Levers by the key of the other side's lever where one name is the other with its owner in front: `a.b.c`, `b.c`."""
+    """Levers by the key of the other side's lever where one name is the other with its owner in front (`a.b.c`, `b.c`), or one
+    word of it and both are set to one telling number (`VMEM=131072`, `scoped_vmem_limit_kib=131072`).
+    """
 
     def key_beside(pull: Pull) -> str:
-        ends = ((k, f".{p.name}", f".{pull.name}") for k, p in others.items() if pull.key not in others)
-        return next((k for k, a, b in ends if a.endswith(b) or b.endswith(a)), pull.key)
+        ends = ((k, p, f".{p.name}", f".{pull.name}") for k, p in others.items() if pull.key not in others)
+        return next((k for k, p, a, b in ends if a.endswith(b) or b.endswith(a) or _is_word_of(p, pull)), pull.key)
 
     return {p.key: p for p in (replace(p, key=key_beside(p)) for p in pulls.values())}
+
+
+# Smaller numbers stand behind many settings at once.
+_TELLING_NUMBER = 100
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
+
+
+def _is_word_of(one: Pull, other: Pull) -> bool:
+    short, long = sorted((one, other), key=lambda p: len(p.name))
+    number = number_of(short.value)
+    if number is None or number < _TELLING_NUMBER or number != number_of(long.value):
+        return False
+    return not is_common(short.key) and short.key in (w.lower() for w in _NAME_WORD.findall(long.name))
 
 
 def _abbreviated(mine: Mapping[str, Pull], theirs: Mapping[str, Pull]) -> Pull | None:

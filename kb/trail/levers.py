@@ -195,6 +195,11 @@ _MADE = re.compile(r"(\d[\d_]{0,17})\s?(<<|\*)\s?(\d[\d_]{0,17})")
 
 
 @lru_cache(maxsize=4096)
+def is_common(name: str) -> bool:
+    """Whether a name is one of the words that settings of any kind are called by (`block`, `size`), so that alone it names none."""
+    return re.fullmatch(_SETTING, name, re.IGNORECASE) is not None
+
+
 def number_of(value: str) -> float | None:
     """Number of a lever's value; None for any other word.
 
