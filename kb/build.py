@@ -231,7 +231,7 @@ def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
     """Digest of all that the indexes are compiled from: what each page says of itself and cites, its facts and notes, the cards, the settings."""
     digest = hashlib.sha256(repr((layout.config, _meta(db, "tried"))).encode())
     for row in db.execute("select path, substr(row, 1, instr(row, char(10))), facts, notes from page order by path"):
-        digest.update(repr(row).encode("utf-8", "surrogatepass"))
+        digest.update("\0".join("-" if text is None else text for text in row).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 

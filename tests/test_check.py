@@ -6,7 +6,7 @@ import pytest
 
 from kb import KbError, store
 from kb.build import build
-from kb.refuted import Answer, Gate, Proposal
+from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.terms import terms_in
 from tests.test_refuted import run
 

@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kb.cli.built import built_state, note_new_target
     from kb.cli.paths import page_in, path_in
-    from kb.refuted import Gate, Proposal
+    from kb.refuted.gate import Gate, Proposal
     from kb.trail import experiment
 
     if bool(args.proposal) == bool(args.batch):

@@ -189,8 +189,8 @@ def _open(args: argparse.Namespace, layout: store.Layout) -> int:
     from kb.experiments.opening import checked, opened
     from kb.experiments.stub import stub_at
     from kb.experiments.targets import target_named
-    from kb.refuted import Gate
-    from kb.refuted import Proposal as Question
+    from kb.refuted.gate import Gate
+    from kb.refuted.gate import Proposal as Question
     from kb.run.criterion import GAIN, to_text
     from kb.schema import Verdict
     from kb.trail.levers import levers_in

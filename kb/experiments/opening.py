@@ -16,7 +16,7 @@ from kb.experiments.stub import BLOCKS, Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.worktree import commit_of
 from kb.page import Page, read, slug_of, text_of
-from kb.refuted import Answer
+from kb.refuted.gate import Answer
 from kb.run.criterion import criteria_of, to_text
 from kb.run.record import Lever
 from kb.schema import Verdict, canonical_verdict

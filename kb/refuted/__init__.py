@@ -1,6 +1,6 @@
 """Refuted cards: compiled from failed experiments, retired hypotheses and dead-end lists; matched against proposals.
 
-Refuses to forbid: it warns and asks what differs.
+Refuses to forbid: it warns and asks what differs. The match itself, which a build has no use for, is `kb.refuted.gate`.
 """
 
 import json
@@ -13,12 +13,11 @@ from kb.graph import Graph
 from kb.refuted.aim import Aim
 from kb.refuted.card import Card, aim_from_json, aim_to_json, from_row, to_row
 from kb.refuted.compile import cards_of, split
-from kb.refuted.gate import Answer, Gate, Match, Proposal
 from kb.refuted.statements import statements_of
 from kb.store import diff, digest_of
 from kb.trail import Moment, Trail
 
-__all__ = ["TABLES", "Answer", "Card", "Deck", "Gate", "Match", "Proposal", "cards", "deck_of", "save", "statements_of"]
+__all__ = ["TABLES", "Card", "Deck", "cards", "deck_of", "save", "statements_of"]
 
 TABLES: tuple[str, ...] = (
     """create table card (number integer primary key, id text not null unique, digest text not null, target text not null, date text not null, serial integer not null,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from kb import search, trail
-from kb.refuted import Gate, Proposal
+from kb.refuted.gate import Gate, Proposal
 from kb.replay.questions import Question, questions
 from kb.schema import FAILED, Verdict
 from kb.slices import Loader, Request, tokens_of

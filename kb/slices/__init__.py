@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import replace
 
-from kb.refuted import Gate
+from kb.refuted.gate import Gate
 from kb.slices.asked import Asked
 from kb.slices.bringing import Bringing
 from kb.slices.hypothesis import fill_hypothesis

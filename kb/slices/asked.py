@@ -4,7 +4,7 @@ import sqlite3
 from functools import cached_property
 
 from kb import search, trail
-from kb.refuted import Gate, Match, Proposal
+from kb.refuted.gate import Gate, Match, Proposal
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.topics import TopicRow, ladder, touched
