@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kb import KbError, graph, indexes, page, refuted, search, store, trail
@@ -71,23 +71,14 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
                 )
             db.execute("begin immediate")
             _sync_pages(db, layout, change, note)
-            pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
-            whole = graph.graph_of(pages)
-            tried = trail.trail_of(_rows(db, "facts"), whole)
-            lists = _lists(db, tried, whole)
-            _save(db, whole)
             told = _told(db, layout)
-            # Most edits change no word of the indexes.
-            if told != _meta(db, "told") or _meta(db, "indexes") != _indexes_digest(layout):
-                wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
-                indexes.save(db, wanted)
-                _put(db, {"told": told, "indexes": _digest_of_tree(wanted), "index_files": str(len(wanted))})
-            counts = {
-                "pages": len(pages),
-                "experiments": len(tried.experiments),
-                "cards": int(_meta(db, "cards")),
-                "indexes": int(_meta(db, "index_files")),
-            }
+            if told == _meta(db, "told") and _meta(db, "indexes") == _indexes_digest(layout):
+                # Most edits change no more than the words and the length of a page.
+                _save_lengths(db, change.changed)
+                counts = json.loads(_meta(db, "report"))
+            else:
+                counts, wanted = _compiled(db, layout)
+                _put(db, {"told": told, "indexes": _digest_of_tree(wanted)})
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report)})
             db.execute("commit")
@@ -103,6 +94,24 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
 
 
 _INDEX_SUFFIXES = (".md", ".json")
+
+
+def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, int], dict[str, bytes]]:
+    """What follows from all pages together, written to the tables: counts for the report, and the files of `indexes/`."""
+    pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
+    whole = graph.graph_of(pages)
+    tried = trail.trail_of(_rows(db, "facts"), whole)
+    lists = _lists(db, tried, whole)
+    wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
+    _save(db, whole)
+    indexes.save(db, wanted)
+    counts = {
+        "pages": len(pages),
+        "experiments": len(tried.experiments),
+        "cards": int(_meta(db, "cards")),
+        "indexes": len(wanted),
+    }
+    return counts, wanted
 
 
 def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connection:
@@ -213,11 +222,7 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
 
 def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> dict[str, bytes]:
     """The refuted lists, with the tables of trail and cards brought up to date; all kept where no page that they come from changed."""
-    inputs = store.digest_of(
-        repr(
-            db.execute("select path, digest from page where facts is not null or statements is not null order by path").fetchall()
-        )
-    )
+    inputs = _tried(db)
     if _meta(db, "tried") != inputs:
         deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
         trail.save(db, tried)
@@ -227,12 +232,24 @@ def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> di
     return {name: text.encode() for name, text in json.loads(_meta(db, "lists")).items()}
 
 
+def _tried(db: sqlite3.Connection) -> str:
+    """Digest of the pages that trail and cards come from."""
+    query = "select path, digest from page where facts is not null or statements is not null order by path"
+    return store.digest_of(repr(db.execute(query).fetchall()))
+
+
 def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
-    """Digest of all that the indexes are compiled from: what each page says of itself and cites, its facts and notes, the cards, the settings."""
-    digest = hashlib.sha256(repr((layout.config, _meta(db, "tried"))).encode())
+    """Digest of all that follows from all pages together: what each says of itself and cites, its facts and notes, trail and cards, the settings."""
+    digest = hashlib.sha256(repr((layout.config, _tried(db))).encode())
     for row in db.execute("select path, substr(row, 1, instr(row, char(10))), facts, notes from page order by path"):
         digest.update("\0".join("-" if text is None else text for text in row).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:
+    for path in paths:
+        digest, row = db.execute("select digest, row from page where path = ?", (path,)).fetchone()
+        db.execute("update standing set lines = ? where path = ?", (page.from_row(path, digest, row).lines, path))
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
