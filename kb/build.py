@@ -242,7 +242,7 @@ def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
     """Digest of all that follows from all pages together: what each says of itself and cites, its facts and notes, trail and cards, the settings."""
     digest = hashlib.sha256(repr((layout.config, _tried(db))).encode())
     for row in db.execute("select path, substr(row, 1, instr(row, char(10))), facts, notes from page order by path"):
-        digest.update("\0".join("-" if text is None else text for text in row).encode("utf-8", "surrogatepass"))
+        digest.update("".join(f"{text}\0" for text in row).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 

@@ -33,13 +33,6 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
     return b"".join([*raw[:start], *(line.encode("utf-8") for line in lines), *raw[end - 1 :]])
 
 
-def outside_blocks(path: str, data: bytes) -> bytes:
-    """The bytes of a page without the insides of its managed blocks: what an immutable page may never change."""
-    raw = _raw_lines(data)
-    hidden = {n for _, start, end in read(path, data).blocks for n in range(start + 1, end)}
-    return b"".join(line for n, line in enumerate(raw, 1) if n not in hidden)
-
-
 def with_link(data: bytes, *, line: int, old: str, new: str) -> bytes:
     """The page with every destination `old` on one line (or the lines of its paragraph that follow) written as `new`.
 
