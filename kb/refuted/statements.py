@@ -15,7 +15,8 @@ from kb.page.text import cells_of
 from kb.refuted.aim import Aim, aim_of, aim_of_text
 from kb.refuted.card import aim_from_json, aim_to_json
 from kb.schema import FAILED, canonical_verdict
-from kb.trail.facts import from_row, prose
+from kb.trail.facts import from_row
+from kb.trail.prose import prose
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,12 @@ from dataclasses import dataclass
 
 from kb import trail
 from kb.page import Page, from_row
-from kb.run.noise import SMALLEST_GAIN, Spread
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
-from kb.trail.progress import kept as kept_by_loop
-from kb.trail.progress import metric_of, nibbles, steps_of
-
-# Kept runs among which the frontier is looked for; older ones have been built upon since.
-_LAST_KEPT = 40
-# Without a supported verdict a loop may still build upon a run that it decided to keep.
-_MAY_BE_KEPT = (Verdict.SUPPORTED, Verdict.BASELINE, Verdict.INCONCLUSIVE)
+from kb.trail.frontier import frontier_of as trail_frontier_of
+from kb.trail.frontier import kept
+from kb.trail.progress import nibbles
 
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
 _FIELDS = (
@@ -85,25 +80,13 @@ class Frontier:
 
 def frontier_of(bring: Bringing, page: Page | None) -> Frontier | None:
     """The frontier of the target as far as its last kept runs tell; None where nothing but a baseline was kept."""
-    paths = [p for p in bring.runs if bring.view.standing(p).verdict in _MAY_BE_KEPT][-_LAST_KEPT:]
-    runs = [f for f in map(bring.facts, paths) if f and kept_by_loop(f)]
-    runs = [f for f in runs if bring.variant and f.variant == bring.variant] or runs
-    changes = [f for f in runs if f.verdict.canonical != Verdict.BASELINE]
-    if not changes:
-        return None
+    runs = [f for f in map(bring.facts, bring.runs) if f]
     said = page.front.get("metric") if page else None
-    metric = metric_of(runs, str(said.get("name", "")) if isinstance(said, dict) else page.field("metric") if page else "")
-    steps = steps_of(runs, metric.name, metric.direction) if metric and metric.direction else ()
-    last = changes[-1]
-    # Where few kept runs report the metric, the best of them says less than the last one, which stands on all before it.
-    if 2 * len(steps) <= len(runs):
-        return Frontier(last, last.path, None, False)
-    best = (max if metric.direction == "higher" else min)(steps, key=lambda s: s.value)
-    facts = next(f for f in runs if f.path == best.path)
-    value = facts.metric(metric.name)
-    band = Spread(value.value or 0.0, value.stddev, value.n).relative if value and value.stddev is not None else None
-    moved = [s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN]
-    return Frontier(facts, moved[-1], band, bool(nibbles([s.gain for s in steps][-2:])))
+    stated = str(said.get("name", "")) if isinstance(said, dict) else page.field("metric") if page else ""
+    best = trail_frontier_of(runs, stated=stated, variant=bring.variant)
+    if best is None or all(f.verdict.canonical == Verdict.BASELINE for f in runs if kept(f)):
+        return None
+    return Frontier(best.run, best.moved, best.band, bool(nibbles([s.gain for s in best.steps][-2:])))
 
 
 def ledger_of(bring: Bringing, best: Frontier | None) -> str:

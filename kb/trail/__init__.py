@@ -10,7 +10,8 @@ from datetime import date
 
 from kb import KbError
 from kb.graph import Graph
-from kb.trail.facts import Facts, Place, VerdictRead, facts_of, from_row, read_facts, to_row, verdict_sayings
+from kb.trail.facts import Facts, Place, facts_of, from_row, read_facts, to_row
+from kb.trail.verdicts import VerdictRead, verdict_sayings
 
 __all__ = [
     "TABLES",

@@ -8,34 +8,14 @@ import re
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from kb.page import Page, Section, plain_text
+from kb.page import Page, Section
 from kb.run.record import Lever, Metric
-from kb.schema import (
-    FAILED,
-    LABELS,
-    OUTCOME_FIELDS,
-    OUTCOME_LABELS,
-    RUNNING,
-    Verdict,
-    canonical_decision,
-    canonical_verdict,
-    field_verdict,
-    outcome_verdict,
-)
+from kb.schema import FAILED, Verdict, canonical_decision
 from kb.store import packed
+from kb.trail.account import Account, account_of, point_of, settings_of
 from kb.trail.levers import levers_of
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictRead:
-    """A verdict, as written and where.
-
-    `verdict`, `outcome`, `status` (front matter), `name` (file name), `section` (the page's body), or empty where nothing says it.
-    """
-
-    canonical: Verdict | None = None
-    raw: str = ""
-    source: str = ""
+from kb.trail.prose import items, labels, prose
+from kb.trail.verdicts import VerdictRead, is_running, labelled_verdict, titled_verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +63,9 @@ class Facts:
     running: bool = False
     first: bool = False
     created: str = ""
+    settings: tuple[Lever, ...] = ()
+    point: str = ""
+    account: Account = Account()
 
     @property
     def order(self) -> tuple[str, int, str]:
@@ -127,6 +110,7 @@ _TEXTS = (
     "first",
     "created",
     "stated_levers",
+    "point",
 )
 
 
@@ -140,6 +124,9 @@ def to_row(facts: Facts) -> str:
         {name: value for name in _OF_METRIC if (value := getattr(m, name)) is not None and value != ""} for m in facts.metrics
     ]
     said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
+    said["settings"] = [(lever.name, lever.value) for lever in facts.settings]
+    account = facts.account
+    said["account"] = (account.config, account.buckets, account.profile, account.memory, account.leads)
     said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
     said["verdict"] = (facts.verdict.canonical, facts.verdict.raw, facts.verdict.source)
     return packed(said)
@@ -153,6 +140,8 @@ def from_row(row: str) -> Facts:
     said["verdict"] = VerdictRead(Verdict(canonical) if canonical else None, raw, source)
     said["metrics"] = tuple(Metric(**{"value": None, **m}) for m in said["metrics"])
     said["levers"] = tuple(Lever(name, value) for name, value in said["levers"])
+    said["settings"] = tuple(Lever(name, value) for name, value in said["settings"])
+    said["account"] = Account(*map(tuple, said["account"]))
     said["places"] = tuple(Place(*p) for p in said["places"])
     said["next_ideas"] = tuple(said.get("next_ideas", ()))
     said["tags"] = tuple(said.get("tags", ()))
@@ -205,7 +194,7 @@ def read_facts(page: Page, text: str) -> Facts:
 
     lines = text.split("\n")
     places = places_of(page)
-    said = _labels(page, lines, places)
+    said = labels(page, lines)
     first = {p.name: p for p in reversed(places)}
 
     def body(name: str) -> str:
@@ -216,8 +205,8 @@ def read_facts(page: Page, text: str) -> Facts:
     )
     mechanism = said.get("mechanism") or prose(body("mechanism"))
     reasons = prose(body("verdict"), limit=900)
-    verdict = verdict_of(page, _titled_verdict(page) or reasons)
-    labelled = _labelled_verdict(page, lines) if verdict.canonical in (None, Verdict.OTHER) else ""
+    verdict = verdict_of(page, titled_verdict(page) or reasons)
+    labelled = labelled_verdict(page, lines) if verdict.canonical in (None, Verdict.OTHER) else ""
     if labelled:
         verdict = verdict_of(page, labelled)
     # A verdict of several words is all that some pages say of why.
@@ -225,6 +214,8 @@ def read_facts(page: Page, text: str) -> Facts:
     title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
+    account = account_of(page, lines)
+    settings = settings_of(page, account, title, mechanism, prose(body("setup"), limit=1500), hypothesis)
     return Facts(
         path=page.path,
         target=target_of_page(page),
@@ -251,13 +242,16 @@ def read_facts(page: Page, text: str) -> Facts:
         falsification=said.get("falsification") or prose(body("falsification")),
         because=because,
         setup=prose(body("setup"), limit=1500),
-        next_ideas=tuple(_items(body("next"))),
+        next_ideas=tuple(items(body("next"))),
         places=places,
         tags=page.words("tags"),
         backfilled=page.field("backfilled").lower() in ("true", "yes", "1"),
-        running=_is_running(page, verdict),
+        running=is_running(page, verdict),
         first=page.field("receipt") == "baseline",
         created=page.field("created"),
+        settings=settings,
+        point=point_of(settings),
+        account=account,
     )
 
 
@@ -272,93 +266,6 @@ def target_of_page(page: Page) -> str:
     if folders and folders[-1] == "experiments":
         folders = folders[:-1]
     return "/".join(folders)
-
-
-def _is_running(page: Page, verdict: VerdictRead) -> bool:
-    return (
-        verdict.canonical in (None, Verdict.OTHER) and page.field("status").lower().replace("-", "_").replace(" ", "_") in RUNNING
-    )
-
-
-_NAME_SUFFIX = re.compile(
-    r"[-_](accepted|rejected|potential|invalid|refuted|supported|crash(?:ed)?|failed|discarded?|kept|keep|inconclusive|"
-    r"parked|baseline)$",
-    re.IGNORECASE,
-)
-_NAMED_BASELINE = re.compile(r"(?:^|[-_])baseline(?:[-_]|$)", re.IGNORECASE)
-
-
-def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
-    """The places that may say a page's verdict, in the order in which they count, as (place, what it says).
-
-    `section` is the Verdict section's prose.
-    """
-    suffix = _NAME_SUFFIX.search(page.stem)
-    sentence = re.split(r"(?<=[.!?;])\s|\n", section.strip(), maxsplit=1)[0][:300]
-    return (
-        ("verdict", page.field("verdict")),
-        ("outcome", next((said for name in OUTCOME_FIELDS if outcome_verdict(said := page.field(name))), "")),
-        ("status", page.field("status")),
-        ("name", suffix[1] if suffix else ""),
-        ("section", sentence),
-    )
-
-
-def verdict_of(page: Page, section: str) -> VerdictRead:
-    """Verdict of a page by DESIGN §6: the first place that says one; a baseline by name is one unless it failed.
-
-    A status outside the vocabulary may speak of the page and not of the run, so a place after it that says a verdict goes first.
-    """
-    read = VerdictRead()
-    for source, raw in verdict_sayings(page, section):
-        verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
-        if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
-            read = VerdictRead(verdict, raw, source)
-        if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):
-            break
-    if _NAMED_BASELINE.search(page.stem) and read.canonical not in FAILED:
-        return VerdictRead(Verdict.BASELINE, read.raw or "baseline", f"{read.source}+name" if read.source else "name")
-    return read
-
-
-_SAYING_TITLE = re.compile(r"\b(?:verdict|outcome|result|conclusion)s?\s*(?::|\s[-—–]\s)\s*(\S.*)$", re.IGNORECASE)
-
-
-def _titled_verdict(page: Page) -> str:
-    """What headings say of how the run came out ("Verdict: refuted"); empty where none says a verdict, or two say different ones."""
-    return _agreed([title[1] for h in page.headings if h.level > 1 and (title := _SAYING_TITLE.search(h.text))])
-
-
-def _agreed(sayings: list[str]) -> str:
-    """The first of several sayings that says a verdict; empty if none does, or if they differ: then each may be about a part of the run."""
-    told = [(verdict, said) for said in sayings if (verdict := outcome_verdict(said))]
-    return told[0][1] if len({verdict for verdict, _ in told}) == 1 else ""
-
-
-_LABEL_ROW = re.compile(r"^\s*\|([^|]{3,40})\|([^|]+)\|\s*$")
-
-
-def _labelled_verdict(page: Page, lines: list[str]) -> str:
-    """What stands behind a label of an outcome outside code ("**Outcome**: reverted", a row of two cells, a heading "Status" above it), by the first
-    label that says one verdict; else behind "Verdict".
-    """
-    fenced = {line for a, b in page.fences for line in range(a, b)}
-    headed = {h.line for h in page.headings}
-    found: dict[str, list[str]] = {}
-    for at in range(page.body_line, len(lines) + 1):
-        line = lines[at - 1].lstrip("> ")
-        if at in headed:
-            name, behind = line.strip("# "), ""
-        else:
-            label = None if at in fenced else _BOLD_LABEL.match(line) or _PLAIN_LABEL.match(line) or _LABEL_ROW.match(line)
-            name, behind = label.groups() if label else ("", "")
-        name = name.strip(" *_:").lower()
-        name = "verdict" if name.endswith(" verdict") else name
-        if name in OUTCOME_LABELS:
-            said = behind if behind.strip() else next((below for below in lines[at : at + 3] if below.strip(" \t=-")), "")
-            found.setdefault(name, []).append(prose(said))
-    agreed = (_agreed(found.get(name, [])) for name in OUTCOME_LABELS)
-    return next(filter(None, agreed), next(iter(found.get("verdict", ())), ""))
 
 
 def places_of(page: Page) -> tuple[Place, ...]:
@@ -382,86 +289,6 @@ def _end(tops: tuple[Section, ...], i: int) -> int:
     return next((later.start for later in tops[i + 1 :] if later.level <= tops[i].level), tops[-1].end)
 
 
-_BOLD_LABEL = re.compile(
-    r"^\s*(?:[-*+]\s+|\d+\.\s+)?(?:\*\*|__)([^*_\n]{3,40}?)(?:\*\*|__)?(?:\s*\([^)\n]{0,60}\))?\s*(?:[:.—–]\s*(?:\*\*|__)|"
-    r"(?:\*\*|__)\s*[:—–]|:)\s*(.*)$"
-)
-_PLAIN_LABEL = re.compile(r"^\s*(?:[-*+]\s+)?([A-Z][A-Za-z ]{3,30}):\s+(\S.*)$")
-_LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings}
-
-
-def _labels(page: Page, lines: list[str], places: tuple[Place, ...]) -> dict[str, str]:
-    """Texts of the four labels (and a labelled verdict) wherever they stand as bold or plain `Label:` runs outside code."""
-    said: dict[str, list[str]] = {}
-    current: str | None = None
-    fenced = {line for a, b in page.fences for line in range(a, b)}
-    headings = {h.line for h in page.headings}
-    for at in range(page.body_line, len(lines) + 1):
-        line = lines[at - 1]
-        if at in headings or at in fenced:
-            current = None
-            continue
-        bold = "**" in line or "__" in line
-        label = bold and _BOLD_LABEL.match(line) or ":" in line and _PLAIN_LABEL.match(line)
-        if label:
-            name = _LABEL_OF.get(label[1].strip().rstrip(":").lower())
-            current = name if name and name not in said else None
-            if current:
-                said[current] = [label[2]]
-            continue
-        if current:
-            said[current].append(line)
-            if not line.strip() and len(said[current]) > 40:
-                current = None
-    return {name: text for name, found in said.items() if (text := prose("\n".join(found)))}
-
-
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-
-
-_QUOTED = re.compile(r"^(?:>\s?)+|^\[![\w-]+\]\s*")
-_WRAPPED = re.compile(r"(?<=[^\n])\n(?=[^\n*+\-\d])")
-_GAP = re.compile(r"\n{2,}")
-
-
-def _unfenced(markdown: str) -> str:
-    """A text without its fenced code; what stands behind a fence that nothing closes is kept."""
-    if "```" not in markdown and "~~~" not in markdown:
-        return markdown
-    kept: list[str] = []
-    mark, opened = "", 0
-    for line in markdown.split("\n"):
-        kept.append(line)
-        fence = _FENCE.match(line)
-        if fence and not mark:
-            mark, opened = fence[1], len(kept) - 1
-        elif fence and fence[1].startswith(mark) and not line[fence.end() :].strip(" \t"):
-            kept[opened:] = [""]
-            mark = ""
-    return "\n".join(kept)
-
-
-def prose(markdown: str, *, limit: int = 2400) -> str:
-    """Plain text of a stretch of markdown: no fences, tables, headings or markup; paragraphs kept apart by newlines; cut
-    at a word within `limit`.
-    """
-    if not markdown.strip():
-        return ""
-    rows: list[str] = []
-    for line in _unfenced(markdown).split("\n"):
-        bare = line.strip()
-        if bare.startswith(("|", "<!--")):
-            continue
-        if bare.startswith("#"):
-            bare = ""
-        rows.append(_QUOTED.sub("", bare) if bare[:1] in (">", "[") else bare)
-    text = _WRAPPED.sub(" ", _GAP.sub("\n\n", "\n".join(rows)).strip())[: 4 * limit]
-    text = "\n".join(plain_text(row).strip() for row in text.split("\n") if row.strip())
-    if len(text) > limit:
-        text = text[:limit].rsplit(" ", 1)[0] + " …"
-    return text
-
-
 def _front_sentence(page: Page) -> str:
     """`hypothesis:` of the front matter where it is a sentence and no slug."""
     said = page.field("hypothesis")
@@ -476,18 +303,3 @@ def _lead(page: Page, lines: list[str]) -> str:
             if len(text) > 40:
                 return text
     return ""
-
-
-def _items(markdown: str) -> list[str]:
-    """Top-level list items of a stretch of markdown, as plain text; its sentences where it has no list."""
-    items: list[str] = []
-    for line in _unfenced(markdown).split("\n"):
-        bullet = re.match(r"^(?:[-*+]|\d+[.)])\s+(.*)$", line)
-        if bullet:
-            items.append(bullet[1])
-        elif items and line.startswith((" ", "\t")) and line.strip():
-            items[-1] += " " + line.strip()
-        elif line.startswith("|") and not re.match(r"^\|[\s:|-]+\|?$", line):
-            items.append(" · ".join(c.strip() for c in line.strip().strip("|").split("|") if c.strip()))
-    clean = [plain_text(item).strip()[:600] for item in items]
-    return [c for c in clean if c and not re.match(r"none\b|n/?a\b", c, re.IGNORECASE)]

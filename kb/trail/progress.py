@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kb.run.direction import Direction, is_resource
-from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
+from kb.run.direction import Direction
+from kb.run.noise import SMALLEST_GAIN, Spread
 from kb.run.quantity import number_text
 from kb.run.record import Lever, Metric
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
+from kb.trail.frontier import Step, frontier_of, metric_of
 from kb.trail.levers import key_of, levers_in
 
 # HeyGen's stop rule: the best value not improved for eight profile-guided attempts in a row.
@@ -24,15 +25,6 @@ THRASH = 5
 # The retrospective of the TPU loop: five settings to one structural change, stuck for ten runs; a topic refuted five times and
 # never supported is closed.
 UNBALANCED, STUCK, CLOSED = 5, 10, 5
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One kept run on the way to the frontier; `gain` is relative to the best before it (0.01 is 1 %), None for the first."""
-
-    path: str
-    value: float
-    gain: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,51 +73,6 @@ class Topic:
         return self.failed >= CLOSED and not self.supported
 
 
-def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
-    """The metric a target is judged by: the stated one, else the one most runs call primary, else the one most of them measure.
-
-    Of the last kind only metrics with a known direction count, and no resource or loss.
-    """
-    called = Counter(e.primary for e in experiments if e.primary)
-    stated = stated or (min(called, key=lambda name: (-called[name], name)) if called else "")
-    if stated:
-        named = [m for e in experiments for m in e.metrics if key_of(m.name) == key_of(stated)]
-        return named[0] if named else None
-    counts: Counter[str] = Counter()
-    first: dict[str, Metric] = {}
-    for e in experiments:
-        for m in e.metrics:
-            if m.value is not None and m.direction and not is_resource(m.name) and "loss" not in m.name:
-                counts[m.name] += 1
-                first.setdefault(m.name, m)
-    if not counts:
-        return None
-    # A rate or a share compares runs of different shapes; the time of a step does not.
-    most = max(counts.values())
-    return first[min((n for n in counts if 2 * counts[n] >= most), key=lambda n: (first[n].direction != "higher", -counts[n], n))]
-
-
-def kept(e: Facts) -> bool:
-    """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a
-    baseline.
-    """
-    return e.decision == "keep" if e.decision else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
-
-
-def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) -> tuple[Step, ...]:
-    """Kept runs in trail order with the gain of each over the best before it."""
-    steps: list[Step] = []
-    best: float | None = None
-    for e in experiments:
-        found = e.metric(metric)
-        if found is None or found.value is None or not kept(e):
-            continue
-        steps.append(Step(e.path, found.value, None if best is None else gain_of(found.value, best, direction=direction)))
-        if best is None or (found.value > best) == (direction == "higher"):
-            best = found.value
-    return tuple(steps)
-
-
 def nibbles(gains: Sequence[float | None]) -> tuple[int, ...]:
     """Positions at which two kept changes in a row had gained under 1 %: the next one must be structural."""
     small = [g is not None and g < SMALLEST_GAIN for g in gains]
@@ -136,13 +83,12 @@ def progress_of(experiments: Sequence[Facts], *, target: str, variant: str, metr
     """Progress of the experiments of one target and variant, in trail order, by a metric."""
     counts = Counter(str(e.verdict.canonical or "open") for e in experiments)
     direction = metric.direction if metric else None
-    steps = steps_of(experiments, metric.name, direction) if metric and direction else ()
-    frontier = (max if direction == "higher" else min)(steps, key=lambda s: s.value) if steps else None
+    best = frontier_of(experiments, stated=metric.name) if metric and direction else None
+    steps = best.steps if best else ()
+    frontier = next((s for s in steps if best and s.path == best.run.path), None)
     by_path = {e.path: e for e in experiments}
     baseline = next((s for s in steps if by_path[s.path].verdict.canonical is Verdict.BASELINE), None)
-    band = None
-    if frontier and metric and (m := by_path[frontier.path].metric(metric.name)) and m.stddev is not None:
-        band = Spread(m.value or 0.0, m.stddev, m.n).relative
+    band = best.band if best else None
     plateau = _plateau(experiments, steps)
     alarms = (*_noise_alarms(by_path, frontier, baseline, metric), *_step_alarms(steps), *_streak_alarms(experiments, plateau))
     return Progress(

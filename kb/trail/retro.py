@@ -11,8 +11,9 @@ from kb.graph import generations, longest_chain
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
+from kb.trail.frontier import kept
 from kb.trail.levers import key_of
-from kb.trail.progress import Topic, kept, topics_of, untried_levers
+from kb.trail.progress import Topic, topics_of, untried_levers
 from kb.trail.standing import Standing
 from kb.trail.themes import themes_of
 

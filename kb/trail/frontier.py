@@ -1,0 +1,133 @@
+"""The frontier of a target: the best run that its loop built upon, at the size of work where the loop is. Everybody asks here."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kb.run.direction import Direction, is_resource
+from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
+from kb.run.record import Metric
+from kb.schema import Verdict
+from kb.trail.facts import Facts
+from kb.trail.levers import key_of
+
+# Kept runs that tell where a loop works at present.
+_RECENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kept run on the way to the frontier; `gain` is relative to the best before it (0.01 is 1 %), None for the first."""
+
+    path: str
+    value: float
+    gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The best kept run at one size of work, `point` (empty where the pages tell none), with the metric that decides.
+
+    `metric` is None where too few runs report one; then `run` is the last kept one. `steps` are the kept runs with the metric, `moved`
+    the last of them that gained 1 % or more, `band` the noise of the frontier's own repeats, relative; None where nobody measured it.
+    """
+
+    run: Facts
+    point: str
+    metric: Metric | None
+    steps: tuple[Step, ...]
+    moved: str
+    band: float | None
+
+
+def kept(e: Facts) -> bool:
+    """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a baseline."""
+    return e.decision == "keep" if e.decision else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
+
+
+def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
+    """The metric a target is judged by: the stated one, else the one most runs call primary, else the one most of them measure.
+
+    Of the last kind only metrics with a known direction count, and no resource or loss.
+    """
+    called = Counter(e.primary for e in experiments if e.primary)
+    stated = stated or (min(called, key=lambda name: (-called[name], name)) if called else "")
+    if stated:
+        named = [m for e in experiments for m in e.metrics if key_of(m.name) == key_of(stated)]
+        return named[0] if named else None
+    counts: Counter[str] = Counter()
+    first: dict[str, Metric] = {}
+    for e in experiments:
+        for m in e.metrics:
+            if m.value is not None and m.direction and not is_resource(m.name) and "loss" not in m.name:
+                counts[m.name] += 1
+                first.setdefault(m.name, m)
+    if not counts:
+        return None
+    # A rate or a share compares runs of different shapes; the time of a step does not.
+    most = max(counts.values())
+    return first[min((n for n in counts if 2 * counts[n] >= most), key=lambda n: (first[n].direction != "higher", -counts[n], n))]
+
+
+def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) -> tuple[Step, ...]:
+    """Kept runs in trail order with the gain of each over the best before it."""
+    steps: list[Step] = []
+    best: float | None = None
+    for e in experiments:
+        measured = e.metric(metric)
+        if measured is None or measured.value is None or not kept(e):
+            continue
+        value = measured.value
+        steps.append(Step(e.path, value, None if best is None else gain_of(value, best, direction=direction)))
+        if best is None or (value > best) == (direction == "higher"):
+            best = value
+    return tuple(steps)
+
+
+def points_of(experiments: Sequence[Facts]) -> dict[str, str]:
+    """The size of work of every run, by path: what its page says, else its parent's, else that of the run before it."""
+    points: dict[str, str] = {}
+    last = ""
+    for e in experiments:
+        points[e.path] = last = e.point or points.get(e.parent) or last
+    return points
+
+
+def frontiers_of(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Frontier, ...]:
+    """The frontier of every size of work that one target's runs (in trail order) were kept at, the present one first.
+
+    The present size is that of most of the last four runs that were kept and are no baseline.
+    """
+    points = points_of(experiments)
+    changes = [e for e in experiments if kept(e) and e.verdict.canonical is not Verdict.BASELINE]
+    last = [points[e.path] for e in changes[-_RECENT:]]
+    order = sorted(dict.fromkeys(reversed(last)), key=lambda p: -last.count(p))
+    order += [p for p in dict.fromkeys(points[e.path] for e in reversed(experiments) if kept(e)) if p not in order]
+    metric = metric_of([e for e in experiments if kept(e)], stated) or metric_of(experiments, stated)
+    own = (_frontier([e for e in experiments if points[e.path] == point], point, metric) for point in order)
+    return tuple(f for f in own if f)
+
+
+def frontier_of(experiments: Sequence[Facts], *, stated: str = "", variant: str = "") -> Frontier | None:
+    """The frontier where the loop works at present, of a variant where that has runs; None where nothing was kept."""
+    of_variant = [e for e in experiments if e.variant == variant] if variant else []
+    for runs in (of_variant, experiments):
+        if found := frontiers_of(runs, stated=stated):
+            return found[0]
+    return None
+
+
+def _frontier(experiments: Sequence[Facts], point: str, metric: Metric | None) -> Frontier | None:
+    runs = [e for e in experiments if kept(e)]
+    steps = steps_of(runs, metric.name, metric.direction) if metric and metric.direction else ()
+    if not runs:
+        return None
+    # Where few kept runs report the metric, the best of them says less than the last one, which stands on all before it.
+    if not metric or not steps or 3 * len(steps) < len(runs):
+        return Frontier(runs[-1], point, None, (), runs[-1].path, None)
+    best = (max if metric.direction == "higher" else min)(steps, key=lambda s: s.value)
+    run = next(e for e in runs if e.path == best.path)
+    value = run.metric(metric.name)
+    band = Spread(value.value or 0.0, value.stddev, value.n).relative if value and value.stddev is not None else None
+    moved = [s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN]
+    return Frontier(run, point, value, steps, moved[-1], band)
