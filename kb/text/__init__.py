@@ -1,0 +1,34 @@
+"""Text as every room reads it: numbers with units, words, sentences, and what is safe to print. Knows no page and no disk.
+
+    numbers_in("from ~49 to 52.8 ± 0.3 tok/s (+7.7 %)")  # 49, 52.8 ± 0.3 tok/s, +7.7 %, each with its place
+    number_of("**1,234.5 ms**")                          # the one number that a cell states, else None
+    words_of("scoped_vmem_limit_kib → größer 编程模型")    # plain, folded words; `names_of` has identifiers
+    sentences_of(text), cut(text, 240)                   # whole sentences; a text ended at one
+    one_line(captured)                                   # nothing in it can command a terminal or start a line
+"""
+
+from kb.text.numbers import Number, number_of, number_text, numbers_in
+from kb.text.printing import one_line, printable
+from kb.text.sentences import cut, sentences_of
+from kb.text.units import Unit, unit_of
+from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
+
+__all__ = [
+    "STOP",
+    "Number",
+    "Unit",
+    "cut",
+    "fold",
+    "identifiers_of",
+    "names_of",
+    "number_of",
+    "number_text",
+    "numbers_in",
+    "one_line",
+    "printable",
+    "sentences_of",
+    "stem",
+    "terms_of",
+    "unit_of",
+    "words_of",
+]

@@ -1,0 +1,148 @@
+"""Numbers as people write them, with unit, sign, spread, range and bound: `**67.04 ± 0.19 t/s**`, `−6.0 %`, `1,234.5`, `3–5 ms`, `~49`, `<= 2x`.
+
+Refuses what only looks like a number: parts of names and versions (`v5e`, `2.7.1`), dates, `47.x`.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kb.text.units import AMBIGUOUS, unit_of
+
+
+class Number(NamedTuple):
+    """One number of a text. `start` and `end` are its place, unit included; `high` is the upper end of a range; `digits` how many stand behind the point.
+
+    `unit` is as written; k and M before no unit are multiplied into the value. `bound` is one of < <= > >= or empty; `about` marks ~ and ≈.
+    """
+
+    value: float
+    unit: str
+    start: int
+    end: int
+    spread: float | None = None
+    high: float | None = None
+    bound: str = ""
+    signed: bool = False
+    about: bool = False
+    digits: int = 0
+
+
+_DIGITS = r"(?:\d{1,3}(?:[,\u202f\u2009_]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-−]?\d{1,3}(?![\w.]))?"
+_UNIT = r"%{1,2}|[×$]|[A-Za-zµμΩ²]{1,12}(?:\s?/\s?[A-Za-zµμ]{1,10}){0,3}"
+_NUMBER = re.compile(
+    rf"(?P<mark>~|≈|<=|>=|≤|≥|<|>)?\s?(?P<money>\$)?(?P<sign>[+\-−±])?(?P<value>{_DIGITS})"
+    rf"(?:(?P<scale>[kKM])(?![A-Za-zµ]))?"
+    rf"(?:\s?(?:–|—|\.\.|-)\s?(?P<high>{_DIGITS})(?![\d.]*[-–])(?:(?P<scale2>[kKM])(?![A-Za-zµ]))?)?"
+    rf"(?:\s*(?:±|\+/-|\+-)\s*(?P<spread>{_DIGITS}))?"
+    rf"(?P<gap>[ \u00a0\u202f\u2009]?)(?P<unit>{_UNIT})?"
+)
+_BOUNDS = {"≤": "<=", "≥": ">=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, None: 1.0}
+_WRAPPED = re.compile(r"(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1", re.DOTALL)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def numbers_in(text: str) -> Iterator[Number]:
+    """Every number of a text, in order. A word behind a blank is its unit only where it is a known one or a rate (`12 layers` has none)."""
+    at, end = 0, len(text)
+    while at < end and (match := _NUMBER.search(text, at)):
+        first = match.start("value")
+        if date := _DATE.match(text, first):
+            at = date.end()
+            continue
+        number = _number(text, match) if _begins(text, match) else None
+        if number is None:
+            # A name with digits in it is passed over whole.
+            at = max(match.end("value"), _word_end(text, match.end("value")))
+            continue
+        yield number
+        at = number.end
+
+
+def number_of(text: str) -> Number | None:
+    """The number that a cell or a value states and nothing beside it, markdown emphasis apart; any word behind it counts as its unit."""
+    shown = bare(text)
+    match = _NUMBER.match(shown)
+    if not match or not _begins(shown, match):
+        return None
+    found = _number(shown, match, any_unit=True)
+    return found if found and not shown[found.end :].strip() else None
+
+
+def bare(text: str) -> str:
+    """A cell without the markdown emphasis around all of it."""
+    text = text.strip()
+    while text[:1] in ("*", "_", "`", "~") and (match := _WRAPPED.fullmatch(text)) and match[1] not in match[2]:
+        text = match[2].strip()
+    return text
+
+
+def _begins(text: str, match: re.Match[str]) -> bool:
+    """Whether a number begins here, not in the middle of a name, a version or another number."""
+    start = match.start("sign") if match["sign"] else match.start("value")
+    before = text[start - 1] if start else ""
+    if before.isalnum() or before in ("_", ".", "/", "\\", "#", "@", ":") and start > 1 and text[start - 2].isalnum():
+        return False
+    return not (match["sign"] == "-" and before and before in ")]}'\"")
+
+
+def _word_end(text: str, at: int) -> int:
+    while at < len(text) and (text[at].isalnum() or text[at] in "_."):
+        at += 1
+    return at
+
+
+def _number(text: str, match: re.Match[str], *, any_unit: bool = False) -> Number | None:
+    value_end = max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
+    unit, end = match["unit"] or "", match.end("unit") if match["unit"] else value_end
+    after = text[end : end + 1]
+    if unit and not (any_unit or _is_unit(unit, apart=bool(match["gap"]))):
+        shorter = unit.partition("/")[0].rstrip()
+        known = shorter != unit and _is_unit(shorter, apart=bool(match["gap"]))
+        unit, end = (shorter, match.start("unit") + len(shorter)) if known else ("", value_end)
+        after = text[end : end + 1]
+    if after.isalnum() or after == "_" or after == "." and text[end + 1 : end + 2].isalnum():
+        return None  # The head of a name or a version: 4b_v2, 2.7.1, 47.x.
+    sign = -1.0 if match["sign"] in ("-", "−") else 1.0
+    scale, upper = _SCALES[match["scale"] or match["scale2"]], _SCALES[match["scale2"]]
+    value = sign * _float(match["value"]) * scale
+    high = _float(match["high"]) * upper if match["high"] else None
+    spread = _float(match["spread"]) * scale if match["spread"] else None
+    if not all(math.isfinite(v) for v in (value, high or 0.0, spread or 0.0)):
+        return None
+    mark = match["mark"] or ""
+    plain = match["value"].partition("e")[0].partition("E")[0]
+    return Number(
+        value,
+        "$" if match["money"] and not unit else unit.replace("%%", "%"),
+        match.start("mark") if mark else match.start("money") if match["money"] else match.start("sign") if match["sign"] else match.start("value"),
+        end,
+        spread=spread,
+        high=high,
+        bound=_BOUNDS.get(mark, ""),
+        signed=match["sign"] in ("+", "-", "−"),
+        about=mark in ("~", "≈"),
+        digits=len(plain.partition(".")[2]),
+    )
+
+
+def _is_unit(word: str, *, apart: bool) -> bool:
+    if apart and (word in AMBIGUOUS or len(word) == 1 and word not in "%×shBWJ"):
+        return False
+    return unit_of("".join(word.split())) is not None
+
+
+def _float(digits: str) -> float:
+    return float(digits.translate(_GROUPING))
+
+
+_GROUPING = str.maketrans({",": None, "_": None, "\u202f": None, "\u2009": None, "−": "-"})
+
+
+def number_text(value: float, *, digits: int = 6) -> str:
+    """A number to read: whole numbers with every digit, others with that many significant ones, and never fewer than stand before the point."""
+    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 10 ** (digits - 1)):
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"

@@ -1,0 +1,44 @@
+"""Captured text made safe to print. Refuses what no reader sees: it may steer a terminal, turn a line around or hide a command."""
+
+import unicodedata
+
+# Seen as nothing though they count as letters: fillers of Hangul and Braille.
+_BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
+# Of the characters that only format others these are drawn: signs before Arabic and Kaithi numbers.
+_DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+
+
+class _Safe(dict[int, str]):
+    """A table for `str.translate`, filled in as characters are met."""
+
+    def __missing__(self, number: int) -> str:
+        char = chr(number)
+        kind = unicodedata.category(char)
+        if kind in ("Zl", "Zp") or char in "\x0b\x0c\x1c\x1d\x1e\x85":
+            safe = "\n"
+        elif kind == "Cs":
+            safe = "\ufffd"
+        elif kind == "Cc" or kind == "Cf" and char not in _DRAWN:
+            safe = ""
+        else:
+            # A tag may also be spelled by variation selectors of the supplement, which no font draws.
+            safe = "" if char in _BLANK_LETTERS or 0xE0100 <= number <= 0xE01EF else char
+        self[number] = safe
+        return safe
+
+
+_SAFE = _Safe({ord("\n"): "\n", ord("\t"): "\t"})
+
+
+def printable(text: str) -> str:
+    """Text whose lines end in `\\n` alone and hold nothing that commands: no control, no mark of direction, nothing unseen."""
+    if text.isascii() and text.isprintable():
+        return text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.translate(_SAFE)
+
+
+def one_line(text: str) -> str:
+    """Text that is safe on one line of a terminal, a slice, an index or a page, single blanks between its words."""
+    return " ".join(printable(text).split())

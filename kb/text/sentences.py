@@ -1,0 +1,41 @@
+"""Sentences of plain text, and a text ended at one. Refuses to guess inside a line of code or a number."""
+
+import re
+from collections.abc import Iterator
+
+# A mark ends a sentence where a blank and no small letter follow; the marks of Chinese and Japanese end one by themselves.
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|\n+")
+# What ends in a full stop and no sentence: shortened words before a name or a number, and single initials.
+_SHORT = re.compile(
+    r"\b(?:(?i:e\.g|i\.e|cf|vs|approx|ca|resp|fig|eq|no|nr|vol|dr|mr|mrs|prof|al|incl|excl|est|max|min|avg)|[A-Z])\.$"
+)
+
+
+def sentences_of(text: str) -> list[str]:
+    """Sentences and lines of a text, each on one line, in order."""
+    return [" ".join(sentence.split()) for sentence in _sentences(text) if sentence.strip()]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    start = 0
+    for mark in _END.finditer(text):
+        if "\n" not in mark[0] and _SHORT.search(text, max(start, mark.start() - 8), mark.start()):
+            continue
+        yield text[start : mark.start()] + mark[0].rstrip()
+        start = mark.end()
+    yield text[start:]
+
+
+def cut(text: str, most: int) -> str:
+    """At most `most` characters of a text on one line: whole sentences where the first fits, else words and `…`."""
+    flat = " ".join(text.split())
+    if len(flat) <= most:
+        return flat
+    end = 0
+    for mark in _END.finditer(flat, 0, most + 2):
+        if mark.start() <= most and not _SHORT.search(flat, max(0, mark.start() - 8), mark.start()):
+            end = mark.start() + len(mark[0].rstrip())
+    if end and end <= most:
+        return flat[:end]
+    head = flat[: most - 1]
+    return (head.rpartition(" ")[0] or head).rstrip(" ,;:–—-") + "…"

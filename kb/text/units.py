@@ -1,0 +1,73 @@
+"""Units by their spellings: what each measures and how many of its dimension's base unit it is. Refuses to convert across dimensions."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Unit(NamedTuple):
+    """`dimension` is what is measured, `factor` how many of its base units (s, B, flop, W, J, Hz, share, ×) one is; `name` its one spelling."""
+
+    name: str
+    dimension: str
+    factor: float
+
+
+_TABLE = {
+    "time": (
+        ("ns", 1e-9, "nsec nanosecond nanoseconds"),
+        ("us", 1e-6, "µs μs usec microsecond microseconds"),
+        ("ms", 1e-3, "msec millisecond milliseconds millis"),
+        ("s", 1.0, "sec secs second seconds"),
+        ("min", 60.0, "mins minute minutes"),
+        ("h", 3600.0, "hr hrs hour hours"),
+        ("d", 86400.0, "day days"),
+    ),
+    "size": (
+        ("B", 1.0, "byte bytes"),
+        *((f"{p}B", 1e3**n, f"{p}b" if p != "k" else "KB kb") for n, p in enumerate("kMGTP", 1)),
+        *((f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB ")) for n, p in enumerate("KMGTP", 1)),
+    ),
+    "work": tuple((f"{p}FLOP", 1e3**n, f"{p}FLOPs {p}flop {p}flops" if p else "flop") for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))),
+    "compute": tuple((f"{p}FLOP/s", 1e3**n, f"{p}FLOPS {p}flop/s") for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))),
+    "tokens": (("tok", 1.0, "t token tokens toks"),),
+    "share": (("%", 0.01, "percent per cent pct"), ("pp", 0.01, "percentage points")),
+    "ratio": (("×", 1.0, "x X times"),),
+    "frequency": (("Hz", 1.0, "hz"), ("kHz", 1e3, "khz"), ("MHz", 1e6, "mhz"), ("GHz", 1e9, "ghz")),
+    "power": (("W", 1.0, "watt watts"), ("kW", 1e3, "kw")),
+    "energy": (("J", 1.0, "joule joules"), ("Wh", 3600.0, "wh"), ("kWh", 3.6e6, "kwh")),
+    "work items": tuple(
+        (name, 1.0, more)
+        for name, more in (("it", "iter iters iteration iterations"), ("step", "steps"), ("img", "imgs image images"), ("sample", "samples"),
+                           ("req", "reqs request requests"), ("op", "ops"), ("frame", "frames"), ("query", "queries"))
+    ),
+    "loss": (("bpb", 1.0, "bits/byte"), ("bpc", 1.0, ""), ("nats", 1.0, "nat"), ("dB", 1.0, "db")),
+    "price": (("$", 1.0, "usd USD dollar dollars"),),
+}
+_UNITS = {
+    spelling: Unit(name, dimension, factor)
+    for dimension, rows in _TABLE.items()
+    for name, factor, more in rows
+    for spelling in (name, *more.split())
+}
+# Spellings that are also plain words or names: units only where they stand against their number (`3x`, `4d`), or below a bar.
+AMBIGUOUS = frozenset(["X", "t", "per", "cent", "points", "percentage", "times", "d", "no", "image", "images", "sample", "samples", "step", "steps", "it", "op", "ops", "query",
+                       "queries", "frame", "frames", "request", "requests", "iteration", "iterations", "Ki", "Mi", "Gi", "Ti", "Pi", "ki"])
+_RATES = {"tps": "tok/s", "tok_s": "tok/s", "gbps": "GB/s", "fps": "frame/s", "qps": "query/s", "rps": "req/s", "ips": "it/s"}
+
+
+@lru_cache(4096)
+def unit_of(spelling: str) -> Unit | None:
+    """The unit that a spelling means, `tokens/sec` and `GiB` alike; None for a word that is none. Of a rate the factor is that of the whole."""
+    text = spelling.strip().replace("μ", "µ")
+    text = _RATES.get(text.lower(), text)
+    known = _UNITS.get(text) or _UNITS.get(text.lower())
+    if known or "/" not in text:
+        return known
+    above, *below = (unit_of(part) for part in text.split("/"))
+    if above is None:
+        return None
+    parts = [unit or Unit(word, word, 1.0) for unit, word in zip(below, text.split("/")[1:], strict=True)]
+    factor = above.factor
+    for part in parts:
+        factor /= part.factor
+    return Unit("/".join([above.name, *(p.name for p in parts)]), "/".join([above.dimension, *(p.dimension for p in parts)]), factor)
