@@ -11,7 +11,7 @@ import kb
 
 HOME = Path(kb.__file__).parent
 FLOORS = {
-    "schema": 0, "store": 0,
+    "schema": 0, "text": 0, "store": 0,
     "page": 1, "source": 1, "run": 1, "model": 1,
     "graph": 2, "formats": 2, "research": 2,
     "search": 3, "trail": 3, "move": 3,
@@ -23,7 +23,7 @@ FLOORS = {
 }
 # A package is imported by its home alone (tests and scripts aside).
 HOMES = {
-    "markdown_it": {"page"}, "yaml": {"page"}, "filelock": {"store"}, "networkx": {"graph"},
+    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page"}, "yaml": {"page"}, "filelock": {"store"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
     "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),
@@ -132,5 +132,5 @@ def test_heavy_packages_are_not_loaded_by_the_door(words):
 
     code = "import sys\n" + "\n".join(f"import {w}" for w in words) + "\nprint(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for package in ("torch", "chromadb", "mkdocs", "mcp", "github", "arxiv", "networkx", "yaml", "markdown_it", "numpy"):
+    for package in ("torch", "chromadb", "mkdocs", "mcp", "github", "arxiv", "networkx", "yaml", "markdown_it", "pyromark", "numpy"):
         assert f"'{package}'" not in loaded

@@ -298,7 +298,7 @@ def test_two_writers_at_once_lose_nothing(server):
     code = ("import sys, numpy as np\nfrom kb.search.shared import Shared\nshared = Shared(sys.argv[1], name='two', model='m')\n"
             "for n in range(int(sys.argv[2]), int(sys.argv[2]) + 600, 50):\n"
             "    shared.keep({f'{i:016x}': np.full((1 + i % 3, 8), i, 'float16') for i in range(n, n + 50)})\n")
-    writers = [subprocess.Popen([sys.executable, "-c", code, server, start], stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(Path(store.__file__).parent.parent)})
+    writers = [subprocess.Popen([sys.executable, "-c", code, server, start], stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(Path(store.__file__).parent.parent.parent)})
                for start in ("0", "300")]
     for writer in writers:
         assert writer.wait(timeout=120) == 0, writer.stderr.read()

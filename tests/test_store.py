@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kb.schema import Finding
 from kb import KbError, store
 from kb.build import build
 
@@ -25,7 +26,7 @@ def test_a_diff_turns_what_is_there_into_what_is_wanted(wanted, have):
 
 
 def _begin_and_wait(file: Path, begun) -> None:
-    with store._beside(file, b"half", mode=0o644, durable=False):
+    with store.files._beside(file, b"half", mode=0o644, durable=False):
         begun.set()
         time.sleep(60)
 
@@ -167,3 +168,8 @@ def test_every_setting_has_a_default():
 def test_outside_a_knowledge_base_the_message_says_what_to_do(tmp_path):
     with pytest.raises(KbError, match="kb init"):
         store.root_of(tmp_path)
+
+
+def test_a_row_gives_back_the_value_that_it_was_made_of():
+    findings = (Finding("wiki/a.md", 3, "code", "né", target="x", hint=""), Finding("wiki/b.md", 1, "c", "m"))
+    assert store.value_of(store.row_of(findings), tuple[Finding, ...]) == findings

@@ -1,19 +1,35 @@
 """Markdown in, Page out: front matter, headings, links, sections, managed blocks. Bad content becomes findings, never an exception.
 
 Refuses to follow a link or to know another page: what a link leads to is the graph's matter.
+
+Blocks of a page, for whoever looks into its text (`kb.page.document` has their fields):
+
+    document = document_of(text)                      # text: the whole page, as `text_of(data)` gives it; parsed once, however many ask
+    for block in document.of("table"):
+        header, *rows = block.rows
+        [cell.plain for cell in header.cells]         # what a reader sees; escaped bars are bars
+    for section in page.sections:
+        for block in document.between(section.start, section.end):
+            block.kind, block.line, block.plain, document.source(block)
+            [s.text for s in block.spans if s.kind == "strong"]
+
+A container (list, item, quote) comes before what it holds; `block.parent` is its place in `document.blocks`, -1 at the top.
 """
 
 import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.page.text import Heading, Link, plain_text, slug_of
+from kb.page.text import Heading, Link, cells_of, plain_text, slug_of
 from kb.schema import CREATED_FIELDS, Finding, names_run, type_of, type_of_file, type_of_folder
 from kb.store import packed
 
-__all__ = ["Heading", "Link", "Page", "Section", "from_row", "newlines_of", "plain_text", "read", "slug_of", "text_of", "to_row"]
+if TYPE_CHECKING:
+    from kb.page.document import Document
+
+__all__ = ["Heading", "Link", "Page", "Section", "cells_of", "document_of", "from_row", "newlines_of", "plain_text", "read", "slug_of", "text_of", "to_row"]
 
 # Beyond this a file is no page that a person or an agent reads; its head is compiled and a finding says so.
 LARGEST = 2 * 1024 * 1024
@@ -208,6 +224,13 @@ class Page:
         value = self.front.get(name)
         items = value if isinstance(value, list) else [] if value is None or isinstance(value, dict) else [value]
         return tuple(str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list)))
+
+
+def document_of(text: str) -> "Document":
+    """The blocks of a page's text, front matter included (its lines are counted, not read); the last few documents are kept."""
+    from kb.page import document
+
+    return document.document_of(text)
 
 
 def text_of(data: bytes) -> str:

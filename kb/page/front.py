@@ -59,6 +59,14 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 _Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, True))
 
 
+def body_of(text: str) -> tuple[int, int]:
+    """Where the body of a page's text begins: its place in the text and its line (1-based)."""
+    opening = _FENCE.match(text)
+    closing = _CLOSE.search(text, opening.end() - 1) if opening else None
+    end = min(closing.end() + 1, len(text)) if closing else 0
+    return end, text.count("\n", 0, end) + 1
+
+
 def front_of(text: str, path: str) -> Front:
     """Front matter of a page text (newlines already `\\n`, no byte-order mark)."""
     opening = _FENCE.match(text)

@@ -1,12 +1,13 @@
 """A file's bytes read into a Page: front matter, outline, managed blocks, allowances, and everything that is wrong with them."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
-from kb.page import LARGEST, Detail, Heading, Page, plain_text, text_of
+from kb.page import LARGEST, Detail, Heading, Page, text_of
+from kb.page.document import Document, document_of, skimmed
 from kb.page.front import front_of
-from kb.page.markdown import outline_of
-from kb.page.skim import skimmed
+from kb.page.text import slug_of
 from kb.store import digest_of, packed
 
 _ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
@@ -51,13 +52,16 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
     bare = Page(path, digest, front.fields, front.body_line, lines, "", (), "")
     # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
-    if skim and symbols and bare.type == "catalog" and (seen := skimmed(body)) is not None:
-        return _skim(bare, symbols, *seen)
-    outline = outline_of(body, line=front.body_line)
-    if outline.open_fence:
+    if skim and symbols and bare.type == "catalog" and "[[" not in body:
+        return _skim(bare, symbols, *skimmed(body))
+    document = document_of(text)
+    ids = list(document.ids)
+    headings = tuple(_headings(document, ids))
+    fences = tuple((b.line, b.stop) for b in document.of("fence"))
+    if document.open_fence:
         problems.append(
             (
-                outline.open_fence,
+                document.open_fence,
                 "open-fence",
                 "a code fence is never closed; all that follows reads as code",
                 "",
@@ -72,17 +76,17 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
             "",
             "put a blank line before it",
         )
-        for line in outline.glued
+        for line in document.glued
     )
-    blocks = _blocks(body, front.body_line, outline.fences, problems)
+    blocks = _blocks(body, front.body_line, fences, problems)
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
     detail = Detail(
         front.lines,
-        tuple(outline.headings),
-        tuple(outline.links),
-        tuple(outline.ids),
+        headings,
+        document.links,
+        tuple(ids),
         tuple(symbols),
-        tuple(outline.fences),
+        fences,
         blocks,
         allowed,
         tuple(problems),
@@ -98,13 +102,32 @@ def _page(path: str, digest: str, front: dict[str, object], body_line: int, line
     return page
 
 
+_EXPLICIT_ID = re.compile(r"\{#([\w.:-]+)\}\s*$")
+
+
+def _headings(document: Document, ids: list[str]) -> Iterator[Heading]:
+    """Headings with the anchors that GitHub gives them; an explicit id (`{#name}`) goes to `ids`."""
+    taken: dict[str, int] = {}
+    for block in document.of("heading"):
+        text = block.plain.strip()
+        if text.endswith("}") and (named := _EXPLICIT_ID.search(text)):
+            ids.append(named[1])
+            text = text[: named.start()].rstrip()
+        slug = base = slug_of(text)
+        while slug in taken:
+            taken[base] += 1
+            slug = f"{base}-{taken[base]}"
+        taken.setdefault(slug, 0)
+        yield Heading(block.level, text, slug, block.line, not block.depth)
+
+
 def _skim(page: Page, symbols: dict[str, object], headings: list[tuple[int, str]], hrefs: list[str]) -> Page:
     """`page`, of which only the front matter was read, with what a catalog is found by."""
-    named = tuple(Heading(level, plain_text(raw), "", 0, True) for level, raw in headings)
+    named = tuple(Heading(level, text.strip(), "", 0, True) for level, text in headings)
     first = next((h.text for h in named if h.level == 1 and h.text), "")
-    made = replace(page, first_heading=first, cited=tuple(dict.fromkeys(h.partition("#")[0] for h in hrefs)))
-    made.__dict__["detail"] = Detail({}, named, (), (), tuple(symbols), (), (), (), ())
-    return made
+    catalog = replace(page, first_heading=first, cited=tuple(dict.fromkeys(h.partition("#")[0] for h in hrefs)))
+    catalog.__dict__["detail"] = Detail({}, named, (), (), tuple(symbols), (), (), (), ())
+    return catalog
 
 
 def _allowed(text: str):

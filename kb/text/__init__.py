@@ -1,10 +1,10 @@
 """Text as every room reads it: numbers with units, words, sentences, and what is safe to print. Knows no page and no disk.
 
-    numbers_in("from ~49 to 52.8 ± 0.3 tok/s (+7.7 %)")  # 49, 52.8 ± 0.3 tok/s, +7.7 %, each with its place
-    number_of("**1,234.5 ms**")                          # the one number that a cell states, else None
-    words_of("scoped_vmem_limit_kib → größer 编程模型")    # plain, folded words; `names_of` has identifiers
-    sentences_of(text), cut(text, 240)                   # whole sentences; a text ended at one
-    one_line(captured)                                   # nothing in it can command a terminal or start a line
+numbers_in("from ~49 to 52.8 ± 0.3 tok/s (+7.7 %)")  # 49, 52.8 ± 0.3 tok/s, +7.7 %, each with its place
+number_of("**1,234.5 ms**")                          # the one number that a cell states, else None
+words_of("scoped_vmem_limit_kib → größer 编程模型")    # plain, folded words; `names_of` has identifiers
+sentences_of(text), cut(text, 240)                   # whole sentences; a text ended at one
+one_line(captured)                                   # nothing in it can command a terminal or start a line
 """
 
 from kb.text.numbers import Number, number_of, number_text, numbers_in

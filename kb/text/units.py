@@ -25,10 +25,19 @@ _TABLE = {
     "size": (
         ("B", 1.0, "byte bytes"),
         *((f"{p}B", 1e3**n, f"{p}b" if p != "k" else "KB kb") for n, p in enumerate("kMGTP", 1)),
-        *((f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB ")) for n, p in enumerate("KMGTP", 1)),
+        *(
+            (f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB "))
+            for n, p in enumerate("KMGTP", 1)
+        ),
     ),
-    "work": tuple((f"{p}FLOP", 1e3**n, f"{p}FLOPs {p}flop {p}flops" if p else "flop") for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))),
-    "compute": tuple((f"{p}FLOP/s", 1e3**n, f"{p}FLOPS {p}flop/s") for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))),
+    "work": tuple(
+        (f"{p}FLOP", 1e3**n, f"{p}FLOPs {p}flop {p}flops" if p else "flop")
+        for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))
+    ),
+    "compute": tuple(
+        (f"{p}FLOP/s", 1e3**n, f"{p}FLOPS {p}flop/s")
+        for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))
+    ),
     "tokens": (("tok", 1.0, "t token tokens toks"),),
     "share": (("%", 0.01, "percent per cent pct"), ("pp", 0.01, "percentage points")),
     "ratio": (("×", 1.0, "x X times"),),
@@ -37,8 +46,16 @@ _TABLE = {
     "energy": (("J", 1.0, "joule joules"), ("Wh", 3600.0, "wh"), ("kWh", 3.6e6, "kwh")),
     "work items": tuple(
         (name, 1.0, more)
-        for name, more in (("it", "iter iters iteration iterations"), ("step", "steps"), ("img", "imgs image images"), ("sample", "samples"),
-                           ("req", "reqs request requests"), ("op", "ops"), ("frame", "frames"), ("query", "queries"))
+        for name, more in (
+            ("it", "iter iters iteration iterations"),
+            ("step", "steps"),
+            ("img", "imgs image images"),
+            ("sample", "samples"),
+            ("req", "reqs request requests"),
+            ("op", "ops"),
+            ("frame", "frames"),
+            ("query", "queries"),
+        )
     ),
     "loss": (("bpb", 1.0, "bits/byte"), ("bpc", 1.0, ""), ("nats", 1.0, "nat"), ("dB", 1.0, "db")),
     "price": (("$", 1.0, "usd USD dollar dollars"),),
@@ -50,9 +67,51 @@ _UNITS = {
     for spelling in (name, *more.split())
 }
 # Spellings that are also plain words or names: units only where they stand against their number (`3x`, `4d`), or below a bar.
-AMBIGUOUS = frozenset(["X", "t", "per", "cent", "points", "percentage", "times", "d", "no", "image", "images", "sample", "samples", "step", "steps", "it", "op", "ops", "query",
-                       "queries", "frame", "frames", "request", "requests", "iteration", "iterations", "Ki", "Mi", "Gi", "Ti", "Pi", "ki"])
-_RATES = {"tps": "tok/s", "tok_s": "tok/s", "gbps": "GB/s", "fps": "frame/s", "qps": "query/s", "rps": "req/s", "ips": "it/s"}
+AMBIGUOUS = frozenset(
+    [
+        "X",
+        "t",
+        "per",
+        "cent",
+        "points",
+        "percentage",
+        "times",
+        "d",
+        "no",
+        "image",
+        "images",
+        "sample",
+        "samples",
+        "step",
+        "steps",
+        "it",
+        "op",
+        "ops",
+        "query",
+        "queries",
+        "frame",
+        "frames",
+        "request",
+        "requests",
+        "iteration",
+        "iterations",
+        "Ki",
+        "Mi",
+        "Gi",
+        "Ti",
+        "Pi",
+        "ki",
+    ]
+)
+_RATES = {
+    "tps": "tok/s",
+    "tok_s": "tok/s",
+    "gbps": "GB/s",
+    "fps": "frame/s",
+    "qps": "query/s",
+    "rps": "req/s",
+    "ips": "it/s",
+}
 
 
 @lru_cache(4096)
@@ -66,8 +125,14 @@ def unit_of(spelling: str) -> Unit | None:
     above, *below = (unit_of(part) for part in text.split("/"))
     if above is None:
         return None
-    parts = [unit or Unit(word, word, 1.0) for unit, word in zip(below, text.split("/")[1:], strict=True)]
+    parts = [
+        unit or Unit(word, word, 1.0) for unit, word in zip(below, text.split("/")[1:], strict=True)
+    ]
     factor = above.factor
     for part in parts:
         factor /= part.factor
-    return Unit("/".join([above.name, *(p.name for p in parts)]), "/".join([above.dimension, *(p.dimension for p in parts)]), factor)
+    return Unit(
+        "/".join([above.name, *(p.name for p in parts)]),
+        "/".join([above.dimension, *(p.dimension for p in parts)]),
+        factor,
+    )

@@ -1,0 +1,412 @@
+"""The blocks of a page by pulldown-cmark: one parse, from which links, headings, sections, tables and every reader's text come.
+
+Refuses to judge: a block says what stands where, not what it means. Cost is linear in the text, however hostile.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from kb.page.front import body_of
+from kb.page.inline import PARSER, SPANS, Event, Places, Span, destination_of, inline_of
+from kb.page.text import Link, slug_of
+
+# Where a run of inline text is read from: the events, its first one, and the places that they count.
+_Run = tuple[list[Event], int, Places]
+
+
+class _Text(msgspec.Struct, frozen=True, dict=True):
+    """A piece of a page that may hold a run of inline text, which is read when it is first asked for."""
+
+    start: int
+    end: int
+
+    @cached_property
+    def _inline(self) -> tuple[str, tuple[Span, ...]]:
+        return inline_of(*self.run) if self.run else ("", ())
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return self._inline[1]
+
+
+class Cell(_Text, frozen=True, dict=True):
+    """One cell of a table: its place, what a reader sees of it (`plain`), and what is marked in it (`spans`)."""
+
+    run: _Run | None = None
+
+    @property
+    def plain(self) -> str:
+        return self._inline[0].strip()
+
+
+class Row(NamedTuple):
+    line: int
+    cells: tuple[Cell, ...]
+
+
+class Block(_Text, frozen=True, dict=True):
+    """One block. kind: heading, paragraph, fence, code (indented), html, table, rule; list, item and quote hold others.
+
+    `start` and `end` are its place in the page's text, `line` and `stop` its lines (1-based, `stop` excluded). `parent` is the place of
+    the block that holds it in `Document.blocks` (-1 at the top), `depth` how many do. `level` is that of a heading, or how many lists an
+    item stands in; `info` a fence's info string, or an item's marker. `plain` is what a reader sees of a heading or paragraph; of a
+    fence, code or html its content. `spans` is what is marked in it. The first of a table's `rows` is its header.
+    """
+
+    kind: str
+    line: int
+    stop: int
+    parent: int = -1
+    depth: int = 0
+    level: int = 0
+    info: str = ""
+    content: str = ""
+    rows: tuple[Row, ...] = ()
+    run: _Run | None = None
+
+    @property
+    def plain(self) -> str:
+        return self.content or self._inline[0]
+
+
+class Document(NamedTuple):
+    """A page's blocks in the order of the text, a container before what it holds; and what is gathered on the way.
+
+    `links` are those of all blocks; `ids` explicit anchors, `glued` the lines of lists directly below a paragraph, `open_fence` the line of
+    a fence that never ends (0: none).
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    links: tuple[Link, ...]
+    ids: tuple[str, ...]
+    glued: tuple[int, ...]
+    open_fence: int
+
+    def of(self, *kinds: str) -> Iterator[Block]:
+        """Blocks of these kinds, in order, wherever they stand."""
+        return (block for block in self.blocks if block.kind in kinds)
+
+    def between(self, line: int, stop: int) -> tuple[Block, ...]:
+        """Blocks that begin on lines `line` to `stop` (1-based, `stop` excluded): those of a `Section`, for one."""
+        first = bisect_left(self.blocks, line, key=_line)
+        return self.blocks[first : bisect_left(self.blocks, stop, lo=first, key=_line)]
+
+    def source(self, piece: Block | Cell | Span) -> str:
+        """What was written there."""
+        return self.text[piece.start : piece.end]
+
+
+def _line(block: Block) -> int:
+    return block.line
+
+
+@lru_cache(maxsize=4)
+def document_of(text: str) -> Document:
+    """Document of a page's text, front matter included (its lines are counted, not read); the last few are kept."""
+    offset, line = body_of(text)
+    body = text[offset:].replace("\0", "\ufffd")
+    return _Reading(text, body, Places(body, offset, line)).document()
+
+
+_BREAK = {"Text": " "}
+
+
+def skimmed(body: str) -> tuple[list[tuple[int, str]], list[str]]:
+    """(level and shown text of each heading, destination of each link and picture) of a body, in order: all that a build needs of a catalog."""
+    headings: list[tuple[int, str]] = []
+    cited: list[str] = []
+    text: list[str] | None = None
+    pictures = 0
+    for event in PARSER.events(body):
+        if type(event) is str:
+            event = _BREAK
+        if text is not None and not pictures and (shown := event.get("Text") or event.get("Code")):
+            text.append(shown)
+        elif type(start := event.get("Start")) is dict:
+            ((name, about),) = start.items()
+            if name == "Heading":
+                text = []
+            elif name in SPANS and not pictures:
+                cited.append(destination_of(name, about)[0])
+            pictures += name == "Image"
+        elif event.get("End") == "Image":
+            pictures -= 1
+        elif text is not None and type(end := event.get("End")) is dict and "Heading" in end:
+            headings.append((int(end["Heading"][1]), "".join(text)))
+            text = None
+    return headings, cited
+
+
+_WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
+# Stand, sign for sign, for links and for code, HTML, an escape or a picture while references are looked for: the text of one may hold the
+# latter, its label not.
+_LINKED, _HELD = "\x00", "\x01"
+# Not behind a word, which makes it an index (`a[i][j]`); an underscore that opens emphasis is none.
+_UNRESOLVED = re.compile(
+    r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]"
+)
+_ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
+_ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
+_MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
+_CONTAINERS = {"BlockQuote": "quote", "List": "list", "Item": "item"}
+
+
+class _Reading:
+    """One parse under way: what was gathered, and the containers that are open."""
+
+    def __init__(self, text: str, body: str, places: Places):
+        self.text, self.places = text, places
+        self.events: list[Event] = list(PARSER.events_with_range(body))
+        self.blocks: list[Block] = []
+        self.links: list[Link] = []
+        self.ids: list[str] = []
+        self.glued: list[int] = []
+        self.open_fence = 0
+        self.holders: list[int] = []
+        self.lists = 0
+
+    def document(self) -> Document:
+        events, at = self.events, 0
+        while at < len(events):
+            event, place = events[at]
+            kind, value = (
+                ("Rule", "")
+                if event == "Rule"
+                else ("Text", "")
+                if type(event) is str
+                else next(iter(event.items()))
+            )
+            name = value if type(value) is str else next(iter(value), "")
+            at += 1
+            if kind == "End":
+                self.lists -= name == "List"
+                self.holders.pop()
+            elif kind == "Rule":
+                self._add("rule", place)
+            elif kind != "Start" or name in SPANS:
+                at = self._text(
+                    "paragraph", place, at - 1
+                )  # The text of a tight list item stands in no paragraph of its own.
+            elif name in _CONTAINERS:
+                self._open(name, place)
+            elif name == "Heading":
+                at = self._text("heading", place, at, level=int(value[name]["level"][1])) + 1
+            elif name == "Paragraph":
+                at = self._text("paragraph", place, at) + 1
+            elif name == "CodeBlock":
+                at = self._code(value[name], place, at)
+            elif name == "Table":
+                at = self._table(place, at)
+            else:
+                at = self._html(place, at)
+        return Document(
+            self.text,
+            tuple(self.blocks),
+            tuple(self.links),
+            tuple(self.ids),
+            tuple(self.glued),
+            self.open_fence,
+        )
+
+    def _add(
+        self,
+        kind: str,
+        place: dict,
+        *,
+        level: int = 0,
+        info: str = "",
+        content: str = "",
+        rows: tuple[Row, ...] = (),
+        run: _Run | None = None,
+    ) -> Block:
+        start, end = self.places.char(place["start"]), self.places.char(place["end"])
+        # What a block is followed by is no part of it.
+        while end > start and self.text[end - 1] in "\n ":
+            end -= 1
+        line = self.places.line(start)
+        stop = self.places.line(end - 1 if end > start else start) + 1
+        holder = self.holders[-1] if self.holders else -1
+        depth = len(self.holders)
+        block = Block(start, end, kind, line, stop, holder, depth, level, info, content, rows, run)
+        self.blocks.append(block)
+        return block
+
+    def _open(self, name: str, place: dict) -> None:
+        before = self.blocks[-1] if self.blocks else None
+        self.lists += name == "List"
+        start = self.places.char(place["start"])
+        marker = _MARKER.match(self.text, start) if name == "Item" else None
+        block = self._add(
+            _CONTAINERS[name],
+            place,
+            level=self.lists if name == "Item" else 0,
+            info=marker[0] if marker else "",
+        )
+        if (
+            name == "List"
+            and not block.depth
+            and before
+            and before.kind == "paragraph"
+            and not before.depth
+            and before.stop == block.line
+        ):
+            # Renderers of the older rule (Python-Markdown) see no list there.
+            self.glued.append(block.line)
+        self.holders.append(len(self.blocks) - 1)
+
+    def _text(self, kind: str, place: dict, at: int, *, level: int = 0) -> int:
+        """Add a heading or paragraph; the place of the event behind its text."""
+        after = self._run(at)
+        if place is self.events[at][1]:
+            place = {"start": place["start"], "end": self.events[after - 1][1]["end"]}
+        block = self._add(kind, place, level=level, run=(self.events, at, self.places))
+        self._references(block)
+        return after
+
+    def _run(self, at: int) -> int:
+        """Keep the links and explicit ids of the run of inline events that begins at `at`; the first event behind it."""
+        events, links, pictures = self.events, self.links, 0
+        begun: list[tuple[int, list[str]]] = []
+        while True:
+            event, place = events[at]
+            at += 1
+            if type(event) is str:
+                if event == "Rule":
+                    return at - 1
+                event = _BREAK
+            if (value := event.get("Text") or event.get("Code")) is not None:
+                for _, text in begun:
+                    text.append(value)
+            elif (value := event.get("End")) is not None:
+                if value == "Link" or value == "Image":
+                    first, text = begun.pop()
+                    pictures -= value == "Image"
+                    if first >= 0:
+                        href, _, line, kind = links[first]
+                        links[first] = Link(href, "".join(text), line, kind)
+                elif type(value) is dict or value not in SPANS:
+                    return at - 1
+            elif (value := event.get("Start")) is not None:
+                if type(value) is dict:
+                    name = next(iter(value))
+                    if name not in SPANS:
+                        return at - 1
+                    href, mark = destination_of(name, value[name])
+                    kept = not pictures  # What links inside the text of a picture leads nowhere.
+                    pictures += name == "Image"
+                    begun.append((len(links) if kept else -1, []))
+                    if kept:
+                        links.append(
+                            Link(
+                                href,
+                                "",
+                                self.places.line_at(place["start"]),
+                                "inline" if mark == "link" else mark,
+                            )
+                        )
+                elif value not in SPANS:
+                    return at - 1
+            else:
+                self.ids.extend(_ID.findall(event["InlineHtml"]))
+
+    def _code(self, kind: str | dict, place: dict, at: int) -> int:
+        fenced = type(kind) is dict
+        content: list[str] = []
+        while (event := self.events[at][0]) != {"End": "CodeBlock"}:
+            content.append(event["Text"])
+            at += 1
+        plain = "".join(content)
+        block = self._add(
+            "fence" if fenced else "code",
+            place,
+            info=kind["Fenced"] if fenced else "",
+            content=plain,
+        )
+        if fenced:
+            if not self._closes(block) and (not block.depth or not self.text[block.end :].strip()):
+                self.open_fence = block.line
+        return at + 1
+
+    def _closes(self, fence: Block) -> bool:
+        """Whether the last line of a fence is its closing marker and no part of its content."""
+        rows = self.text[fence.start : fence.end].split("\n")
+        marker = rows[0][: len(rows[0]) - len(rows[0].lstrip(rows[0][:1]))]
+        last = rows[-1].strip(" >\t")
+        return (
+            len(rows) > 1
+            and len(last) >= len(marker)
+            and set(last) == {marker[0]}
+            and fence.plain.count("\n") < len(rows) - 1
+        )
+
+    def _table(self, place: dict, at: int) -> int:
+        rows: list[Row] = []
+        cells: list[Cell] = []
+        while True:
+            event, spot = self.events[at]
+            at += 1
+            if event == {"Start": "TableCell"}:
+                cell = Cell(
+                    self.places.char(spot["start"]),
+                    self.places.char(spot["end"]),
+                    (self.events, at, self.places),
+                )
+                at = self._run(at) + 1
+                cells.append(cell)
+                self._references(cell)
+            elif event in ({"End": "TableRow"}, {"End": "TableHead"}):
+                rows.append(Row(self.places.line(self.places.char(spot["start"])), tuple(cells)))
+                cells = []
+            elif event == {"End": "Table"}:
+                self._add("table", place, rows=tuple(rows))
+                return at
+
+    def _html(self, place: dict, at: int) -> int:
+        while self.events[at][0] != {"End": "HtmlBlock"}:
+            at += 1
+        block = self._add(
+            "html",
+            place,
+            content=self.text[self.places.char(place["start"]) : self.places.char(place["end"])],
+        )
+        self.ids.extend(_ID.findall(block.plain))
+        self.ids.extend(slug_of(_TAG.sub("", m[2])) for m in _HTML_HEADING.finditer(block.plain))
+        return at + 1
+
+    def _references(self, piece: Block | Cell) -> None:
+        """Keep the links of a piece that markdown sees as plain text: to the names of pages, and to definitions that are not there."""
+        source = self.text[piece.start : piece.end]
+        if "[[" not in source and "][" not in source:
+            return
+        rest = self._masked(source, piece.start, piece.spans)
+        for kind, pattern in (("unresolved", _UNRESOLVED), ("wikilink", _WIKILINK)):
+            for m in pattern.finditer(rest):
+                href, text = (
+                    " ".join(source[slice(*m.span(group))].split()).replace("\\|", "|")
+                    for group in (m.lastindex or 1, 1)
+                )
+                self.links.append(Link(href, text, self.places.line(piece.start + m.start()), kind))
+
+    def _masked(self, source: str, start: int, spans: tuple[Span, ...]) -> str:
+        """A run of text with everything that markdown recognised in it hidden, each sign in its place."""
+        pieces: list[str] = []
+        at = 0
+        for span in spans:
+            first, last = span.start - start, span.end - start
+            if span.kind in ("strong", "emphasis") or first < at:
+                continue
+            pieces += [
+                source[at:first],
+                (_LINKED if span.kind in ("link", "auto") else _HELD) * (last - first),
+            ]
+            at = last
+        pieces.append(source[at:])
+        return _ESCAPE.sub(_HELD * 2, "".join(pieces))

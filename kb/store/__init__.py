@@ -1,0 +1,37 @@
+"""The disk: layout and configuration of a knowledge base, digests, atomic writes, locks, diff. Knows nothing of what a page says."""
+
+from kb.store.files import create, lock, remove, sweep, write, write_tree
+from kb.store.layout import CONFIG_NAME, Config, Layout, config_from, layout_at, root_of
+from kb.store.rows import Diff, diff, digest_of, packed, row_of, value_of
+from kb.store.scan import Scan, changed_since, look_of, read_bytes, scan
+from kb.store.tables import code_state, is_current, made_by, state
+
+__all__ = [
+    "CONFIG_NAME",
+    "Config",
+    "Diff",
+    "Layout",
+    "Scan",
+    "changed_since",
+    "code_state",
+    "config_from",
+    "create",
+    "diff",
+    "digest_of",
+    "is_current",
+    "layout_at",
+    "lock",
+    "look_of",
+    "made_by",
+    "packed",
+    "read_bytes",
+    "remove",
+    "root_of",
+    "row_of",
+    "scan",
+    "state",
+    "sweep",
+    "value_of",
+    "write",
+    "write_tree",
+]

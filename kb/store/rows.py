@@ -1,0 +1,71 @@
+"""Digests, what differs between two sets of them, and values as rows of a table."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import msgspec
+
+_T = TypeVar("_T")
+
+# Nothing that is packed can hold itself, so no account of what is open need be kept.
+_packed = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+def packed(value: object) -> str:
+    """A value as the compiled tables keep it: JSON on one line."""
+    return _packed(value)
+
+
+def row_of(value: object) -> bytes:
+    """A frozen value (dataclass, Struct, tuple of them) as one cell of a table; `value_of` reads it again."""
+    return _codec().encode(value)
+
+
+def value_of(row: bytes, kind: type[_T]) -> _T:
+    """The value of type `kind` that `row_of` wrote: `value_of(row, Facts)`, `value_of(row, tuple[Statement, ...])`."""
+    return _decoder(kind).decode(row)
+
+
+@cache
+def _codec() -> "msgspec.msgpack.Encoder":
+    import msgspec
+
+    return msgspec.msgpack.Encoder()
+
+
+@cache
+def _decoder(kind: object) -> "msgspec.msgpack.Decoder":
+    import msgspec
+
+    return msgspec.msgpack.Decoder(kind)
+
+
+def digest_of(data: bytes | str) -> str:
+    """sha256 of bytes (or of UTF-8 text), first 16 hex digits: long enough to be a key, short enough to print."""
+    return hashlib.sha256(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What must be done to make `have` into `wanted`; sorted keys."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+def diff(wanted: Mapping[str, str], have: Mapping[str, str]) -> Diff:
+    """The one place where increments are found: two maps key -> digest in, the difference out."""
+    return Diff(
+        tuple(sorted(wanted.keys() - have.keys())),
+        tuple(sorted(k for k in wanted.keys() & have.keys() if wanted[k] != have[k])),
+        tuple(sorted(have.keys() - wanted.keys())),
+    )

@@ -1,0 +1,126 @@
+"""The pages that stand below wiki/: their digests, what cannot be read, and whether anything looks changed."""
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb.schema import Finding
+from kb.store.files import BESIDE
+from kb.store.layout import Layout
+from kb.store.rows import digest_of
+
+# `.PAGE.md.k3x_9a0b.kb-tmp`, as `write` names what it begins; a killed writer leaves it behind.
+_LEFT_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.kb-tmp")
+_LEFT = ("left-behind", "", "")
+
+# Beyond so many files a look at each would cost more than the question that it is for.
+_MOST_LOOKED_AT = 20_000
+
+
+def look_of(layout: Layout) -> str:
+    """Count and newest time of the files and folders below wiki/: cheap to take, and different after most edits. Empty for very many."""
+    count, newest = 0, 0
+    folders = [os.fspath(layout.wiki)]
+    while folders:
+        folder = folders.pop()
+        try:
+            newest = max(newest, os.stat(folder).st_mtime_ns)
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    count += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.name.endswith(".md"):
+                        newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+        except OSError:
+            continue  # What cannot be looked at is the build's matter.
+        if count > _MOST_LOOKED_AT:
+            return ""
+    return f"{count} {newest}"
+
+
+def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
+    """Whether the wiki looks other than when the tables were built."""
+    known = db.execute("select value from meta where key = 'look'").fetchone()
+    return bool(known and known[0]) and known[0] != look_of(layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The markdown files of a knowledge base as they stood: path relative to root -> digest, what could not be read, and what writers left beside them."""
+
+    digests: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    left: tuple[str, ...] = ()
+
+
+def scan(layout: Layout) -> Scan:
+    """Digest of every `.md` file below wiki/. Links out of the tree, folder links and unreadable files become findings."""
+    digests: dict[str, str] = {}
+    findings: list[Finding] = []
+    left: list[str] = []
+    root = os.path.realpath(layout.root)
+    for path, problem in _walk(layout.wiki, "wiki", root):
+        if problem is _LEFT:
+            left.append(path)
+        elif problem:
+            findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, problem[0], problem[1], hint=problem[2]))
+        else:
+            try:
+                digests[path] = digest_of(read_bytes(layout, path))
+            except FileNotFoundError:
+                findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
+            except OSError as error:
+                findings.append(
+                    Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions")
+                )
+    return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)), tuple(left))
+
+
+def read_bytes(layout: Layout, path: str) -> bytes:
+    """Bytes of a file of the knowledge base, by its path relative to the root."""
+    with open(os.path.join(layout.root, path), "rb") as file:
+        return file.read()
+
+
+def _walk(folder: Path, prefix: str, root: str) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda e: e.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield prefix, ("unreadable", f"folder cannot be read: {error.strerror or error}", "check its permissions")
+        return
+    for entry in entries:
+        path = f"{prefix}/{entry.name}"
+        if entry.is_symlink():
+            problem = _link_problem(entry, root)
+            if problem:
+                yield path, problem
+            if problem or not entry.name.endswith(".md"):
+                continue
+        if entry.name.endswith(BESIDE) and _LEFT_BESIDE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            yield path, _LEFT
+        elif entry.is_dir():
+            if not entry.name.startswith("."):
+                yield from _walk(Path(entry.path), path, root)
+        elif entry.name.endswith(".md") and (entry.is_file() or entry.is_symlink()):
+            if path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") != path:
+                yield path, ("file-name", "the file name is not valid UTF-8", "rename the file")
+            else:
+                yield path, None
+
+
+def _link_problem(entry: os.DirEntry, root: str) -> tuple[str, str, str] | None:
+    folder = os.path.isdir(entry.path)  # entry.is_dir() raises for a link to itself
+    if not entry.name.endswith(".md") and not folder:
+        return None
+    real = os.path.realpath(entry.path)
+    if folder:
+        return "symlink", "a link to a folder is not followed", "move the pages here, or link to them"
+    if real != root and not real.startswith(root + os.sep):
+        return "symlink", "links out of the knowledge base and is not read", "copy it below sources/ or raw/, and link to that"
+    return None if os.path.exists(real) else ("symlink", "the link leads nowhere", "remove it or mend it")

@@ -1,0 +1,72 @@
+"""The compiled tables: one SQLite file that any build makes again, and whether this code made it."""
+
+import hashlib
+import os
+import sqlite3
+
+from kb import KbError
+from kb.store.layout import Layout
+from kb.store.rows import digest_of
+
+
+def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sqlite3.Connection:
+    """The compiled tables, `.kb/kb.db` (or tables kept beside them). Deleting the file is always safe: `kb build` makes it again.
+
+    Readers see the last committed build while another one runs. On a read-only disk the file is read as it is.
+    """
+    file = layout.state / name
+    if writable:
+        try:
+            layout.state.mkdir(exist_ok=True)
+            connection = sqlite3.connect(file, timeout=60, isolation_level=None)
+            connection.execute("pragma journal_mode = wal")
+        except (OSError, sqlite3.OperationalError) as error:
+            raise KbError(f"{file}: cannot write the compiled tables: {error}; is the disk read-only or full?") from error
+    else:
+        if not file.is_file():
+            raise KbError("nothing is built here yet; run `kb build`")
+        mode = "mode=ro" if os.access(layout.state, os.W_OK) else "immutable=1"
+        connection = sqlite3.connect(f"{file.resolve().as_uri()}?{mode}", timeout=60, isolation_level=None, uri=True)
+    connection.execute("pragma synchronous = normal")
+    connection.execute("pragma cache_size = -65536")
+    connection.execute("pragma mmap_size = 268435456")
+    return connection
+
+
+# Rooms whose code makes no table.
+_NOT_COMPILING = ("cli", "experiments", "formats", "lint", "profiles", "site")
+
+
+def made_by() -> str:
+    """Digest of the code that makes the compiled tables: tables made by other code are made anew."""
+    sha = hashlib.sha256()
+    for file in _compiling_code():
+        with open(file, "rb") as code:
+            sha.update(code.read())
+    return sha.hexdigest()[:16]
+
+
+def code_state() -> str:
+    """Names, sizes and times of the same code: equal ones need not be hashed again."""
+    return digest_of("\n".join(f"{file} {(seen := os.stat(file)).st_size} {seen.st_mtime_ns}" for file in _compiling_code()))
+
+
+def _compiling_code() -> list[str]:
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found = []
+    for folder, folders, files in os.walk(home):
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and not (folder == home and f in _NOT_COMPILING))
+        found.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
+    return found
+
+
+def is_current(db: sqlite3.Connection) -> bool:
+    """Whether this version of kb made the tables, so that it can read their rows."""
+    try:
+        known = dict(db.execute("select key, value from meta where key in ('made_by', 'code_state')"))
+    except sqlite3.DatabaseError:
+        return False
+    return bool(known) and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
+
+
+# Beyond so many files a look at each would cost more than the question that it is for.
