@@ -1,0 +1,155 @@
+"""Claims on pages: managed blocks below the headings that claims go under, made anew from what is on file. People's text stays.
+
+A page's block is a function of the claims on file, so filing twice changes nothing and withdrawing a source leaves no trace of it but
+a note that something is gone.
+"""
+
+import json
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from kb import KbError, store
+from kb.ingest.claims import Claim, Conflict, conflicts
+from kb.ingest.replies import Draft
+from kb.page import newlines_of, read, slug_of
+from kb.page.edit import with_block
+from kb.schema import TYPES, type_of
+
+BLOCK = "claims"
+DISPUTED = "disputed"
+
+
+def pages_with(layout: store.Layout, claims: Iterable[Claim], drafts: Iterable[Draft], *, titles: Mapping[str, str], today: str) -> dict[str, bytes]:
+    """Pages as they shall be with the claims on file, by path; only those that differ from the disk. Reads all, writes nothing."""
+    by_page: dict[str, list[Claim]] = defaultdict(list)
+    claims = tuple(claims)
+    for claim in claims:
+        by_page[claim.page].append(claim)
+    named = {d.path: d for d in drafts}
+    disputed = _disputed(conflicts(claims))
+    wanted: dict[str, bytes] = {}
+    for path in sorted({*by_page, *_pages_with_blocks(layout, titles)}):
+        file = layout.root / path
+        have = file.read_bytes() if file.is_file() else b""
+        if not have and path not in named:
+            continue  # A person took the page away; its claims stay on file and show nowhere.
+        data = have or _skeleton(named[path], today=today)
+        data = _filled(path, data, by_page.get(path, []), titles)
+        data = _with_disputes(path, data, disputed.get(path, ()), titles)
+        if data != have:
+            wanted[path] = data
+    return wanted
+
+
+def _pages_with_blocks(layout: store.Layout, titles: Mapping[str, str]) -> list[str]:
+    found = []
+    for path in titles:
+        file = layout.root / path
+        if file.is_file() and b"kb:auto " in (data := file.read_bytes()) and (b"kb:auto claims" in data or b"kb:auto disputed" in data):
+            found.append(path)
+    return found
+
+
+def _skeleton(draft: Draft, *, today: str) -> bytes:
+    front: dict[str, object] = {"title": draft.title, "type": type_of(draft.type), "created": today, "updated": today, "origin": "ingest"}
+    if type_of(draft.type) == "hypothesis":
+        front["status"] = "open"
+    for name in ("aliases", "levers"):
+        if getattr(draft, name):
+            front[name] = list(getattr(draft, name))
+    # JSON is YAML: no word of a draft can become another field.
+    head = "".join(f"{name}: {value if name in _PLAIN else json.dumps(value, ensure_ascii=False)}\n" for name, value in front.items())
+    return f"---\n{head}---\n\n# {_escaped(draft.title)}\n".encode()
+
+
+# Fields that code fills with words of its own vocabulary and days.
+_PLAIN = ("type", "created", "updated", "origin", "status")
+
+
+def _filled(path: str, data: bytes, claims: list[Claim], titles: Mapping[str, str]) -> bytes:
+    sections: dict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        sections[claim.section].append(claim)
+    blocks = {f"{BLOCK}-{slug_of(name)}": (name, held) for name, held in sections.items()}
+    for name in [b[0] for b in read(path, data).blocks if b[0].startswith(f"{BLOCK}-")]:
+        if name not in blocks:
+            data = with_block(path, data, name=name, content="")
+    order = {s: n for n, s in enumerate(TYPES.get(read(path, data).type, TYPES["concept"]).sections)}
+    for name, (section, held) in sorted(blocks.items(), key=lambda item: (order.get(item[1][0], len(order)), item[0])):
+        if all(b[0] != name for b in read(path, data).blocks):
+            data = _with_place(path, data, section, name)
+        data = with_block(path, data, name=name, content="\n".join(_bullet(c, path, titles) for c in held))
+    return data
+
+
+def _with_place(path: str, data: bytes, section: str, name: str) -> bytes:
+    """The page with empty markers at the end of the section of that heading, which is added where there is none."""
+    page = read(path, data)
+    newline = newlines_of(data)
+    markers = f"<!-- kb:auto {name} -->{newline}<!-- /kb:auto -->{newline}"
+    found = next((s for s in page.sections if s.level == 2 and s.title.casefold() == section.casefold()), None)
+    if found is None:
+        tail = b"" if not data or data.endswith(b"\n") else newline.encode()
+        return data + tail + f"{newline}## {section}{newline}{newline}{markers}".encode()
+    lines = data.decode("utf-8", "surrogateescape").splitlines(keepends=True)
+    end = found.end - 1
+    while end > found.start and not lines[end - 1].strip():
+        end -= 1
+    ended = "" if lines[end - 1].endswith(("\n", "\r")) else newline
+    lines[end:end] = [f"{ended}{newline}{markers}"]
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _bullet(claim: Claim, path: str, titles: Mapping[str, str]) -> str:
+    links = "".join(f", [{_link_text(titles.get(p.partition('#')[0], p))}]({_relative(p, path)})" for p in claim.links)
+    return f"- {_escaped(claim.claim)} ({_cited(claim, path, titles)}{links})\n  > “{_escaped(claim.quote)}”"
+
+
+def _cited(claim: Claim, path: str, titles: Mapping[str, str]) -> str:
+    """The source of a claim as a link to its page, or to its capture where it has none, with the characters that it rests on."""
+    page = claim.source if claim.source.endswith(".md") else f"wiki/{claim.source}.md"
+    there = page if page in titles else f"{claim.source}/meta.json"
+    return f"[{_link_text(titles.get(page, claim.source.removeprefix('sources/')))}]({_relative(there, path)}), characters {claim.start} to {claim.end}"
+
+
+def _relative(target: str, path: str) -> str:
+    return posixpath.relpath(target, posixpath.dirname(path))
+
+
+def _link_text(title: str) -> str:
+    return title.replace("[", "(").replace("]", ")")
+
+
+def _escaped(text: str) -> str:
+    """Text that markdown shows as it is: a quote holds no markup of its own, and no marker that would end its block."""
+    return "".join(f"\\{c}" if c in "\\*_[]<>`|" else c for c in text)
+
+
+def _disputed(found: Iterable[Conflict]) -> dict[str, list[Conflict]]:
+    by_page: dict[str, list[Conflict]] = defaultdict(list)
+    for conflict in found:
+        for page in {conflict.first.page, conflict.second.page}:
+            by_page[page].append(conflict)
+    return by_page
+
+
+def _with_disputes(path: str, data: bytes, found: Iterable[Conflict], titles: Mapping[str, str]) -> bytes:
+    found = tuple(found)
+    if not found:
+        return with_block(path, data, name=DISPUTED, content="") if any(b[0] == DISPUTED for b in read(path, data).blocks) else data
+    lines = ["> [!warning] Sources disagree"]
+    for conflict in found:
+        lines.append(f"> - {_escaped(conflict.first.quantity.subject)}, {_escaped(conflict.first.quantity.quantity)}: " + " against ".join(
+            f"{c.quantity.value:g} {_escaped(c.quantity.unit)} ({_cited(c, path, titles)})" for c in (conflict.first, conflict.second)))  # fmt: skip
+    return with_block(path, data, name=DISPUTED, content="\n".join(lines))
+
+
+def file_pages(layout: store.Layout, pages: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Write pages, each whole. Returns their paths. Raises KbError at a path outside wiki/."""
+    for path in pages:
+        if not path.startswith("wiki/") or ".." in path.split("/"):
+            raise KbError(f"{path}: stands outside wiki/; nothing was written")
+    for path, data in sorted(pages.items()):
+        store.write(layout.root / path, data)
+    return tuple(sorted(pages))

@@ -1,0 +1,66 @@
+"""Names and symbols in a sentence: code, identifiers, versions, abbreviations, and words in capitals that are not there for the grammar."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb.text import fold, stem, unit_of
+
+_WORD = re.compile(r"`([^`]+)`|[A-Za-zÀ-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ɏΑ-ωА-я]")
+_NUMERIC = re.compile(r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One name as written; `key` is its form for comparison; `counted` marks what a number counts (`43.2 % MFU`) and no thing that has it."""
+
+    text: str
+    key: str
+    counted: bool = False
+
+
+def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name]:
+    """Names of a text in order. The first word of a sentence is one only where `known` (stems of a source) lacks it in small letters,
+    or where its form alone shows it; without `known` a capital there shows nothing.
+    """
+    opening = True
+    end = 0
+    for match in _WORD.finditer(text):
+        between = text[end : match.start()]
+        opening = opening or bool(re.search(r"[.!?:]\s*[\"“(]*$|\n", between))
+        word, end = match[1] or match[0], match.end()
+        first, opening = opening, False
+        counted = bool(_COUNTED.search(text, max(0, match.start() - 16), match.start()))
+        if match[1] is None and (_NUMERIC.fullmatch(word) or unit_of(word) or counted and "/" in word):
+            continue
+        if match[1] is not None or _shaped(word):
+            yield Name(word, _key(word), counted)
+        elif word[0].isupper() and len(word) > 1 and not first:
+            yield Name(word, _key(word))
+        elif first and known is not None and word[0].isupper() and len(word) > 1 and stem(fold(word)) not in known and not _GRAMMAR.fullmatch(word):
+            yield Name(word, _key(word))
+
+
+# A number, with or without its unit, right before a word.
+_COUNTED = re.compile(r"\d\s?(?:%|[A-Za-zµ]+/[A-Za-z]+)?\s?$")
+# Words that open a sentence and name nothing.
+_GRAMMAR = re.compile(r"The|This|That|These|Those|Its?|An?|In|On|At|For|With(?:out)?|By|Of|To|From|When|Where|While|If|As|No|Not|All|Some|Each|Every|Both|More|Less|After|Before|Using|[A-Z][a-z]+ing|[A-Z][a-z]+ed")
+
+
+def _shaped(word: str) -> bool:
+    """Whether a word shows by its form that it names something: digits beside letters, inner capitals, underscores, all capitals."""
+    letters = [c for c in word if c.isalpha()]
+    if not letters:
+        return False
+    return (
+        any(c.isdigit() for c in word)
+        or "_" in word
+        or any(c.isupper() for c in word[1:])
+        or word.startswith("--")
+    )
+
+
+def _key(word: str) -> str:
+    """The form in which two spellings of a name are one: small letters and digits alone, a plural's s dropped from an abbreviation."""
+    bare = word[:-1] if len(word) > 2 and word[-1] == "s" and word[:-1].isupper() else word
+    return re.sub(r"[^\w]+", "", fold(bare)).replace("_", "")

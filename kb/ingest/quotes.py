@@ -1,0 +1,162 @@
+"""A quote found again in captured text, up to whitespace, hyphenation, Unicode forms and markup, with its place.
+
+Refuses stitched quotes, quotes that begin or end inside a word or a number, and guesses: a quote stands there whole or it does not.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", "''''\"\"\"\"'\"\"\"")
+_DASHES = "‐‑‒–—―−"
+_HIDDEN = ("Cf", "Mn")
+# A link shows its text; its address is no part of what is read.
+_ADDRESS = re.compile(r"(?<=\])\([^()\s]*(?:\s\"[^\"\n]*\")?\)")
+_LIGATURES = range(0xFB00, 0xFB07)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a quote stands: characters `start` to `end` (excluded) of the captured text."""
+
+    start: int
+    end: int
+
+
+class Captured:
+    """Captured text made ready for finding quotes in it: its plain form, and for each plain character the place it came from."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._plain, self._places = _plain(text)
+
+    def find(self, quote: str) -> Span | None:
+        """The first place where the whole quote stands by itself, or None."""
+        wanted = _plain(quote)[0].strip()
+        at = self._plain.find(wanted) if wanted else -1
+        while at >= 0:
+            end = at + len(wanted)
+            if not _cut_into(self._plain, at, end):
+                return Span(self._places[at], self._places[end - 1] + 1)
+            at = self._plain.find(wanted, at + 1)
+        return None
+
+    def longest_head(self, quote: str) -> str:
+        """The longest run of words that begins the quote and stands in the text: what a reader needs to mend a quote that does not."""
+        words = quote.split()
+        low, high = 0, len(words)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.find(" ".join(words[:middle])) else (low, middle - 1)
+        return " ".join(words[:low])
+
+    def sentence_around(self, span: Span) -> Span:
+        """The sentence or line that holds the quote: what stands before and behind it may turn its meaning."""
+        ends = (m.end() for m in _SENTENCE_END.finditer(self.text, max(0, span.start - _LONGEST), span.start + 1))
+        start = max((end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST))
+        following = _SENTENCE_END.search(self.text, max(span.start, span.end - 1))
+        return Span(start, following.start() if following else len(self.text))
+
+    def columns_of(self, span: Span) -> tuple[tuple[str, str], ...]:
+        """(cell, header of its column) of the table rows that the quote touches; nothing outside tables."""
+        start = self.text.rfind("\n", 0, span.start) + 1
+        end = self.text.find("\n", span.end)
+        rows = [_cells(r) for r in self.text[start : end if end >= 0 else len(self.text)].split("\n") if r.lstrip().startswith("|")]
+        if not rows:
+            return ()
+        above = self.text[:start].split("\n")[:-1]
+        table = len(above)
+        while table and above[table - 1].lstrip().startswith("|"):
+            table -= 1
+        headers = _cells(above[table]) if table < len(above) else rows[0]
+        return tuple(pair for row in rows for pair in zip(row[1:], headers[1:], strict=False) if pair[0] != pair[1])
+
+    def heading_above(self, span: Span) -> str:
+        """The nearest heading above the quote: a markdown heading, or a short line alone that ends in no mark."""
+        lines = self.text[: span.start].split("\n")[:-1]
+        for number in range(len(lines) - 1, -1, -1):
+            line = lines[number].strip()
+            if line.startswith("#"):
+                return line.lstrip("# ")
+            alone = (number == 0 or not lines[number - 1].strip()) and (number + 1 == len(lines) or not lines[number + 1].strip())
+            if line and alone and len(line) <= 80 and line[-1] not in ".,;:!?”\")" and not line.startswith(("-", "*", "|", ">")):
+                return line
+        return ""
+
+
+# What is longer is no sentence, whatever stands in it.
+_LONGEST = 2000
+# A blank line always ends one; a mark does where a capital, a digit or a quote follows.
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))")
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """The plain form of a text, and where each of its characters stands in it."""
+    hidden = {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
+    plain: list[str] = []
+    places: list[int] = []
+    for place, sign in enumerate(text):
+        if place in hidden:
+            continue
+        for form in _forms(sign):
+            if form == " " and (not plain or plain[-1] == " "):
+                continue
+            plain.append(form)
+            places.append(place)
+    return _joined(plain, places)
+
+
+def _forms(sign: str) -> str:
+    if sign.isascii():
+        return " " if sign.isspace() or sign in "|\0" else "" if sign in "`[]" else sign
+    if sign in _DASHES:
+        return "-"
+    if unicodedata.category(sign) in _HIDDEN:
+        return ""
+    if sign.isspace():
+        return " "
+    # A superscript is no digit of the number before it; ligatures and full-width forms are the letters they show.
+    form = unicodedata.normalize("NFKC", sign) if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N" else sign
+    return form.translate(_QUOTES)
+
+
+def _joined(plain: list[str], places: list[int]) -> tuple[str, list[int]]:
+    """Without the hyphens inside words (with the line break behind them) and the stars of emphasis."""
+    kept: list[int] = []
+    at, count = 0, len(plain)
+    while at < count:
+        sign = plain[at]
+        before = plain[at - 1] if at else " "
+        if sign == "-" and before.isalpha():
+            after = at + 1 + (at + 1 < count and plain[at + 1] == " ")
+            if after < count and plain[after].isalpha() and (after == at + 1 or plain[after].islower()):
+                at = after
+                continue
+        if sign == " " and before.isdigit() and at + 1 < count and plain[at + 1] in "%×":
+            at += 1
+            continue
+        if sign == "*" and not (before.isalnum() and at + 1 < count and plain[at + 1].isalnum()):
+            at += 1
+            continue
+        if not (sign == " " and kept and plain[kept[-1]] == " "):
+            kept.append(at)
+        at += 1
+    # Accents stand apart in some captures: composed, both forms are one; every place stays that of the base letter.
+    return "".join(plain[n] for n in kept), [places[n] for n in kept]
+
+
+def _cut_into(plain: str, start: int, end: int) -> bool:
+    """Whether a quote begins or ends inside a word or a number, or leaves the sign of its first number behind."""
+    before, first = plain[start - 1 : start], plain[start]
+    after, last = plain[end : end + 1], plain[end - 1]
+    if before and (before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()):
+        return True
+    if after and (after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()):
+        return True
+    if first.isdigit() and (before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈") or before in (".", ",") and plain[start - 2 : start - 1].isdigit()):
+        return True
+    return last.isdigit() and after in (".", ",") and plain[end + 1 : end + 2].isdigit()

@@ -1,0 +1,106 @@
+"""Normalised experiments: what one page says of levers, metrics, verdict and lesson, each with its quote, as a model read it.
+
+A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from kb import KbError, store
+from kb.ingest.gate import Passage
+from kb.ingest.replies import QuotedLever, QuotedMetric, Record
+from kb.schema import Verdict, field_verdict
+from kb.text import fold, numbers_in, unit_of
+
+FOLDER = "records"
+ROLES = ("moved", "held", "mentioned")
+
+
+class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record and the digest of the page that it was read from."""
+
+    page: str
+    digest: str
+    record: Record
+
+
+def record_reasons(record: Record, passages: Iterable[Passage]) -> list[str]:
+    """Everything that keeps a record out: a quote that is not there, a value that its quote does not give, a word outside the vocabulary."""
+    passages = tuple(passages)
+    reasons = _verdict_reasons(record, passages)
+    for lever in record.levers:
+        reasons += [f"lever {lever.name}: {reason}" for reason in _lever_reasons(lever, passages)]
+    for metric in record.metrics:
+        reasons += [f"metric {metric.name}: {reason}" for reason in _metric_reasons(metric, passages)]
+    for text in (*([record.because] if record.because else []), *record.next):
+        if not _stands(text.quote, passages):
+            reasons.append(f"the quote “{text.quote[:80]}” does not stand on the page")
+    return reasons
+
+
+def _stands(quote: str, passages: Iterable[Passage]) -> bool:
+    return any(p.captured.find(quote) for p in passages)
+
+
+def _verdict_reasons(record: Record, passages: tuple[Passage, ...]) -> list[str]:
+    if not record.verdict:
+        return []
+    if record.verdict not in set(Verdict):
+        return [f"'{record.verdict}' is no verdict; one of {', '.join(Verdict)}"]
+    if not _stands(record.verdict_quote, passages):
+        return [f"the quote of the verdict, “{record.verdict_quote[:80]}”, does not stand on the page"]
+    read = field_verdict(record.verdict_quote)
+    if read not in (None, Verdict.OTHER) and read != record.verdict:
+        return [f"the page says “{record.verdict_quote[:60]}”, which is {read}, not {record.verdict}"]
+    return []
+
+
+def _lever_reasons(lever: QuotedLever, passages: tuple[Passage, ...]) -> list[str]:
+    if lever.role not in ROLES:
+        return [f"'{lever.role}' is no role; one of {', '.join(ROLES)}"]
+    if not _stands(lever.quote, passages):
+        return [f"the quote “{lever.quote[:80]}” does not stand on the page"]
+    quote = _flat(lever.quote)
+    return [f"“{part}” does not stand in its quote" for part in (lever.name, lever.before, lever.after) if part and _flat(part) not in quote]
+
+
+def _flat(text: str) -> str:
+    """Letters and digits alone: `block_k`, `block-k` and `BlockK` are one name."""
+    return "".join(c for c in fold(text) if c.isalnum())
+
+
+def _metric_reasons(metric: QuotedMetric, passages: tuple[Passage, ...]) -> list[str]:
+    if not _stands(metric.quote, passages):
+        return [f"the quote “{metric.quote[:80]}” does not stand on the page"]
+    unit = unit_of(metric.unit)
+    for number in numbers_in(metric.quote):
+        if number.value == metric.value:
+            theirs = unit_of(number.unit)
+            if not number.unit or not metric.unit or number.unit == metric.unit or theirs and unit and theirs.name == unit.name:
+                return []
+            return [f"its quote gives {number.value:g} with {number.unit}"]
+    return [f"{metric.value:g} does not stand in its quote"]
+
+
+def file_record(layout: store.Layout, page: str, record: Record) -> str:
+    """Put a record on file. Returns its path. Raises KbError where the page is gone."""
+    file = layout.root / page
+    if not page.startswith("wiki/") or ".." in page.split("/") or not file.is_file():
+        raise KbError(f"{page}: no page to keep a record of")
+    filed = FiledRecord(page=page, digest=store.digest_of(file.read_bytes()), record=record)
+    path = f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
+    store.write(layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n")
+    return path
+
+
+def record_of(layout: store.Layout, page: str, digest: str) -> Record | None:
+    """The record of a page with these bytes, or None."""
+    file = layout.sources / FOLDER / f"{page.removesuffix('.md')}.json"
+    try:
+        filed = msgspec.json.decode(file.read_bytes(), type=FiledRecord)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise KbError(f"sources/{FOLDER}/{page.removesuffix('.md')}.json: no record: {error}; remove it and normalise again") from error
+    return filed.record if filed.digest == digest else None

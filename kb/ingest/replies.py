@@ -1,0 +1,153 @@
+"""What a packet asks for, as types: from them come the JSON schema in each packet and the check of each reply's form."""
+
+import re
+
+import msgspec
+
+from kb import KbError
+
+
+class ClaimedQuantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A measured or specified value that a claim states. `subject` is what has it, `condition` under which it holds (empty: always)."""
+
+    subject: str
+    quantity: str
+    value: float
+    unit: str
+    condition: str = ""
+
+
+class DraftClaim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One plain sentence, the words of the source that say so, and the heading that it goes under.
+
+    `source` is the origin that the packet names over the quoted material; it may be left out where there is one. `links` are pages of
+    the wiki that the sentence is about, as paths from the root.
+    """
+
+    section: str
+    claim: str
+    quote: str
+    source: str = ""
+    links: tuple[str, ...] = ()
+    quantity: ClaimedQuantity | None = None
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A page that shall be, or shall hold more. It enters whole or not at all."""
+
+    path: str
+    type: str
+    title: str
+    claims: tuple[DraftClaim, ...]
+    aliases: tuple[str, ...] = ()
+    levers: tuple[str, ...] = ()
+
+
+class Drafts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reply of every task that writes pages. No draft at all says that the material holds nothing for this wiki."""
+
+    drafts: tuple[Draft, ...]
+
+
+class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lever of an experiment. `role` is moved, held or mentioned; `before` and `after` are its values, empty where none is given."""
+
+    name: str
+    role: str
+    quote: str
+    before: str = ""
+    after: str = ""
+
+
+class QuotedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    value: float
+    unit: str
+    quote: str
+
+
+class QuotedText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    text: str
+    quote: str
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one experiment page says, each part with its quote. `verdict` is one of the vocabulary, or empty where the page says none."""
+
+    verdict: str
+    verdict_quote: str
+    levers: tuple[QuotedLever, ...]
+    metrics: tuple[QuotedMetric, ...] = ()
+    because: QuotedText | None = None
+    next: tuple[QuotedText, ...] = ()
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How two claims stand to each other: same, conflict, different-conditions or unrelated; with the words that decide it."""
+
+    relation: str
+    because: str
+    quote_first: str
+    quote_second: str
+
+
+class Duplicate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whether two pages are about one thing, proposed to a person: nothing is merged by a reply."""
+
+    same: bool
+    keep: str
+    because: str
+    quote_first: str
+    quote_second: str
+
+
+class SecondReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a second reader says of one claim, by its number in the packet."""
+
+    number: int
+    holds: bool
+    because: str = ""
+
+
+class SecondReadings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    readings: tuple[SecondReading, ...]
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A paragraph about one topic of an index; each sentence stands on a quote of the compiled facts."""
+
+    topic: str
+    sentences: tuple[QuotedText, ...]
+
+
+class Notes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    notes: tuple[Note, ...]
+
+
+class Unreadable(KbError):
+    """A reply that is no reply: what is wrong with it, in words that a model can act on."""
+
+
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+
+
+def read_reply(text: str, form: type) -> msgspec.Struct:
+    """The reply in a text: the text itself, a fenced block of it, or what stands between its first and last brace. Raises Unreadable."""
+    fenced = _FENCED.findall(text)
+    braced = text[text.find("{") : text.rfind("}") + 1]
+    trouble = "it holds no JSON object"
+    for candidate in dict.fromkeys([text.strip(), *reversed(fenced), braced]):
+        if not candidate.startswith("{"):
+            continue
+        try:
+            return msgspec.json.decode(candidate.encode("utf-8", "replace"), type=form)
+        except msgspec.ValidationError as error:
+            raise Unreadable(f"the reply has not the form that was asked: {error}") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            trouble = f"it is no JSON: {error}"
+    raise Unreadable(f"the reply cannot be read: {trouble}; reply with one JSON object and nothing else")
+
+
+def schema_of(form: type) -> dict:
+    """JSON schema of a reply."""
+    return msgspec.json.schema(form)

@@ -1,0 +1,79 @@
+"""The only door to language models: OpenAI-compatible and Anthropic endpoints, and any command that reads stdin.
+
+Refuses to decide anything: it carries a prompt there and a reply back, and says what that took. Keys are never printed.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kb import KbError
+
+__all__ = ["Endpoint", "ModelError", "Prompt", "Refusal", "Reply", "ask", "ask_command"]
+
+PROTOCOLS = ("openai", "anthropic")
+
+
+class ModelError(KbError):
+    """A model, its server or its command gave no usable reply. The message says which, what came, and what to do."""
+
+
+class Refusal(ModelError):
+    """The model declined to answer; asking again in the same words is of no use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A server that speaks one of `PROTOCOLS`. `url` is the base address, without `/chat/completions` or `/messages`.
+
+    `attempts` counts the first; `patience_s` bounds a wait that a server asks for, and `timeout_s` the silence on an open line.
+    """
+
+    protocol: Literal["openai", "anthropic"]
+    url: str
+    model: str
+    key: str = ""
+    max_tokens: int = 8192
+    timeout_s: float = 120.0
+    attempts: int = 5
+    patience_s: float = 60.0
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.protocol} {self.url} {self.model})"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model reads: `standing` is the part that many prompts share and that a server may cache; `schema` that of a JSON reply."""
+
+    standing: str
+    text: str
+    schema: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. Token counts are the server's; 0 where it gives none. `cached` of `tokens_in` were read from its cache."""
+
+    text: str
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+
+
+def ask(endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None = None) -> Reply:
+    """One reply of a model. Raises Refusal where it declines, ModelError where it cannot be reached or its reply is cut short."""
+    from kb.model.http import asked_over_http
+
+    return asked_over_http(endpoint, prompt, sleep=sleep)
+
+
+def ask_command(command: str, prompt: Prompt, *, timeout_s: float = 600.0) -> Reply:
+    """What a command prints that reads the prompt on stdin (`claude -p`, `codex exec -`, `llm`, any program).
+
+    Raises ModelError where it cannot be started, fails, prints nothing or takes longer than `timeout_s`.
+    """
+    from kb.model.command import printed_by
+
+    return Reply(printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s), command.split()[0])
