@@ -47,7 +47,9 @@ class Wiki:
     types: dict[str, str]
 
 
-def admission_of(drafts: Iterable[Draft], *, passages: Iterable[Passage], wiki: Wiki, packet: str) -> Admission:
+def admission_of(
+    drafts: Iterable[Draft], *, passages: Iterable[Passage], wiki: Wiki, packet: str
+) -> Admission:
     """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it."""
     drafts, passages = tuple(drafts), tuple(passages)
     planned = {d.path for d in drafts}
@@ -59,7 +61,11 @@ def admission_of(drafts: Iterable[Draft], *, passages: Iterable[Passage], wiki: 
         good: list[Claim] = []
         for item in draft.claims:
             ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)
-            reason = ruling.reason or _place_reason(item, draft, wiki, planned) or _quantity_reason(item, ruling, passages)
+            reason = (
+                ruling.reason
+                or _place_reason(item, draft, wiki, planned)
+                or _quantity_reason(item, ruling, passages)
+            )
             if reason:
                 reasons.append(Rejection(draft.path, item.claim, reason))
             else:
@@ -82,7 +88,11 @@ def _claim(item: DraftClaim, draft: Draft, ruling: Ruling, packet: str) -> Claim
     span = ruling.span
     assert span is not None
     stated = item.quantity
-    quantity = Quantity(**{name: getattr(stated, name) for name in stated.__struct_fields__}) if stated else None
+    quantity = (
+        Quantity(**{name: getattr(stated, name) for name in stated.__struct_fields__})
+        if stated
+        else None
+    )
     return Claim(
         page=draft.path,
         section=" ".join(item.section.split()),
@@ -116,7 +126,11 @@ def _page_reasons(draft: Draft, wiki: Wiki) -> list[str]:
         reasons.append(f"a {kind} is a page {allowed[0]}/<small-letters-and-dashes>.md")
     if not _TITLE.fullmatch(draft.title) or not draft.title.isprintable():
         reasons.append("a title is 2 to 120 plain characters on one line")
-    reasons += [f"'{alias}' is no alias: 2 to 120 plain characters" for alias in draft.aliases if not _TITLE.fullmatch(alias)]
+    reasons += [
+        f"'{alias}' is no alias: 2 to 120 plain characters"
+        for alias in draft.aliases
+        if not _TITLE.fullmatch(alias)
+    ]
     if not draft.claims:
         reasons.append("a page without a claim says nothing")
     return reasons
@@ -148,20 +162,35 @@ def _quantity_reason(item: DraftClaim, ruling: Ruling, passages: Iterable[Passag
         return ""
     numbers = list(numbers_in(item.claim))
     unit = unit_of(stated.unit)
-    same = [n for n in numbers if stated.value in (n.value, n.high) and (n.unit == stated.unit or (u := unit_of(n.unit)) and unit and u.name == unit.name)]
+    same = [
+        n
+        for n in numbers
+        if stated.value in (n.value, n.high)
+        and (n.unit == stated.unit or (u := unit_of(n.unit)) and unit and u.name == unit.name)
+    ]
     if not same:
         return f"its quantity {stated.value:g} {stated.unit} is not what the claim states"
     context = f"{item.claim} {item.quote} {_heading(ruling, passages)}"
     foreign = set(words_of(f"{stated.subject} {stated.condition}")) - set(words_of(context))
     if not stated.subject.strip() or not stated.quantity.strip():
         return "a quantity has a subject and a name"
-    return f"its quantity names {', '.join(sorted(foreign))}, which neither claim nor quote do" if foreign else ""
+    return (
+        f"its quantity names {', '.join(sorted(foreign))}, which neither claim nor quote do"
+        if foreign
+        else ""
+    )
 
 
 def _heading(ruling: Ruling, passages: Iterable[Passage]) -> str:
     for passage in passages:
-        if passage.origin == ruling.origin and ruling.span and 0 <= ruling.span.start - passage.start < len(passage.captured.text):
-            return passage.captured.heading_above(Span(ruling.span.start - passage.start, ruling.span.end - passage.start))
+        if (
+            passage.origin == ruling.origin
+            and ruling.span
+            and 0 <= ruling.span.start - passage.start < len(passage.captured.text)
+        ):
+            return passage.captured.heading_above(
+                Span(ruling.span.start - passage.start, ruling.span.end - passage.start)
+            )
     return ""
 
 

@@ -62,22 +62,33 @@ class Ledger:
 def estimate_of(packets: Iterable[Packet], price: Price) -> Estimate:
     packets = tuple(packets)
     read = sum(p.tokens for p in packets)
-    written = int(sum(sum(len(m.text) for m in p.material) / CHARS_PER_TOKEN * _REPLY_SHARE for p in packets))
+    written = int(
+        sum(sum(len(m.text) for m in p.material) / CHARS_PER_TOKEN * _REPLY_SHARE for p in packets)
+    )
     return Estimate(len(packets), read, written, price.of(read, written))
 
 
 def by_endpoint(endpoint: Endpoint) -> Answerer:
     def answer(packet: Packet, returned: tuple[str, ...]) -> Attempt:
-        reply = ask(endpoint, Prompt(packet.standing(), packet.text(returned=returned), packet.schema))
-        return Attempt(by=reply.model, text=reply.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+        reply = ask(
+            endpoint, Prompt(packet.standing(), packet.text(returned=returned), packet.schema)
+        )
+        return Attempt(
+            by=reply.model, text=reply.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out
+        )
 
     return answer
 
 
 def by_command(command: str, *, timeout_s: float = 600.0) -> Answerer:
     def answer(packet: Packet, returned: tuple[str, ...]) -> Attempt:
-        reply = ask_command(command, Prompt(packet.standing(), packet.text(returned=returned)), timeout_s=timeout_s)
-        tokens = int(len(packet.to_markdown(returned=returned)) / CHARS_PER_TOKEN), int(len(reply.text) / CHARS_PER_TOKEN)
+        reply = ask_command(
+            command, Prompt(packet.standing(), packet.text(returned=returned)), timeout_s=timeout_s
+        )
+        tokens = (
+            int(len(packet.to_markdown(returned=returned)) / CHARS_PER_TOKEN),
+            int(len(reply.text) / CHARS_PER_TOKEN),
+        )
         return Attempt(by=reply.model, text=reply.text, tokens_in=tokens[0], tokens_out=tokens[1])
 
     return answer
@@ -86,17 +97,34 @@ def by_command(command: str, *, timeout_s: float = 600.0) -> Answerer:
 def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> Attempt:
     """What rules can extract: sentences that state a number with a unit, word for word, on the page of their source."""
     if packet.task != "extract":
-        raise ModelError(f"{packet.task}: rules alone cannot answer this; say --with api, command or agent")
+        raise ModelError(
+            f"{packet.task}: rules alone cannot answer this; say --with api, command or agent"
+        )
     passages = passages_of(packet)
     claims = []
     for material in packet.material:
         for sentence in sentences_of(material.text):
             stated = any(unit_of(n.unit) for n in numbers_in(sentence))
-            if stated and 4 <= len(sentence.split()) <= 40 and not ruling_on(sentence, sentence, origin=material.origin, passages=passages).reason:
-                claims.append({"section": "What it states", "claim": sentence, "quote": sentence, "source": material.origin})
+            if (
+                stated
+                and 4 <= len(sentence.split()) <= 40
+                and not ruling_on(
+                    sentence, sentence, origin=material.origin, passages=passages
+                ).reason
+            ):
+                claims.append(
+                    {
+                        "section": "What it states",
+                        "claim": sentence,
+                        "quote": sentence,
+                        "source": material.origin,
+                    }
+                )
     origin, title = packet.material[0].origin, packet.material[0].title
     page = {"path": f"wiki/{origin}.md", "type": "source", "title": title[:120], "claims": claims}
-    return Attempt(by="rules", text=json.dumps({"drafts": [page] if claims else []}, ensure_ascii=False))
+    return Attempt(
+        by="rules", text=json.dumps({"drafts": [page] if claims else []}, ensure_ascii=False)
+    )
 
 
 def answered(
@@ -122,12 +150,19 @@ def answered(
     failed: dict[str, str] = {}
     spent = [0, 0]
     with ThreadPoolExecutor(max_workers=at_once) as pool:
-        while batch := list(_leased(layout, at_once, holder=holder, clock=clock, task=task, without=failed)):
-            if most_cost is not None and price.of(*spent) + sum(estimate_of([p], price).cost for p in batch) > most_cost:
+        while batch := list(
+            _leased(layout, at_once, holder=holder, clock=clock, task=task, without=failed)
+        ):
+            if (
+                most_cost is not None
+                and price.of(*spent) + sum(estimate_of([p], price).cost for p in batch) > most_cost
+            ):
                 for packet in batch:
                     give_back(layout, packet.id)
                 break
-            for packet, came in zip(batch, pool.map(lambda p: _tried(layout, answer, p), batch), strict=True):
+            for packet, came in zip(
+                batch, pool.map(lambda p: _tried(layout, answer, p), batch), strict=True
+            ):
                 if isinstance(came, ModelError):
                     failed[packet.id] = str(came)
                     give_back(layout, packet.id)
@@ -137,9 +172,18 @@ def answered(
                 spent[1] += came.tokens_out
                 done = settle(layout, db, packet, came, today=today, second=second)
                 settled.append(done)
-                note(f"{packet.id}: {done.state}, {len(done.admitted)} claims entered, {len(done.rejected)} returned")
+                note(
+                    f"{packet.id}: {done.state}, {len(done.admitted)} claims entered, {len(done.rejected)} returned"
+                )
     left = sum(1 for _ in _open(layout, task))
-    return Ledger(tuple(settled), spent[0], spent[1], price.of(*spent), tuple(f"{k}: {v}" for k, v in failed.items()), left)
+    return Ledger(
+        tuple(settled),
+        spent[0],
+        spent[1],
+        price.of(*spent),
+        tuple(f"{k}: {v}" for k, v in failed.items()),
+        left,
+    )
 
 
 def _open(layout: store.Layout, task: str) -> Iterator[Packet]:
@@ -150,7 +194,13 @@ def _open(layout: store.Layout, task: str) -> Iterator[Packet]:
 
 
 def _leased(
-    layout: store.Layout, most: int, *, holder: str, clock: Callable[[], float], task: str, without: dict[str, str]
+    layout: store.Layout,
+    most: int,
+    *,
+    holder: str,
+    clock: Callable[[], float],
+    task: str,
+    without: dict[str, str],
 ) -> Iterator[Packet]:
     """Up to `most` packets, each under a lease of its own name so that one worker may hold several."""
     for n in range(most):
@@ -169,12 +219,14 @@ def _tried(layout: store.Layout, answer: Answerer, packet: Packet) -> Attempt | 
         return error
 
 
-
 def second_reader(layout: store.Layout, answer: Answerer) -> SecondReader:
     """A reader who sees claims and quotes alone. What it says is recorded and not asked again; a reply that cannot be read lets nothing in."""
 
     def doubts(packet: Packet, claims: tuple[Claim, ...]) -> tuple[Rejection, ...]:
-        shown = [Material(f"claim {n}", c.claim, c.start, c.end, c.quote) for n, c in enumerate(claims, 1)]
+        shown = [
+            Material(f"claim {n}", c.claim, c.start, c.end, c.quote)
+            for n, c in enumerate(claims, 1)
+        ]
         asked = questions.packet(layout, "verify", packet.subject, shown)
         known = answers_to(layout, asked.id)
         attempt = known.attempts[-1] if known else answer(asked, ())
@@ -185,7 +237,13 @@ def second_reader(layout: store.Layout, answer: Answerer) -> SecondReader:
         except Unreadable as error:
             return (Rejection("", "", f"the second reader: {error}"),)
         return tuple(
-            Rejection(c.page, c.claim, f"the second reader: {readings[n].because or 'not in the quote'}" if n in readings else "the second reader passed it over")
+            Rejection(
+                c.page,
+                c.claim,
+                f"the second reader: {readings[n].because or 'not in the quote'}"
+                if n in readings
+                else "the second reader passed it over",
+            )
             for n, c in enumerate(claims, 1)
             if n not in readings or not readings[n].holds
         )

@@ -71,7 +71,9 @@ def _read(file: Path) -> list[Claim]:
     try:
         return msgspec.json.decode(file.read_bytes(), type=list[Claim])
     except (OSError, msgspec.DecodeError) as error:
-        raise KbError(f"sources/{FOLDER}/{file.name}: no list of claims: {error}; restore it, or remove it and ingest again") from error
+        raise KbError(
+            f"sources/{FOLDER}/{file.name}: no list of claims: {error}; restore it, or remove it and ingest again"
+        ) from error
 
 
 def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> tuple[Claim, ...]:
@@ -120,7 +122,10 @@ def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
         if claim.quantity:
             alike[(*claim.quantity.key, _condition(claim.quantity))].append(claim)
     return tuple(
-        Conflict(a, b) for same in alike.values() for a, b in combinations(same, 2) if _differ(a.quantity, b.quantity)
+        Conflict(a, b)
+        for same in alike.values()
+        for a, b in combinations(same, 2)
+        if _differ(a.quantity, b.quantity)
     )
 
 
@@ -134,7 +139,10 @@ def _differ(a: Quantity, b: Quantity) -> bool:
         return False  # Two kinds of measure: other quantities under one name.
     if mine is None and fold(a.unit) != fold(b.unit):
         return False
-    left, right = a.value * (mine.factor if mine else 1.0), b.value * (theirs.factor if theirs else 1.0)
+    left, right = (
+        a.value * (mine.factor if mine else 1.0),
+        b.value * (theirs.factor if theirs else 1.0),
+    )
     return not math.isclose(left, right, rel_tol=max(_rounding(a.value), _rounding(b.value)))
 
 
@@ -148,5 +156,12 @@ def about(claims: Iterable[Claim], subject: str) -> tuple[Claim, ...]:
     """Claims whose quantity or sentence speaks of a subject: all its words stand there."""
     wanted = set(words_of(subject))
     return tuple(
-        c for c in claims if wanted <= set(words_of(f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"))
+        c
+        for c in claims
+        if wanted
+        <= set(
+            words_of(
+                f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"
+            )
+        )
     )

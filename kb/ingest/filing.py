@@ -20,7 +20,14 @@ BLOCK = "claims"
 DISPUTED = "disputed"
 
 
-def pages_with(layout: store.Layout, claims: Iterable[Claim], drafts: Iterable[Draft], *, titles: Mapping[str, str], today: str) -> dict[str, bytes]:
+def pages_with(
+    layout: store.Layout,
+    claims: Iterable[Claim],
+    drafts: Iterable[Draft],
+    *,
+    titles: Mapping[str, str],
+    today: str,
+) -> dict[str, bytes]:
     """Pages as they shall be with the claims on file, by path; only those that differ from the disk. Reads all, writes nothing."""
     by_page: dict[str, list[Claim]] = defaultdict(list)
     claims = tuple(claims)
@@ -46,20 +53,33 @@ def _pages_with_blocks(layout: store.Layout, titles: Mapping[str, str]) -> list[
     found = []
     for path in titles:
         file = layout.root / path
-        if file.is_file() and b"kb:auto " in (data := file.read_bytes()) and (b"kb:auto claims" in data or b"kb:auto disputed" in data):
+        if (
+            file.is_file()
+            and b"kb:auto " in (data := file.read_bytes())
+            and (b"kb:auto claims" in data or b"kb:auto disputed" in data)
+        ):
             found.append(path)
     return found
 
 
 def _skeleton(draft: Draft, *, today: str) -> bytes:
-    front: dict[str, object] = {"title": draft.title, "type": type_of(draft.type), "created": today, "updated": today, "origin": "ingest"}
+    front: dict[str, object] = {
+        "title": draft.title,
+        "type": type_of(draft.type),
+        "created": today,
+        "updated": today,
+        "origin": "ingest",
+    }
     if type_of(draft.type) == "hypothesis":
         front["status"] = "open"
     for name in ("aliases", "levers"):
         if getattr(draft, name):
             front[name] = list(getattr(draft, name))
     # JSON is YAML: no word of a draft can become another field.
-    head = "".join(f"{name}: {value if name in _PLAIN else json.dumps(value, ensure_ascii=False)}\n" for name, value in front.items())
+    head = "".join(
+        f"{name}: {value if name in _PLAIN else json.dumps(value, ensure_ascii=False)}\n"
+        for name, value in front.items()
+    )
     return f"---\n{head}---\n\n# {_escaped(draft.title)}\n".encode()
 
 
@@ -75,11 +95,17 @@ def _filled(path: str, data: bytes, claims: list[Claim], titles: Mapping[str, st
     for name in [b[0] for b in read(path, data).blocks if b[0].startswith(f"{BLOCK}-")]:
         if name not in blocks:
             data = with_block(path, data, name=name, content="")
-    order = {s: n for n, s in enumerate(TYPES.get(read(path, data).type, TYPES["concept"]).sections)}
-    for name, (section, held) in sorted(blocks.items(), key=lambda item: (order.get(item[1][0], len(order)), item[0])):
+    order = {
+        s: n for n, s in enumerate(TYPES.get(read(path, data).type, TYPES["concept"]).sections)
+    }
+    for name, (section, held) in sorted(
+        blocks.items(), key=lambda item: (order.get(item[1][0], len(order)), item[0])
+    ):
         if all(b[0] != name for b in read(path, data).blocks):
             data = _with_place(path, data, section, name)
-        data = with_block(path, data, name=name, content="\n".join(_bullet(c, path, titles) for c in held))
+        data = with_block(
+            path, data, name=name, content="\n".join(_bullet(c, path, titles) for c in held)
+        )
     return data
 
 
@@ -88,7 +114,10 @@ def _with_place(path: str, data: bytes, section: str, name: str) -> bytes:
     page = read(path, data)
     newline = newlines_of(data)
     markers = f"<!-- kb:auto {name} -->{newline}<!-- /kb:auto -->{newline}"
-    found = next((s for s in page.sections if s.level == 2 and s.title.casefold() == section.casefold()), None)
+    found = next(
+        (s for s in page.sections if s.level == 2 and s.title.casefold() == section.casefold()),
+        None,
+    )
     if found is None:
         tail = b"" if not data or data.endswith(b"\n") else newline.encode()
         return data + tail + f"{newline}## {section}{newline}{newline}{markers}".encode()
@@ -102,7 +131,10 @@ def _with_place(path: str, data: bytes, section: str, name: str) -> bytes:
 
 
 def _bullet(claim: Claim, path: str, titles: Mapping[str, str]) -> str:
-    links = "".join(f", [{_link_text(titles.get(p.partition('#')[0], p))}]({_relative(p, path)})" for p in claim.links)
+    links = "".join(
+        f", [{_link_text(titles.get(p.partition('#')[0], p))}]({_relative(p, path)})"
+        for p in claim.links
+    )
     return f"- {_escaped(claim.claim)} ({_cited(claim, path, titles)}{links})\n  > “{_escaped(claim.quote)}”"
 
 
@@ -134,10 +166,16 @@ def _disputed(found: Iterable[Conflict]) -> dict[str, list[Conflict]]:
     return by_page
 
 
-def _with_disputes(path: str, data: bytes, found: Iterable[Conflict], titles: Mapping[str, str]) -> bytes:
+def _with_disputes(
+    path: str, data: bytes, found: Iterable[Conflict], titles: Mapping[str, str]
+) -> bytes:
     found = tuple(found)
     if not found:
-        return with_block(path, data, name=DISPUTED, content="") if any(b[0] == DISPUTED for b in read(path, data).blocks) else data
+        return (
+            with_block(path, data, name=DISPUTED, content="")
+            if any(b[0] == DISPUTED for b in read(path, data).blocks)
+            else data
+        )
     lines = ["> [!warning] Sources disagree"]
     for conflict in found:
         lines.append(f"> - {_escaped(conflict.first.quantity.subject)}, {_escaped(conflict.first.quantity.quantity)}: " + " against ".join(

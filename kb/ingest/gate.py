@@ -65,7 +65,11 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage
     cited = [p for p in passages if p.origin == origin or not origin and len(origins) == 1]
     if not cited:
         named = ", ".join(origins)
-        return Ruling(reason=f"cites '{origin}', which is not in the packet; it holds {named}" if origin else f"say which source: {named}")
+        return Ruling(
+            reason=f"cites '{origin}', which is not in the packet; it holds {named}"
+            if origin
+            else f"say which source: {named}"
+        )
     if reason := _form(claim, quote):
         return Ruling(reason=reason)
     found = next(((p, span) for p in cited if (span := p.captured.find(quote))), None)
@@ -74,7 +78,11 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage
     passage, span = found
     case = case_of(claim, passage, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
-    return Ruling(reason=reason) if reason else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
+    return (
+        Ruling(reason=reason)
+        if reason
+        else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
+    )
 
 
 def case_of(claim: str, passage: Passage, span: Span) -> Case:
@@ -93,10 +101,15 @@ def case_of(claim: str, passage: Passage, span: Span) -> Case:
 
 @lru_cache(16)
 def _vocabulary(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in re.findall(r"\b[^\W\d_A-Z][^\W\d_]*", text) if word.islower())
+    return frozenset(
+        stem(word) for word in re.findall(r"\b[^\W\d_A-Z][^\W\d_]*", text) if word.islower()
+    )
 
 
-_MARKUP = re.compile(r"<[/!a-zA-Z]|^\s*(?:#|>|```|~~~)|kb:auto|kb:allow|\]\(\s*(?:javascript|data|file):", re.IGNORECASE)
+_MARKUP = re.compile(
+    r"<[/!a-zA-Z]|^\s*(?:#|>|```|~~~)|kb:auto|kb:allow|\]\(\s*(?:javascript|data|file):",
+    re.IGNORECASE,
+)
 
 
 def _form(claim: str, quote: str) -> str:
@@ -115,13 +128,17 @@ def _form(claim: str, quote: str) -> str:
 
 
 def _not_there(quote: str, passage: Passage, passages: Iterable[Passage]) -> str:
-    elsewhere = [p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)]
+    elsewhere = [
+        p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)
+    ]
     if elsewhere:
         return f"the quote stands in {elsewhere[0]}, not in {passage.origin}"
     if re.search(r"\.\.\.|…|\[\.", quote):
         return "a quote is one stretch of text: nothing is left out of it and nothing put together"
     head = passage.captured.longest_head(quote)
-    return f"the quote does not stand in {passage.origin}" + (f"; it departs from the text behind “{head[-80:]}”" if head else "")
+    return f"the quote does not stand in {passage.origin}" + (
+        f"; it departs from the text behind “{head[-80:]}”" if head else ""
+    )
 
 
 # --- instructions -----------------------------------------------------------------------------------------------------------------
@@ -176,7 +193,12 @@ def numbers(case: Case) -> str:
             return reason
     for word in words_of(case.claim):
         value = _SPELT.get(word)
-        if value is not None and word not in ("one", "once", "half") and value not in spelt and all(n.value != value for n in stated):
+        if (
+            value is not None
+            and word not in ("one", "once", "half")
+            and value not in spelt
+            and all(n.value != value for n in stated)
+        ):
             return f"“{word}” does not stand in the quote"
     return ""
 
@@ -186,7 +208,11 @@ def _numbers(text: str) -> list[Number]:
     found = list(numbers_in(text))
     for at in range(len(found) - 2, -1, -1):
         this, following = found[at], found[at + 1]
-        if not this.unit and following.unit and re.fullmatch(r"\s*(?:and|to|or|,|→|->)\s*", text[this.end : following.start]):
+        if (
+            not this.unit
+            and following.unit
+            and re.fullmatch(r"\s*(?:and|to|or|,|→|->)\s*", text[this.end : following.start])
+        ):
             found[at] = this._replace(unit=following.unit)
     return found
 
@@ -202,7 +228,9 @@ def _same_value(claimed: Number, stated: Number) -> bool:
     factor = _factor(claimed, stated)
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
         return False
-    if claimed.spread is not None and (stated.spread is None or not _close(claimed.spread * factor, stated.spread)):
+    if claimed.spread is not None and (
+        stated.spread is None or not _close(claimed.spread * factor, stated.spread)
+    ):
         return False
     have = [abs(v) for v in _values(stated)]
     return all(any(_close(abs(v) * factor, h) for h in have) for v in _values(claimed))
@@ -214,13 +242,19 @@ def _close(a: float, b: float) -> bool:
 
 def _factor(claimed: Number, stated: Number) -> float:
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
-    return mine.factor / theirs.factor if mine and theirs and mine.dimension == theirs.dimension else 1.0
+    return (
+        mine.factor / theirs.factor
+        if mine and theirs and mine.dimension == theirs.dimension
+        else 1.0
+    )
 
 
 def _same_unit(claimed: Number, stated: Number, case: Case) -> bool:
     if not claimed.unit:
         # A number may leave a unit to its words; a rate or share that turns into a count is another statement.
-        return not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        return (
+            not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        )
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
         return mine.dimension == theirs.dimension
@@ -231,8 +265,13 @@ def _same_unit(claimed: Number, stated: Number, case: Case) -> bool:
     return not stated.unit and mine is not None and any(u and u.name == mine.name for u in spelt)
 
 
-_UPPER = re.compile(r"\b(?:up to|at most|no more than|less than|fewer than|under|below|maximum|within|not more than|as much as)\s*$", re.IGNORECASE)
-_LOWER = re.compile(r"\b(?:at least|more than|no less than|over|above|exceeds?|minimum|beyond)\s*$", re.IGNORECASE)
+_UPPER = re.compile(
+    r"\b(?:up to|at most|no more than|less than|fewer than|under|below|maximum|within|not more than|as much as)\s*$",
+    re.IGNORECASE,
+)
+_LOWER = re.compile(
+    r"\b(?:at least|more than|no less than|over|above|exceeds?|minimum|beyond)\s*$", re.IGNORECASE
+)
 _BETWEEN = 24
 
 
@@ -266,9 +305,15 @@ def names(case: Case) -> str:
 
 def subjects(case: Case) -> str:
     """A number keeps the name that it belongs to: of several names in a quote the one of its own clause, in a table that of its column."""
-    keys = {n.key for n in names_in(case.quote, known=case.known)} | {n.key for n in names_in(case.about)}
+    keys = {n.key for n in names_in(case.quote, known=case.known)} | {
+        n.key for n in names_in(case.about)
+    }
     stated = _owners(case.quote, case.known)
-    columns = {abs(n.value): {m.key for m in names_in(header)} for cell, header in case.columns for n in numbers_in(cell)}
+    columns = {
+        abs(n.value): {m.key for m in names_in(header)}
+        for cell, header in case.columns
+        for n in numbers_in(cell)
+    }
     headers = {n.key for _, header in case.columns for n in names_in(header)}
     for value, owners in _owners(case.claim, case.known).items():
         mine, theirs = owners & keys, stated.get(value, set())
@@ -280,7 +325,9 @@ def subjects(case: Case) -> str:
     return ""
 
 
-_CLAUSE = re.compile(r"[;:]\s|,\s|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n")
+_CLAUSE = re.compile(
+    r"[;:]\s|,\s|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n"
+)
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -310,8 +357,14 @@ def _owners(text: str, known: frozenset[str]) -> dict[float, set[str]]:
 
 _NEGATIONS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed "
                        "failing lack lacks lacking absent unable impossible".split())  # fmt: skip
-_CONDITIONS = re.compile(r"\b(?:unless|except|only (?:if|when|for|on|with|in|at|after)|if|provided|as long as|otherwise|but not|assuming)\b", re.IGNORECASE)
-_CONDITIONAL = re.compile(r"\b(?:unless|except|only|if|when|where|provided|without|otherwise|but|for|on|under|assuming|while|with|at)\b", re.IGNORECASE)
+_CONDITIONS = re.compile(
+    r"\b(?:unless|except|only (?:if|when|for|on|with|in|at|after)|if|provided|as long as|otherwise|but not|assuming)\b",
+    re.IGNORECASE,
+)
+_CONDITIONAL = re.compile(
+    r"\b(?:unless|except|only|if|when|where|provided|without|otherwise|but|for|on|under|assuming|while|with|at)\b",
+    re.IGNORECASE,
+)
 _OPEN = re.compile(
     r"\b(?:may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|plan(?:s|ned)?|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|"
     r"claim(?:s|ed)?|suggest\w*|aim(?:s|ed)?|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?)\b",
@@ -322,8 +375,14 @@ _OPPOSITES = tuple(
     (frozenset(map(stem, a.split())), frozenset(map(stem, b.split())))
     for a, b in (
         ("faster quicker speedup accelerates", "slower slowed slows slowdown"),
-        ("increased rose grew raised gained climbed improved won", "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed"),
-        ("increase rise grow raise gain climb improve win", "decrease fall drop shrink lower reduce decline lose loss worsen regress"),
+        (
+            "increased rose grew raised gained climbed improved won",
+            "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed",
+        ),
+        (
+            "increase rise grow raise gain climb improve win",
+            "decrease fall drop shrink lower reduce decline lose loss worsen regress",
+        ),
         ("rises grows gains", "falls drops shrinks loses"),
         ("higher larger bigger greater more", "lower fewer smaller less"),
         ("better", "worse"),
@@ -338,6 +397,8 @@ _OPPOSITES = tuple(
         ("serial sequential", "parallel concurrent"),
     )
 )
+
+
 def negation(case: Case) -> str:
     """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
     mine, theirs = _negations(case.claim), _negations(_meant(case))
@@ -351,7 +412,11 @@ def negation(case: Case) -> str:
 def _negations(text: str) -> list[str]:
     flat = re.sub(r"n['’]t\b", " not", text.lower())
     # "Not only", "no later than" and "nothing but" assert.
-    flat = re.sub(r"\bnot only\b|\bno (?:more|less|later|fewer|longer) than\b|\bnothing but\b|\bwhether or not\b", " ", flat)
+    flat = re.sub(
+        r"\bnot only\b|\bno (?:more|less|later|fewer|longer) than\b|\bnothing but\b|\bwhether or not\b",
+        " ",
+        flat,
+    )
     return [w for w in re.findall(r"[a-z]+", flat) if w in _NEGATIONS]
 
 
@@ -364,7 +429,11 @@ def _meant(case: Case) -> str:
     parts = [part for part in _PART.split(case.sentence) if part.strip()]
     shared = [len(wanted & _telling(part)) for part in parts]
     most = max(shared, default=0)
-    return " ".join(part for n, part in zip(shared, parts, strict=True) if n == most) if most else case.quote
+    return (
+        " ".join(part for n, part in zip(shared, parts, strict=True) if n == most)
+        if most
+        else case.quote
+    )
 
 
 def _telling(text: str) -> set[str]:
@@ -390,11 +459,15 @@ def certainty(case: Case) -> str:
 def direction(case: Case) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
     pairs = [(case.claim, _meant(case))]
-    theirs = [(clause, {abs(n.value) for n in numbers_in(clause)}) for clause in _clauses(case.quote)]
+    theirs = [
+        (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in _clauses(case.quote)
+    ]
     for clause in _clauses(case.claim):
         values = {abs(n.value) for n in numbers_in(clause)}
         pairs += [(clause, other) for other, stated in theirs if values & stated]
-    return next((reason for mine, other in pairs if (reason := _turned(mine, other))), "") or _order(case)
+    return next(
+        (reason for mine, other in pairs if (reason := _turned(mine, other))), ""
+    ) or _order(case)
 
 
 def _turned(claim: str, quote: str) -> str:
@@ -421,14 +494,20 @@ def _moves(text: str) -> set[tuple[float, float]]:
     return {
         (a.value, b.value)
         for a, b in pairs
-        if re.fullmatch(r"[^.;,]{0,20}?(?:\bto\b|→|->|⇒)[^.;,]{0,20}?", text[a.end : b.start].strip(), re.IGNORECASE)
+        if re.fullmatch(
+            r"[^.;,]{0,20}?(?:\bto\b|→|->|⇒)[^.;,]{0,20}?",
+            text[a.end : b.start].strip(),
+            re.IGNORECASE,
+        )
     }
 
 
 def support(case: Case) -> str:
     """A claim is about what its quote is about: more of its telling words stand there or above it than in the source at all."""
     have = {stem(w) for w in words_of(f"{case.sentence} {case.about} {case.quote}")}
-    wanted = [w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)]
+    wanted = [
+        w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)
+    ]
     supported = [w for w in wanted if stem(w) in have or any(c.isdigit() for c in w)]
     foreign = [w for w in wanted if w not in supported and stem(w) not in case.known]
     if wanted and (not supported or len(foreign) > len(supported)):
@@ -437,4 +516,14 @@ def support(case: Case) -> str:
 
 
 Check = Callable[[Case], str]
-CHECKS: tuple[Check, ...] = (instruction, numbers, names, subjects, negation, condition, certainty, direction, support)
+CHECKS: tuple[Check, ...] = (
+    instruction,
+    numbers,
+    names,
+    subjects,
+    negation,
+    condition,
+    certainty,
+    direction,
+    support,
+)

@@ -41,7 +41,9 @@ class Material:
 def sources_in(layout: store.Layout) -> tuple[str, ...]:
     """Ids of the captured sources, sorted."""
     folder = layout.sources
-    return tuple(sorted(f.parent.name for f in folder.glob("*/meta.json"))) if folder.is_dir() else ()
+    return (
+        tuple(sorted(f.parent.name for f in folder.glob("*/meta.json"))) if folder.is_dir() else ()
+    )
 
 
 def source_at(layout: store.Layout, name: str, *, file: Path | None = None) -> Source:
@@ -67,12 +69,16 @@ def source_at(layout: store.Layout, name: str, *, file: Path | None = None) -> S
     if data is None:
         where = f": capture it anew (`kb research web {meta.get('origin', 'ADDRESS')}`), or give it with --text FILE"
         raise KbError(f"sources/{name}: the captured text is not included here{where}")
-    return Source(f"sources/{name}", title, data.decode("utf-8", "replace"), hashlib.sha256(data).hexdigest())
+    return Source(
+        f"sources/{name}", title, data.decode("utf-8", "replace"), hashlib.sha256(data).hexdigest()
+    )
 
 
 def _captured(folder: Path, meta: dict) -> bytes | None:
     named = meta.get("text")
-    names = [named] if isinstance(named, str) and "/" not in named and not named.startswith(".") else []
+    names = (
+        [named] if isinstance(named, str) and "/" not in named and not named.startswith(".") else []
+    )
     for name in (*names, *_TEXTS):
         if (folder / name).is_file() and not (folder / name).is_symlink():
             return (folder / name).read_bytes()
@@ -85,7 +91,9 @@ def _supplied(file: Path, meta: dict, name: str) -> bytes:
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
     if meta.get("sha256") and hashlib.sha256(data).hexdigest() != meta["sha256"]:
-        raise KbError(f"{file}: is not the text that sources/{name} was captured from (its sha256 differs)")
+        raise KbError(
+            f"{file}: is not the text that sources/{name} was captured from (its sha256 differs)"
+        )
     return data
 
 

@@ -31,20 +31,31 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
         word, end = match[1] or match[0], match.end()
         first, opening = opening, False
         counted = bool(_COUNTED.search(text, max(0, match.start() - 16), match.start()))
-        if match[1] is None and (_NUMERIC.fullmatch(word) or unit_of(word) or counted and "/" in word):
+        if match[1] is None and (
+            _NUMERIC.fullmatch(word) or unit_of(word) or counted and "/" in word
+        ):
             continue
         if match[1] is not None or _shaped(word):
             yield Name(word, _key(word), counted)
         elif word[0].isupper() and len(word) > 1 and not first:
             yield Name(word, _key(word))
-        elif first and known is not None and word[0].isupper() and len(word) > 1 and stem(fold(word)) not in known and not _GRAMMAR.fullmatch(word):
+        elif (
+            first
+            and known is not None
+            and word[0].isupper()
+            and len(word) > 1
+            and stem(fold(word)) not in known
+            and not _GRAMMAR.fullmatch(word)
+        ):
             yield Name(word, _key(word))
 
 
 # A number, with or without its unit, right before a word.
 _COUNTED = re.compile(r"\d\s?(?:%|[A-Za-zµ]+/[A-Za-z]+)?\s?$")
 # Words that open a sentence and name nothing.
-_GRAMMAR = re.compile(r"The|This|That|These|Those|Its?|An?|In|On|At|For|With(?:out)?|By|Of|To|From|When|Where|While|If|As|No|Not|All|Some|Each|Every|Both|More|Less|After|Before|Using|[A-Z][a-z]+ing|[A-Z][a-z]+ed")
+_GRAMMAR = re.compile(
+    r"The|This|That|These|Those|Its?|An?|In|On|At|For|With(?:out)?|By|Of|To|From|When|Where|While|If|As|No|Not|All|Some|Each|Every|Both|More|Less|After|Before|Using|[A-Z][a-z]+ing|[A-Z][a-z]+ed"
+)
 
 
 def _shaped(word: str) -> bool:

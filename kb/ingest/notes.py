@@ -31,7 +31,9 @@ def note_reasons(notes: Notes, passages: Iterable[Passage]) -> list[str]:
     reasons = []
     for note in notes.notes:
         if note.topic not in origins:
-            reasons.append(f"'{note.topic}' is no topic of this packet; it holds {', '.join(sorted(origins))}")
+            reasons.append(
+                f"'{note.topic}' is no topic of this packet; it holds {', '.join(sorted(origins))}"
+            )
             continue
         for sentence in note.sentences:
             ruling = ruling_on(sentence.text, sentence.quote, origin=note.topic, passages=passages)
@@ -58,18 +60,27 @@ def file_notes(layout: store.Layout, packet: Packet, notes: Notes) -> str:
     index = packet.task
     facts = {m.origin: store.digest_of(m.text) for m in packet.material}
     held = notes_in(layout, index)
-    topics = {**(held.topics if held else {}), **{n.topic: (facts[n.topic], n) for n in notes.notes}}
+    topics = {
+        **(held.topics if held else {}),
+        **{n.topic: (facts[n.topic], n) for n in notes.notes},
+    }
     path = f"sources/{FOLDER}/{index}.json"
     filed = FiledNotes(index=index, topics=dict(sorted(topics.items())))
-    store.write(layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n")
+    store.write(
+        layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n"
+    )
     return path
 
 
 def notes_in(layout: store.Layout, index: str) -> FiledNotes | None:
     """The notes of an index that are on file, or None."""
     try:
-        return msgspec.json.decode((layout.sources / FOLDER / f"{index}.json").read_bytes(), type=FiledNotes)
+        return msgspec.json.decode(
+            (layout.sources / FOLDER / f"{index}.json").read_bytes(), type=FiledNotes
+        )
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise KbError(f"sources/{FOLDER}/{index}.json: no notes: {error}; remove it and run `kb regenerate {index}`") from error
+        raise KbError(
+            f"sources/{FOLDER}/{index}.json: no notes: {error}; remove it and run `kb regenerate {index}`"
+        ) from error

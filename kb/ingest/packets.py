@@ -27,7 +27,13 @@ class Packet:
 
     @property
     def id(self) -> str:
-        asked = [self.task, self.subject, self.prompt, self.schema, [(m.origin, m.start, m.end, m.text) for m in self.material]]
+        asked = [
+            self.task,
+            self.subject,
+            self.prompt,
+            self.schema,
+            [(m.origin, m.start, m.end, m.text) for m in self.material],
+        ]
         return f"{self.task}-{digest_of(json.dumps(asked, sort_keys=True))}"
 
     @property
@@ -50,7 +56,10 @@ class Packet:
             + "".join(map(_quoted, self.material))
         )
         if returned:
-            parts.append("# Returned\n\nAn earlier reply was returned:\n\n" + "".join(f"- {reason}\n" for reason in returned))
+            parts.append(
+                "# Returned\n\nAn earlier reply was returned:\n\n"
+                + "".join(f"- {reason}\n" for reason in returned)
+            )
         return "\n".join(parts)
 
     def to_markdown(self, *, returned: tuple[str, ...] = ()) -> str:

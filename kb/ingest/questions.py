@@ -23,7 +23,14 @@ CONTEXT = 8000
 _MOST_LISTED = 60
 
 
-def packet(layout: store.Layout, task: str, subject: str, material: Iterable[Material], *, context: str = "") -> Packet:
+def packet(
+    layout: store.Layout,
+    task: str,
+    subject: str,
+    material: Iterable[Material],
+    *,
+    context: str = "",
+) -> Packet:
     return Packet(
         task=task,
         subject=subject,
@@ -34,7 +41,14 @@ def packet(layout: store.Layout, task: str, subject: str, material: Iterable[Mat
     )
 
 
-def extract_packets(layout: store.Layout, db: sqlite3.Connection, source: str, *, context: int = CONTEXT, file: Path | None = None) -> tuple[Packet, ...]:
+def extract_packets(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    source: str,
+    *,
+    context: int = CONTEXT,
+    file: Path | None = None,
+) -> tuple[Packet, ...]:
     """A packet for each piece of a source. Raises KbError where its text is not here."""
     captured = source_at(layout, source, file=file)
     listed = _pages_like(db, captured.text)
@@ -47,26 +61,46 @@ def extract_packets(layout: store.Layout, db: sqlite3.Connection, source: str, *
 def _pages_like(db: sqlite3.Connection, text: str) -> str:
     """Pages that a source may add to: those whose titles share telling words with it, most shared first."""
     words = {stem(w) for w in words_of(text) if len(w) > 3}
-    rows = db.execute("select path, title from standing where type in ('concept', 'observation', 'hypothesis', 'codebase') order by path")
+    rows = db.execute(
+        "select path, title from standing where type in ('concept', 'observation', 'hypothesis', 'codebase') order by path"
+    )
     scored = [(len(words & set(map(stem, words_of(title)))), path, title) for path, title in rows]
     best = sorted((s for s in scored if s[0]), key=lambda s: (-s[0], s[1]))[:_MOST_LISTED]
-    return "\n".join(f"- {path}: {title}" for _, path, title in sorted(best, key=lambda s: s[1])) or "No page yet that this source could add to."
+    return (
+        "\n".join(f"- {path}: {title}" for _, path, title in sorted(best, key=lambda s: s[1]))
+        or "No page yet that this source could add to."
+    )
 
 
-def page_packets(layout: store.Layout, task: str, pages: Iterable[str], *, context: int = CONTEXT) -> tuple[Packet, ...]:
+def page_packets(
+    layout: store.Layout, task: str, pages: Iterable[str], *, context: int = CONTEXT
+) -> tuple[Packet, ...]:
     """One packet for `normalise` a page; for `observation` and `retrospective` one that quotes all of them together."""
     texts = [(path, _page_text(layout, path)) for path in pages]
     if not texts:
         raise KbError(f"which pages? name them: kb ingest --task {task} PAGE …")
     if task == "normalise":
         return tuple(
-            packet(layout, task, path, [Material(path, path.rsplit("/", 1)[-1], 0, len(text), text)])
+            packet(
+                layout, task, path, [Material(path, path.rsplit("/", 1)[-1], 0, len(text), text)]
+            )
             for path, text in texts
             if record_of(layout, path, store.digest_of((layout.root / path).read_bytes())) is None
         )
     share = max(300, context // len(texts))
-    material = [pieces(path, path.rsplit("/", 1)[-1], text, tokens=share)[0] for path, text in texts if text.strip()]
-    return (packet(layout, task, texts[0][0] if len(texts) == 1 else f"{len(texts)} pages from {texts[0][0]}", material),)
+    material = [
+        pieces(path, path.rsplit("/", 1)[-1], text, tokens=share)[0]
+        for path, text in texts
+        if text.strip()
+    ]
+    return (
+        packet(
+            layout,
+            task,
+            texts[0][0] if len(texts) == 1 else f"{len(texts)} pages from {texts[0][0]}",
+            material,
+        ),
+    )
 
 
 def _page_text(layout: store.Layout, path: str) -> str:
@@ -83,14 +117,27 @@ def concept_packets(layout: store.Layout, pages: Iterable[str]) -> tuple[Packet,
         held = [c for c in claims_in(layout) if c.page == path]
         if not held:
             raise KbError(f"{path}: no claim on file rests there; `kb ingest` brings claims in")
-        found.append(packet(layout, "concept", path, [Material(c.source, c.section, c.start, c.end, c.quote) for c in held], context="\n".join(f"- {c.section}: {c.claim}" for c in held)))
+        found.append(
+            packet(
+                layout,
+                "concept",
+                path,
+                [Material(c.source, c.section, c.start, c.end, c.quote) for c in held],
+                context="\n".join(f"- {c.section}: {c.claim}" for c in held),
+            )
+        )
     return tuple(found)
 
 
 def compare_packets(layout: store.Layout) -> tuple[Packet, ...]:
     """One packet for each pair of claims whose quantities contradict each other."""
     return tuple(
-        packet(layout, "compare", f"{pair.first.page} and {pair.second.page}", [_as_material(c) for c in (pair.first, pair.second)])
+        packet(
+            layout,
+            "compare",
+            f"{pair.first.page} and {pair.second.page}",
+            [_as_material(c) for c in (pair.first, pair.second)],
+        )
         for pair in conflicts(claims_in(layout))
     )
 
@@ -101,11 +148,21 @@ def _as_material(claim: Claim) -> Material:
 
 def merge_packets(layout: store.Layout, db: sqlite3.Connection) -> tuple[Packet, ...]:
     """One packet for each pair of pages of one type whose titles or aliases share most words, and no two numbers or versions."""
-    rows = db.execute("select path, type, title from standing where type in ('concept', 'observation', 'hypothesis') order by path").fetchall()
+    rows = db.execute(
+        "select path, type, title from standing where type in ('concept', 'observation', 'hypothesis') order by path"
+    ).fetchall()
     named = [(path, kind, _telling(title)) for path, kind, title in rows]
     pairs = [(a[0], b[0]) for a, b in combinations(named, 2) if a[1] == b[1] and alike(a[2], b[2])]
     return tuple(
-        packet(layout, "merge", f"{a} and {b}", [pieces(p, p.rsplit("/", 1)[-1], _page_text(layout, p), tokens=CONTEXT // 2)[0] for p in (a, b)])
+        packet(
+            layout,
+            "merge",
+            f"{a} and {b}",
+            [
+                pieces(p, p.rsplit("/", 1)[-1], _page_text(layout, p), tokens=CONTEXT // 2)[0]
+                for p in (a, b)
+            ],
+        )
         for a, b in pairs
     )
 
@@ -121,7 +178,9 @@ def alike(a: frozenset[str], b: frozenset[str]) -> bool:
     return 3 * len(a & b) >= 2 * len(a | b)
 
 
-def regenerate_packets(layout: store.Layout, index: str, *, context: int = CONTEXT) -> tuple[Packet, ...]:
+def regenerate_packets(
+    layout: store.Layout, index: str, *, context: int = CONTEXT
+) -> tuple[Packet, ...]:
     """Packets for the topics of a compiled index whose facts have no note yet, as many topics in each as fit.
 
     Raises KbError where the index is not built.
@@ -149,4 +208,6 @@ def regenerate_packets(layout: store.Layout, index: str, *, context: int = CONTE
 
 def unanswered(layout: store.Layout, packets: Iterable[Packet]) -> tuple[Packet, ...]:
     """Packets that no recorded reply settles."""
-    return tuple(p for p in packets if (done := answers_to(layout, p.id)) is None or done.state == "returned")
+    return tuple(
+        p for p in packets if (done := answers_to(layout, p.id)) is None or done.state == "returned"
+    )

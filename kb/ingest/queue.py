@@ -42,7 +42,13 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def state(self) -> str:
         """answered, returned (to be asked once more) or review (a person decides)."""
-        return "answered" if self.entered else "review" if len(self.attempts) >= ATTEMPTS else "returned"
+        return (
+            "answered"
+            if self.entered
+            else "review"
+            if len(self.attempts) >= ATTEMPTS
+            else "returned"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +88,23 @@ def packet_at(layout: store.Layout, name: str) -> Packet:
         data = json.loads(file.read_bytes())
         return Packet(**{**data, "material": tuple(Material(**m) for m in data["material"])})
     except FileNotFoundError as error:
-        raise KbError(f"no packet '{name}' is open; `kb packet list` shows those that are") from error
+        raise KbError(
+            f"no packet '{name}' is open; `kb packet list` shows those that are"
+        ) from error
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise KbError(f".kb/packets/{name}.json: is damaged ({error}); remove it and run `kb ingest` again") from error
+        raise KbError(
+            f".kb/packets/{name}.json: is damaged ({error}); remove it and run `kb ingest` again"
+        ) from error
 
 
 def take(
-    layout: store.Layout, *, holder: str, now: float, lease_s: float = LEASE_S, task: str = "", without: Collection[str] = ()
+    layout: store.Layout,
+    *,
+    holder: str,
+    now: float,
+    lease_s: float = LEASE_S,
+    task: str = "",
+    without: Collection[str] = (),
 ) -> Packet | None:
     """Lease the next open packet to `holder`; None where nothing is open that nobody works on. A holder's own packet comes back first.
 
@@ -98,7 +114,13 @@ def take(
         free = None
         for packet in queued(layout):
             done = answers_to(layout, packet.id)
-            if task and packet.task != task or packet.id in without or done and done.state == "review":
+            if (
+                task
+                and packet.task != task
+                or packet.id in without
+                or done
+                and done.state == "review"
+            ):
                 continue
             lease = lease_of(layout, packet.id)
             if lease and lease.holder == holder:
@@ -115,7 +137,9 @@ def claimed(layout: store.Layout, name: str, *, holder: str, now: float) -> None
     """Raise KbError where another worker holds a packet."""
     lease = lease_of(layout, name)
     if lease and lease.holder != holder and lease.until > now:
-        raise KbError(f"packet {name} is leased to {lease.holder}; wait for it, or take another with `kb packet next`")
+        raise KbError(
+            f"packet {name} is leased to {lease.holder}; wait for it, or take another with `kb packet next`"
+        )
 
 
 def record(layout: store.Layout, packet: Packet, attempt: Attempt) -> Answers:
@@ -124,8 +148,16 @@ def record(layout: store.Layout, packet: Packet, attempt: Attempt) -> Answers:
         before = answers_to(layout, packet.id)
         if before and before.entered:
             return before
-        answers = Answers(packet=packet.id, task=packet.task, subject=packet.subject, attempts=(*(before.attempts if before else ()), attempt))
-        store.write(_replies(layout, packet.id), msgspec.json.format(msgspec.json.encode(answers), indent=1) + b"\n")
+        answers = Answers(
+            packet=packet.id,
+            task=packet.task,
+            subject=packet.subject,
+            attempts=(*(before.attempts if before else ()), attempt),
+        )
+        store.write(
+            _replies(layout, packet.id),
+            msgspec.json.format(msgspec.json.encode(answers), indent=1) + b"\n",
+        )
         store.remove(_lease(layout, packet.id))
         if answers.state == "answered":
             store.remove(_file(layout, packet.id))
@@ -154,7 +186,9 @@ def answers_to(layout: store.Layout, name: str) -> Answers | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise KbError(f"prompts/replies/{name}.json: no recorded reply: {error}; restore or remove it") from error
+        raise KbError(
+            f"prompts/replies/{name}.json: no recorded reply: {error}; restore or remove it"
+        ) from error
 
 
 def all_answers(layout: store.Layout) -> Iterator[Answers]:

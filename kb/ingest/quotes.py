@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-_QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", "''''\"\"\"\"'\"\"\"")
+_QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", '\'\'\'\'""""\'"""')
 _DASHES = "‐‑‒–—―−"
 _HIDDEN = ("Cf", "Mn")
 # A link shows its text; its address is no part of what is read.
@@ -52,8 +52,15 @@ class Captured:
 
     def sentence_around(self, span: Span) -> Span:
         """The sentence or line that holds the quote: what stands before and behind it may turn its meaning."""
-        ends = (m.end() for m in _SENTENCE_END.finditer(self.text, max(0, span.start - _LONGEST), span.start + 1))
-        start = max((end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST))
+        ends = (
+            m.end()
+            for m in _SENTENCE_END.finditer(
+                self.text, max(0, span.start - _LONGEST), span.start + 1
+            )
+        )
+        start = max(
+            (end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST)
+        )
         following = _SENTENCE_END.search(self.text, max(span.start, span.end - 1))
         return Span(start, following.start() if following else len(self.text))
 
@@ -61,7 +68,11 @@ class Captured:
         """(cell, header of its column) of the table rows that the quote touches; nothing outside tables."""
         start = self.text.rfind("\n", 0, span.start) + 1
         end = self.text.find("\n", span.end)
-        rows = [_cells(r) for r in self.text[start : end if end >= 0 else len(self.text)].split("\n") if r.lstrip().startswith("|")]
+        rows = [
+            _cells(r)
+            for r in self.text[start : end if end >= 0 else len(self.text)].split("\n")
+            if r.lstrip().startswith("|")
+        ]
         if not rows:
             return ()
         above = self.text[:start].split("\n")[:-1]
@@ -69,7 +80,12 @@ class Captured:
         while table and above[table - 1].lstrip().startswith("|"):
             table -= 1
         headers = _cells(above[table]) if table < len(above) else rows[0]
-        return tuple(pair for row in rows for pair in zip(row[1:], headers[1:], strict=False) if pair[0] != pair[1])
+        return tuple(
+            pair
+            for row in rows
+            for pair in zip(row[1:], headers[1:], strict=False)
+            if pair[0] != pair[1]
+        )
 
     def heading_above(self, span: Span) -> str:
         """The nearest heading above the quote: a markdown heading, or a short line alone that ends in no mark."""
@@ -78,8 +94,16 @@ class Captured:
             line = lines[number].strip()
             if line.startswith("#"):
                 return line.lstrip("# ")
-            alone = (number == 0 or not lines[number - 1].strip()) and (number + 1 == len(lines) or not lines[number + 1].strip())
-            if line and alone and len(line) <= 80 and line[-1] not in ".,;:!?”\")" and not line.startswith(("-", "*", "|", ">")):
+            alone = (number == 0 or not lines[number - 1].strip()) and (
+                number + 1 == len(lines) or not lines[number + 1].strip()
+            )
+            if (
+                line
+                and alone
+                and len(line) <= 80
+                and line[-1] not in '.,;:!?”")'
+                and not line.startswith(("-", "*", "|", ">"))
+            ):
                 return line
         return ""
 
@@ -87,7 +111,9 @@ class Captured:
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
 # A blank line always ends one; a mark does where a capital, a digit or a quote follows.
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))"
+)
 
 
 def _cells(row: str) -> list[str]:
@@ -96,7 +122,9 @@ def _cells(row: str) -> list[str]:
 
 def _plain(text: str) -> tuple[str, list[int]]:
     """The plain form of a text, and where each of its characters stands in it."""
-    hidden = {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
+    hidden = (
+        {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
+    )
     plain: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(text):
@@ -120,7 +148,11 @@ def _forms(sign: str) -> str:
     if sign.isspace():
         return " "
     # A superscript is no digit of the number before it; ligatures and full-width forms are the letters they show.
-    form = unicodedata.normalize("NFKC", sign) if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N" else sign
+    form = (
+        unicodedata.normalize("NFKC", sign)
+        if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N"
+        else sign
+    )
     return form.translate(_QUOTES)
 
 
@@ -133,7 +165,11 @@ def _joined(plain: list[str], places: list[int]) -> tuple[str, list[int]]:
         before = plain[at - 1] if at else " "
         if sign == "-" and before.isalpha():
             after = at + 1 + (at + 1 < count and plain[at + 1] == " ")
-            if after < count and plain[after].isalpha() and (after == at + 1 or plain[after].islower()):
+            if (
+                after < count
+                and plain[after].isalpha()
+                and (after == at + 1 or plain[after].islower())
+            ):
                 at = after
                 continue
         if sign == " " and before.isdigit() and at + 1 < count and plain[at + 1] in "%×":
@@ -153,10 +189,18 @@ def _cut_into(plain: str, start: int, end: int) -> bool:
     """Whether a quote begins or ends inside a word or a number, or leaves the sign of its first number behind."""
     before, first = plain[start - 1 : start], plain[start]
     after, last = plain[end : end + 1], plain[end - 1]
-    if before and (before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()):
+    if before and (
+        before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()
+    ):
         return True
-    if after and (after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()):
+    if after and (
+        after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()
+    ):
         return True
-    if first.isdigit() and (before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈") or before in (".", ",") and plain[start - 2 : start - 1].isdigit()):
+    if first.isdigit() and (
+        before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈")
+        or before in (".", ",")
+        and plain[start - 2 : start - 1].isdigit()
+    ):
         return True
     return last.isdigit() and after in (".", ",") and plain[end + 1 : end + 2].isdigit()

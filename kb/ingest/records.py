@@ -32,7 +32,9 @@ def record_reasons(record: Record, passages: Iterable[Passage]) -> list[str]:
     for lever in record.levers:
         reasons += [f"lever {lever.name}: {reason}" for reason in _lever_reasons(lever, passages)]
     for metric in record.metrics:
-        reasons += [f"metric {metric.name}: {reason}" for reason in _metric_reasons(metric, passages)]
+        reasons += [
+            f"metric {metric.name}: {reason}" for reason in _metric_reasons(metric, passages)
+        ]
     for text in (*([record.because] if record.because else []), *record.next):
         if not _stands(text.quote, passages):
             reasons.append(f"the quote “{text.quote[:80]}” does not stand on the page")
@@ -49,10 +51,14 @@ def _verdict_reasons(record: Record, passages: tuple[Passage, ...]) -> list[str]
     if record.verdict not in set(Verdict):
         return [f"'{record.verdict}' is no verdict; one of {', '.join(Verdict)}"]
     if not _stands(record.verdict_quote, passages):
-        return [f"the quote of the verdict, “{record.verdict_quote[:80]}”, does not stand on the page"]
+        return [
+            f"the quote of the verdict, “{record.verdict_quote[:80]}”, does not stand on the page"
+        ]
     read = field_verdict(record.verdict_quote)
     if read not in (None, Verdict.OTHER) and read != record.verdict:
-        return [f"the page says “{record.verdict_quote[:60]}”, which is {read}, not {record.verdict}"]
+        return [
+            f"the page says “{record.verdict_quote[:60]}”, which is {read}, not {record.verdict}"
+        ]
     return []
 
 
@@ -62,7 +68,11 @@ def _lever_reasons(lever: QuotedLever, passages: tuple[Passage, ...]) -> list[st
     if not _stands(lever.quote, passages):
         return [f"the quote “{lever.quote[:80]}” does not stand on the page"]
     quote = _flat(lever.quote)
-    return [f"“{part}” does not stand in its quote" for part in (lever.name, lever.before, lever.after) if part and _flat(part) not in quote]
+    return [
+        f"“{part}” does not stand in its quote"
+        for part in (lever.name, lever.before, lever.after)
+        if part and _flat(part) not in quote
+    ]
 
 
 def _flat(text: str) -> str:
@@ -77,7 +87,14 @@ def _metric_reasons(metric: QuotedMetric, passages: tuple[Passage, ...]) -> list
     for number in numbers_in(metric.quote):
         if number.value == metric.value:
             theirs = unit_of(number.unit)
-            if not number.unit or not metric.unit or number.unit == metric.unit or theirs and unit and theirs.name == unit.name:
+            if (
+                not number.unit
+                or not metric.unit
+                or number.unit == metric.unit
+                or theirs
+                and unit
+                and theirs.name == unit.name
+            ):
                 return []
             return [f"its quote gives {number.value:g} with {number.unit}"]
     return [f"{metric.value:g} does not stand in its quote"]
@@ -90,7 +107,9 @@ def file_record(layout: store.Layout, page: str, record: Record) -> str:
         raise KbError(f"{page}: no page to keep a record of")
     filed = FiledRecord(page=page, digest=store.digest_of(file.read_bytes()), record=record)
     path = f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
-    store.write(layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n")
+    store.write(
+        layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n"
+    )
     return path
 
 
@@ -102,5 +121,7 @@ def record_of(layout: store.Layout, page: str, digest: str) -> Record | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        raise KbError(f"sources/{FOLDER}/{page.removesuffix('.md')}.json: no record: {error}; remove it and normalise again") from error
+        raise KbError(
+            f"sources/{FOLDER}/{page.removesuffix('.md')}.json: no record: {error}; remove it and normalise again"
+        ) from error
     return filed.record if filed.digest == digest else None

@@ -145,7 +145,9 @@ def read_reply(text: str, form: type) -> msgspec.Struct:
             raise Unreadable(f"the reply has not the form that was asked: {error}") from error
         except (msgspec.DecodeError, RecursionError) as error:
             trouble = f"it is no JSON: {error}"
-    raise Unreadable(f"the reply cannot be read: {trouble}; reply with one JSON object and nothing else")
+    raise Unreadable(
+        f"the reply cannot be read: {trouble}; reply with one JSON object and nothing else"
+    )
 
 
 def schema_of(form: type) -> dict:

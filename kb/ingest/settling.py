@@ -36,20 +36,42 @@ SecondReader = Callable[[Packet, tuple[Claim, ...]], tuple[Rejection, ...]]
 
 
 def settle(
-    layout: store.Layout, db: sqlite3.Connection, packet: Packet, attempt: Attempt, *, today: str, second: SecondReader | None = None
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    packet: Packet,
+    attempt: Attempt,
+    *,
+    today: str,
+    second: SecondReader | None = None,
 ) -> Settlement:
     """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are."""
     admission = _admission(layout, db, packet, attempt.text)
-    if second and admission.claims and not admission.rejected and (doubts := second(packet, admission.claims)):
+    if (
+        second
+        and admission.claims
+        and not admission.rejected
+        and (doubts := second(packet, admission.claims))
+    ):
         admission = Admission((), (), doubts)
-    reasons = tuple(f"{r.claim or r.page}: {r.reason}" if r.claim or r.page else r.reason for r in admission.rejected)
-    kept = Attempt(by=attempt.by, text=attempt.text, tokens_in=attempt.tokens_in, tokens_out=attempt.tokens_out, reasons=reasons)
+    reasons = tuple(
+        f"{r.claim or r.page}: {r.reason}" if r.claim or r.page else r.reason
+        for r in admission.rejected
+    )
+    kept = Attempt(
+        by=attempt.by,
+        text=attempt.text,
+        tokens_in=attempt.tokens_in,
+        tokens_out=attempt.tokens_out,
+        reasons=reasons,
+    )
     answers = record(layout, packet, kept)
     pages = _file(layout, db, packet, attempt.text, admission, today=today)
     return Settlement(packet.id, answers.state, admission.claims, admission.rejected, pages)
 
 
-def _admission(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str) -> Admission:
+def _admission(
+    layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str
+) -> Admission:
     form = task_named(packet.task).form
     try:
         reply = read_reply(text, form)
@@ -57,17 +79,38 @@ def _admission(layout: store.Layout, db: sqlite3.Connection, packet: Packet, tex
         return Admission((), (), (Rejection("", "", str(error)),))
     passages = passages_of(packet)
     if isinstance(reply, Drafts):
-        return admission_of(reply.drafts, passages=passages, wiki=wiki_of(layout, db), packet=packet.id)
+        return admission_of(
+            reply.drafts, passages=passages, wiki=wiki_of(layout, db), packet=packet.id
+        )
     if isinstance(reply, Record):
-        return Admission((), (), tuple(Rejection(packet.subject, "", r) for r in record_reasons(reply, passages)))
+        return Admission(
+            (), (), tuple(Rejection(packet.subject, "", r) for r in record_reasons(reply, passages))
+        )
     if isinstance(reply, Notes):
-        return Admission((), (), tuple(Rejection(packet.subject, "", r) for r in note_reasons(reply, passages)))
+        return Admission(
+            (), (), tuple(Rejection(packet.subject, "", r) for r in note_reasons(reply, passages))
+        )
     quotes = (reply.quote_first, reply.quote_second)
     missing = [q for q in quotes if not any(p.captured.find(q) for p in passages)]
-    return Admission((), (), tuple(Rejection(packet.subject, "", f"the quote “{q[:80]}” does not stand in the material") for q in missing))
+    return Admission(
+        (),
+        (),
+        tuple(
+            Rejection(packet.subject, "", f"the quote “{q[:80]}” does not stand in the material")
+            for q in missing
+        ),
+    )
 
 
-def _file(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str, admission: Admission, *, today: str) -> tuple[str, ...]:
+def _file(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    packet: Packet,
+    text: str,
+    admission: Admission,
+    *,
+    today: str,
+) -> tuple[str, ...]:
     """What follows from a reply that entered. Filing the same again changes nothing."""
     if admission.rejected and not admission.claims:
         return ()
@@ -80,10 +123,25 @@ def _file(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: st
         return ()
     with store.lock(layout, "claims"):
         file_claims(layout, admission.claims)
-        return file_pages(layout, pages_with(layout, claims_in(layout), admission.drafts, titles=wiki_of(layout, db).titles, today=today))
+        return file_pages(
+            layout,
+            pages_with(
+                layout,
+                claims_in(layout),
+                admission.drafts,
+                titles=wiki_of(layout, db).titles,
+                today=today,
+            ),
+        )
 
 
-def refile(layout: store.Layout, db: sqlite3.Connection, settled: Iterable[tuple[Packet, str]], *, today: str) -> tuple[str, ...]:
+def refile(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    settled: Iterable[tuple[Packet, str]],
+    *,
+    today: str,
+) -> tuple[str, ...]:
     """File replies that are kept as entered, as their first filing may have been cut short. Returns the pages that this changed."""
     changed: list[str] = []
     for packet, text in settled:

@@ -29,7 +29,9 @@ TASKS = {
         Task("merge", "whether two pages are about one thing", Duplicate),
         Task("compare", "how two claims stand to each other", Comparison),
         Task("normalise", "levers, metrics, verdict and lesson of one experiment", Record),
-        Task("verify", "whether a quote says what its claim says, by a second reader", SecondReadings),
+        Task(
+            "verify", "whether a quote says what its claim says, by a second reader", SecondReadings
+        ),
         Task("hypothesis", "prose of the hypothesis index", Notes),
         Task("blueprint", "prose of the blueprint", Notes),
         Task("profile", "prose of the profile index", Notes),

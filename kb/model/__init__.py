@@ -62,7 +62,9 @@ class Reply:
     cached: int = 0
 
 
-def ask(endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None = None) -> Reply:
+def ask(
+    endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None = None
+) -> Reply:
     """One reply of a model. Raises Refusal where it declines, ModelError where it cannot be reached or its reply is cut short."""
     from kb.model.http import asked_over_http
 
@@ -76,4 +78,7 @@ def ask_command(command: str, prompt: Prompt, *, timeout_s: float = 600.0) -> Re
     """
     from kb.model.command import printed_by
 
-    return Reply(printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s), command.split()[0])
+    return Reply(
+        printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s),
+        command.split()[0],
+    )

@@ -8,7 +8,9 @@ import subprocess
 
 from kb.model import ModelError
 
-_LONGEST = 8 * 1024 * 1024  # More than any reply; a command that prints on and on must not fill the memory.
+_LONGEST = (
+    8 * 1024 * 1024
+)  # More than any reply; a command that prints on and on must not fill the memory.
 
 
 def printed_by(command: str, text: str, *, timeout_s: float) -> str:
@@ -17,10 +19,16 @@ def printed_by(command: str, text: str, *, timeout_s: float) -> str:
     except ValueError as error:
         raise ModelError(f"{command!r}: not a command line: {error}") from error
     if not words:
-        raise ModelError("the command that shall answer is empty; say `--command 'claude -p'` or set [model] command")
+        raise ModelError(
+            "the command that shall answer is empty; say `--command 'claude -p'` or set [model] command"
+        )
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
     except OSError as error:
         raise ModelError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
@@ -33,7 +41,9 @@ def printed_by(command: str, text: str, *, timeout_s: float) -> str:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode:
-        last = complaints.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
+        last = complaints.decode("utf-8", "replace").strip().splitlines()[-1:] or [
+            "it said nothing"
+        ]
         raise ModelError(f"{words[0]}: ended with {process.returncode}: {last[0][:300]}")
     if not out.strip():
         raise ModelError(f"{words[0]}: printed nothing")

@@ -38,9 +38,13 @@ class _Pieces:
     end: str = ""
 
 
-def asked_over_http(endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None) -> Reply:
+def asked_over_http(
+    endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None
+) -> Reply:
     sleep = sleep or time.sleep
-    path, headers, body = (_openai if endpoint.protocol == "openai" else _anthropic)(endpoint, prompt)
+    path, headers, body = (_openai if endpoint.protocol == "openai" else _anthropic)(
+        endpoint, prompt
+    )
     read = _read_openai if endpoint.protocol == "openai" else _read_anthropic
     for attempt in range(1, endpoint.attempts + 1):
         try:
@@ -48,24 +52,39 @@ def asked_over_http(endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[floa
             break
         except _Passing as trouble:
             if attempt == endpoint.attempts:
-                raise ModelError(f"{endpoint.url}: {trouble} ({attempt} attempts); try again later") from trouble
-            sleep(min(trouble.wait_s if trouble.wait_s is not None else 2.0 ** (attempt - 1), endpoint.patience_s))
+                raise ModelError(
+                    f"{endpoint.url}: {trouble} ({attempt} attempts); try again later"
+                ) from trouble
+            sleep(
+                min(
+                    trouble.wait_s if trouble.wait_s is not None else 2.0 ** (attempt - 1),
+                    endpoint.patience_s,
+                )
+            )
     text = "".join(pieces.text)
     if pieces.end in ("refusal", "content_filter"):
         raise Refusal(f"{endpoint.model}: declined to answer: {text[:200] or 'without a word'}")
     if pieces.end in ("length", "max_tokens"):
-        raise ModelError(f"{endpoint.model}: the reply was cut at {endpoint.max_tokens} tokens; ask for a smaller packet")
+        raise ModelError(
+            f"{endpoint.model}: the reply was cut at {endpoint.max_tokens} tokens; ask for a smaller packet"
+        )
     if not text.strip():
         raise ModelError(f"{endpoint.model}: the reply is empty")
-    return Reply(text, pieces.model or endpoint.model, pieces.tokens_in, pieces.tokens_out, pieces.cached)
+    return Reply(
+        text, pieces.model or endpoint.model, pieces.tokens_in, pieces.tokens_out, pieces.cached
+    )
 
 
-def _streamed(endpoint: Endpoint, path: str, *, headers: dict, body: dict, read: Callable) -> _Pieces:
+def _streamed(
+    endpoint: Endpoint, path: str, *, headers: dict, body: dict, read: Callable
+) -> _Pieces:
     pieces = _Pieces()
     try:
         with (
             httpx.Client(timeout=endpoint.timeout_s, follow_redirects=False) as client,
-            client.stream("POST", endpoint.url.rstrip("/") + path, headers=headers, json=body) as answer,
+            client.stream(
+                "POST", endpoint.url.rstrip("/") + path, headers=headers, json=body
+            ) as answer,
         ):
             if answer.status_code != 200:
                 _raise_for(endpoint, answer)
@@ -120,11 +139,21 @@ def _openai(endpoint: Endpoint, prompt: Prompt) -> tuple[str, dict, dict]:
         "max_completion_tokens": endpoint.max_tokens,
         "stream": True,
         "stream_options": {"include_usage": True},
-        "messages": [{"role": "system", "content": prompt.standing}, {"role": "user", "content": prompt.text}],
+        "messages": [
+            {"role": "system", "content": prompt.standing},
+            {"role": "user", "content": prompt.text},
+        ],
     }
     if prompt.schema:
-        body["response_format"] = {"type": "json_schema", "json_schema": {"name": _TOOL, "schema": prompt.schema}}
-    return "/chat/completions", {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}, body
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": _TOOL, "schema": prompt.schema},
+        }
+    return (
+        "/chat/completions",
+        {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {},
+        body,
+    )
 
 
 def _read_openai(event: dict, pieces: _Pieces) -> None:
@@ -132,7 +161,9 @@ def _read_openai(event: dict, pieces: _Pieces) -> None:
     for choice in event.get("choices") or ():
         delta = choice.get("delta") or {}
         pieces.text.append(delta.get("content") or delta.get("refusal") or "")
-        pieces.end = "refusal" if delta.get("refusal") else pieces.end or choice.get("finish_reason") or ""
+        pieces.end = (
+            "refusal" if delta.get("refusal") else pieces.end or choice.get("finish_reason") or ""
+        )
     usage = event.get("usage") or {}
     pieces.tokens_in = usage.get("prompt_tokens", pieces.tokens_in)
     pieces.tokens_out = usage.get("completion_tokens", pieces.tokens_out)
@@ -144,13 +175,20 @@ def _anthropic(endpoint: Endpoint, prompt: Prompt) -> tuple[str, dict, dict]:
         "model": endpoint.model,
         "max_tokens": endpoint.max_tokens,
         "stream": True,
-        "system": [{"type": "text", "text": prompt.standing, "cache_control": {"type": "ephemeral"}}],
+        "system": [
+            {"type": "text", "text": prompt.standing, "cache_control": {"type": "ephemeral"}}
+        ],
         "messages": [{"role": "user", "content": prompt.text}],
     }
     if prompt.schema:
-        body["tools"] = [{"name": _TOOL, "description": "Give the reply.", "input_schema": prompt.schema}]
+        body["tools"] = [
+            {"name": _TOOL, "description": "Give the reply.", "input_schema": prompt.schema}
+        ]
         body["tool_choice"] = {"type": "tool", "name": _TOOL}
-    headers = {"anthropic-version": "2023-06-01", **({"x-api-key": endpoint.key} if endpoint.key else {})}
+    headers = {
+        "anthropic-version": "2023-06-01",
+        **({"x-api-key": endpoint.key} if endpoint.key else {}),
+    }
     return "/messages", headers, body
 
 
@@ -161,7 +199,11 @@ def _read_anthropic(event: dict, pieces: _Pieces) -> None:
             pieces.model = message.get("model") or ""
             usage = message.get("usage") or {}
             pieces.cached = usage.get("cache_read_input_tokens") or 0
-            pieces.tokens_in = (usage.get("input_tokens") or 0) + pieces.cached + (usage.get("cache_creation_input_tokens") or 0)
+            pieces.tokens_in = (
+                (usage.get("input_tokens") or 0)
+                + pieces.cached
+                + (usage.get("cache_creation_input_tokens") or 0)
+            )
         case "content_block_delta":
             delta = event.get("delta") or {}
             pieces.text.append(delta.get("text") or delta.get("partial_json") or "")

@@ -1,0 +1,49 @@
+"""The gate against drafts that are wrong in every way we could think of, and honest ones with awkward quotes. Cases: tests/gate/."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from kb.ingest.gate import Passage, ruling_on
+from kb.ingest.quotes import Captured
+
+HOME = Path(__file__).parent / "gate"
+
+
+def cases(name: str):
+    for folder in sorted({f.parent for f in HOME.rglob(f"{name}.jsonl")}):
+        passages = tuple(Passage(f.stem, Captured(f.read_text(encoding="utf-8"))) for f in sorted(folder.glob("*.md")))
+        for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            yield pytest.param(json.loads(line), passages, id=json.loads(line)["claim"][:50] or "empty")
+
+
+@pytest.mark.parametrize(("case", "passages"), list(cases("adversarial")))
+def test_nothing_wrong_enters(case, passages):
+    assert ruling_on(case["claim"], case["quote"], origin=case["source"], passages=passages).reason
+
+
+@pytest.mark.parametrize(("case", "passages"), list(cases("honest")))
+def test_what_its_quote_says_enters_with_its_place(case, passages):
+    ruling = ruling_on(case["claim"], case["quote"], origin=case["source"], passages=passages)
+    assert not ruling.reason
+    text = next(p.captured.text for p in passages if p.origin == case["source"])
+    assert letters(text[ruling.span.start : ruling.span.end]) == letters(case["quote"])
+
+
+def letters(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKC", text) if c.isalnum())
+
+
+def test_offsets_of_a_piece_are_those_of_its_whole_text():
+    text = "Nothing here. " * 20 + "The kernel moves 12 GB each second."
+    piece = Passage("sources/a", Captured(text[200:]), 200)
+    ruling = ruling_on("The kernel moves 12 GB each second.", "The kernel moves 12 GB each second.", origin="", passages=[piece])
+    assert text[ruling.span.start : ruling.span.end] == "The kernel moves 12 GB each second."
+
+
+def test_a_quote_that_is_not_there_is_told_where_it_departs():
+    passage = Passage("sources/a", Captured("The second pass reads everything again."))
+    reason = ruling_on("The second pass reads nothing.", "The second pass reads nothing at all", origin="sources/a", passages=[passage]).reason
+    assert "departs from the text behind “The second pass reads”" in reason

@@ -1,0 +1,81 @@
+"""The door to language models: both protocols over real HTTP, retries, cuts, refusals, and commands."""
+
+import sys
+
+import pytest
+
+from kb.model import Endpoint, ModelError, Prompt, Refusal, ask, ask_command
+
+pytest.importorskip("httpx", reason="the extra `ingest` is not installed")
+from model_server import serving  # noqa: E402
+
+PROMPT = Prompt("Answer in JSON.", "How much?", {"type": "object"})
+LONG = '{"answer": "' + "forty-two " * 40 + '"}'
+
+
+def endpoint(url: str, protocol: str, **fields) -> Endpoint:
+    return Endpoint(protocol=protocol, url=url, model="small", key="k-secret", **fields)
+
+
+@pytest.mark.parametrize("protocol", ("openai", "anthropic"))
+def test_a_streamed_reply_comes_whole_with_its_tokens(protocol):
+    with serving(lambda text, count: LONG) as model:
+        reply = ask(endpoint(model.url, protocol), PROMPT)
+    assert reply.text == LONG
+    assert (reply.model, reply.tokens_in, reply.tokens_out, reply.cached) == ("small-0611", 120, 30, 100)
+    sent = model.requests[0]
+    assert ("response_format" in sent) if protocol == "openai" else (sent["tool_choice"]["name"] == "reply")
+    assert "k-secret" in str(model.headers[0]) and "k-secret" not in repr(endpoint(model.url, protocol))
+
+
+@pytest.mark.parametrize("protocol", ("openai", "anthropic"))
+def test_what_may_pass_is_asked_again_and_waits_as_long_as_the_server_says(protocol):
+    waits: list[float] = []
+    script = {1: 429, 2: 503, 3: "cut", 4: "garbage", 5: LONG}
+    with serving(lambda text, count: script[count]) as model:
+        reply = ask(endpoint(model.url, protocol), PROMPT, sleep=waits.append)
+    assert reply.text == LONG and len(model.requests) == 5
+    assert waits == [0.0, 2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("protocol", ("openai", "anthropic"))
+def test_what_will_not_pass_is_said_at_once(protocol):
+    for answer, error, words in ((401, ModelError, "is the key right"), (400, ModelError, "no luck"), ("refuse", Refusal, "declined"), ("long", ModelError, "smaller packet")):
+        with serving(lambda text, count, answer=answer: answer) as model:
+            with pytest.raises(error, match=words) as caught:
+                ask(endpoint(model.url, protocol), PROMPT, sleep=lambda s: None)
+            assert len(model.requests) == 1 and "k-secret" not in str(caught.value)
+
+
+def test_a_server_that_never_recovers_ends_with_what_it_said():
+    with serving(lambda text, count: 500) as model:
+        with pytest.raises(ModelError, match=r"status 500: no luck \(500\) \(3 attempts\)"):
+            ask(endpoint(model.url, "openai", attempts=3), PROMPT, sleep=lambda s: None)
+    with pytest.raises(ModelError, match="try again later"):
+        ask(endpoint("http://127.0.0.1:9/v1", "openai", attempts=2), PROMPT, sleep=lambda s: None)
+    with pytest.raises(ModelError, match="no address"):
+        ask(endpoint("nonsense", "openai"), PROMPT, sleep=lambda s: None)
+
+
+def test_a_command_reads_the_prompt_and_prints_the_reply():
+    echo = f"{sys.executable} -c 'import sys; print(len(sys.stdin.read()))'"
+    assert ask_command(echo, PROMPT).text.strip() == str(len("Answer in JSON.\n\nHow much?"))
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    (
+        ("no-such-program-here", "cannot be started"),
+        (f"{sys.executable} -c 'import sys; sys.exit(\"out of credit\")'", "ended with 1: out of credit"),
+        (f"{sys.executable} -c pass", "printed nothing"),
+        ("'", "not a command line"),
+    ),
+)
+def test_a_command_that_fails_is_told_with_its_reason(command, words):
+    with pytest.raises(ModelError, match=words):
+        ask_command(command, PROMPT)
+
+
+def test_a_command_that_hangs_is_ended_with_all_it_started():
+    with pytest.raises(ModelError, match="no reply within 1 s"):
+        ask_command("sh -c 'sleep 60 & sleep 60'", PROMPT, timeout_s=1.0)
