@@ -12,11 +12,11 @@ from kb import store
 from kb.ingest.admission import Admission, Rejection, admission_of, passages_of, wiki_of
 from kb.ingest.claims import Claim, claims_in, file_claims
 from kb.ingest.filing import file_pages, pages_with
+from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
 from kb.ingest.queue import Attempt, record
 from kb.ingest.records import file_record, record_reasons
 from kb.ingest.replies import Drafts, Notes, Record, Unreadable, read_reply
-from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.tasks import task_named
 
 
