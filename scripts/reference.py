@@ -3,7 +3,6 @@
 `python scripts/reference.py --check` exits 1 where a page is out of date; a test calls the same.
 """
 
-import argparse
 import contextlib
 import io
 import os
@@ -16,6 +15,7 @@ sys.path.insert(0, os.fspath(ROOT))
 os.environ["COLUMNS"] = "100"
 
 from kb import cli, schema, store  # noqa: E402
+from kb.verbs.registry import GROUPS, verbs  # noqa: E402
 
 HEAD = "<!-- Written by scripts/reference.py; edits here are lost. -->\n\n"
 
@@ -24,15 +24,13 @@ def cli_page() -> str:
     parts = [
         HEAD + "# Commands\n\nExit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed. Data goes to stdout, talk to stderr.\n"
     ]
-    for verb, (_, summary) in cli.VERBS.items():
-        parts.append(
-            f"\n## kb {verb}\n\n{summary[0].upper()}{summary[1:]}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n"
-        )
-        parser = cli.parser_of(verb)
-        for action in parser._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                for name, sub in action.choices.items():
-                    parts.append(f"\n### kb {verb} {name}\n\n```text\n{sub.format_help().strip()}\n```\n")
+    group = ""
+    for verb in verbs(*cli.DOORS).values():
+        if verb.group != group:
+            group = verb.group
+            parts.append(f"\n## {GROUPS.get(group, group)}\n")
+        summary = f"{verb.summary[:1].upper()}{verb.summary[1:]}"
+        parts.append(f"\n### kb {verb.words}\n\n{summary}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n")
     return "".join(parts)
 
 

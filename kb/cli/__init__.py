@@ -1,77 +1,177 @@
-"""The command line: parses, calls one room, prints. Refuses logic: what a command computes, its room computes.
+"""The command line: parsers made from the requests of the verbs, text or JSON printed. Refuses logic: that is a verb's.
 
-Each verb is a module `kb.cli.<name>` with `arguments(parser)` and `run(args) -> int`; only the verb that was asked for is imported.
 Exit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed.
 """
 
 import argparse
 import errno
-import importlib
 import io
 import os
 import sys
+from pathlib import Path
 
 from kb import KbError, __version__
+from kb.verbs import FINE, MISUSE, Caller
+from kb.verbs.registry import GROUPS, Verb, verbs
+from kb.verbs.request import Option
 
-FINE, FINDINGS, MISUSE, CLOSED = 0, 1, 2, 3
-
-VERBS = {
-    "init": ("init", "start a knowledge base here, or adopt the wiki that is here"),
-    "build": ("build", "compile wiki/ into indexes/ and the search tables"),
-    "lint": ("lint", "list what is wrong with the pages, and fix what is mechanical"),
-    "search": ("search", "find sections by words"),
-    "open": ("open", "print a page or one of its sections"),
-    "mv": ("mv", "move a page and mend every link to it"),
-    "load": ("load", "print the slice that one step of a loop needs"),
-    "profile": ("profile", "turn a profiler's output into one bucket table"),
-    "experiment": ("experiment", "list and show experiments, and open, run, audit and close them"),
-    "import": ("import_", "bring another loop's runs in as experiment pages, once"),
-    "export": ("export", "give runs back in a loop's own format"),
-    "check": ("check", "say whether a proposal repeats what was refuted, and what differs"),
-    "stop-check": ("stop_check", "say whether a loop may stop, and why not yet"),
-    "retro": ("retro", "compute the skeleton of a retrospective"),
-    "status": ("status", "say where the knowledge base and its trails stand"),
-    "trail": ("status", "the same as status: frontier, plateau, nibbling, thrash, leads and what is in flight"),
-    "replay": ("replay", "measure loader and gate on the knowledge base's own past"),
-    "site": ("site", "render the knowledge base as a site to browse, and serve it here"),
-}
+# Packages whose files are verbs too: those of the other doors.
+DOORS: tuple[str, ...] = ()
 
 
-def parser_of(verb: str) -> argparse.ArgumentParser:
-    module_name, summary = VERBS[verb]
-    parser = argparse.ArgumentParser(prog=f"kb {verb}", description=summary[0].upper() + summary[1:] + ".")
-    importlib.import_module(f"kb.cli.{module_name}").arguments(parser)
+def parser_of(verb: Verb) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"kb {verb.words}", description=_plain(_sentence(verb.summary))
+    )
+    for option in verb.options:
+        _add(parser, option)
+    formats = verb.result.formats
+    if len(formats) > 1:
+        parser.add_argument(
+            "--format",
+            choices=formats,
+            default=formats[0],
+            dest="_format",
+            help=f"how to print (default: {formats[0]})",
+        )
     return parser
 
 
-def usage() -> str:
-    lines = [
-        f"kb {__version__}: the knowledge-base compiler for loops in which an agent optimizes code",
-        "",
-        "usage: kb VERB [options]   (kb VERB --help)",
-        "",
-    ]
-    return "\n".join(lines + [f"  {verb:<12} {summary}" for verb, (_, summary) in VERBS.items()])
+def _sentence(summary: str) -> str:
+    return f"{summary[:1].upper()}{summary[1:]}."
+
+
+def _plain(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    help, metavar = _plain(option.help), option.metavar or None
+    name = option.name if option.positional else f"--{option.name.replace('_', '-')}"
+    if option.kind is bool:
+        parser.add_argument(name, action="store_true", help=help)
+    elif not option.positional:
+        many = {"action": "append", "default": []} if option.many else {"default": option.default}
+        parser.add_argument(
+            name,
+            type=option.kind,
+            choices=option.choices or None,
+            metavar=metavar,
+            help=help,
+            **many,
+        )
+    elif option.required:
+        nargs = "+" if option.many else None
+        parser.add_argument(
+            name,
+            type=option.kind,
+            nargs=nargs,
+            choices=option.choices or None,
+            metavar=metavar,
+            help=help,
+        )
+    else:
+        # argparse holds the default of a word that may be left out against the choices.
+        choices = (*option.choices, option.default) if option.choices else None
+        nargs, default = ("*", []) if option.many else ("?", option.default)
+        parser.add_argument(
+            name,
+            type=option.kind,
+            nargs=nargs,
+            default=default,
+            choices=choices,
+            metavar=metavar,
+            help=help,
+        )
+
+
+def usage(known: dict[str, Verb], *, under: str = "") -> str:
+    """The verbs by their groups, or those that begin with the word `under`."""
+    if under:
+        lines = [f"usage: kb {under} ACTION [options]   (kb {under} ACTION --help)"]
+    else:
+        about = "the knowledge-base compiler for loops in which an agent optimizes code"
+        lines = [f"kb {__version__}: {about}", "", "usage: kb VERB [options]   (kb VERB --help)"]
+    group = None
+    for verb in known.values():
+        if under and not verb.words.startswith(f"{under} "):
+            continue
+        if verb.group != group:
+            group = verb.group
+            lines += ["", *([f"{GROUPS.get(group, group)}:"] if not under else [])]
+        lines.append(f"  {verb.words:<20} {verb.summary}")
+    return "\n".join(lines)
+
+
+def caller_here() -> Caller:
+    """This terminal, this folder, this moment."""
+    import datetime
+
+    now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    return Caller(
+        Path.cwd(),
+        now,
+        talk=_talk,
+        progress=_progress,
+        data=_data,
+        stdin=lambda: sys.stdin.buffer.read(),
+    )
+
+
+def _talk(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _data(text: str) -> None:
+    if text:
+        print(text, end="" if text.endswith("\n") else "\n", flush=True)
 
 
 def _answer(words: list[str]) -> int:
     """Exit code of one command."""
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(usage())
-        return FINE if words else MISUSE
-    if words[0] in ("-V", "--version"):
+    known = verbs(*DOORS)
+    head, pair = (words or [""])[0], " ".join(words[:2])
+    verb = known.get(pair) or known.get(head)
+    if verb is None:
+        return _list(words, known)
+    values = vars(parser_of(verb).parse_args(words[len(verb.words.split()) :]))
+    form = values.pop("_format", verb.result.formats[0])
+    request = verb.request(
+        **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    )
+    try:
+        result = verb.run(request, caller_here())
+    except KbError as error:
+        print(f"kb {verb.words}: {error}", file=sys.stderr)
+        return error.code
+    _data(result.to_format(form))
+    return result.code
+
+
+def _list(words: list[str], known: dict[str, Verb]) -> int:
+    """What `kb`, `kb --help`, `kb --version`, a group of actions or an unknown word print."""
+    asks = ("-h", "--help", "help")
+    head, rest = (words or [""])[0], words[1:]
+    if head in ("-V", "--version"):
         print(f"kb {__version__}")
-        return FINE
-    if words[0] not in VERBS:
-        print(f"kb: no such verb '{words[0]}'; `kb --help` lists them", file=sys.stderr)
+    elif not head or head in asks:
+        print(usage(known))
+    elif not any(name.startswith(f"{head} ") for name in known):
+        print(f"kb: no such verb '{head}'; `kb --help` lists them", file=sys.stderr)
         return MISUSE
-    args = parser_of(words[0]).parse_args(words[1:])
-    return importlib.import_module(f"kb.cli.{VERBS[words[0]][0]}").run(args)
-
-
-def _flush() -> None:
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    elif rest and rest[0] in asks:
+        print(usage(known, under=head))
+        return FINE
+    else:
+        why = f"no such action '{rest[0]}'" if rest else "which action?"
+        print(f"kb {head}: {why}; `kb {head} --help` lists them", file=sys.stderr)
+        return MISUSE
+    return FINE if head else MISUSE
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -83,26 +183,22 @@ def main(argv: list[str] | None = None) -> int:
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
         try:
-            code = _answer(words)
-        except SystemExit:
+            return _answer(words)
+        finally:
             # Help goes to stdout too, where nobody may read it any more.
-            _flush()
-            raise
-        _flush()
-        return code
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except KbError as error:
         print(f"{name}: {error}", file=sys.stderr)
-        return MISUSE
+        return error.code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except OSError as error:
         if error.errno == errno.ENOSPC:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(
-            f"{name}: {error.filename or 'the disk'}: {error.strerror or error}; what was filed before stays filed",
-            file=sys.stderr,
-        )
+        where, why = error.filename or "the disk", error.strerror or error
+        print(f"{name}: {where}: {why}; what was filed before stays filed", file=sys.stderr)
         return MISUSE
     except KeyboardInterrupt:
         print(f"{name}: interrupted; what was filed before stays filed", file=sys.stderr)

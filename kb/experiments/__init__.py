@@ -8,3 +8,5 @@ from kb import KbError
 
 class GateClosed(KbError):
     """A gate says no: a repeat of something refuted, or a duplicate of what is in flight. The message says what to state or do."""
+
+    code = 3

@@ -1,0 +1,131 @@
+"""Who asks: the folder that paths are seen from, the moment, and where talk goes. What verbs share about paths and tables."""
+
+import os
+import posixpath
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb import KbError, store
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A door's side of a request. `now` is an ISO time with its zone; `progress` shows one line that the next replaces ("" ends it).
+
+    A `confined` caller is a program on another side of a wall: files that it names must lie in the knowledge base.
+    """
+
+    folder: Path
+    now: str
+    talk: Callable[[str], None]
+    progress: Callable[[str], None]
+    data: Callable[[str], None]
+    stdin: Callable[[], bytes]
+    confined: bool = False
+
+    @property
+    def today(self) -> str:
+        return self.now[:10]
+
+    def layout(self) -> store.Layout:
+        return store.layout_at(self.folder)
+
+    def day(self, text: str) -> str:
+        """A day as typed after --date, or today."""
+        import datetime
+
+        if not text:
+            return self.today
+        try:
+            return datetime.date.fromisoformat(text).isoformat()
+        except ValueError as error:
+            raise KbError(f"--date {text}: not a day; write YYYY-MM-DD") from error
+
+    def file(self, typed: str) -> Path:
+        """A file or folder as it is seen from where the caller stands."""
+        full = self.folder / typed
+        if self.confined and not full.resolve().is_relative_to(self.layout().root.resolve()):
+            raise KbError(f"{typed}: leads out of the knowledge base and is not read")
+        return full if self.confined else Path(typed) if self.folder == Path.cwd() else full
+
+    def content(self, typed: str) -> bytes:
+        """What a file holds, or what comes in where it is `-`. Raises KbError where it cannot be read."""
+        try:
+            return self.stdin() if typed == "-" else self.file(typed).read_bytes()
+        except OSError as error:
+            raise KbError(f"{typed}: cannot be read: {error.strerror or error}") from error
+
+    def text(self, typed: str) -> str:
+        """The same as text. Raises KbError where it is none."""
+        from kb.page import text_of
+
+        text = text_of(self.content(typed))
+        if "\0" in text:
+            raise KbError(f"{typed}: is a binary file; give it as text")
+        return text
+
+    def path(self, layout: store.Layout, typed: str) -> str:
+        """A typed path relative to the root: as it stands if it starts at the root, else as seen from the caller's folder."""
+        if not os.path.isabs(typed):
+            plain = posixpath.normpath(typed)
+            if (
+                plain.startswith(("wiki/", "sources/"))
+                or not plain.startswith("../")
+                and (layout.root / plain).exists()
+            ):
+                return plain
+        full = Path(os.path.abspath(self.folder / typed))
+        if not full.is_relative_to(layout.root):
+            raise KbError(f"{typed}: stands outside the knowledge base {layout.root}")
+        return full.relative_to(layout.root).as_posix()
+
+    def page(self, layout: store.Layout, typed: str) -> str:
+        """A page as named: a file that is seen from the caller's folder by its path from the root, anything else as typed."""
+        return (
+            self.path(layout, typed)
+            if typed.endswith(".md") and (self.folder / typed).exists()
+            else typed
+        )
+
+    def build(self, layout: store.Layout) -> None:
+        """Compile what was changed, so that what follows from it is there."""
+        from kb.build import build
+
+        build(layout, note=self.talk)
+
+    def tables(self, layout: store.Layout) -> sqlite3.Connection:
+        """Read-only tables that this version of kb can read, built first where there are none; says where pages are newer."""
+        db, reason = _standing_tables(layout)
+        if db is not None:
+            if store.changed_since(layout, db):
+                self.talk("note: pages were changed since the last build; `kb build` takes them up")
+            return db
+        self.talk(reason)
+        self.build(layout)
+        return store.state(layout)
+
+    def doubt_target(self, db: sqlite3.Connection, target: str) -> None:
+        """Say that no experiment and no page is of this target: it may be new, or misspelt."""
+        known = "select 1 from experiment where target = ? union all select 1 from standing where type = 'target' and path like ?"
+        if target and not db.execute(known, (target, f"%/{target}.md")).fetchone():
+            from kb import trail
+
+            self.talk(
+                f"note: nothing is known of a target '{target}'; known: {', '.join(trail.targets(db)) or 'none'}"
+            )
+
+
+def _standing_tables(layout: store.Layout) -> tuple[sqlite3.Connection | None, str]:
+    if not (layout.state / "kb.db").is_file():
+        return None, "nothing is built here yet; building"
+    try:
+        db = store.state(layout)
+        if store.is_current(db):
+            if db.execute("select 1 from meta where key = 'inputs'").fetchone():
+                return db, ""
+            return None, "no build has come to its end here; building"
+    except sqlite3.DatabaseError as error:
+        return None, f"the tables are damaged ({error}); building anew"
+    return None, "the tables are of another version of kb; building anew"

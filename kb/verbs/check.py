@@ -1,0 +1,142 @@
+"""kb check [ask]: say whether a proposal repeats what was refuted, and what differs."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError
+from kb.verbs import CLOSED, FINE, Caller, Result, argument, option
+from kb.verbs.result import json_lines
+
+if TYPE_CHECKING:
+    from kb.refuted.gate import Answer
+
+_KEYS = ("id", "proposal", "target", "before", "as_of")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A proposal or a batch of them, and the moment."""
+
+    proposal: str = argument(
+        "file with the proposal, or - for stdin", default="", metavar="PROPOSAL"
+    )
+    target: str = option("what is to be optimized")
+    before: str = option("as of just before this page", metavar="PAGE")
+    as_of: str = option("as of the end of this day", metavar="DATE")
+    batch: str = option(
+        "a JSON line per proposal (id, proposal, target, before, as_of); prints a JSON line each",
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Result):
+    """The gate's answer, or those of a batch."""
+
+    answers: "tuple[Answer, ...]"
+    batch: bool
+
+    @property
+    def code(self) -> int:
+        return FINE if self.batch or self.answers[0].outcome == "clear" else CLOSED
+
+    def to_json(self) -> object:
+        return [asdict(a) for a in self.answers] if self.batch else asdict(self.answers[0])
+
+    def to_format(self, name: str) -> str:
+        return (
+            json_lines(tuple(asdict(a) for a in self.answers))
+            if self.batch
+            else Result.to_format(self, name)
+        )
+
+    def to_text(self) -> str:
+        return _text(self.answers[0])
+
+
+def run(request: Check, caller: Caller) -> Checked:
+    from kb.refuted.gate import Gate, Proposal
+    from kb.trail import experiment
+
+    if bool(request.proposal) == bool(request.batch):
+        raise KbError("give one PROPOSAL (a file, or - for stdin) or --batch FILE")
+    layout = caller.layout()
+    before = request.before and caller.page(layout, request.before)
+    gate = Gate(caller.tables(layout))
+    if request.batch:
+        return Checked(
+            tuple(gate.check(proposal) for proposal in _batch(request.batch, caller)), batch=True
+        )
+    text = _proposal(request.proposal, caller)
+    caller.doubt_target(gate.db, request.target)
+    name = "" if request.proposal == "-" else request.proposal
+    if name and not before and not request.as_of:
+        # A page on file is asked about as of just before it: it would match itself.
+        page = (
+            caller.path(layout, name)
+            if (caller.folder / name).resolve().is_relative_to(layout.root)
+            else ""
+        )
+        before = page if experiment(gate.db, page) else None
+    return Checked(
+        (gate.check(Proposal(text, name, request.target, before, request.as_of)),), batch=False
+    )
+
+
+def _proposal(name: str, caller: Caller) -> str:
+    text = caller.text(name)
+    if not text.strip():
+        raise KbError(
+            f"{name}: the proposal is empty; say what is to be changed and why it should help"
+        )
+    return text
+
+
+def _batch(name: str, caller: Caller):
+    """The proposals of a batch file. Raises KbError at a line that is none."""
+    from kb.refuted.gate import Proposal
+
+    for number, raw in enumerate(_proposal(name, caller).split("\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            values = json.loads(raw)
+        except ValueError as error:
+            raise KbError(f"{name}:{number}: not JSON: {error}") from error
+        unknown = sorted(set(values) - set(_KEYS)) if isinstance(values, dict) else []
+        if unknown or not isinstance(values, dict):
+            raise KbError(
+                f"{name}:{number}: takes an object with {', '.join(_KEYS)}"
+                + (f"; not {', '.join(unknown)}" if unknown else "")
+            )
+        text = values.pop("proposal", None)
+        if not isinstance(text, str) or not text.strip():
+            raise KbError(f"{name}:{number}: no text under 'proposal'")
+        yield Proposal(
+            text, **{key: str(value) for key, value in values.items() if value is not None}
+        )
+
+
+def _text(answer: "Answer") -> str:
+    lines = [f"{answer.outcome}  {answer.receipt}"]
+    for m in answer.matches:
+        status = f", {m.status}" if m.status != "standing" else ""
+        lines.append(
+            f"\n{m.score:.2f}  {m.kind}  {m.path}  ({m.verdict}{status}, {m.date or 'no date'})"
+        )
+        lines.append(f"      {m.claim}")
+        labels = (
+            ("lever", f"{m.lever} {m.value}".strip()),
+            ("delta", m.delta),
+            ("because", m.because),
+            ("differs", "; ".join(m.scope_diff)),
+            ("reopen if", m.reopen_if),
+            ("you say", m.acknowledged),
+        )
+        lines += [f"      {name}: {value}" for name, value in labels if value]
+    if answer.outcome != "clear":
+        lines.append(
+            "\nName the page and say what differs (or drop the proposal); then check again."
+        )
+    return "\n".join(lines)

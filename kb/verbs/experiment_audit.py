@@ -1,0 +1,80 @@
+"""kb experiment audit [experiment]: say whether the mechanism fired, with the evidence lines."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, option, several
+from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of
+
+if TYPE_CHECKING:
+    from kb.experiments.auditing import Audit
+
+_SIGNS = {True: "yes", None: "?", False: "no "}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditExperiment:
+    """What is looked for, besides what the page says."""
+
+    page: str = argument(PAGE_HELP, metavar="PAGE")
+    expect: tuple[str, ...] = several(
+        "regular expression that dumps or outputs must show (again for more)", metavar="PATTERN"
+    )
+    forbid: tuple[str, ...] = several(
+        "regular expression that they must not show", metavar="PATTERN"
+    )
+    predict: tuple[str, ...] = several(
+        "cost bucket and its move, such as 'copy down' or 'matmul -10%'", metavar="MOVE"
+    )
+    target: str = option(TARGET_HELP)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditAnswer(Result):
+    """Whether it fired, and what speaks for it and against."""
+
+    path: str
+    audit: "Audit"
+
+    @property
+    def code(self) -> int:
+        return FINE if self.audit.firing in ("confirmed", "partial") else FINDINGS
+
+    def to_json(self) -> object:
+        return {"path": self.path, **asdict(self.audit)}
+
+    def to_text(self) -> str:
+        nothing = "nothing to go by: say --expect, --forbid or --predict, or name `artifacts:` on the target page"
+        return "\n".join(
+            [
+                self.audit.firing or nothing,
+                *(f"  {_SIGNS[f.held]}  {f.text}" for f in self.audit.findings),
+            ]
+        )
+
+
+def run(request: AuditExperiment, caller: Caller) -> AuditAnswer:
+    from kb.experiments.attempt import attempts_in
+    from kb.experiments.auditing import Expectation, audit, file_audit, move_of
+    from kb.experiments.closing import show
+    from kb.experiments.running import in_flight_at
+
+    layout = caller.layout()
+    path = page_of(layout, caller, request.page, target=request.target)
+    _, target = target_of(layout, path)
+    stub = in_flight_at(layout, path)
+    attempts = attempts_in(layout.root / stub.page.field("run"))
+    if not attempts or not attempts[-1].measurement:
+        raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
+    words = stub.page.words
+    expectation = Expectation(
+        (*words("expect"), *request.expect),
+        (*words("forbid"), *request.forbid),
+        tuple(move_of(v) for v in (*words("predict"), *request.predict)),
+    )
+    answer = audit(attempts[-1], expectation)
+    file_audit(attempts[-1], answer, expectation)
+    show(layout, path, target)
+    caller.build(layout)
+    return AuditAnswer(path, answer)

@@ -1,0 +1,107 @@
+"""kb experiment close [experiment]: give the verdict by rule and file the page."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import store
+from kb.schema import Verdict
+from kb.verbs import Caller, Result, argument, flag, option
+from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, hint_of, page_of, target_of, trail_of
+
+if TYPE_CHECKING:
+    from kb.experiments.closing import Closed
+    from kb.experiments.targets import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseExperiment:
+    """Which page, and what a person says to the rules."""
+
+    page: str = argument(PAGE_HELP, metavar="PAGE")
+    overrule: str = option(
+        "a person's verdict; needs --reason",
+        choices=tuple(v.value for v in Verdict if v != Verdict.OTHER),
+    )
+    reason: str = option("why the rules are overruled; stays on the page", metavar="TEXT")
+    decision: str = option(
+        "what the loop does with the change (default: keep what is supported)",
+        choices=("keep", "revert"),
+    )
+    date: str = option("day of the log entry (default: today)", metavar="YYYY-MM-DD")
+    dry_run: bool = flag("print verdict, rule and what would be written; write nothing")
+    target: str = option(TARGET_HELP)
+
+
+@dataclass(frozen=True, slots=True)
+class Closing(Result):
+    """Verdict, rule and what was written, or would be."""
+
+    path: str
+    ruling: "Closed"
+    dry_run: bool
+    hint: str
+
+    def to_json(self) -> object:
+        return {
+            **asdict(self.ruling),
+            **({"dry_run": True, "hint": self.hint} if self.dry_run else {}),
+        }
+
+    def to_text(self) -> str:
+        r = self.ruling
+        if r.again:
+            return f"{self.path} was filed before: {r.verdict}"
+        by_hand = " (overruled by hand)" if r.overruled else ""
+        text = f"{r.verdict}{by_hand}, {r.decision}\nrule {r.rule}: {r.reason}\n{self.path}"
+        return text + (
+            f"\nwould write: {', '.join(r.written)}; nothing was written" if self.dry_run else ""
+        )
+
+
+def run(request: CloseExperiment, caller: Caller) -> Closing:
+    from kb.experiments.closing import Overrule, close, preview
+
+    layout = caller.layout()
+    path = page_of(layout, caller, request.page, target=request.target)
+    stub, target = target_of(layout, path)
+    today = caller.day(request.date)
+    overrule = Overrule(Verdict(request.overrule), request.reason) if request.overrule else None
+    if request.dry_run:
+        caller.tables(layout).close()
+        earlier = trail_of(layout, target.name, before=stub.facts.order)
+        ruling = preview(
+            layout, path, target, overrule=overrule, decision=request.decision, earlier=earlier
+        )
+        hint = "" if ruling.again else hint_of(ruling.rule, path)
+        if hint:
+            caller.talk(hint)
+        return Closing(path, ruling, True, hint)
+    caller.build(layout)
+    earlier = trail_of(layout, target.name, before=stub.facts.order)
+    ruling = close(
+        layout,
+        path,
+        target,
+        overrule=overrule,
+        decision=request.decision,
+        earlier=earlier,
+        today=today,
+    )
+    caller.build(layout)
+    _write_target(layout, caller, target)
+    return Closing(path, ruling, False, "")
+
+
+def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:
+    """The tables of the target's page follow; what hinders them is told."""
+    from kb.experiments.writeback import followed, target_page
+
+    if target_page(layout, target, trail_of(layout, target.name)):
+        caller.build(layout)
+    if not target.path:
+        caller.talk(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
+    elif not followed(layout, target):
+        caller.talk(
+            f"{target.path} has no markers, so no table of it follows; add `<!-- kb:auto frontier -->` and `<!-- /kb:auto -->` "
+            "on two lines where it shall stand (likewise `variants`, `leaderboard`, `experiments`), then `kb experiment close` once more"
+        )

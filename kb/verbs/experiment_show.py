@@ -1,0 +1,100 @@
+"""kb experiment show [experiment]: print what one experiment page says."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError, store
+from kb.verbs import Caller, Result, argument, option
+from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of
+
+if TYPE_CHECKING:
+    from kb.trail import Experiment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowExperiment:
+    """One experiment."""
+
+    page: str = argument(PAGE_HELP, metavar="PAGE")
+    target: str = option(TARGET_HELP)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentReading(Result):
+    """What the page says, and a line for each attempt that kb measured."""
+
+    experiment: "Experiment"
+    attempts: tuple[str, ...]
+
+    def to_json(self) -> object:
+        return asdict(self.experiment)
+
+    def to_text(self) -> str:
+        e = self.experiment
+        lines = [
+            e.path,
+            e.title,
+            "",
+            *(f"{name + ':':<14}{value}" for name, value in _labels(e) if value),
+            *self.attempts,
+        ]
+        return "\n".join(lines)
+
+
+def run(request: ShowExperiment, caller: Caller) -> ExperimentReading:
+    from kb import trail
+
+    layout = caller.layout()
+    path = page_of(layout, caller, request.page, target=request.target)
+    experiment = trail.experiment(caller.tables(layout), path)
+    if not experiment:
+        raise KbError(
+            f"no experiment '{path}' is built; `kb build` reads pages that were added, `kb experiment list` prints them all"
+        )
+    return ExperimentReading(experiment, tuple(_attempts(layout, path)))
+
+
+def _labels(e: "Experiment"):
+    from kb.run.quantity import number_text, unit_beside
+
+    figures = (
+        f"{m.name} {number_text(m.value)} {unit_beside(m.name, m.unit)}".strip()
+        for m in e.metrics
+        if m.value is not None
+    )
+    return (
+        ("target", e.target),
+        ("variant", e.variant),
+        ("date", e.date),
+        (
+            "verdict",
+            f"{e.verdict.canonical or '-'} ('{e.verdict.raw}', read from {e.verdict.source or 'nowhere'})",
+        ),
+        ("decision", e.decision),
+        ("levers", ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers)),
+        ("metrics", ", ".join(figures)),
+        ("hypothesis", e.hypothesis),
+        ("mechanism", e.mechanism),
+        ("predicted", e.predicted_signal),
+        ("falsified if", e.falsification),
+        ("because", e.because),
+    )
+
+
+def _attempts(layout: store.Layout, path: str):
+    """One line for each attempt of an experiment that kb opened."""
+    from kb.experiments.attempt import attempts_in
+    from kb.experiments.stub import stub_at
+
+    stub = stub_at(layout, path)
+    for attempt in attempts_in(layout.root / stub.page.field("run")) if stub.opened_by_kb else ():
+        problem = attempt.problem("change") or attempt.problem("parent")
+        checks = (
+            f", checks {attempt.measurement.checks}"
+            if attempt.measurement and attempt.measurement.checks
+            else ""
+        )
+        stands = (
+            f"measured{checks}" if attempt.measurement else "cut off; `kb experiment run` goes on"
+        )
+        yield f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem or stands}"

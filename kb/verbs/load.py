@@ -1,0 +1,138 @@
+"""kb load [ask]: print the slice that one step of a loop needs."""
+
+import glob
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from kb import KbError, store
+from kb.schema import STEPS
+from kb.slices.request import AUDIENCES, MODES, Request, request_from
+from kb.verbs import Caller, Result, argument, flag, option, several
+from kb.verbs.result import json_lines, json_text
+
+if TYPE_CHECKING:
+    from kb.slices import Slice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A step, what it is about, and the moment."""
+
+    step: str = argument(
+        f"the step of the loop that asks: {', '.join(STEPS)}; a batch may say it in its lines",
+        default="",
+        choices=STEPS,
+        metavar="STEP",
+    )
+    query: str = option("what the step is about, in words")
+    profile: str = option("profiler output, or text about it, as the query", metavar="FILE")
+    proposal: str = option("a proposal or an experiment page as the query", metavar="FILE")
+    target: str = option("what is optimized; without it the whole wiki is asked")
+    variant: str = option("operating point of the target")
+    before: str = option("the state just before this page", metavar="PAGE")
+    as_of: str = option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE")
+    budget: int | None = option(
+        "tokens, default what kb.toml says or 8000, to resume 2000 at most",
+        default=None,
+        metavar="N",
+    )
+    exclude: tuple[str, ...] = several(
+        "leave pages out (may be repeated; * crosses /)", metavar="GLOB"
+    )
+    mode: str = option("of the hypothesis step; auto finds it out", default="auto", choices=MODES)
+    audience: str = option(
+        "cold leaves out what gives away outcomes", default="loop", choices=AUDIENCES
+    )
+    batch: str = option(
+        "one request a line, one JSON answer a line; - reads stdin", metavar="FILE.jsonl"
+    )
+    explain: bool = flag("say what every item costs and all that was left out")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Result):
+    """One slice, or those of a batch."""
+
+    formats: ClassVar = ("md", "json")
+    slices: "tuple[Slice, ...]"
+    batch: bool
+    explain: bool = field(default=False)
+
+    def to_json(self) -> object:
+        return [s.to_json() for s in self.slices] if self.batch else self.slices[0].to_json()
+
+    def to_text(self) -> str:
+        from kb.slices.markdown import to_markdown
+
+        return to_markdown(self.slices[0], explain=self.explain)
+
+    def to_format(self, name: str) -> str:
+        if self.batch:
+            return json_lines(tuple(s.to_json() for s in self.slices))
+        return json_text(self.to_json(), indent=None) if name == "json" else self.to_text()
+
+
+def run(request: Load, caller: Caller) -> Loaded:
+    from kb.slices import Loader
+
+    if not request.step and not request.batch:
+        raise KbError(f"which step asks? one of {', '.join(STEPS)}")
+    layout = caller.layout()
+    if request.batch:
+        requests = _batch(request, caller, usual=layout.config.budget)
+        loader = Loader(caller.tables(layout))
+        return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
+    wanted = {
+        "query": request.query,
+        "target": request.target,
+        "variant": request.variant,
+        "before": request.before and caller.page(layout, request.before),
+        "as_of": request.as_of,
+        "exclude": [*request.exclude, *_own_page(layout, caller, request.proposal)],
+        "mode": request.mode,
+        "audience": request.audience,
+        "profile": _profile(caller, request.profile),
+        "proposal": caller.text(request.proposal) if request.proposal else "",
+    }
+    one = request_from(wanted, step=request.step, budget=request.budget, usual=layout.config.budget)
+    db = caller.tables(layout)
+    caller.doubt_target(db, one.target)
+    return Loaded((Loader(db).slice(one),), batch=False, explain=request.explain)
+
+
+def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:
+    """Every request of a batch, all read before the first is answered. Raises KbError with the line that is wrong."""
+    requests = []
+    for number, line in enumerate(caller.text(request.batch).splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            requests.append(
+                request_from(
+                    json.loads(line), step=request.step, budget=request.budget, usual=usual
+                )
+            )
+        except (json.JSONDecodeError, KbError) as error:
+            raise KbError(f"{request.batch}:{number}: {error}") from error
+    return requests
+
+
+def _own_page(layout: store.Layout, caller: Caller, proposal: str) -> list[str]:
+    """The page that asks, where the proposal is one: its own outcome is no answer to it."""
+    full = (caller.folder / proposal).absolute() if proposal else layout.root
+    return (
+        [glob.escape(full.relative_to(layout.root).as_posix())]
+        if full.is_relative_to(layout.root / "wiki")
+        else []
+    )
+
+
+def _profile(caller: Caller, name: str) -> str:
+    """What a profile says in words: its bucket table, or the text itself where it is no profiler's output."""
+    if not name:
+        return ""
+    from kb import profiles
+
+    reading = profiles.profile_or_text(caller.file(name))
+    return reading if isinstance(reading, str) else profiles.query(reading)

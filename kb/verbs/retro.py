@@ -1,0 +1,67 @@
+"""kb retro [keep]: compute the skeleton of a retrospective."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from kb import KbError, store
+from kb.verbs import Caller, Result, flag, option
+from kb.verbs.status import only_target, standing_at
+
+if TYPE_CHECKING:
+    from kb.trail.retro import Retro
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRetro:
+    """Of which target, under which date, printed or filed."""
+
+    target: str = option("the target (may be left out where there is only one)")
+    date: str = option("date of the page (default: today)", metavar="YYYY-MM-DD")
+    write: bool = flag(
+        "file it as wiki/analyses/DATE-TARGET-retrospective.md instead of printing it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RetroPage(Result):
+    """The computed part, the page made of it, and where it was filed."""
+
+    formats: ClassVar = ("md", "json")
+    retro: "Retro"
+    page: str
+    path: str
+
+    def to_json(self) -> object:
+        return asdict(self.retro)
+
+    def to_text(self) -> str:
+        return self.path or self.page
+
+
+def run(request: AskRetro, caller: Caller) -> RetroPage:
+    from kb import trail
+    from kb.page import slug_of
+    from kb.trail.retro import markdown_of, retro_of
+
+    layout = caller.layout()
+    db = caller.tables(layout)
+    target = only_target(db, request.target, ask="say which target with --target")
+    standing = standing_at(layout, db, target)
+    everything = trail.experiments(db)
+    own = [e for e in everything if e.target == target]
+    retro = retro_of(standing, own, [e for e in everything if e.target != target])
+    date = request.date or caller.today
+    page = markdown_of(retro, standing, own, date=date)
+    path = (
+        f"wiki/analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md"
+        if request.write
+        else ""
+    )
+    if path:
+        try:
+            store.create(layout.root / path, page)
+        except FileExistsError:
+            raise KbError(
+                f"{path} is there already; a correction is a new page or a dated note below it"
+            ) from None
+    return RetroPage(retro, page, path)

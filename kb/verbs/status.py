@@ -1,0 +1,131 @@
+"""kb status, kb trail [ask]: say where the knowledge base and its trails stand: frontier, plateau, alarms, leads, what is in flight."""
+
+import sqlite3
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError, store
+from kb.verbs import Caller, Result, option
+
+if TYPE_CHECKING:
+    from kb.trail.progress import Progress, Step
+    from kb.trail.standing import Standing
+
+# Items of one list that the text shows.
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Of all targets, or everything about one."""
+
+    target: str = option("everything about this target (default: a line for each target)")
+
+
+@dataclass(frozen=True, slots=True)
+class Standings(Result):
+    """Pages by type, and where each target stands; `whole` where one was asked for."""
+
+    pages: dict[str, int]
+    targets: "tuple[Standing, ...]"
+    whole: bool
+
+    def to_json(self) -> object:
+        return {"pages": self.pages, "targets": [asdict(s) for s in self.targets]}
+
+    def to_text(self) -> str:
+        if self.whole:
+            return _whole(self.targets[0])
+        runs = sum(s.runs for s in self.targets)
+        head = (
+            f"{sum(self.pages.values())} pages, {runs} experiments on {len(self.targets)} targets"
+        )
+        return "\n".join([head, *map(_line, self.targets)])
+
+
+def run(request: Status, caller: Caller) -> Standings:
+    from kb import trail
+
+    layout = caller.layout()
+    db = caller.tables(layout)
+    names = (request.target,) if request.target else trail.targets(db)
+    pages = dict(db.execute("select type, count(*) from standing group by type order by type"))
+    return Standings(
+        pages, tuple(standing_at(layout, db, name) for name in names), bool(request.target)
+    )
+
+
+def standing_at(layout: store.Layout, db: sqlite3.Connection, target: str) -> "Standing":
+    from kb.page import text_of
+    from kb.trail.standing import standing_of
+
+    return standing_of(db, target, text_of=lambda path: text_of(store.read_bytes(layout, path)))
+
+
+def only_target(db: sqlite3.Connection, target: str, *, ask: str) -> str:
+    """The target that was named, or the only one there is. Raises KbError with the words of `ask` where there are several."""
+    from kb import trail
+
+    known = trail.targets(db)
+    if not target and len(known) != 1:
+        raise KbError(f"{ask}; known: {', '.join(known) or 'none'}")
+    return target or known[0]
+
+
+def _line(standing: "Standing") -> str:
+    best = next((p for p in sorted(standing.progress, key=lambda p: -p.runs) if p.frontier), None)
+    alarms = sorted({a.code for p in standing.progress for a in p.alarms})
+    front = (
+        f"{_figure(best, best.frontier)}, {best.plateau} runs on the plateau"
+        if best
+        else "no frontier"
+    )
+    return f"  {standing.target}: {standing.runs} runs, {front}" + (
+        f"; {', '.join(alarms)}" if alarms else ""
+    )
+
+
+def _figure(progress: "Progress", step: "Step") -> str:
+    from kb.run.quantity import number_text, unit_beside
+
+    return f"{progress.metric} {number_text(step.value)} {unit_beside(progress.metric, progress.unit)}".rstrip()
+
+
+def _variant(p: "Progress") -> list[str]:
+    lines = [
+        f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})"
+    ]
+    if p.frontier:
+        band = "noise unknown" if p.band is None else f"noise {p.band:.2%}"
+        lines.append(f"  frontier: {_figure(p, p.frontier)} ({band}), {p.frontier.path}")
+    if p.baseline and p.frontier and p.baseline.path != p.frontier.path:
+        lines.append(f"  baseline: {_figure(p, p.baseline)}, {p.baseline.path}")
+    lines.append(f"  plateau: {p.plateau} runs since the frontier moved by 1 %")
+    return lines + [f"  ! {a.code}: {a.text}" for a in p.alarms]
+
+
+def _whole(s: "Standing") -> str:
+    lines = [
+        f"{s.target}: {s.runs} runs, last {s.last or 'none'}",
+        f"  page: {s.page or 'none'}",
+        f"  balance: {s.settings} moved settings, {s.structural} changed structure",
+    ]
+    for progress in s.progress:
+        lines += _variant(progress)
+    for title, items in (
+        (
+            "closed topics",
+            [f"{t.name}: refuted {t.failed} times, never supported" for t in s.closed],
+        ),
+        ("open leads", [f"{lead.path}: {lead.text[:160]}" for lead in s.leads]),
+        ("in flight", list(s.in_flight)),
+        ("runs in the log without a page", list(s.unfiled)),
+    ):
+        if items:
+            rest = (
+                [f"  and {len(items) - _SHOWN} more (--format json)"] if len(items) > _SHOWN else []
+            )
+            lines += [f"\n{title}:", *(f"  {item}" for item in items[:_SHOWN]), *rest]
+    retro = s.retrospective
+    covers = "" if not retro or retro.covers_last else " (does not cover the last run)"
+    return "\n".join([*lines, f"\nretrospective: {retro.path + covers if retro else 'none'}"])
