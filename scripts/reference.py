@@ -81,7 +81,7 @@ def configuration_page() -> str:
         "|---|---|---|---|",
     ]
     kinds = {f.name: f.type for f in fields(store.Config)}
-    for table, keys in store._KEYS.items():
+    for table, keys in store.layout._KEYS.items():
         for key, name in keys.items():
             value = getattr(defaults, name)
             kind = str(kinds[name]).replace("collections.abc.", "").replace("<class '", "").replace("'>", "")
