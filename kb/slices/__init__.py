@@ -11,6 +11,7 @@ from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Filling, Item, Omitted, Part, Slice
 from kb.slices.tokens import tokens_of
 from kb.slices.view import Standing
+from kb.trail import Facts
 
 __all__ = ["MODES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "tokens_of"]
 
@@ -22,13 +23,14 @@ class Loader:
         self.db = db
         self.gate = Gate(db)
         self.standing: dict[str, Standing | None] = {}
+        self.facts: dict[str, Facts | None] = {}
         self.last: tuple[Request, Asked] | None = None
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""
         question = replace(request, id="", budget=0, step="", mode="")
         if not self.last or self.last[0] != question:
-            self.last = question, Asked(self.db, self.gate, request, standing=self.standing)
+            self.last = question, Asked(self.db, self.gate, request, standing=self.standing, facts=self.facts)
         asked = self.last[1]
         filling = Filling(request.budget, target=asked.target)
         mode = _fill(Bringing(asked, filling), request)

@@ -1,23 +1,29 @@
 """One question at one moment: what may be seen, which words count, which pages and cards answer. Knows no budget, so slices of any size share it."""
 
 import sqlite3
+from dataclasses import replace
 from functools import cached_property
 
 from kb import search, trail
+from kb.page import Page
 from kb.refuted.gate import Gate, Match, Proposal
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
+from kb.slices.targets import target_page
 from kb.slices.topics import TopicRow, ladder, touched
 from kb.slices.view import Standing, View
+from kb.trail.state import State, state_of
 
 # Runs of the target that are looked at; older ones are found by words and links only.
 _LAST_RUNS = 200
+# A question of so few words asks for the state more than for a matter.
+_FEW = 3
 
 
 class Asked:
     """A question with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first."""
 
-    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request, *, standing: dict[str, Standing | None]):
+    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request, *, standing: dict[str, Standing | None], facts: dict[str, trail.Facts | None]):
         self.view, self.gate, self.request = View(db, request, standing=standing), gate, request
         own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (own.target if own else "")
@@ -27,7 +33,7 @@ class Asked:
         if not self.text and self.runs:
             self.text = trail.experiment(db, self.runs[-1]).hypothesis
         self.weights = search.weights(db, search.terms_of(self.text))
-        self._facts: dict[str, trail.Facts | None] = {}
+        self._facts = facts
 
     @cached_property
     def pages(self) -> list[Ranked]:
@@ -53,6 +59,35 @@ class Asked:
     def ladder(self) -> list[tuple[int, list[TopicRow]]]:
         """Phases of the blueprint in order, each with its leading topics."""
         return ladder(self.view)
+
+    @cached_property
+    def tried(self) -> list[trail.Facts]:
+        """Facts of the target's earlier runs, oldest first, without what their pages gained after the moment."""
+        runs = [f for f in map(self.facts, self.runs) if f]
+        if self.view.moment is None:
+            return runs
+        own = trail.experiment(self.view.db, self.request.before) if self.request.before else None
+        last = max([f.number for f in runs] + [own.number - 1 if own else 0])
+        return [replace(f, account=f.account.as_of(last)) for f in runs]
+
+    @cached_property
+    def page(self) -> Page | None:
+        """The page of the target: the one of that name, else the one all of whose name stands in the target's name."""
+        return target_page(self.view, self.target) if self.target else None
+
+    @cached_property
+    def state(self) -> State:
+        """The state of the target at the moment; of two lines the one nearer to the question goes first."""
+        stated = self.page.front.get("metric") if self.page else None
+        metric = str(stated.get("name", "")) if isinstance(stated, dict) else str(stated or "")
+        near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
+        wins = [w for w in trail.wins(self.view.db, self.target, before=self.view.moment) if self.view.sees(w.path)]
+        return state_of(self.tried, wins, trail.kin(self.view.db, self.target), target=self.target, stated=metric, nearness=near)
+
+    @property
+    def neutral(self) -> bool:
+        """Whether the question hardly names a matter: then the state is the answer."""
+        return len(self.weights) <= _FEW
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""

@@ -16,7 +16,8 @@ from kb.slices.layers import (
 )
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
-from kb.slices.state import bring_state, fields_of, target_page
+from kb.slices.state import bring_state
+from kb.slices.targets import fields_of
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -28,6 +29,8 @@ _MISSES = 12
 _THRASH = 5
 
 
+# How much of a slice is the state of its target; the rest are pages that answer the question.
+_STATE, _NEUTRAL = 0.5, 0.85
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 
@@ -53,14 +56,10 @@ def fill_hypothesis(bring: Bringing, request: Request) -> str:
         _bring_start(bring, budget=budget, cold=cold)
         bring_pages(bring, bring.asked.pages, cold=cold)
         return mode
+    if not cold and mode != "whole":
+        bring_state(bring, tokens=int(budget * (_NEUTRAL if bring.asked.neutral else _STATE)))
     if not cold:
-        bring_state(bring, terse=budget < 6000)
-        for path in [p for p in reversed(bring.runs) if p not in bring.filling.paths][: 1 if budget < 3000 else 3]:
-            bring.page("recent", path, "last run", closely=False)
-        if bring.runs and "recent" not in bring.filling.parts:
-            bring.words("recent", bring.runs[-1], "", why="last run", text=bring.view.standing(bring.runs[-1]).title)
-    if not cold:
-        _bring_refuted(bring, most=8 if mode == "override" else 1 + budget // 3000)
+        _bring_refuted(bring, most=8 if mode == "override" else budget // 3000)
     if mode != "override":
         _bring_layers(bring, budget=budget, mode=mode, cold=cold)
     bring_pages(bring, bring.asked.pages, cold=cold)
@@ -72,7 +71,7 @@ def _bring_start(bring: Bringing, *, budget: int, cold: bool) -> None:
 
     Runs that there are already are named and not told; what they refuted is, as far as the question meets it.
     """
-    page = target_page(bring)
+    page = bring.asked.page
     home = page.path if page else "indexes/blueprint.md"
     if page and fields_of(page):
         bring.words("state", page.path, "", why="target", text=fields_of(page)[: 900 if budget >= 3000 else 240])

@@ -8,7 +8,6 @@ from kb.slices.bringing import Bringing
 from kb.slices.layers import envelopes
 from kb.slices.proposal import bring_said
 from kb.slices.request import Request
-from kb.slices.state import frontier_of, target_page
 
 # Pages that explain; runs, hypotheses and analyses judge and propose.
 TYPES = ("concept", "source", "codebase", "observation")
@@ -94,13 +93,13 @@ def readings(bring: Bringing) -> list[search.Chunk]:
 
 def _bring_baseline(bring: Bringing) -> None:
     """The bucket table of the frontier's profile, figures only, to compare with."""
-    best = frontier_of(bring, target_page(bring))
-    place = best.facts.place("profile") if best else None
+    best = bring.asked.state.frontiers[0].run if bring.runs and bring.asked.state.frontiers else None
+    place = best.place("profile") if best else None
     if not place:
         return
     rows = [
         line.strip()
-        for chunk in search.chunks_in(bring.view.db, best.facts.path)
+        for chunk in search.chunks_in(bring.view.db, best.path)
         if place.start <= chunk.line < place.end
         for line in chunk.text.split("\n")
         if line.lstrip().startswith("|") and not ADVICE.search(line)
@@ -108,7 +107,7 @@ def _bring_baseline(bring: Bringing) -> None:
     if rows:
         bring.words(
             "state",
-            best.facts.path,
+            best.path,
             place.anchor,
             why="baseline profile",
             text=search.without_links("\n".join(rows))[:700].rsplit("\n", 1)[0],

@@ -8,7 +8,7 @@ from kb.search.gist import SHORTEST
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of
 
-PARTS = ("topics", "envelope", "blueprint", "state", "recent", "refuted", "leads", "retrospective", "pages", "untried")
+PARTS = ("topics", "envelope", "blueprint", "state", "recent", "refuted", "transfers", "leads", "disputed", "retrospective", "pages", "untried")
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the line that says how much was left out.
 _HEAD = 75

@@ -9,7 +9,9 @@ from kb.slices.layers import bring_leads, bring_matches, bring_retrospective, br
 from kb.slices.proposal import bring_said
 from kb.slices.ranking import ranked
 from kb.slices.request import Request
-from kb.slices.state import bring_state, fields_of, frontier_of, ledger_of, measured_of, target_page
+from kb.slices.state import bring_state, ledger_of
+from kb.slices.targets import fields_of
+from kb.trail.outcomes import measured as measured_of
 
 # A line of a ledger: enough to know the run again.
 _LINE = 150
@@ -19,9 +21,9 @@ def fill_edit(bring: Bringing, request: Request) -> str:
     """What an edit needs: rules and places of the target, the mechanism, how the same lever was pulled before and broke, the code's own pages."""
     _bring_target(bring)
     bring_said(bring, request.proposal, "hypothesis", "mechanism", "setup")
-    best = frontier_of(bring, target_page(bring))
+    best = next(iter(bring.asked.state.frontiers), None) if bring.runs else None
     if best:
-        _bring_place(bring, "state", best.facts.path, "setup", why="frontier setup")
+        _bring_place(bring, "state", best.run.path, "setup", why="frontier setup")
     bring_matches(bring, most=3)
     pages = bring.asked.pages
     for page in [p for p in pages if bring.view.standing(p.path).verdict == Verdict.SUPPORTED][:3]:
@@ -64,7 +66,7 @@ def fill_verdict(bring: Bringing, request: Request) -> str:
 
 def fill_retrospective(bring: Bringing, request: Request) -> str:
     """What a retrospective needs: the ledger line by line, newest first, by topic, what stays open and what the last one said."""
-    bring_state(bring)
+    bring_state(bring, tokens=request.budget // 3)
     bring_retrospective(bring, most=3, tokens=request.budget // 6)
     pages = bring.asked.pages
     bring_topics(bring, most=6, tokens=request.budget // 10)
@@ -80,7 +82,7 @@ def fill_retrospective(bring: Bringing, request: Request) -> str:
 
 def fill_resume(bring: Bringing, request: Request) -> str:
     """The whole session after a loss of context: where it stands, what runs, the last results, what was left to do, what not to repeat."""
-    bring_state(bring, terse=True)
+    bring_state(bring, tokens=request.budget // 2)
     for path in list(reversed(bring.runs))[:3]:
         bring.page("recent", path, "last run", closely=False)
     bring_leads(bring, most=4, tokens=request.budget // 4)
@@ -95,7 +97,7 @@ def fill_resume(bring: Bringing, request: Request) -> str:
 
 
 def _bring_target(bring: Bringing) -> None:
-    page = target_page(bring)
+    page = bring.asked.page
     if page and fields_of(page):
         bring.words("state", page.path, "", why="target", text=fields_of(page)[:900])
 
@@ -103,13 +105,13 @@ def _bring_target(bring: Bringing) -> None:
 def _bring_figures(bring: Bringing, *, last: int) -> None:
     """Baseline, frontier and the last runs in figures alone, those of the same variant where they are known."""
     same = [f for f in map(bring.facts, bring.runs[-40:]) if f and (not bring.variant or f.variant == bring.variant)]
-    best = frontier_of(bring, target_page(bring))
+    best = next(iter(bring.asked.state.frontiers), None) if bring.runs else None
     baseline = next((f for f in reversed(same) if f.verdict.canonical == Verdict.BASELINE), None)
-    for why, facts in (("frontier", best.facts if best else None), ("baseline", baseline)):
+    for why, facts in (("frontier", best.run if best else None), ("baseline", baseline)):
         if facts and measured_of(facts):
             bring.words("state", facts.path, "", why=why, text=f"{facts.variant} {measured_of(facts)}".strip())
     if bring.runs:
-        bring.words("state", bring.runs[-1], "", why="ledger", text=ledger_of(bring, best))
+        bring.words("state", bring.runs[-1], "", why="ledger", text=ledger_of(bring))
     for facts in same[-last:][::-1]:
         if measured_of(facts):
             bring.words(

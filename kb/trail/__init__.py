@@ -5,12 +5,13 @@ Refuses to re-read pages: facts come from the tables.
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass
 from datetime import date
 
 from kb import KbError
 from kb.graph import Graph
-from kb.trail.facts import Facts, Place, facts_of, from_row, read_facts, to_row
+from kb.trail.facts import Facts, Place, facts_of, from_row, read_facts
+from kb.trail.transfers import Win, kinship_of, wins_of
 from kb.trail.verdicts import VerdictRead, verdict_sayings
 
 __all__ = [
@@ -39,6 +40,10 @@ TABLES: tuple[str, ...] = (
     """create table experiment (path text primary key, target text not null, variant text not null, date text not null,
     number integer not null, verdict text, row text not null) without rowid""",
     "create index experiment_order on experiment (target, date, number, path)",
+    # What other targets may learn of a target's wins, and how near two targets are.
+    "create table win (path text primary key, target text not null, date text not null, number integer not null, place integer not null, "
+    "size real not null, subject text not null, text text not null) without rowid",
+    "create table kin (target text not null, other text not null, nearness real not null, primary key (target, other)) without rowid",
 )
 
 
@@ -55,17 +60,9 @@ class Trail:
 
 
 def trail_of(rows: Iterable[tuple[str, str]], graph: Graph) -> Trail:
-    """Trail of all (path, facts row) pairs. Where a target's pages count tokens per second, the TPS of its other pages are these."""
+    """Trail of all (path, facts row) pairs."""
     stored = dict(rows)
-    read = sorted(map(from_row, stored.values()), key=lambda e: e.order)
-    counting = {e.target for e in read if e.metric("tok/s")}
-    for i, e in enumerate(read):
-        if e.target in counting and e.metric("tps") and not e.metric("tok/s"):
-            read[i] = replace(
-                e, metrics=tuple(replace(m, name="tok/s", unit="tok/s") if m.name == "tps" else m for m in e.metrics)
-            )
-            stored[e.path] = to_row(read[i])
-    return Trail(tuple(read), stored)
+    return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored)
 
 
 def save(db: sqlite3.Connection, trail: Trail) -> None:
@@ -75,6 +72,12 @@ def save(db: sqlite3.Connection, trail: Trail) -> None:
         "insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
         ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments),
     )
+    db.execute("delete from win")
+    db.execute("delete from kin")
+    for target in sorted({e.target for e in trail.experiments}):
+        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins_of(trail.of(target))))
+    kin = kinship_of(trail.experiments)
+    db.executemany("insert into kin values (?, ?, ?)", ((one, other, nearness) for (one, other), nearness in kin.items()))
 
 
 def experiments(
@@ -135,3 +138,14 @@ def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | No
             )
         as_of = found[0] or "0000-00-00"
     return None if as_of is None else (as_of, 1 << 31, "")
+
+
+def wins(db: sqlite3.Connection, target: str, *, before: Moment | None = None) -> tuple[Win, ...]:
+    """Wins of all targets but one, strictly earlier than `before`."""
+    query = "select * from win where target <> ? and (date, number, path) < (?, ?, ?) order by path"
+    return tuple(Win(*row) for row in db.execute(query, (target, *(before or ("9999", 0, "")))))
+
+
+def kin(db: sqlite3.Connection, target: str) -> dict[str, float]:
+    """How near each other target is to one."""
+    return dict(db.execute("select other, nearness from kin where target = ?", (target,)))

@@ -4,8 +4,8 @@ Whole rows and sentences in the page's own words. Refuses to sum up: that is the
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 
 from kb.page import Page, plain_text
 from kb.page.text import cells_of
@@ -25,7 +25,21 @@ _UNLISTED = re.compile(r"metric|run\b|runs\b|knob|config|variant|step|exp\b|expe
 _MEMORY = re.compile(
     r"\b(?:hbm|vram|memory|rss|vmem|smem|heap|oom\w*|out of memory|overflow\w*|overrun|peak|headroom|ceiling)\b", re.I
 )
-_SIZE = re.compile(r"\d[\d.,]*\s?(?:[KMGT]i?B?\b|%|bytes)")
+_STORE = re.compile(r"\b(?:hbm|vram|vmem|memory|rss|heap)\b", re.I)
+_BYTES = re.compile(r"\d[\d.,]*\s?(?:[KMGT]i?B|[KMG]\b|bytes\b)")
+_GAIN = re.compile(r"\+\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+\.\d+\s?[×x](?!\w)|\b[2-9]\d*[×x] (?:faster|less|fewer)")
+_DEFERRED = re.compile(
+    r"\b(?:next|revisit\w*|re-?test\w*|not (?:yet )?(?:tried|exercised|explored|covered)|untried|unexplored|top lever|remaining levers?|"
+    r"deferred|future (?:work|\w+ should)|should (?:try|test|use|look)|worth (?:a|re)?try\w*|reusable|durable|in place)\b",
+    re.I,
+)
+# What a run expects of itself is no lead.
+_EXPECTED = re.compile(r"hypothes|falsif|predict|mechanism|expected|criteri", re.I)
+# Sections that list pages, and those that look back over later runs.
+_REFERENCES = re.compile(r"^(?:see also|sources?|references?|related|links)\b", re.I)
+_SUMMARY = re.compile(r"sweep|summary|ablation|result|correction|valid", re.I)
+# The numbers of runs, alone or from one to another.
+_RUNS = re.compile(r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)", re.I)
 _STATED = re.compile(
     r"\b(?:stable|current(?:[- ]best)?|best|frontier|final|winning|new) (?:config\w*|stack|recipe|settings?)\b|carr(?:y|ied)[- ]forward",
     re.I,
@@ -40,21 +54,38 @@ _WORKLOAD = re.compile(
     r"(?:max)?seq(?:uence)?(?:len(?:gth)?|size)?|context(?:len(?:gth)?|size)?|ctx|(?:prompt|input|problem|image|grid)(?:len(?:gth)?|size)|resolution"
 )
 
-_MOST = {"config": 14, "buckets": 14, "profile": 6, "memory": 6, "leads": 8}
+_MOST = {"config": 14, "buckets": 14, "profile": 6, "memory": 6, "gains": 8, "leads": 10}
 _LONGEST = 420
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Lines of one page: `config` how it was run, `buckets` the rows of its profile's table under their header, `profile` what it
-    says of it in sentences, `memory` what it needed and what did not fit, `leads` what it leaves to try.
+class Note:
+    """A row or sentence of a page. `upto` is the highest number of a run, beyond the page's own, that it or its heading names: 0 for none.
+
+    Text that a page gained after its day mostly speaks of the runs after it.
     """
 
-    config: tuple[str, ...] = ()
-    buckets: tuple[str, ...] = ()
-    profile: tuple[str, ...] = ()
-    memory: tuple[str, ...] = ()
-    leads: tuple[str, ...] = ()
+    text: str
+    upto: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Notes of one page: `config` how it was run, `buckets` the rows of its profile's table under their header, `profile` what it
+    says of it in sentences, `memory` what it needed and what did not fit, `gains` what it says to have brought, `leads` what it
+    leaves to try.
+    """
+
+    config: tuple[Note, ...] = ()
+    buckets: tuple[Note, ...] = ()
+    profile: tuple[Note, ...] = ()
+    memory: tuple[Note, ...] = ()
+    gains: tuple[Note, ...] = ()
+    leads: tuple[Note, ...] = ()
+
+    def as_of(self, last: int) -> "Account":
+        """The account without what names runs later than number `last`."""
+        return Account(*(tuple(n for n in getattr(self, f.name) if n.upto <= last) for f in fields(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,42 +155,77 @@ def sentences(text: str) -> list[str]:
 
 def account_of(page: Page, lines: Sequence[str]) -> Account:
     """Account of a run's page, given as its lines."""
-    parts: dict[str, list[str]] = {name: [] for name in _MOST}
-    best: tuple[int, list[str]] = (0, [])
-
-    def add(name: str, text: str) -> None:
-        text = " ".join(_PLACE.sub("…", text).split())
-        if text and text not in parts[name] and len(text) > 8:
-            parts[name].append(text)
-
+    reading = _Reading(page.number)
     for block in _blocks(page, lines):
+        reading.read(block)
+    parts = {**reading.parts, "buckets": reading.buckets[1], "leads": reading.parts["leads"] + reading.deferred}
+    return Account(**{name: tuple(parts[name][:most]) for name, most in _MOST.items()})
+
+
+class _Reading:
+    """A page being read, block by block; open as long as that."""
+
+    def __init__(self, number: int):
+        self.number = number
+        self.parts: dict[str, list[Note]] = {name: [] for name in _MOST}
+        self.deferred: list[Note] = []
+        self.buckets: tuple[int, list[Note]] = (0, [])
+
+    def read(self, block: _Block) -> None:
         own = block.heading.rpartition(" > ")[2]
+        upto = _latest(block.heading, self.number)
         if block.kind == "table":
-            score, rows = _buckets(block)
-            if score and score >= best[0]:
-                best = (score, rows)
-            for row in block.rows[1:]:
-                if row and _MEMORY.search(row[0]) and _SIZE.search(" ".join(row[1:])):
-                    add("memory", _paired(block.rows[0], row))
+            self._table(block, upto)
         elif block.kind == "code":
             if _CONFIG.search(own) and not _LEADS.search(own):
-                add("config", _command(block.text))
-        elif _LEADS.search(own) or _LEADS.search(block.heading):
+                self._add("config", _command(block.text), upto, most=900)
+        elif _LEADS.search(own) and not _SUMMARY.search(own):
             if block.kind == "item" or len(block.text) < _LONGEST:
-                add("leads", block.text)
-        else:
-            if _CONFIG.search(own) and (block.kind == "item" or levers_in(block.text)):
-                add("config", block.text)
-            profiled = _PROFILE.search(block.heading)
-            for sentence in sentences(block.text):
-                if _MEMORY.search(sentence) and _SIZE.search(sentence):
-                    add("memory", sentence)
-                if _STATED.search(sentence) or sentence.count(" + ") >= 3:
-                    add("config", sentence)
-                if profiled and len(_FIGURE.findall(sentence)) >= (1 if len(sentence) < 120 else 2):
-                    add("profile", sentence)
-    parts["buckets"] = best[1]
-    return Account(**{name: tuple(cut(t, _LONGEST) for t in texts[: _MOST[name]]) for name, texts in parts.items()})
+                self._add("leads", block.text, upto, whole=True)
+        elif not _REFERENCES.search(own):
+            self._prose(block, own, upto)
+
+    def _table(self, block: _Block, upto: int) -> None:
+        score, rows = _buckets(block)
+        if score and score >= self.buckets[0]:
+            self.buckets = (score, [Note(r, upto) for r in rows])
+        for row in block.rows[1:]:
+            line = " ".join(row[1:])
+            if row and _MEMORY.search(row[0]) and (_BYTES.search(line) or "%" in line and _STORE.search(row[0])):
+                self._add("memory", _paired(block.rows[0], row), upto)
+            elif _GAIN.search(line) and levers_in(row[0]):
+                self._add("gains", _paired(block.rows[0], row), upto)
+
+    def _prose(self, block: _Block, own: str, upto: int) -> None:
+        if _CONFIG.search(own) and (block.kind == "item" or levers_in(block.text)) and not _GAIN.search(block.text):
+            self._add("config", block.text, upto)
+        profiled = _PROFILE.search(block.heading)
+        whole = sentences(block.text)
+        for place, sentence in enumerate(whole):
+            if _MEMORY.search(sentence) and (_BYTES.search(sentence) or "%" in sentence and _STORE.search(sentence)):
+                self._add("memory", sentence, upto)
+            if _STATED.search(sentence) or sentence.count(" + ") >= 3:
+                self._add("config", sentence, upto)
+            if profiled and len(_FIGURE.findall(sentence)) >= (1 if len(sentence) < 120 else 2):
+                self._add("profile", sentence, upto)
+            if _GAIN.search(sentence) and levers_in(sentence):
+                self._add("gains", sentence, upto)
+            if _DEFERRED.search(sentence) and not _EXPECTED.search(f"{own} {block.text[:40]}"):
+                first = place
+                while first and len(" ".join(whole[first - 1 : place + 1])) <= _LONGEST:
+                    first -= 1
+                note = Note(cut(_PLACE.sub("…", " ".join(whole[first : place + 1])), _LONGEST), upto)
+                self.deferred = [n for n in self.deferred if n.text not in note.text] + [note]
+
+    def _add(self, name: str, text: str, upto: int, *, most: int = _LONGEST, whole: bool = False) -> None:
+        text = cut(" ".join(_PLACE.sub("…", text).split()), most)
+        if len(text) > 8 and all(n.text != text for n in self.parts[name]):
+            self.parts[name].append(Note(text, upto if whole else max(upto, _latest(text, self.number))))
+
+
+def _latest(text: str, own: int) -> int:
+    """The highest number of a run that a text names beyond `own`; 0 for none."""
+    return max((n for m in _RUNS.finditer(text) for g in m.groups() if g and (n := int(g)) > own), default=0)
 
 
 def cut(text: str, most: int) -> str:
@@ -198,16 +264,26 @@ def _buckets(block: _Block) -> tuple[int, list[str]]:
 
 def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:
     """What a page says its run was set to: front matter's `config`, then its configuration's own lines, then `texts`."""
-    found: dict[str, Lever] = {}
+    settings: dict[str, Lever] = {}
     config = page.front.get("config")
     for name, value in config.items() if isinstance(config, dict) else ():
-        found[key_of(str(name))] = Lever(str(name), str(value))
-    for text in (*account.config, *texts):
+        settings[key_of(str(name))] = Lever(str(name), str(value))
+    for text in (*(n.text for n in account.config if not n.upto), *texts):
         for lever in levers_in(text):
             key = key_of(lever.name)
-            if (lever.value or lever.name.startswith("-")) and key and (key not in found or not found[key].value):
-                found[key] = lever
-    return tuple(found.values())
+            if (lever.value or lever.name.startswith("-")) and key and "," not in lever.value and not (key in settings and settings[key].value):
+                settings[key] = lever
+    return tuple(v for key, v in settings.items() if not _is_alias(key, v, settings))
+
+
+def _is_alias(key: str, lever: Lever, settings: Mapping[str, Lever]) -> bool:
+    """Whether a longer name has the same value: `bs` beside `batch_size`, `seq` beside `seqlen`."""
+    for other in settings.values():
+        longer = key_of(other.name)
+        initials = "".join(w[0] for w in re.split(r"[-_ ]+", other.name.strip("-")) if w)
+        if other.value == lever.value and len(longer) > len(key) and (longer.startswith(key) or initials.lower() == key):
+            return True
+    return False
 
 
 def point_of(settings: Sequence[Lever]) -> str:

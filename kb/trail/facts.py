@@ -8,11 +8,12 @@ import re
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
+from kb.graph import target_of
 from kb.page import Page, Section
 from kb.run.record import Lever, Metric
 from kb.schema import FAILED, Verdict, canonical_decision
 from kb.store import packed
-from kb.trail.account import Account, account_of, point_of, settings_of
+from kb.trail.account import Account, Note, account_of, point_of, settings_of
 from kb.trail.levers import levers_of
 from kb.trail.prose import items, labels, prose
 from kb.trail.verdicts import VerdictRead, is_running, labelled_verdict, titled_verdict, verdict_of
@@ -65,6 +66,7 @@ class Facts:
     created: str = ""
     settings: tuple[Lever, ...] = ()
     point: str = ""
+    cites: tuple[str, ...] = ()
     account: Account = Account()
 
     @property
@@ -83,7 +85,13 @@ class Facts:
         return next((p for p in self.places if p.name == name), None)
 
     def metric(self, name: str) -> Metric | None:
-        return next((m for m in self.metrics if m.name == name), None)
+        """The metric of a name, or of its short or long spelling as a rate: `tps` and `tok/s`, `fps` and `frames/s`."""
+        exact = next((m for m in self.metrics if m.name == name), None)
+        return exact or next((m for m in self.metrics if _is_short_for(m.name, name) or _is_short_for(name, m.name)), None)
+
+
+def _is_short_for(short: str, name: str) -> bool:
+    return len(short) == 3 and short[1:] == "ps" and name[0] == short[0] and name[1:].endswith("/s")
 
 
 _TEXTS = (
@@ -111,6 +119,7 @@ _TEXTS = (
     "created",
     "stated_levers",
     "point",
+    "cites",
 )
 
 
@@ -125,8 +134,7 @@ def to_row(facts: Facts) -> str:
     ]
     said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
     said["settings"] = [(lever.name, lever.value) for lever in facts.settings]
-    account = facts.account
-    said["account"] = (account.config, account.buckets, account.profile, account.memory, account.leads)
+    said["account"] = [[(n.text, n.upto) for n in getattr(facts.account, f.name)] for f in fields(Account)]
     said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
     said["verdict"] = (facts.verdict.canonical, facts.verdict.raw, facts.verdict.source)
     return packed(said)
@@ -141,10 +149,11 @@ def from_row(row: str) -> Facts:
     said["metrics"] = tuple(Metric(**{"value": None, **m}) for m in said["metrics"])
     said["levers"] = tuple(Lever(name, value) for name, value in said["levers"])
     said["settings"] = tuple(Lever(name, value) for name, value in said["settings"])
-    said["account"] = Account(*map(tuple, said["account"]))
+    said["account"] = Account(*(tuple(Note(*n) for n in notes) for notes in said["account"]))
     said["places"] = tuple(Place(*p) for p in said["places"])
     said["next_ideas"] = tuple(said.get("next_ideas", ()))
     said["tags"] = tuple(said.get("tags", ()))
+    said["cites"] = tuple(said.get("cites", ()))
     return Facts(**said)
 
 
@@ -251,8 +260,15 @@ def read_facts(page: Page, text: str) -> Facts:
         created=page.field("created"),
         settings=settings,
         point=point_of(settings),
+        cites=_runs_cited(page),
         account=account,
     )
+
+
+def _runs_cited(page: Page) -> tuple[str, ...]:
+    """Pages of a run's own folder that it links, in the order of first mention: what it compares itself with."""
+    ends = (target_of(href, folder=page.folder) for href in page.cited if ".md" in href)
+    return tuple(dict.fromkeys(e[0] for e in ends if e and e[0] != page.path and e[0].rpartition("/")[0] == page.folder))
 
 
 def target_of_page(page: Page) -> str:

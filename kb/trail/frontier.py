@@ -13,6 +13,8 @@ from kb.trail.levers import key_of
 
 # Kept runs that tell where a loop works at present.
 _RECENT = 4
+# Runs that say at what size they worked, and so at what size a run after them did that does not say.
+_HABIT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +86,39 @@ def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) ->
     return tuple(steps)
 
 
-def points_of(experiments: Sequence[Facts]) -> dict[str, str]:
-    """The size of work of every run, by path: what its page says, else its parent's, else that of the run before it."""
-    points: dict[str, str] = {}
-    last = ""
+def parents_of(experiments: Sequence[Facts]) -> dict[str, str]:
+    """The run that each run builds on, by path, where it tells: the declared one, else the latest kept one before it that its page links."""
+    by_path = {e.path: e for e in experiments}
+    parents = {}
     for e in experiments:
-        points[e.path] = last = e.point or points.get(e.parent) or last
+        linked = [by_path[p] for p in (e.parent, *e.cites) if p in by_path and by_path[p].order < e.order]
+        declared = [r for r in linked if r.path == e.parent]
+        if base := declared or sorted((r for r in linked if kept(r)), key=lambda r: r.order)[-1:]:
+            parents[e.path] = base[0].path
+    return parents
+
+
+def points_of(experiments: Sequence[Facts]) -> dict[str, str]:
+    """The size of work of every run, by path: what its page says, else its parent's, else that of most of the runs before it that say one."""
+    parents = parents_of(experiments)
+    points: dict[str, str] = {}
+    stated: list[str] = []
+    for e in experiments:
+        usual = max(reversed(stated[-_HABIT:]), key=stated[-_HABIT:].count, default="")
+        points[e.path] = e.point or points.get(parents.get(e.path, "")) or usual
+        stated += [e.point] if e.point else []
     return points
 
 
 def frontiers_of(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Frontier, ...]:
     """The frontier of every size of work that one target's runs (in trail order) were kept at, the present one first.
 
-    The present size is that of most of the last four runs that were kept and are no baseline.
+    The present size is that of most of the last runs: those that were kept and are no baseline count beside all of them.
     """
     points = points_of(experiments)
     changes = [e for e in experiments if kept(e) and e.verdict.canonical is not Verdict.BASELINE]
-    last = [points[e.path] for e in changes[-_RECENT:]]
-    order = sorted(dict.fromkeys(reversed(last)), key=lambda p: -last.count(p))
+    last = [points[e.path] for e in (*experiments[-_HABIT:], *changes[-_RECENT:])]
+    order = sorted(dict.fromkeys(points[e.path] for e in reversed(changes)), key=lambda p: -last.count(p))
     order += [p for p in dict.fromkeys(points[e.path] for e in reversed(experiments) if kept(e)) if p not in order]
     metric = metric_of([e for e in experiments if kept(e)], stated) or metric_of(experiments, stated)
     own = (_frontier([e for e in experiments if points[e.path] == point], point, metric) for point in order)

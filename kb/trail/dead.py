@@ -1,0 +1,66 @@
+"""Levers that failed on a target, one line a family: tally, each try with its result, the newest because. A lever that won later is not dead."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from kb.schema import Verdict
+from kb.trail.account import cut
+from kb.trail.facts import Facts
+from kb.trail.frontier import kept
+from kb.trail.handles import handle_of
+from kb.trail.levers import is_common, key_of, levers_in
+from kb.trail.line import Line, words_of
+from kb.trail.outcomes import Outcomes, subject_of
+from kb.trail.themes import themes_of
+
+# Tries of one family that are told, and of them those that are told with their reason.
+_TRIES, _REASONS = 7, 3
+
+
+def families_of(runs: Sequence[Facts]) -> list[tuple[str, list[Facts]]]:
+    """Runs by the lever that they share, else by what their titles have in common; what is alone has an empty name."""
+    names: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    keys: dict[str, list[str]] = {}
+    targets = {w for e in runs for w in words_of(e.target.replace("_", " "))}
+    for e in runs:
+        levers = [v for v in (*levers_in(e.title), *e.levers[:4]) if len(key_of(v.name)) >= 3 and not is_common(v.name)]
+        own = {key_of(v.name): v.name for v in levers if not any(t.startswith(v.name.lower()) for t in targets)}
+        keys[e.path] = list(own)
+        counts.update(own.keys())
+        names = own | names
+    most = max(3, len(runs) / 4)
+    groups: dict[str, list[Facts]] = defaultdict(list)
+    alone: dict[str, Facts] = {}
+    for e in runs:
+        shared = [k for k in keys[e.path] if 2 <= counts[k] <= most]
+        if shared:
+            groups[names[min(shared, key=lambda k: (counts[k], k))]].append(e)
+        else:
+            alone[e.path] = e
+    for theme, paths in themes_of((e.path, subject_of(e)) for e in alone.values()):
+        groups[theme] = [alone.pop(p) for p in paths]
+    return [*groups.items(), *(("", [e]) for e in alone.values())]
+
+
+def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
+    """One line a family with failures, nearest to the question and newest first."""
+    age = {e.path: at for at, e in enumerate(reversed(told.runs))}
+    decided = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
+    families = []
+    for name, group in families_of(decided):
+        lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
+        if lost:
+            near = max(nearness.get(e.path, 0.0) for e in lost)
+            families.append((-near - 1 / (2 + age[lost[0].path]) - 0.02 * min(len(lost), 5), name, len(group), lost))
+    for _, name, size, lost in sorted(families, key=lambda f: (f[0], f[1], f[3][0].path)):
+        tries = [_try(told, e, place) for place, e in enumerate(lost[:_TRIES])]
+        more = f" | and {len(lost) - _TRIES} more" if len(lost) > _TRIES else ""
+        head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
+        yield Line(head + " | ".join(tries) + more, lost[0].path)
+
+
+def _try(told: Outcomes, e: Facts, place: int) -> str:
+    reason = told.reason(e, 200 if not place else 90) if place < _REASONS else ""
+    result = ", ".join(x for x in (str(e.verdict.canonical), told.result(e)) if x)
+    return f"{handle_of(e.path)} {cut(subject_of(e), 90)}: {result}{f'; {reason}' if reason else ''}"

@@ -1,0 +1,56 @@
+"""Short names of pages that stay good while the page stays where it is: `v035~k3`. Refuses to keep a list: the path alone gives the name."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from kb import KbError
+from kb.store import digest_of
+
+_RUN = re.compile(r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE)
+_DAY = re.compile(r"^\d{4}-\d{2}-\d{2}[-_]?")
+_LONGEST, _CHECK = 16, 2
+_HANDLE = re.compile(r"(?:[0-9a-f]{4,64}:)?(\S+)~([0-9a-z]{2,})$")
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def label_of(path: str) -> str:
+    """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its file name."""
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    if stem.lower() in ("readme", "findings", "index"):
+        stem = path.rsplit("/", 2)[-2] if "/" in path else stem
+    run = _RUN.search(stem)
+    if run:
+        return run[1].lower()
+    stem = _DAY.sub("", stem) or stem
+    return stem[:_LONGEST].rpartition("-")[0] or stem[:_LONGEST] if len(stem) > _LONGEST else stem
+
+
+@lru_cache(maxsize=1 << 14)
+def handle_of(path: str) -> str:
+    """Handle of a page: its label and two characters of its path's digest, by which `kb open` knows it among its namesakes."""
+    return f"{label_of(path)}~{_check(path)[:_CHECK]}"
+
+
+def _check(path: str) -> str:
+    number = int(digest_of(path)[:12], 16)
+    digits = []
+    while number:
+        number, digit = divmod(number, 36)
+        digits.append(_DIGITS[digit])
+    return "".join(digits)
+
+
+def is_handle(text: str) -> bool:
+    return _HANDLE.fullmatch(text) is not None
+
+
+def path_of(handle: str, paths: Iterable[str]) -> str:
+    """The page that a handle (`v035~k3`, or `DIGEST:v035~k3` with the digest of its slice) names. Raises KbError for none or several."""
+    named = _HANDLE.fullmatch(handle)
+    own = [p for p in paths if named and label_of(p) == named[1] and _check(p).startswith(named[2])]
+    if len(own) == 1:
+        return own[0]
+    if own:
+        raise KbError(f"'{handle}' names {len(own)} pages: {', '.join(sorted(own)[:5])}; open one by its path")
+    raise KbError(f"no page has the handle '{handle}': it moved since the slice was made; `kb search` finds it by its title")

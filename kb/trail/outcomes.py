@@ -1,0 +1,108 @@
+"""What each run of a target came to, in one figure and one reason. Refuses a hopeful hypothesis: what was measured counts."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from kb.run.noise import gain_of
+from kb.run.quantity import number_text, unit_beside
+from kb.run.record import Metric
+from kb.trail.account import cut, sentences
+from kb.trail.facts import Facts
+from kb.trail.frontier import Frontier, kept, points_of
+
+_LABEL = re.compile(r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)", re.I)
+_OUTCOME = re.compile(
+    r"\s*[(\[][^()\[\]]*\b(?:accept|reject|refut|potential|keep|kept|discard|crash|invalid|park|inconclus|support)\w*\b[^()\[\]]*[)\]]", re.I
+)
+_LOSS = re.compile(
+    r"(?<![\w.,/])[\-−–]\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:slower|worse|larger)|"
+    r"\b(?:by|short)\s[+\-−~]*\d[\d.]*\s?[KMG]i?B?\b|\+?\d[\d.]*\s?[KMG]i?B? (?:over|short)\b",
+    re.I,
+)
+_WIN = re.compile(r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?", re.I)
+_VERDICT_WORD = re.compile(
+    r"^\W*(?:verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,—–*-]*", re.I
+)
+
+
+class Outcomes:
+    """The runs of one target, with what follows from all of them together: gains, and sentences that many of them repeat."""
+
+    def __init__(self, runs: Sequence[Facts], frontiers: Sequence[Frontier]):
+        self.runs, self.frontiers = runs, frontiers
+        self.best = frontiers[0] if frontiers else None
+        self.metric = self.best.metric if self.best else None
+        self.gains = _gains(runs, self.metric)
+        said = Counter(s for e in runs for s in set(sentences(_squeezed(e.because))))
+        self.habits = {s for s, n in said.items() if n >= 3}
+
+    def result(self, e: Facts) -> str:
+        """What a run came to in one figure: the share that its title, verdict or memory states, else its metric and that against the best before it."""
+        texts = (e.title, e.because[:400], *(n.text for n in e.account.memory[:2] if e.failed), *([e.hypothesis[:300]] if not e.because else []))
+        pattern = _WIN if kept(e) else _LOSS
+        stated = next((m for t in texts if (m := pattern.search(t))), None)
+        if stated:
+            return _squeezed(stated[0])
+        own = e.metric(self.metric.name) if self.metric else None
+        if own and own.value is not None:
+            gain = self.gains.get(e.path)
+            return f"{_figure(own)}" + (f" ({100 * gain:+.1f} %)" if gain is not None else "")
+        return ""
+
+    def reason(self, e: Facts, most: int) -> str:
+        """Why a run came out as it did: the first sentences of its verdict that say more than a verdict, and that not every run says."""
+        text = _VERDICT_WORD.sub("", _squeezed(e.because))
+        own = [s for s in sentences(text) if s not in self.habits and not _BARE.fullmatch(s)]
+        if not own:
+            own = [n.text for n in e.account.memory[:1] if e.failed] or ([] if e.place("hypothesis") else sentences(_squeezed(e.hypothesis))[:2])
+        told = ""
+        for sentence in own:
+            if told and len(told) + len(sentence) + 1 > most:
+                break
+            told = f"{told} {sentence}".strip()
+        return cut(told, most)
+
+
+_BARE = re.compile(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _gains(runs: Sequence[Facts], metric: Metric | None) -> dict[str, float]:
+    """How much better each run is than the best that was kept before it at its size of work, relative; of runs that report the metric."""
+    points, best, gains = points_of(runs), {}, {}
+    for e in runs:
+        own = e.metric(metric.name) if metric and metric.direction else None
+        if own is None or own.value is None:
+            continue
+        before = best.get(points[e.path])
+        if before is not None and (gain := gain_of(own.value, before, direction=metric.direction)) is not None:
+            gains[e.path] = gain
+        if kept(e) and (before is None or (own.value > before) == (metric.direction == "higher")):
+            best[points[e.path]] = own.value
+    return gains
+
+
+def subject_of(e: Facts) -> str:
+    """What a run tried, in its title's words: without its number and its verdict."""
+    title = _OUTCOME.sub("", e.title)
+    bare = _LABEL.sub("", title).strip(" -—–:")
+    return bare or title or e.slug
+
+
+def _figure(m: Metric) -> str:
+    unit = unit_beside(m.name, m.unit)
+    return f"{number_text(m.value or 0.0)} {m.name}" if m.name == m.unit else f"{m.name} {number_text(m.value or 0.0)} {unit}".rstrip()
+
+
+def measured(e: Facts, most: int = 4) -> str:
+    """A run's figures in one line, with spread where it is known."""
+    told = [
+        f"{m.name} {number_text(m.value)}{f' ± {number_text(m.stddev)}' if m.stddev is not None else ''} {unit_beside(m.name, m.unit)}".rstrip()
+        for m in e.metrics
+        if m.value is not None
+    ]
+    return ", ".join(told[:most])
