@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kb.search.gist import SHORTEST
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of
+from kb.trail.handles import handle
 
 PARTS = ("topics", "envelope", "blueprint", "state", "recent", "refuted", "transfers", "leads", "disputed", "retrospective", "pages", "untried")
 
@@ -91,9 +92,16 @@ class Slice:
         }
 
 
+def head_of(path: str, anchor: str, why: str) -> str:
+    """The first line of an item: its page's handle and section, and why it is here; of what kb compiled its part alone."""
+    name = path if path == "proposal" else "" if path.startswith("indexes/") else handle(path)
+    place = f"{name}#{anchor}" if name and anchor else name or anchor or path.rsplit("/", 1)[-1].removesuffix(".md")
+    return f"- {place}" if why == place else f"- {place} ({why})"
+
+
 def lines_of(path: str, anchor: str, why: str, text: str, *, quoted: bool = False) -> list[str]:
     """An item as it is printed: every line of its text quoted, captured material in a fence that nothing in it can close."""
-    head = f"- {path}#{anchor} ({why})" if anchor else f"- {path} ({why})"
+    head = head_of(path, anchor, why)
     if quoted:
         ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
         return [head, f"  {ticks}quoted", *(f"  {line}" for line in text.split("\n")), f"  {ticks}"]
@@ -101,7 +109,7 @@ def lines_of(path: str, anchor: str, why: str, text: str, *, quoted: bool = Fals
 
 
 def cost_of(path: str, anchor: str, why: str, text: str, *, quoted: bool = False) -> int:
-    """Tokens of an item as printed; never less than a quarter of its characters."""
+    """Tokens of an item as printed; never less than a quarter of its characters with those of its path, as JSON has it."""
     printed = "\n".join(lines_of(path, anchor, why, text, quoted=quoted)) + "\n"
     return max(tokens_of(printed), -(-(len(text) + len(path) + len(why) + 24) // 4))
 

@@ -52,14 +52,14 @@ class Trail:
     """Experiments in trail order, and their rows as stored, by path."""
 
     experiments: tuple[Facts, ...]
-    rows: Mapping[str, str]
+    rows: Mapping[str, bytes]
 
     def of(self, target: str | None) -> tuple[Facts, ...]:
         """Experiments of one target, or all of them."""
         return tuple(e for e in self.experiments if target is None or e.target == target)
 
 
-def trail_of(rows: Iterable[tuple[str, str]], graph: Graph) -> Trail:
+def trail_of(rows: Iterable[tuple[str, bytes]], graph: Graph) -> Trail:
     """Trail of all (path, facts row) pairs."""
     stored = dict(rows)
     return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored)

@@ -4,13 +4,17 @@ Whole rows and sentences in the page's own words. Refuses to sum up: that is the
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
-from kb.page import Page, plain_text
-from kb.page.text import cells_of
+from kb.page import Page, document_of
 from kb.run.record import Lever
+from kb.text import cut, sentences_of
 from kb.trail.levers import key_of, levers_in, number_of
+
+if TYPE_CHECKING:
+    from kb.page.document import Block
 
 # Headings below which a page says how it was run, where its time went, and what is left to do.
 _CONFIG = re.compile(r"config|set-?up|stack|recipe|command|launch|environment|how to run|reproduc|hyper-?param|change", re.I)
@@ -44,11 +48,8 @@ _STATED = re.compile(
     r"\b(?:stable|current(?:[- ]best)?|best|frontier|final|winning|new) (?:config\w*|stack|recipe|settings?)\b|carr(?:y|ied)[- ]forward",
     re.I,
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[A-Z0-9`(\"'\[*])")
 _PLACE = re.compile(r"https?://\S+|gs://\S+|(?<!\S)[\w.<>-]*(?:/[\w.<>*-]+){2,}/?")
-_RULER = re.compile(r"[\s|:-]+$")
 _FIGURE = re.compile(r"\d[\d.,]*\s?(?:%|ms\b|us\b|µs\b|s\b|[KMGT]i?B\b|pp\b)")
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 # What a run works on, not what it changes: figures taken at different ones are not compared.
 _WORKLOAD = re.compile(
     r"(?:max)?seq(?:uence)?(?:len(?:gth)?|size)?|context(?:len(?:gth)?|size)?|ctx|(?:prompt|input|problem|image|grid)(?:len(?:gth)?|size)|resolution"
@@ -88,76 +89,17 @@ class Account:
         return Account(*(tuple(n for n in getattr(self, f.name) if n.upto <= last) for f in fields(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A paragraph, list item, fence or table of a page, with the headings that it stands under."""
-
-    kind: str
-    heading: str
-    text: str = ""
-    rows: tuple[tuple[str, ...], ...] = ()
-
-
-def _blocks(page: Page, lines: Sequence[str]) -> Iterator[_Block]:
-    fences = {a: b for a, b in page.fences}
-    headed = {h.line: h for h in page.headings}
-    above: list[tuple[int, str]] = []
-    held: list[str] = []
-    kind = "text"
-    at = page.body_line
-
-    def title() -> str:
-        return " > ".join(t for _, t in above)
-
-    def flushed() -> Iterator[_Block]:
-        nonlocal held, kind
-        if held:
-            if kind == "table":
-                cells = tuple(tuple(plain_text(c).strip() for c in cells_of(r)) for r in held if not _RULER.match(r))
-                yield _Block("table", title(), rows=cells)
-            else:
-                yield _Block(kind, title(), " ".join(plain_text(" ".join(held)).split()))
-        held, kind = [], "text"
-
-    while at <= len(lines):
-        line = lines[at - 1].lstrip("> ") if lines[at - 1].startswith(">") else lines[at - 1]
-        if at in headed:
-            yield from flushed()
-            level = headed[at].level
-            above = [a for a in above if a[0] < level] + ([(level, headed[at].text)] if level > 1 else [])
-        elif at in fences:
-            yield from flushed()
-            yield _Block("code", title(), "\n".join(lines[at : max(at, fences[at] - 2)]))
-            at = fences[at]
-            continue
-        elif not line.strip() or line.startswith("<!--"):
-            yield from flushed()
-        elif line.lstrip().startswith("|"):
-            if kind != "table":
-                yield from flushed()
-            kind = "table"
-            held.append(line)
-        else:
-            bullet = _BULLET.match(line)
-            if bullet or kind == "table":
-                yield from flushed()
-            if bullet:
-                kind = "item"
-            held.append(line[bullet.end() :] if bullet else line.strip())
-        at += 1
-    yield from flushed()
-
-
-def sentences(text: str) -> list[str]:
-    """Sentences of one paragraph."""
-    return [s for s in _SENTENCE.split(text) if s]
-
-
-def account_of(page: Page, lines: Sequence[str]) -> Account:
-    """Account of a run's page, given as its lines."""
+def account_of(page: Page, text: str) -> Account:
+    """Account of a run's page and its text."""
     reading = _Reading(page.number)
-    for block in _blocks(page, lines):
-        reading.read(block)
+    document = document_of(text)
+    above: list[tuple[int, str]] = []
+    for block in document.blocks:
+        if block.kind == "heading":
+            above = [a for a in above if a[0] < block.level] + ([(block.level, block.plain)] if block.level > 1 else [])
+        elif block.kind in ("paragraph", "table", "fence", "code"):
+            held = document.blocks[block.parent].kind if block.parent >= 0 else ""
+            reading.read(block, tuple(t for _, t in above), listed=held == "item")
     parts = {**reading.parts, "buckets": reading.buckets[1], "leads": reading.parts["leads"] + reading.deferred}
     return Account(**{name: tuple(parts[name][:most]) for name, most in _MOST.items()})
 
@@ -171,36 +113,37 @@ class _Reading:
         self.deferred: list[Note] = []
         self.buckets: tuple[int, list[Note]] = (0, [])
 
-    def read(self, block: _Block) -> None:
-        own = block.heading.rpartition(" > ")[2]
-        upto = _latest(block.heading, self.number)
+    def read(self, block: "Block", above: tuple[str, ...], *, listed: bool) -> None:
+        own = above[-1] if above else ""
+        upto = _latest(" ".join(above), self.number)
         if block.kind == "table":
-            self._table(block, upto)
-        elif block.kind == "code":
+            self._table([[cell.plain for cell in row.cells] for row in block.rows], above, upto)
+        elif block.kind in ("fence", "code"):
             if _CONFIG.search(own) and not _LEADS.search(own):
-                self._add("config", _command(block.text), upto, most=900)
+                self._add("config", block.plain.replace("\\\n", " "), upto, most=900)
         elif _LEADS.search(own) and not _SUMMARY.search(own):
-            if block.kind == "item" or len(block.text) < _LONGEST:
-                self._add("leads", block.text, upto, whole=True)
+            if listed or len(block.plain) < _LONGEST:
+                self._add("leads", block.plain, upto, whole=True)
         elif not _REFERENCES.search(own):
-            self._prose(block, own, upto)
+            self._prose(block.plain, above, upto, listed=listed)
 
-    def _table(self, block: _Block, upto: int) -> None:
-        score, rows = _buckets(block)
+    def _table(self, rows: list[list[str]], above: tuple[str, ...], upto: int) -> None:
+        score, told = _buckets(rows, above)
         if score and score >= self.buckets[0]:
-            self.buckets = (score, [Note(r, upto) for r in rows])
-        for row in block.rows[1:]:
+            self.buckets = (score, [Note(r, upto) for r in told])
+        for row in rows[1:]:
             line = " ".join(row[1:])
             if row and _MEMORY.search(row[0]) and (_BYTES.search(line) or "%" in line and _STORE.search(row[0])):
-                self._add("memory", _paired(block.rows[0], row), upto)
-            elif _GAIN.search(line) and levers_in(row[0]):
-                self._add("gains", _paired(block.rows[0], row), upto)
+                self._add("memory", _paired(rows[0], row), upto)
+            elif row and _GAIN.search(line) and levers_in(row[0]):
+                self._add("gains", _paired(rows[0], row), upto)
 
-    def _prose(self, block: _Block, own: str, upto: int) -> None:
-        if _CONFIG.search(own) and (block.kind == "item" or levers_in(block.text)) and not _GAIN.search(block.text):
-            self._add("config", block.text, upto)
-        profiled = _PROFILE.search(block.heading)
-        whole = sentences(block.text)
+    def _prose(self, text: str, above: tuple[str, ...], upto: int, *, listed: bool) -> None:
+        own = above[-1] if above else ""
+        if _CONFIG.search(own) and (listed or levers_in(text)) and not _GAIN.search(text):
+            self._add("config", text, upto)
+        profiled = _PROFILE.search(" ".join(above))
+        whole = sentences_of(text)
         for place, sentence in enumerate(whole):
             if _MEMORY.search(sentence) and (_BYTES.search(sentence) or "%" in sentence and _STORE.search(sentence)):
                 self._add("memory", sentence, upto)
@@ -210,7 +153,7 @@ class _Reading:
                 self._add("profile", sentence, upto)
             if _GAIN.search(sentence) and levers_in(sentence):
                 self._add("gains", sentence, upto)
-            if _DEFERRED.search(sentence) and not _EXPECTED.search(f"{own} {block.text[:40]}"):
+            if _DEFERRED.search(sentence) and not _EXPECTED.search(f"{own} {text[:40]}"):
                 first = place
                 while first and len(" ".join(whole[first - 1 : place + 1])) <= _LONGEST:
                     first -= 1
@@ -228,38 +171,25 @@ def _latest(text: str, own: int) -> int:
     return max((n for m in _RUNS.finditer(text) for g in m.groups() if g and (n := int(g)) > own), default=0)
 
 
-def cut(text: str, most: int) -> str:
-    """A text of at most `most` characters, ended at a sentence or clause where one ends in its second half, else at a word."""
-    if len(text) <= most:
-        return text
-    head = text[: most - 1]
-    at = max(head.rfind(end) for end in (". ", "; ", " — ", "), "))
-    return (head[: at + 1] if at > most // 2 else head.rsplit(" ", 1)[0]).rstrip(" ,;:—(") + " …"
-
-
-def _command(code: str) -> str:
-    return " ".join(code.replace("\\\n", " ").split())
-
-
 def _paired(header: Sequence[str], row: Sequence[str]) -> str:
     """A row of a table with the heads of its columns."""
     cells = [f"{h} {c}" if h and i else c for i, (h, c) in enumerate(zip(header, row, strict=False)) if c.strip(" —-")]
     return f"{cells[0]}: {'; '.join(cells[1:])}" if cells else ""
 
 
-def _buckets(block: _Block) -> tuple[int, list[str]]:
+def _buckets(rows: list[list[str]], above: tuple[str, ...]) -> tuple[int, list[str]]:
     """How surely a table tells where time goes, 0 for any other, and its rows."""
-    if len(block.rows) < 3 or not block.rows[0]:
+    if len(rows) < 3 or not rows[0]:
         return 0, []
-    header, body = block.rows[0], block.rows[1:]
-    heading = bool(_PROFILE.search(block.heading))
-    spent = any(_SPENT.search(h) for h in header[1:]) or any("%" in c for r in body for c in r[1:])
-    figures = sum(any(c[:1].isdigit() or c[:1] in "~<" for c in r[1:]) for r in body)
+    header, body = rows[0], rows[1:]
+    profiled = any(map(_PROFILE.search, above))
+    spent = any(map(_SPENT.search, header[1:])) or any("%" in c for r in body for c in r[1:])
+    figures = sum(any(c[:1].isdigit() or c[:1] in "~<" for c in r[1:] if c) for r in body)
     listed = bool(_LISTED.search(header[0]))
-    if not spent or figures < 3 or _UNLISTED.search(header[0]) and not listed or not (listed or heading):
+    if not spent or figures < 3 or _UNLISTED.search(header[0]) and not listed or not (listed or profiled):
         return 0, []
-    rows = [" · ".join(c for c in r if c.strip(" —-")) for r in (header, *body)]
-    return 1 + 2 * heading + 2 * listed, [cut(r, 170) for r in rows if r]
+    lines = [" · ".join(c for c in r if c.strip(" —-")) for r in (header, *body)]
+    return 1 + 2 * profiled + 2 * listed, [cut(line, 170) for line in lines if line]
 
 
 def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:

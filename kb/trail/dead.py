@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kb.schema import Verdict
-from kb.trail.account import cut
+from kb.text import cut
 from kb.trail.facts import Facts
 from kb.trail.frontier import kept
-from kb.trail.handles import handle_of
+from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, words_of
 from kb.trail.outcomes import Outcomes, subject_of
@@ -63,4 +63,4 @@ def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
 def _try(told: Outcomes, e: Facts, place: int) -> str:
     reason = told.reason(e, 200 if not place else 90) if place < _REASONS else ""
     result = ", ".join(x for x in (str(e.verdict.canonical), told.result(e)) if x)
-    return f"{handle_of(e.path)} {cut(subject_of(e), 90)}: {result}{f'; {reason}' if reason else ''}"
+    return f"{handle(e.path)} {cut(subject_of(e), 90)}: {result}{f'; {reason}' if reason else ''}"

@@ -3,17 +3,16 @@
 Refuses to judge: a raw spelling stays beside every canonical one.
 """
 
-import json
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 
 from kb.graph import target_of
 from kb.page import Page, Section
 from kb.run.record import Lever, Metric
 from kb.schema import FAILED, Verdict, canonical_decision
-from kb.store import packed
-from kb.trail.account import Account, Note, account_of, point_of, settings_of
+from kb.store import row_of, value_of
+from kb.trail.account import Account, account_of, point_of, settings_of
 from kb.trail.levers import levers_of
 from kb.trail.prose import items, labels, prose
 from kb.trail.verdicts import VerdictRead, is_running, labelled_verdict, titled_verdict, verdict_of
@@ -94,67 +93,14 @@ def _is_short_for(short: str, name: str) -> bool:
     return len(short) == 3 and short[1:] == "ps" and name[0] == short[0] and name[1:].endswith("/s")
 
 
-_TEXTS = (
-    "path",
-    "target",
-    "variant",
-    "date",
-    "number",
-    "title",
-    "slug",
-    "decision",
-    "primary",
-    "parent",
-    "hypothesis",
-    "mechanism",
-    "predicted_signal",
-    "falsification",
-    "because",
-    "setup",
-    "next_ideas",
-    "tags",
-    "backfilled",
-    "running",
-    "first",
-    "created",
-    "stated_levers",
-    "point",
-    "cites",
-)
+def to_row(facts: Facts) -> bytes:
+    """Facts as the compiled tables keep them."""
+    return row_of(facts)
 
 
-_OF_METRIC = tuple(f.name for f in fields(Metric))
-
-
-def to_row(facts: Facts) -> str:
-    """Facts as the compiled tables keep them: JSON text without empty fields."""
-    said: dict[str, object] = {name: value for name in _TEXTS if (value := getattr(facts, name))}
-    said["metrics"] = [
-        {name: value for name in _OF_METRIC if (value := getattr(m, name)) is not None and value != ""} for m in facts.metrics
-    ]
-    said["levers"] = [(lever.name, lever.value) for lever in facts.levers]
-    said["settings"] = [(lever.name, lever.value) for lever in facts.settings]
-    said["account"] = [[(n.text, n.upto) for n in getattr(facts.account, f.name)] for f in fields(Account)]
-    said["places"] = [(p.name, p.anchor, p.start, p.end) for p in facts.places]
-    said["verdict"] = (facts.verdict.canonical, facts.verdict.raw, facts.verdict.source)
-    return packed(said)
-
-
-def from_row(row: str) -> Facts:
+def from_row(row: bytes) -> Facts:
     """The facts that `to_row` wrote down."""
-    said = json.loads(row)
-    canonical, raw, source = said["verdict"]
-    said.setdefault("target", "")
-    said["verdict"] = VerdictRead(Verdict(canonical) if canonical else None, raw, source)
-    said["metrics"] = tuple(Metric(**{"value": None, **m}) for m in said["metrics"])
-    said["levers"] = tuple(Lever(name, value) for name, value in said["levers"])
-    said["settings"] = tuple(Lever(name, value) for name, value in said["settings"])
-    said["account"] = Account(*(tuple(Note(*n) for n in notes) for notes in said["account"]))
-    said["places"] = tuple(Place(*p) for p in said["places"])
-    said["next_ideas"] = tuple(said.get("next_ideas", ()))
-    said["tags"] = tuple(said.get("tags", ()))
-    said["cites"] = tuple(said.get("cites", ()))
-    return Facts(**said)
+    return value_of(row, Facts)
 
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
@@ -189,8 +135,8 @@ _LEADING_LABEL = re.compile(r"^(?:change|claim|idea|proposal)\s*(?:\([^)]*\))?:\
 _LONGEST_TITLE = 500
 
 
-def facts_of(page: Page, text: str) -> str | None:
-    """Facts of an experiment page as JSON text for the tables; None for any other page."""
+def facts_of(page: Page, text: str) -> bytes | None:
+    """Facts of an experiment page as a row of the tables; None for any other page."""
     if page.type != "experiment":
         return None
     return to_row(read_facts(page, text))
@@ -223,7 +169,7 @@ def read_facts(page: Page, text: str) -> Facts:
     title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
-    account = account_of(page, lines)
+    account = account_of(page, text)
     settings = settings_of(page, account, title, mechanism, prose(body("setup"), limit=1500), hypothesis)
     return Facts(
         path=page.path,

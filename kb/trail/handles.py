@@ -27,7 +27,7 @@ def label_of(path: str) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def handle_of(path: str) -> str:
+def handle(path: str) -> str:
     """Handle of a page: its label and two characters of its path's digest, by which `kb open` knows it among its namesakes."""
     return f"{label_of(path)}~{_check(path)[:_CHECK]}"
 
@@ -45,12 +45,12 @@ def is_handle(text: str) -> bool:
     return _HANDLE.fullmatch(text) is not None
 
 
-def path_of(handle: str, paths: Iterable[str]) -> str:
+def path_of(name: str, paths: Iterable[str]) -> str:
     """The page that a handle (`v035~k3`, or `DIGEST:v035~k3` with the digest of its slice) names. Raises KbError for none or several."""
-    named = _HANDLE.fullmatch(handle)
+    named = _HANDLE.fullmatch(name)
     own = [p for p in paths if named and label_of(p) == named[1] and _check(p).startswith(named[2])]
     if len(own) == 1:
         return own[0]
     if own:
-        raise KbError(f"'{handle}' names {len(own)} pages: {', '.join(sorted(own)[:5])}; open one by its path")
-    raise KbError(f"no page has the handle '{handle}': it moved since the slice was made; `kb search` finds it by its title")
+        raise KbError(f"'{name}' names {len(own)} pages: {', '.join(sorted(own)[:5])}; open one by its path")
+    raise KbError(f"no page has the handle '{name}': it moved since the slice was made; `kb search` finds it by its title")

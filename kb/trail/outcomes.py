@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kb.run.noise import gain_of
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Metric
-from kb.trail.account import cut, sentences
+from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
 
@@ -34,7 +34,7 @@ class Outcomes:
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)
-        said = Counter(s for e in runs for s in set(sentences(_squeezed(e.because))))
+        said = Counter(s for e in runs for s in set(sentences_of(_squeezed(e.because))))
         self.habits = {s for s, n in said.items() if n >= 3}
 
     def result(self, e: Facts) -> str:
@@ -53,9 +53,9 @@ class Outcomes:
     def reason(self, e: Facts, most: int) -> str:
         """Why a run came out as it did: the first sentences of its verdict that say more than a verdict, and that not every run says."""
         text = _VERDICT_WORD.sub("", _squeezed(e.because))
-        own = [s for s in sentences(text) if s not in self.habits and not _BARE.fullmatch(s)]
+        own = [s for s in sentences_of(text) if s not in self.habits and not _BARE.fullmatch(s)]
         if not own:
-            own = [n.text for n in e.account.memory[:1] if e.failed] or ([] if e.place("hypothesis") else sentences(_squeezed(e.hypothesis))[:2])
+            own = [n.text for n in e.account.memory[:1] if e.failed] or ([] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2])
         told = ""
         for sentence in own:
             if told and len(told) + len(sentence) + 1 > most:

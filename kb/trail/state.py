@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from kb.run.record import Lever
 from kb.schema import Verdict
-from kb.trail.account import Note, cut
+from kb.text import cut
+from kb.trail.account import Note
 from kb.trail.dead import dead_lines
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, frontiers_of, kept, parents_of
-from kb.trail.handles import handle_of
+from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
 from kb.trail.levers import is_common, key_of
 from kb.trail.line import Line, repeats
@@ -85,14 +86,14 @@ def _standing(told: Outcomes) -> Iterable[Line]:
             more += [f"last moved by 1 % or more {still} runs ago" if still else "moved by the last run"]
         figures = measured(e, 5 if not place else 3)
         yield Line(
-            f"{'best' if place else 'frontier'}{where}: {handle_of(e.path)} ({e.date}, {e.verdict.canonical or 'open'}): "
+            f"{'best' if place else 'frontier'}{where}: {handle(e.path)} ({e.date}, {e.verdict.canonical or 'open'}): "
             f"{'; '.join([figures, *more] if figures else more)}. {cut(subject_of(e), 150)}",
             e.path,
         )
     if runs:
         counts = Counter(e.verdict.canonical or "open" for e in runs)
         first = next((e for e in runs if e.verdict.canonical is Verdict.BASELINE), None)
-        base = f"; baseline {handle_of(first.path)} {measured(first, 2)}" if first else ""
+        base = f"; baseline {handle(first.path)} {measured(first, 2)}" if first else ""
         yield Line(f"{len(runs)} runs: {', '.join(f'{n} {v}' for v, n in counts.most_common())}{base}", runs[-1].path)
 
 
@@ -132,7 +133,7 @@ def _settings(told: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
     for e in chain:
         if groups.get(e.path):
             gain = told.gains.get(e.path)
-            parts.append(f"{handle_of(e.path)}{f' {100 * gain:+.1f} %' if gain is not None else ''}: {', '.join(groups[e.path])}")
+            parts.append(f"{handle(e.path)}{f' {100 * gain:+.1f} %' if gain is not None else ''}: {', '.join(groups[e.path])}")
     if parts:
         yield Line("settings by the run that set them: " + "; ".join(parts), chain[0].path)
 
@@ -146,7 +147,7 @@ def _quoted(e: Facts, notes: Iterable[Note], before: list[str], *, most: int = 4
     for note in notes:
         if not repeats(note.text, before):
             before.append(note.text)
-            yield Line(f"{handle_of(e.path)}: {cut(note.text, most)}", e.path)
+            yield Line(f"{handle(e.path)}: {cut(note.text, most)}", e.path)
 
 
 def _config(told: Outcomes) -> Iterable[Line]:
@@ -179,10 +180,10 @@ def _profile(told: Outcomes) -> Iterable[Line]:
         if e in tables[:2]:
             which = "" if e is best else " (the newest table)" if e is first else " (before)"
             rows = [n.text for n in e.account.buckets]
-            yield Line("\n".join([f"buckets of {handle_of(e.path)}{which}: {rows[0]}", *rows[1:]]), e.path)
+            yield Line("\n".join([f"buckets of {handle(e.path)}{which}: {rows[0]}", *rows[1:]]), e.path)
         yield from _quoted(e, e.account.profile[: 5 if e is best else 2], before)
     if len(tables) > 1 and (moved := _moved(tables[0].account.buckets, tables[1].account.buckets)):
-        yield Line(f"from {handle_of(tables[1].path)} to {handle_of(tables[0].path)}: {'; '.join(moved)}", tables[0].path)
+        yield Line(f"from {handle(tables[1].path)} to {handle(tables[0].path)}: {'; '.join(moved)}", tables[0].path)
     for e in [e for e in reversed(runs[at + 1 :]) if e.account.profile][:4]:
         yield from _quoted(e, e.account.profile[:1], before)
 
@@ -222,5 +223,5 @@ def _memory(told: Outcomes) -> Iterable[Line]:
 def _recent(told: Outcomes) -> Iterable[Line]:
     for e in list(reversed(told.runs))[:8]:
         result = told.result(e)
-        head = f"{handle_of(e.path)} [{e.verdict.canonical or 'open'}] {cut(subject_of(e), 110)}"
+        head = f"{handle(e.path)} [{e.verdict.canonical or 'open'}] {cut(subject_of(e), 110)}"
         yield Line(f"{head}{f': {result}' if result else ''}; {told.reason(e, 260)}".rstrip("; "), e.path)

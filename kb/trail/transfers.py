@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from kb.schema import Verdict
-from kb.trail.account import cut
+from kb.text import cut
 from kb.trail.facts import Facts
 from kb.trail.frontier import frontiers_of, kept
-from kb.trail.handles import handle_of
+from kb.trail.handles import handle
 from kb.trail.levers import levers_in
 from kb.trail.line import Line, repeats, words_of
 from kb.trail.outcomes import Outcomes, measured, subject_of
@@ -63,7 +63,7 @@ def wins_of(runs: Sequence[Facts]) -> Iterable[Win]:
             figures = ", ".join(x for x in (told.result(e), measured(e, 1)) if x)
             named = sorted((n.text for n in e.account.gains), key=lambda t: -len(levers_in(t)))
             quotes = [cut(t, 200) for t in named[:2] if not repeats(t, [subject])] or [told.reason(e, 170)]
-            text = f"{_short(e.target)} {handle_of(e.path)} {subject}: {'; '.join(x for x in (figures, *quotes) if x)}"
+            text = f"{_short(e.target)} {handle(e.path)} {subject}: {'; '.join(x for x in (figures, *quotes) if x)}"
             yield Win(e.path, e.target, e.date, e.number, place, round(size, 4), subject, text)
 
 
