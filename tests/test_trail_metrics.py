@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kb import page, store, trail
-from kb.build import build
+from kb import page, trail
+from kb.run.record import Metric
 from kb.trail import Facts
 
 
@@ -433,16 +433,10 @@ def test_a_title_decides_and_the_text_says_it_with_more_digits():
     assert [m.value for m in facts("llama/2026-01-02-v004-x", text).metrics] == [7415.0]
 
 
-def test_tps_is_tokens_per_second_where_the_target_counts_tokens(make_base):
-    pages = {
-        "wiki/experiments/engine/2026-01-01-v001-a.md": "# A\n\n## Results\n\nTPS: 1,200\n",
-        "wiki/experiments/engine/2026-01-02-v002-b.md": "# B\n\n## Results\n\n1,300 tok/s\n",
-        "wiki/experiments/bank/2026-01-01-v001-c.md": "# C\n\n## Results\n\nTPS: 900\n",
-    }
-    layout = make_base(pages)
-    build(layout)
-    read = trail.experiments(store.state(layout))
-    assert sorted((e.target, e.metrics[0].name) for e in read) == [("bank", "tps"), ("engine", "tok/s"), ("engine", "tok/s")]
+def test_a_rate_is_the_same_by_its_short_name():
+    run = Facts("a.md", metrics=(Metric("tps", 1200.0, "", "higher"),))
+    assert run.metric("tok/s").value == 1200.0 and run.metric("frames/s") is None
+    assert Facts("b.md", metrics=(Metric("frames/s", 30.0),)).metric("fps").value == 30.0
 
 
 @pytest.mark.corpora

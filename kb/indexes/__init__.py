@@ -8,6 +8,7 @@ from kb.indexes.blueprint import blueprint_files
 from kb.indexes.notes import from_row, notes_of
 from kb.indexes.refuted_lists import refuted_files
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
+from kb.indexes.states import state_files
 from kb.indexes.tables import TABLES, save
 from kb.indexes.topics import Topic, topics_of
 from kb.store import Config
@@ -33,6 +34,7 @@ def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, co
         **profile_files(topics, material),
         **blueprint_files(topics, material),
         **catalog_files(material),
+        **state_files(trail),
     }
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, only=_pages_in(graph, patterns))
@@ -48,3 +50,4 @@ def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
         for path, page in graph.pages.items()
         if any(w.removeprefix("tag:") in page.words("tags") if w.startswith("tag:") else fnmatchcase(path, w) for w in wanted)
     )
+

@@ -78,8 +78,7 @@ class Asked:
     @cached_property
     def state(self) -> State:
         """The state of the target at the moment; of two lines the one nearer to the question goes first."""
-        stated = self.page.front.get("metric") if self.page else None
-        metric = str(stated.get("name", "")) if isinstance(stated, dict) else str(stated or "")
+        metric = trail.metric_named(self.page) if self.page else ""
         near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
         wins = [w for w in trail.wins(self.view.db, self.target, before=self.view.moment) if self.view.sees(w.path)]
         return state_of(self.tried, wins, trail.kin(self.view.db, self.target), target=self.target, stated=metric, nearness=near)

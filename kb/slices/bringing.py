@@ -70,6 +70,9 @@ def card_of(facts: trail.Facts, lead: str) -> tuple[str, str]:
     """(anchor, text) of an experiment as a card: verdict, claim, because, in the page's own words; each half gives way to the other."""
     claim, because = " ".join(facts.hypothesis.split()), " ".join(facts.because.split())
     room = SHORTEST - len(lead)
+    if facts.failed and because:
+        # What was hoped for goes behind what was measured.
+        claim, because = because, f"Tried: {claim}" if claim else ""
     mine = cut(claim, max(room // 2, room - len(because) - 1))
     between = " " if mine == claim else " … "
     text = f"{lead}{mine}{between}{cut(because, room - len(mine) - len(between))}".rstrip()

@@ -8,7 +8,6 @@ from kb.slices.bringing import Bringing
 from kb.slices.layers import (
     bring_blueprint,
     bring_envelope,
-    bring_leads,
     bring_matches,
     bring_retrospective,
     bring_topics,
@@ -29,8 +28,9 @@ _MISSES = 12
 _THRASH = 5
 
 
-# How much of a slice is the state of its target; the rest are pages that answer the question.
-_STATE, _NEUTRAL = 0.5, 0.85
+# How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
+# the rest are pages that answer it.
+_SMALL, _STATE, _NEUTRAL = 0.2, 0.5, 0.85
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 
@@ -57,13 +57,17 @@ def fill_hypothesis(bring: Bringing, request: Request) -> str:
         bring_pages(bring, bring.asked.pages, cold=cold)
         return mode
     if not cold and mode != "whole":
-        bring_state(bring, tokens=int(budget * (_NEUTRAL if bring.asked.neutral else _STATE)))
+        bring_state(bring, tokens=int(budget * (_NEUTRAL if bring.asked.neutral else _share(budget))))
     if not cold:
         _bring_refuted(bring, most=8 if mode == "override" else budget // 3000)
     if mode != "override":
         _bring_layers(bring, budget=budget, mode=mode, cold=cold)
     bring_pages(bring, bring.asked.pages, cold=cold)
     return mode
+
+
+def _share(budget: int) -> float:
+    return _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
 
 
 def _bring_start(bring: Bringing, *, budget: int, cold: bool) -> None:
@@ -126,7 +130,6 @@ def _bring_layers(bring: Bringing, *, budget: int, mode: str, cold: bool) -> Non
     wide = mode == "exploration"
     if not cold:
         if budget >= 1500:
-            bring_leads(bring, most=1 if budget < 3000 else 4, tokens=share)
             bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(160, share))
             bring_topics(bring, most=1 if budget < 3000 else 3, tokens=share)
         if budget >= 3000:

@@ -14,9 +14,12 @@ def to_markdown(slice: Slice, *, explain: bool = False) -> str:
     ]
     for part in slice.parts:
         lines += [f"## {part.name}", ""]
+        last = ""
         for item in part.items:
             why = f"{item.why}, {item.tokens} tokens" if explain else item.why
-            lines += lines_of(item.path, item.anchor, why, item.text, quoted=item.quoted)
+            head, *rest = lines_of(item.path, item.anchor, why, item.text, quoted=item.quoted)
+            lines += rest if head == last else [head, *rest]
+            last = head
         lines.append("")
     if slice.omitted:
         lines += _omitted(slice, explain)

@@ -25,6 +25,9 @@ _PARTS = (
     ("leads", "leads", 0.10),
 )
 
+# What a reader of a slice knows some parts by.
+_TITLES = {"standing": "frontier", "config": "configuration", "profile": "buckets"}
+
 
 def bring_state(bring: Bringing, *, tokens: int) -> None:
     """Bring the state of the target in about so many tokens: what its page says, then every part of the state, then runs in flight."""
@@ -56,7 +59,7 @@ def bring_lines(bring: Bringing, part: str, name: str, lines: Sequence[Line], *,
         own.append(line.text)
         left -= cost
     for text in _packed(own):
-        bring.words(part, home, name, why=name, text=text)
+        bring.words(part, home, _TITLES.get(name, name), why=_TITLES.get(name, name), text=text)
 
 
 def _packed(texts: Sequence[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from datetime import date
 from kb import KbError
 from kb.graph import Graph
 from kb.trail.facts import Facts, Place, facts_of, from_row, read_facts
+from kb.trail.frontier import metric_named
 from kb.trail.transfers import Win, kinship_of, wins_of
 from kb.trail.verdicts import VerdictRead, verdict_sayings
 
@@ -20,11 +21,16 @@ __all__ = [
     "Moment",
     "Place",
     "Trail",
+    "kin",
+    "kinship_of",
+    "wins",
+    "wins_of",
     "VerdictRead",
     "experiment",
     "experiments",
     "facts_of",
     "is_day",
+    "metric_named",
     "moment",
     "read_facts",
     "save",
@@ -49,10 +55,11 @@ TABLES: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """Experiments in trail order, and their rows as stored, by path."""
+    """Experiments in trail order, their rows as stored, by path, and the metric that each target's page names, by target."""
 
     experiments: tuple[Facts, ...]
     rows: Mapping[str, bytes]
+    metrics: Mapping[str, str]
 
     def of(self, target: str | None) -> tuple[Facts, ...]:
         """Experiments of one target, or all of them."""
@@ -62,7 +69,8 @@ class Trail:
 def trail_of(rows: Iterable[tuple[str, bytes]], graph: Graph) -> Trail:
     """Trail of all (path, facts row) pairs."""
     stored = dict(rows)
-    return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored)
+    metrics = {p.field("target") or p.stem: metric_named(p) for p in graph.pages.values() if p.type == "target"}
+    return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored, metrics)
 
 
 def save(db: sqlite3.Connection, trail: Trail) -> None:
@@ -75,7 +83,7 @@ def save(db: sqlite3.Connection, trail: Trail) -> None:
     db.execute("delete from win")
     db.execute("delete from kin")
     for target in sorted({e.target for e in trail.experiments}):
-        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins_of(trail.of(target))))
+        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins_of(trail.of(target), stated=trail.metrics.get(target, ""))))
     kin = kinship_of(trail.experiments)
     db.executemany("insert into kin values (?, ?, ?)", ((one, other, nearness) for (one, other), nearness in kin.items()))
 

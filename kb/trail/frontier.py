@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kb.page import Page
 from kb.run.direction import Direction, is_resource
 from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
 from kb.run.record import Metric
@@ -45,6 +46,12 @@ class Frontier:
 def kept(e: Facts) -> bool:
     """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a baseline."""
     return e.decision == "keep" if e.decision else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
+
+
+def metric_named(page: Page) -> str:
+    """The metric that a target's page names; empty where it names none."""
+    stated = page.front.get("metric")
+    return str(stated.get("name", "")) if isinstance(stated, dict) else page.field("metric")
 
 
 def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:

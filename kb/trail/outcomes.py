@@ -47,7 +47,7 @@ class Outcomes:
         own = e.metric(self.metric.name) if self.metric else None
         if own and own.value is not None:
             gain = self.gains.get(e.path)
-            return f"{_figure(own)}" + (f" ({100 * gain:+.1f} %)" if gain is not None else "")
+            return f"{_figure(own)}" + (f" ({100 * gain:+.1f} %)" if gain is not None and (gain > 0 or not kept(e)) else "")
         return ""
 
     def reason(self, e: Facts, most: int) -> str:

@@ -15,6 +15,7 @@ from kb.page import Page, from_row
 from kb.schema import type_of_folder
 from kb.trail.facts import Facts
 from kb.trail.facts import from_row as facts_from_row
+from kb.trail.frontier import metric_named
 from kb.trail.progress import PLATEAU, Progress, Topic, balance_of, by_variant, topics_of, unfiled
 
 
@@ -69,7 +70,7 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
     decided = [e for e in tried if not e.running]
     retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
     settings, structural = balance_of(tried)
-    stated = _metric_named(home) if home else ""
+    stated = metric_named(home) if home else ""
     headroom = (home.field("headroom") if home else "") or (retrospective.headroom if retrospective else "")
     return Standing(
         target=target,
@@ -101,11 +102,6 @@ def target_page(db: sqlite3.Connection, target: str) -> Page | None:
         if page.stem == target or page.stem == target.replace("/", "-"):
             found = found or page
     return found
-
-
-def _metric_named(home: Page) -> str:
-    value = home.front.get("metric")
-    return str(value.get("name", "")) if isinstance(value, dict) else home.field("metric")
 
 
 def _cites(db: sqlite3.Connection, path: str) -> frozenset[str]:

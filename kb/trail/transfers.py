@@ -54,13 +54,13 @@ def kinship_of(experiments: Sequence[Facts]) -> dict[tuple[str, str], float]:
     return kin
 
 
-def wins_of(runs: Sequence[Facts]) -> Iterable[Win]:
-    """Wins of one target's runs, in trail order: what each did, what it brought, and its page's own words on that."""
-    told = Outcomes(runs, frontiers_of(runs))
+def wins_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Win]:
+    """Wins of one target's runs, in trail order: what each did, what it brought, and its page's own words on that; `stated` is its metric."""
+    told = Outcomes(runs, frontiers_of(runs, stated=stated))
     for place, e in enumerate(runs):
         if kept(e) and (size := _size(e, told.gains.get(e.path))) > 0:
             subject = cut(subject_of(e), 130)
-            figures = ", ".join(x for x in (told.result(e), measured(e, 1)) if x)
+            figures = ", ".join(dict.fromkeys(x for x in (told.result(e), measured(e, 1)) if x))
             named = sorted((n.text for n in e.account.gains), key=lambda t: -len(levers_in(t)))
             quotes = [cut(t, 200) for t in named[:2] if not repeats(t, [subject])] or [told.reason(e, 170)]
             text = f"{_short(e.target)} {handle(e.path)} {subject}: {'; '.join(x for x in (figures, *quotes) if x)}"
