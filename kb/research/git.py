@@ -1,0 +1,152 @@
+"""Git as captured code is read: bundles and clones, bare, without hooks, filters or prompts. Refuses to check anything out."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb import KbError
+
+# What a function is in each language, for the first line of a hunk: without it a method is not told from its class.
+_LANGUAGES = Path(__file__).with_name("languages.gitattributes")
+_SAFE = (
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "gc.auto=0",
+    "-c", "protocol.allow=never", "-c", "protocol.https.allow=always", "-c", "protocol.http.allow=always", "-c", "protocol.git.allow=always",
+    "-c", "http.followRedirects=false", "-c", "credential.helper=",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A git directory that kb reads. `local` names the bundle or clone that it came from."""
+
+    folder: Path
+    local: str
+    seconds: float = 600
+
+    def run(self, *words: str, ok: tuple[int, ...] = (0,), limit: int = 256 << 20) -> str:
+        """What git prints. Raises KbError where it fails, takes too long or prints more than `limit` bytes."""
+        command = ["git", *_SAFE, "-c", f"core.attributesFile={_LANGUAGES}", "--git-dir", str(self.folder), *words]
+        try:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment()) as process:
+                out, error = process.communicate(timeout=self.seconds)
+        except subprocess.TimeoutExpired as late:
+            process.kill()
+            raise KbError(f"{self.local}: git {words[0]} took more than {self.seconds:.0f} s; ask for a smaller range") from late
+        except OSError as missing:
+            raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
+        if process.returncode not in ok:
+            raise KbError(f"{self.local}: git {words[0]}: {error.decode(errors='replace').strip().splitlines()[-1:] or ['failed']}")
+        if len(out) > limit:
+            raise KbError(f"{self.local}: git {words[0]} prints {len(out) >> 20} MB, more than the limit of {limit >> 20} MB")
+        return out.decode("utf-8", "replace")
+
+    def lines(self, *words: str, ok: tuple[int, ...] = (0,)) -> list[str]:
+        return self.run(*words, ok=ok).splitlines()
+
+    def commit(self, name: str) -> str:
+        """The full id of a commit by any name. Raises KbError where there is none."""
+        if name.startswith("-"):
+            raise KbError(f"{name}: not a name of a commit")
+        found = self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", ok=(0, 1, 128)).strip()
+        if not found:
+            raise KbError(f"{self.local}: no commit '{name}'; `git branch -a` lists what there is")
+        return found
+
+    def text(self, commit: str, path: str) -> str:
+        return self.run("show", f"{commit}:{path}", ok=(0, 128))
+
+    def heads(self) -> dict[str, str]:
+        """Branches, pull requests and remote branches: name -> commit."""
+        form = "--format=%(refname) %(objectname) %(symref)"
+        listed: dict[str, str] = {}
+        for line in self.lines("for-each-ref", form, "refs/heads", "refs/pull", "refs/remotes", "refs/forks"):
+            name, commit, *symbolic = line.split(" ")
+            if not any(symbolic):
+                listed[name.removeprefix("refs/heads/").removeprefix("refs/forks/").removeprefix("refs/")] = commit
+        return listed
+
+    def blobs(self, commit: str, *, most: int = 1 << 20) -> Iterator[tuple[str, str]]:
+        """Paths and texts of a commit's files that are no larger than `most` bytes and no binaries."""
+        rows = [row.split("\t", 1) for row in self.run("ls-tree", "-r", "-l", "-z", commit).split("\0") if "\t" in row]
+        wanted = [(head.split()[2], path) for head, path in rows if head.split()[1] == "blob" and int(head.split()[3]) <= most]
+        command = ["git", *_SAFE, "--git-dir", str(self.folder), "cat-file", "--batch"]
+        asked = "".join(f"{blob}\n" for blob, _ in wanted).encode()
+        out = subprocess.run(command, input=asked, capture_output=True, env=_environment(), timeout=self.seconds, check=True).stdout
+        at = 0
+        for _, path in wanted:
+            end = out.index(b"\n", at)
+            size = int(out[at:end].split()[2])
+            data, at = out[end + 1 : end + 1 + size], end + size + 2
+            if b"\0" not in data:
+                yield path, data.decode("utf-8", "replace")
+
+
+def of_bundle(file: Path, scratch: Path) -> Repository:
+    """A bundle unpacked, bare, below `scratch`, once for its content; its HEAD is `refs/upstream/HEAD`."""
+    try:
+        with file.open("rb") as data:
+            digest = hashlib.file_digest(data, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
+    folder = scratch / f"{digest}.git"
+    repository = Repository(folder, file.name)
+    if not (folder / "complete").exists():
+        _init(folder)
+        _fetch(repository, str(file.resolve()), "+refs/*:refs/*", allow="-c protocol.file.allow=always")
+        heads = repository.run("bundle", "list-heads", str(file.resolve())).split()
+        if "HEAD" in heads:
+            repository.run("update-ref", "refs/upstream/HEAD", heads[heads.index("HEAD") - 1])
+        (folder / "complete").touch()
+    return repository
+
+
+def of_folder(path: Path) -> Repository:
+    """A clone that is on this disk, worktree or bare. Raises KbError where there is none."""
+    for folder in (path / ".git", path):
+        if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+            return Repository(folder, path.name)
+    if (path / ".git").is_file():
+        named = Path((path / ".git").read_text(encoding="utf-8").partition("gitdir: ")[2].strip())
+        if (named / "commondir").is_file():
+            return Repository(named, path.name)
+    raise KbError(f"{path}: no git repository; give the folder that holds .git, or `--bundle FILE`")
+
+
+def of_address(address: str, scratch: Path, refs: tuple[str, ...]) -> Repository:
+    """A repository fetched from a checked http(s) address, bare, below `scratch`; again asks only for what is new."""
+    folder = scratch / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}.git"
+    repository = Repository(folder, address.rstrip("/").rpartition("/")[2].removesuffix(".git"))
+    if not folder.exists():
+        _init(folder)
+    _fetch(repository, address, *refs)
+    return repository
+
+
+def fetch_into(repository: Repository, address: str, spec: str) -> None:
+    """One more branch of another fork, into the same objects."""
+    _fetch(repository, address, spec)
+
+
+def _fetch(repository: Repository, address: str, *specs: str, allow: str = "") -> None:
+    config = tuple(allow.split())
+    words = [*_SAFE, *config, "--git-dir", str(repository.folder), "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", address, *specs]
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, env=_environment(), timeout=repository.seconds)
+    except subprocess.TimeoutExpired as late:
+        raise KbError(f"{repository.local}: fetching took more than {repository.seconds:.0f} s") from late
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().splitlines()
+        raise KbError(f"{repository.local}: cannot be fetched: {reason[-1] if reason else 'git failed'}")
+
+
+def _init(folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", str(folder)], check=True, capture_output=True, env=_environment())
+
+
+def _environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C.UTF-8"}

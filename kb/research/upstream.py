@@ -1,0 +1,111 @@
+"""What upstream has: its lines and names, to say what a fork has beside it. Judges no meaning: a name or a statement is there or is not."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from kb.research.diffs import FileChange, Group
+from kb.research.git import Repository
+from kb.research.symbols import code_of, defined_in, flags_in, identifiers, setting_of
+
+_LIKE = 0.6
+_MOST_NAMES = 100
+_LEAST_STATEMENT = 8
+_SPEED_WORDS = re.compile(r"\b(tok(?:en)?s?/s(?:ec)?|tokens per second|throughput|latency|fps|speedup|faster|milliseconds|TFLOPS|GFLOPS|benchmarks?)\b", re.IGNORECASE)
+_LOSS_WORDS = re.compile(r"\b(val_\w+|loss|bpb|bits per byte|perplexity|accuracy|auc|bleu|f1|score)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """The files of one commit as text, by path."""
+
+    commit: str
+    files: dict[str, str]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for text in self.files.values() for name in identifiers(text))
+
+    @cached_property
+    def plain(self) -> str:
+        """All lines of code, blanks made one, in one text."""
+        return "\n".join(" ".join(line.split()) for text in self.files.values() for line in text.splitlines() if line.strip())
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        return frozenset(code_of(line) for text in self.files.values() for line in text.splitlines())
+
+    @cached_property
+    def measures_speed(self) -> bool:
+        """Whether its readme speaks of rates and times more than of losses and scores; so is a changed setting meant."""
+        readme = "\n".join(text for path, text in self.files.items() if path.lower().startswith("readme"))
+        return len(_SPEED_WORDS.findall(readme)) >= len(_LOSS_WORDS.findall(readme))
+
+    def has_name(self, name: str) -> bool:
+        return name in self.names if name.isidentifier() else name in self.plain
+
+    def has_statement(self, line: str) -> bool:
+        code = code_of(line)
+        return not code or code in self.lines or len(code) >= _LEAST_STATEMENT and code in self.plain
+
+
+def upstream_at(repository: Repository, commit: str) -> Upstream:
+    return Upstream(commit, dict(repository.blobs(commit)))
+
+
+def novel_groups(change: FileChange, upstream: Upstream, since: tuple[str, ...] = ()) -> tuple[Group, ...]:
+    """The groups of a change with the lines that upstream lacks; `since` are lines that upstream put into this file after the base.
+
+    A group is no news where upstream replaced the same lines by similar ones: it was made again there.
+    """
+    own = upstream.files.get(change.before, "")
+    kept = []
+    for group in change.groups:
+        added = tuple(line for line in group.added if not upstream.has_statement(line))
+        gone = bool(group.removed) and not any(code and code in own for code in (" ".join(line.split()) for line in group.removed))
+        if since and added and (gone or not group.removed):
+            added = tuple(line for line in added if not any(likeness(line, other) >= (_LIKE if gone else 0.8) for other in since))
+        removed = tuple(line for line in group.removed if code_of(line))
+        if added or removed and not group.added and not gone:
+            kept.append(Group(removed, added, group.line, group.within))
+    return tuple(kept)
+
+
+def likeness(one: str, other: str) -> float:
+    """Share of identifiers and numbers that two lines have in common (Jaccard)."""
+    a, b = set(re.findall(r"\w+", code_of(one))), set(re.findall(r"\w+", code_of(other)))
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def news_of(changes: Iterable[tuple[FileChange, tuple[Group, ...]]], upstream: Upstream) -> tuple[str, ...]:
+    """Names and statements that stand in the fork and nowhere upstream: definitions, then settings, flags and files, then statements."""
+    ranked: dict[str, float] = {}
+
+    def offer(name: str, rank: float) -> None:
+        ranked[name] = min(rank, ranked.get(name, rank))
+
+    for change, groups in changes:
+        outside = 2.0 if change.role in ("source", "build") and change.state != "added" else 4.0
+        if change.state == "added" and change.path not in upstream.files:
+            offer(change.path, 1.0)
+        if change.role in ("docs", "log", "vendored", "picture"):
+            continue
+        for group in groups:
+            changed = 0.0 if group.removed else 0.5
+            for line in group.added:
+                name, value = setting_of(line)
+                for item in (defined_in(line), *flags_in(line)):
+                    if len(item) > 2 and not upstream.has_name(item):
+                        offer(item, outside - 2 + changed)
+                if len(name) > 2 and not upstream.has_name(name):
+                    offer(name, outside - 2 + changed + (0.0 if name.isupper() or not line[:1].isspace() else 0.7))
+                if _tells(line):
+                    offer(" ".join(code_of(line).split()), outside - 1.2 + changed + (0.0 if name and value[:1].isdigit() else 0.4))
+    return tuple(sorted(ranked, key=lambda name: ranked[name])[:_MOST_NAMES])
+
+
+def _tells(line: str) -> bool:
+    """Whether a line is a statement by which a change can be known again: not a bracket, a print or a bare word."""
+    code = code_of(line)
+    return len(code) >= _LEAST_STATEMENT and len(identifiers(code)) >= 1 and any(mark in code for mark in "=(.[<:") and not code.startswith(("print(", "import ", "from "))
