@@ -103,7 +103,12 @@ def _file(part: str) -> FileChange:
     for mark, word in (("\nnew file", "added"), ("\ndeleted file", "deleted"), ("\ncopy from", "copied"), ("\nrename from", "renamed")):
         state = word if mark in head else state
     before, path = (path if before == "/dev/null" else before), (before if path == "/dev/null" else path)
-    return FileChange(path, before, state, role_of(path), tuple(_groups("@@ " + body if body else "")))
+    return file_change(path, before, state, "@@ " + body if body else "")
+
+
+def file_change(path: str, before: str, state: str, hunks: str) -> FileChange:
+    """One file by its paths, state and hunks, as a forge's API gives them."""
+    return FileChange(path, before or path, state, role_of(path), tuple(_groups(hunks)))
 
 
 def _groups(body: str) -> Iterator[Group]:

@@ -1,7 +1,7 @@
 """Forks and pull requests compared with upstream: ranked, read, and set in a matrix of what exists where. Fetches nothing itself."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from kb.research.claims import Claim, claims_of
 from kb.research.diffs import FileChange, changes_of, role_of
@@ -15,15 +15,21 @@ _MOST_LINES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """What a head has beyond upstream: from `start` to `head`; `base` is the merge base, empty where histories are not related."""
+class Delta:
+    """What a head has beyond upstream, as git or a forge gives it. `base` is the merge base, empty where histories are not related;
+    `start` the commit from which the head is its own; `since` lines that upstream put into these files after that."""
 
+    name: str
+    head: str
     base: str
     start: str
-    head: str
     merged: bool
-    commits: tuple[tuple[str, str], ...]
     date: str
+    commits: tuple[tuple[str, str], ...]
+    changes: tuple[FileChange, ...]
+    files: tuple[str, ...]
+    left_out: tuple[str, ...]
+    since: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,87 +57,84 @@ class Fork:
     left_out: tuple[str, ...]
 
 
-def forks_of(repository: Repository, upstream: str = "", *, heads: Mapping[str, str] | None = None, note: Callable[[int, int], None] | None = None) -> tuple[Fork, ...]:
-    """All heads of a repository beside upstream's, best first. `upstream` is a name of a commit; without it the repository's HEAD."""
-    commit = _upstream_commit(repository, upstream)
-    listed = {n: c for n, c in (repository.heads() if heads is None else heads).items() if c != commit and n not in ("upstream/HEAD", upstream)}
-    have = upstream_at(repository, commit)
-    trees = {tree: c for c, tree in (line.split() for line in repository.lines("log", "--format=%H %T", commit))}
-    read = []
-    for at, (name, head) in enumerate(sorted(listed.items())):
-        read.append(fork_of(repository, have, name, head, trees))
-        if note:
-            note(at + 1, len(listed))
-    return ranked(read)
+def deltas_of(repository: Repository, upstream: Upstream, heads: Mapping[str, str]) -> Iterator[Delta]:
+    """The heads of a repository beside upstream, one after the other."""
+    trees = {tree: c for c, tree in (line.split() for line in repository.lines("log", "--format=%H %T", upstream.commit))}
+    for name, head in sorted(heads.items()):
+        if head != upstream.commit:
+            yield delta_of(repository, upstream.commit, name, head, trees)
 
 
-def ranked(forks: Sequence[Fork]) -> tuple[Fork, ...]:
-    return tuple(sorted(forks, key=lambda f: (-f.score, f.fork)))
-
-
-def _upstream_commit(repository: Repository, name: str) -> str:
+def upstream_of(repository: Repository, name: str = "") -> Upstream:
+    """Upstream by a name of a commit; without one the bundle's or the clone's own HEAD. Raises KbError where there is none."""
     for candidate in [name] if name else ["refs/upstream/HEAD", "HEAD", "refs/heads/main", "refs/heads/master"]:
         found = repository.run("rev-parse", "--verify", "--quiet", f"{candidate}^{{commit}}", ok=(0, 1, 128)).strip()
         if found:
-            return found
-    return repository.commit(name or "HEAD")
+            return upstream_at(repository, found)
+    return upstream_at(repository, repository.commit(name or "HEAD"))
 
 
-def stretch_of(repository: Repository, upstream: str, head: str, trees: Mapping[str, str]) -> Stretch:
-    """From where a head is its own: behind the merge base, behind the last tree that upstream has too (a rewritten history), or
-    for a merged head from where it left the line that it was merged into."""
+def delta_of(repository: Repository, upstream: str, name: str, head: str, trees: Mapping[str, str]) -> Delta:
+    """A head from where it is its own: behind the merge base; behind the last tree that upstream has too (a rewritten history);
+    and a merged head from where it left the line that it was merged into."""
     base = (repository.lines("merge-base", upstream, head, ok=(0, 1)) or [""])[0]
-    start, merged = base, base == head
-    if merged:
-        into = repository.lines("rev-list", "--first-parent", "--ancestry-path", f"{head}..{upstream}")
-        before = f"{into[-1]}^1" if into else f"{head}^"
-        start = (repository.lines("merge-base", before, head, ok=(0, 1, 128)) or [""])[0]
-        if start in ("", head):
-            start = (repository.lines("rev-parse", "--verify", "--quiet", f"{head}^", ok=(0, 1, 128)) or [""])[0]
-    elif not base or len(trees) > 1:
-        span = [head, f"^{base}"] if base else [head]
-        for line in repository.lines("log", "--format=%H %T", f"--max-count={_MOST_COMMITS}", *span):
-            commit, tree = line.split()
-            if tree in trees:
-                start = commit
-                break
+    merged = base == head
+    start = _fork_point(repository, upstream, head) if merged else _own_from(repository, base, head, trees)
     span = [head, f"^{start}"] if start else [head]
     text = repository.run("log", "--no-merges", "--format=%H%x1f%B%x1e", f"--max-count={_MOST_COMMITS}", *span, *(() if merged else (f"^{upstream}",)))
     commits = tuple((c.strip(), m.strip()) for c, _, m in (part.partition("\x1f") for part in text.split("\x1e")) if c.strip())
-    return Stretch(base, start, head, merged, commits, repository.run("log", "-1", "--format=%cs", head).strip())
+    changes, files, left_out = _changes(repository, start, head)
+    since = {} if merged or not start else _upstream_lines(repository, start, upstream, [c.before for c in changes])
+    date = repository.run("log", "-1", "--format=%cs", head).strip()
+    return Delta(name, head, base, start, merged, date, commits, changes, files, left_out, since)
 
 
-def fork_of(repository: Repository, upstream: Upstream, name: str, head: str, trees: Mapping[str, str]) -> Fork:
-    """One head read: its diff without blanks and line ends, compared with what upstream has."""
-    stretch = stretch_of(repository, upstream.commit, head, trees)
-    changes, files, left_out = _changes(repository, stretch)
-    since = {} if stretch.merged or not stretch.start else _upstream_lines(repository, stretch.start, upstream.commit, [c.before for c in changes])
-    news = [(c, c.groups if stretch.merged else novel_groups(c, upstream, since.get(c.before, ()))) for c in changes]
-    known = bool(changes) and not any(line.strip() for c, groups in news for g in groups for line in g.added)
-    in_upstream = stretch.merged or known
-    shown = [(c, c.groups) for c in changes] if in_upstream else news
-    reading = reading_of(shown, [m for _, m in stretch.commits], upstream)
-    claims = claims_of(stretch.commits, changes)
+def _fork_point(repository: Repository, upstream: str, head: str) -> str:
+    into = repository.lines("rev-list", "--first-parent", "--ancestry-path", f"{head}..{upstream}")
+    before = f"{into[-1]}^1" if into else f"{head}^"
+    point = (repository.lines("merge-base", before, head, ok=(0, 1, 128)) or [""])[0]
+    return point if point not in ("", head) else (repository.lines("rev-parse", "--verify", "--quiet", f"{head}^", ok=(0, 1, 128)) or [""])[0]
+
+
+def _own_from(repository: Repository, base: str, head: str, trees: Mapping[str, str]) -> str:
+    for line in repository.lines("log", "--format=%H %T", f"--max-count={_MOST_COMMITS}", head, *((f"^{base}",) if base else ())):
+        commit, tree = line.split()
+        if tree in trees:
+            return commit
+    return base
+
+
+def fork_from(delta: Delta, upstream: Upstream) -> Fork:
+    """One head read: its changes compared with what upstream has."""
+    news = [(c, c.groups if delta.merged else novel_groups(c, upstream, delta.since.get(c.before, ()))) for c in delta.changes]
+    known = bool(delta.changes) and not any(line.strip() for _, groups in news for g in groups for line in g.added)
+    in_upstream = delta.merged or known
+    shown = [(c, c.groups) for c in delta.changes] if in_upstream else news
+    reading = reading_of(shown, [m for _, m in delta.commits], upstream)
+    claims = claims_of(delta.commits, delta.changes)
     symbols = dict.fromkeys(n for c, groups in shown if c.role in ("source", "build") for g in groups for n in touched([*g.added, *g.removed], g.within))
     return Fork(
-        name, head, stretch.base, reading.kind, reading.optimization, _score(reading, stretch, in_upstream, claims), reading.techniques,
-        tuple(symbols)[:80], files, () if in_upstream else news_of(news, upstream), in_upstream, stretch.merged, claims, reading.also,
-        reading.evidence, len(stretch.commits), stretch.date, stretch.commits[-1][1].partition("\n")[0] if stretch.commits else "", left_out,
+        delta.name, delta.head, delta.base, reading.kind, reading.optimization, _score(reading, delta, in_upstream, claims), reading.techniques,
+        tuple(symbols)[:80], delta.files, () if in_upstream else news_of(news, upstream), in_upstream, delta.merged, claims, reading.also,
+        reading.evidence, len(delta.commits), delta.date, delta.commits[-1][1].partition("\n")[0] if delta.commits else "", delta.left_out,
     )  # fmt: skip
 
 
-def _score(reading: Reading, stretch: Stretch, in_upstream: bool, claims: Sequence[Claim]) -> float:
+def ranked(forks: Iterable[Fork]) -> tuple[Fork, ...]:
+    return tuple(sorted(forks, key=lambda f: (-f.score, f.fork)))
+
+
+def _score(reading: Reading, delta: Delta, in_upstream: bool, claims: Sequence[Claim]) -> float:
     """0 to 1: whether it means to optimize, how much of it does, whether it says what it gained, whether upstream has it."""
     measured = any(c.status == "reported" for c in claims)
-    score = (0.6 if reading.optimization else 0.0) + 0.3 * reading.strength + (0.05 if measured else 0.0) + 0.05 * min(len(stretch.commits), 20) / 20
+    score = (0.6 if reading.optimization else 0.0) + 0.3 * reading.strength + (0.05 if measured else 0.0) + 0.05 * min(len(delta.commits), 20) / 20
     return round(score * (0.3 if in_upstream else 1.0), 4)
 
 
-def _changes(repository: Repository, stretch: Stretch) -> tuple[tuple[FileChange, ...], tuple[str, ...], tuple[str, ...]]:
+def _changes(repository: Repository, start: str, head: str) -> tuple[tuple[FileChange, ...], tuple[str, ...], tuple[str, ...]]:
     """Changed files that are text and written by hand; the paths of all; and what was counted only, with why."""
-    empty = repository.run("hash-object", "-t", "tree", "/dev/null").strip()
-    start = stretch.start or empty
-    counted = [row.split("\t", 2) for row in repository.run("diff", "--numstat", "-z", "--no-renames", start, stretch.head).split("\0") if row.count("\t") == 2]
+    start = start or repository.run("hash-object", "-t", "tree", "/dev/null").strip()
+    counted = [row.split("\t", 2) for row in repository.run("diff", "--numstat", "-z", "--no-renames", start, head).split("\0") if row.count("\t") == 2]
     left_out, wanted = [], []
     for plus, minus, path in counted:
         lines = 0 if plus == "-" else int(plus) + int(minus)
@@ -146,7 +149,7 @@ def _changes(repository: Repository, stretch: Stretch) -> tuple[tuple[FileChange
     if not wanted:
         return (), files, tuple(left_out)
     options = ("-w", "--ignore-cr-at-eol", "-M", "-C", "--find-copies-harder", "-l400", "--no-ext-diff", "--no-textconv", "--no-color", "-U3")
-    patch = repository.run("diff", *options, start, stretch.head, "--", *(f":(literal){path}" for path in wanted[:2000]))
+    patch = repository.run("diff", *options, start, head, "--", *(f":(literal){path}" for path in wanted[:2000]))
     return changes_of(patch), files, tuple(left_out)
 
 
@@ -170,5 +173,3 @@ def matrix_of(forks: Sequence[Fork], upstream_name: str = "upstream") -> tuple[t
     listed = sorted(rows.items(), key=lambda row: (min(order[f] for f in row[1]), -len(row[1]), row[0]))
     return tuple((name, tuple(held), (upstream_name, *(f for f in every if f not in held))) for name, held in listed)
 
-
-__all__ = ["Fork", "fork_of", "forks_of", "matrix_of", "ranked", "stretch_of"]

@@ -1,0 +1,287 @@
+"""The network as research uses it: http(s) to public addresses, polite, bounded, conditional. Refuses private addresses, also behind a redirect or a name.
+
+Every client of this room goes through `Session`; nothing else opens a connection. Tokens go into requests and nowhere else.
+"""
+
+import hashlib
+import ipaddress
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from kb import KbError, store
+
+# What the services ask of their callers: arXiv one request in three seconds, others one a second from one caller.
+_INTERVALS = {"export.arxiv.org": 3.0, "arxiv.org": 3.0, "api.github.com": 0.0, "codeload.github.com": 0.0}
+_AGAIN = (429, 500, 502, 503, 504)
+_KEPT_HEADERS = ("etag", "last-modified", "content-type", "link", "x-github-media-type")
+USER_AGENT = "kb-research/0.1 (polite capture of cited sources)"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one request: bytes after decompression, seconds in all, redirects, tries, and seconds to wait for a server's own limit."""
+
+    size: int = 32 << 20
+    seconds: float = 90
+    redirects: int = 5
+    tries: int = 4
+    patience: float = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the network is reached: hosts that may be private, intervals a host, a mirror folder instead of any network, tokens by host (never shown)."""
+
+    allow_hosts: tuple[str, ...] = ()
+    intervals: tuple[tuple[str, float], ...] = ()
+    interval: float = 1.0
+    mirror: Path | None = None
+    tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server answered. `fresh` is false where it said that nothing has changed and the body is the one from before."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    fresh: bool = True
+
+    @property
+    def media_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class NetworkRefusal(KbError):
+    """An address that kb does not go to, or an answer that it does not take."""
+
+
+class Unavailable(KbError):
+    """A server that answers with an error; trying again later may help. `status` is what it said, 0 where there was no answer."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def shown(url: str) -> str:
+    """An address without what may be secret in it: user, password, query values."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    query = "&".join(p if "token" not in p.lower() and "key" not in p.lower() else p.partition("=")[0] + "=…" for p in parts.query.split("&"))
+    return urlunsplit((parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, query, ""))
+
+
+def checked_address(url: str, access: Access) -> str:
+    """The host of an address that kb may go to. Raises NetworkRefusal for another scheme, a user in the address, or a private address in numbers."""
+    try:
+        parts = urlsplit(url)
+        host, _ = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError as error:
+        raise NetworkRefusal(f"{url[:200]}: not an address: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise NetworkRefusal(f"{url[:200]}: only http and https are captured")
+    if parts.username or parts.password:
+        raise NetworkRefusal(f"{shown(url)}: an address with a user or password in it is refused; give a token by the environment")
+    if host in access.allow_hosts:
+        return host
+    try:
+        _check_number(ipaddress.ip_address(host), host)
+    except ValueError:
+        if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host:
+            raise NetworkRefusal(f"{host}: a private host; `--allow-host {host}` lets kb go there") from None
+    return host
+
+
+def _check_number(address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: str) -> None:
+    plain = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None) or address
+    if not plain.is_global or plain.is_multicast:
+        where = host if str(address) == host else f"{host} is {address},"
+        raise NetworkRefusal(f"{where} a private address; `--allow-host {host}` lets kb go there")
+
+
+def public_numbers(host: str, port: int, access: Access) -> list[str]:
+    """The addresses of a host, each checked: the connection goes to one of these and asks no name again (DNS may answer differently next time)."""
+    try:
+        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise Unavailable(f"{host}: no such host ({error.strerror})") from error
+    numbers = list(dict.fromkeys(row[4][0].partition("%")[0] for row in rows))
+    if host not in access.allow_hosts:
+        for number in numbers:
+            _check_number(ipaddress.ip_address(number), host)
+    return numbers
+
+
+def _transport(access: Access):
+    """A transport of httpx whose connections go to checked addresses only."""
+    import httpcore
+    import httpx
+
+    class CheckedBackend(httpcore.SyncBackend):
+        def connect_tcp(self, host, port, timeout=None, local_address=None, socket_options=None):
+            failure: httpcore.ConnectError | None = None
+            for number in public_numbers(host, port, access):
+                try:
+                    return super().connect_tcp(number, port, timeout, local_address, socket_options)
+                except httpcore.ConnectError as error:
+                    failure = error
+            raise failure or httpcore.ConnectError(host)
+
+        def connect_unix_socket(self, *_, **__):
+            raise NetworkRefusal("sockets of this machine are not captured")
+
+    transport = httpx.HTTPTransport(verify=True, retries=0)
+    transport._pool = httpcore.ConnectionPool(ssl_context=httpx.create_ssl_context(), network_backend=CheckedBackend(), max_connections=8)
+    return transport
+
+
+class Session:
+    """Open connections, the pace of each host, and what was fetched before. Safe for a pool of threads."""
+
+    def __init__(self, access: Access, cache: Path, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.access, self.cache, self.sleep = access, cache, sleep
+        self.requests = 0
+        self._next: dict[str, float] = {}
+        self._guard = threading.Lock()
+        self._http = None
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._http is not None:
+            self._http.close()
+
+    def get(self, url: str, *, accept: str = "*/*", size: int = 0, tries: int = 0) -> Reply:
+        """One address fetched, redirects checked and followed. Raises NetworkRefusal, and Unavailable for 4xx and 5xx."""
+        if self.access.mirror:
+            return mirrored(self.access.mirror, url)
+        kept = self._kept(url, accept)
+        for attempt in range(tries or self.access.limits.tries):
+            reply = self._once(url, accept, kept, size or self.access.limits.size)
+            if reply.status == 304 and kept:
+                return Reply(kept.url, 200, kept.headers, kept.body, fresh=False)
+            if reply.status < 400:
+                self._keep(url, accept, reply)
+                return reply
+            wait = _wait_of(reply, attempt)
+            if wait is None or attempt + 1 == (tries or self.access.limits.tries):
+                break
+            if wait > self.access.limits.patience:
+                raise Unavailable(f"{shown(url)}: the server asks to wait {wait:.0f} s; run the same command then, what is captured stays", reply.status)
+            self.sleep(wait)
+        raise Unavailable(f"{shown(url)}: HTTP {reply.status}", reply.status)
+
+    def _once(self, url: str, accept: str, kept: Reply | None, size: int) -> Reply:
+        headers = {"user-agent": USER_AGENT, "accept": accept, "accept-encoding": "gzip, deflate"}
+        if kept:
+            headers |= {h: kept.headers[k] for h, k in (("if-none-match", "etag"), ("if-modified-since", "last-modified")) if k in kept.headers}
+        first = checked_address(url, self.access)
+        for _ in range(self.access.limits.redirects + 1):
+            host = checked_address(url, self.access)
+            token = dict(self.access.tokens).get(host) if host == first else None
+            reply = self._fetch(url, headers | ({"authorization": f"Bearer {token}"} if token else {}), size)
+            if reply.status not in (301, 302, 303, 307, 308) or "location" not in reply.headers:
+                return reply
+            target = urljoin(url, reply.headers["location"])
+            if urlsplit(url).scheme == "https" and urlsplit(target).scheme == "http":
+                raise NetworkRefusal(f"{shown(url)}: leads from https to http; refused")
+            url = target
+        raise NetworkRefusal(f"{shown(url)}: more than {self.access.limits.redirects} redirects")
+
+    def _fetch(self, url: str, headers: Mapping[str, str], size: int) -> Reply:
+        import httpx
+
+        self._pace(urlsplit(url).hostname or "")
+        end = time.monotonic() + self.access.limits.seconds
+        try:
+            with self._client().stream("GET", url, headers=dict(headers)) as answer:
+                body = bytearray()
+                for chunk in answer.iter_bytes(1 << 16):
+                    body += chunk
+                    if len(body) > size:
+                        raise NetworkRefusal(f"{shown(url)}: more than {size >> 20} MB (after decompression); not captured")
+                    if time.monotonic() > end:
+                        raise NetworkRefusal(f"{shown(url)}: took more than {self.access.limits.seconds:.0f} s; not captured")
+                return Reply(url, answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, bytes(body))
+        except httpx.DecodingError as error:
+            raise NetworkRefusal(f"{shown(url)}: its compression does not read: {error}") from error
+        except httpx.HTTPError as error:
+            raise Unavailable(f"{shown(url)}: no answer ({type(error).__name__})") from error
+
+    def _client(self):
+        import httpx
+
+        with self._guard:
+            if self._http is None:
+                seconds = min(30.0, self.access.limits.seconds)
+                self._http = httpx.Client(transport=_transport(self.access), timeout=seconds, follow_redirects=False, trust_env=False)
+        return self._http
+
+    def _pace(self, host: str) -> None:
+        interval = dict(self.access.intervals).get(host, _INTERVALS.get(host, self.access.interval))
+        with self._guard:
+            self.requests += 1
+            start = max(time.monotonic(), self._next.get(host, 0.0))
+            self._next[host] = start + interval
+        if (wait := start - time.monotonic()) > 0:
+            self.sleep(wait)
+
+    def _place(self, url: str, accept: str) -> Path:
+        return self.cache / hashlib.sha256(f"{accept} {url}".encode()).hexdigest()[:32]
+
+    def _kept(self, url: str, accept: str) -> Reply | None:
+        place = self._place(url, accept)
+        try:
+            head = json.loads(place.with_suffix(".json").read_bytes())
+            body = place.with_suffix(".body").read_bytes()
+        except (OSError, ValueError):
+            return None
+        return Reply(head["url"], 200, head["headers"], body) if hashlib.sha256(body).hexdigest() == head["sha256"] else None
+
+    def _keep(self, url: str, accept: str, reply: Reply) -> None:
+        """Keep what the server can be asked about again; the cache may be deleted at any time."""
+        headers = {k: v for k, v in reply.headers.items() if k in _KEPT_HEADERS}
+        if reply.status == 200 and ("etag" in headers or "last-modified" in headers):
+            place = self._place(url, accept)
+            store.write(place.with_suffix(".body"), reply.body, durable=False)
+            head = {"url": shown(reply.url), "headers": headers, "sha256": hashlib.sha256(reply.body).hexdigest()}
+            store.write(place.with_suffix(".json"), json.dumps(head), durable=False)
+
+
+def _wait_of(reply: Reply, attempt: int) -> float | None:
+    """Seconds after which a server may be asked again, as it says itself, else doubling; None where asking again is no use."""
+    spent = reply.headers.get("x-ratelimit-remaining") == "0"
+    if reply.status not in _AGAIN and not (reply.status == 403 and (spent or "retry-after" in reply.headers)):
+        return None
+    after = reply.headers.get("retry-after", "")
+    if after.isdigit():
+        return float(after)
+    if spent and reply.headers.get("x-ratelimit-reset", "").isdigit():
+        return max(1.0, float(reply.headers["x-ratelimit-reset"]) - time.time())
+    return 2.0**attempt
+
+
+_TYPES = {".pdf": "application/pdf", ".json": "application/json", ".xml": "application/atom+xml", ".md": "text/markdown", ".txt": "text/plain", ".gz": "application/gzip"}
+
+
+def mirrored(folder: Path, url: str) -> Reply:
+    """A page of an offline mirror, as `wget --mirror` lays it out: `DIR/host/path`, with `?query` in the file's name."""
+    parts = urlsplit(url)
+    plain = f"{parts.hostname}{parts.path}".strip("/") + (f"?{parts.query}" if parts.query else "")
+    for name in (plain, f"{plain}.html", f"{plain}/index.html"):
+        file = folder / name
+        if file.is_file() and file.resolve().is_relative_to(folder.resolve()):
+            kind = _TYPES.get(file.suffix, "application/atom+xml" if "/api/query" in plain else "text/html")
+            return Reply(url, 200, {"content-type": kind}, file.read_bytes())
+    raise Unavailable(f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404)

@@ -1,0 +1,134 @@
+"""arXiv: search, metadata, and each paper as a source from its HTML, else its PDF. One request in three seconds; a version captured is never asked for again."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.research.documents import Document, document_of, references_in
+from kb.research.network import Session, Unavailable
+from kb.source import Material
+
+API = "https://export.arxiv.org/api/query"
+SITE = "https://arxiv.org"
+_ID = re.compile(r"(?i)(?:https?://arxiv\.org/(?:abs|pdf|html)/|arxiv:)?((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?:\.pdf)?")
+_FIELDS = re.compile(r"\b(?:all|ti|au|abs|co|jr|cat|rn|id):")
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What the Atom feed says of one version of a paper."""
+
+    id: str
+    version: str
+    title: str
+    authors: str
+    abstract: str
+    published: str
+    updated: str
+    categories: tuple[str, ...]
+    comment: str
+    doi: str
+
+    @property
+    def address(self) -> str:
+        return f"{SITE}/abs/{self.id}"
+
+
+class _Wire:
+    """What the package `arxiv` takes for its session: every request of it goes through ours, at our pace and with our checks."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def get(self, url: str, headers: dict[str, str] | None = None):
+        del headers
+        try:
+            reply = self.session.get(url, accept="application/atom+xml")
+        except Unavailable as error:
+            if error.status == 0:
+                raise
+            return _Answer(error.status, b"")
+        return _Answer(reply.status, reply.body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status_code: int
+    content: bytes
+
+
+def paper_id(text: str) -> str:
+    """The id, with its version if one is given, of an id or an address. Raises KbError for anything else."""
+    found = _ID.fullmatch(text.strip())
+    if not found:
+        raise KbError(f"{text}: no arXiv id; write 2205.14135, 2205.14135v2, or an arxiv.org/abs address")
+    return found[1]
+
+
+def papers(session: Session, *, query: str = "", category: str = "", ids: Sequence[str] = (), most: int = 20, api: str = API) -> Iterator[Paper]:
+    """Papers of a query, a category or a list of ids, as arXiv orders them. Raises KbError where arXiv keeps failing."""
+    import arxiv
+
+    asked = " AND ".join(filter(None, (_query(query), f"cat:{category}" if category else "")))
+    search = arxiv.Search(query=asked, id_list=[paper_id(i) for i in ids], max_results=len(ids) or most)
+    client = arxiv.Client(page_size=min(100, len(ids) or most), delay_seconds=0, num_retries=3)
+    client.query_url_format = api + "?{}"
+    client._session = _Wire(session)  # type: ignore[assignment]
+    try:
+        for row in client.results(search):
+            yield _paper(row)
+    except arxiv.UnexpectedEmptyPageError as error:
+        raise Unavailable("arXiv answers with an empty page again and again; run the same command later, what is captured stays") from error
+    except arxiv.HTTPError as error:
+        raise Unavailable(f"arXiv answers HTTP {error.status}; run the same command later, what is captured stays", error.status) from error
+
+
+def _query(query: str) -> str:
+    return query if not query or _FIELDS.search(query) else " AND ".join(f'all:"{word}"' if "-" in word else f"all:{word}" for word in query.split())
+
+
+def _paper(row) -> Paper:
+    id, _, version = row.get_short_id().partition("v")
+    authors = ", ".join(author.name for author in row.authors)
+    day = [moment.date().isoformat() if moment else "" for moment in (row.published, row.updated)]
+    return Paper(id, f"v{version or 1}", " ".join(row.title.split()), authors, " ".join(row.summary.split()), *day, tuple(row.categories), row.comment or "", row.doi or "")
+
+
+def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Material:
+    """One version of a paper with its text, section by section. Three requests at most: the abstract page for the licence, HTML, else PDF."""
+    name = f"{paper.id}{paper.version}"
+    licence = _licence(session, name, site)
+    files: dict[str, tuple[bytes, str]] = {}
+    document, how = Document(""), ""
+    for form, address, end in (("HTML", f"{site}/html/{name}", "html"), ("PDF", f"{site}/pdf/{name}", "pdf")):
+        try:
+            reply = session.get(address, accept="text/html" if end == "html" else "application/pdf")
+        except Unavailable as error:
+            if error.status != 404:
+                raise
+            continue
+        document, how = document_of(reply.body, reply.media_type, name=f"{name}.{end}", address=address), form
+        if end == "pdf" or len(document.text) > 2 * len(paper.abstract):
+            files[f"paper.{end}"] = (reply.body, reply.media_type or f"application/{end}")
+            break
+    head = f"# {paper.title}\n\n{paper.authors}\n\narXiv:{name} · {paper.updated} · {', '.join(paper.categories)}{' · doi ' + paper.doi if paper.doi else ''}\n\n## Abstract of arXiv\n\n{paper.abstract}\n\n"
+    return Material(
+        origin=paper.address, kind="arxiv", name=f"arxiv-{name}", version=paper.version, title=paper.title, authors=paper.authors, licence=licence,
+        text=head + document.text, files=files, tool="kb research arxiv",
+        sections=(("Abstract of arXiv", head.index("## Abstract")), *((title, start + len(head)) for title, start in document.sections)),
+        hidden=tuple((a + len(head), b + len(head)) for a, b in document.hidden),
+        references=tuple(r for r in references_in(document.text) if r != paper.id),
+        note=f"text from the {how} of arXiv" if how else "arXiv gives neither HTML nor PDF; the text is the abstract alone",
+    )  # fmt: skip
+
+
+def _licence(session: Session, name: str, site: str) -> str:
+    """The licence that the abstract page links; not stated where the page is not there."""
+    try:
+        reply = session.get(f"{site}/abs/{name}", accept="text/html")
+    except Unavailable as error:
+        if error.status not in (403, 404):
+            raise
+        return ""
+    return document_of(reply.body, "text/html", address=reply.url).licence

@@ -1,0 +1,30 @@
+"""Immutable sources: capture, provenance, licence, and quotation by offset. Refuses to rewrite what was captured, and to leave `sources/`.
+
+    source, fresh = capture(layout, Material(origin=…, version=…, text=…, files=…), now=…)   # once per origin, version and digest
+    quotation(layout, source, start, end)                                                   # exactly those characters
+    fenced(text, source)                                                                    # labelled, and nothing in it can end the fence
+"""
+
+from kb.source.capture import Material, capture
+from kb.source.marks import Mark, marks_of, masked
+from kb.source.quotation import fence_for, fenced, normal_text, place_of, quotation, visible
+from kb.source.store import Source, SourceFile, source_at, sources, text_of_source
+
+__all__ = [
+    "Mark",
+    "Material",
+    "Source",
+    "SourceFile",
+    "capture",
+    "fence_for",
+    "fenced",
+    "marks_of",
+    "masked",
+    "normal_text",
+    "place_of",
+    "quotation",
+    "source_at",
+    "sources",
+    "text_of_source",
+    "visible",
+]

@@ -1,0 +1,83 @@
+"""The folder of a source: `sources/<id>/meta.json` beside its text and files. Reads what stands there; `capture` writes it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.source.marks import Mark
+from kb.store import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One captured file: its name in the folder, sha256 of its bytes, their number. `kept` is false where only the digest is shipped."""
+
+    name: str
+    sha256: str
+    size: int
+    media_type: str
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What `meta.json` states. `text` names the file that quotes are taken from, "" where none is kept; `sections` are (title, offset)."""
+
+    id: str
+    origin: str
+    kind: str
+    title: str
+    authors: str
+    retrieved: str
+    version: str
+    licence: str
+    tool: str
+    files: tuple[SourceFile, ...]
+    text: str = ""
+    sections: tuple[tuple[str, int], ...] = ()
+    marks: tuple[Mark, ...] = ()
+    references: tuple[str, ...] = ()
+    previous: str = ""
+    note: str = ""
+
+
+def sources(layout: Layout) -> Iterator[Source]:
+    """All captured sources, by id. A folder without `meta.json` is a capture that was cut off, and is not listed."""
+    for meta in sorted(layout.sources.glob("*/meta.json")):
+        yield source_at(layout, meta.parent.name)
+
+
+def source_at(layout: Layout, id: str) -> Source:
+    """One source by its id. Raises KbError where there is none, or where its meta.json does not read."""
+    file = layout.sources / id / "meta.json"
+    if not file.is_file() or file.parent.parent != layout.sources or file.is_symlink():
+        raise KbError(f"no source '{id}'; `kb research status` lists them")
+    try:
+        meta = json.loads(file.read_text(encoding="utf-8"))
+        return _source(id, meta)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise KbError(f"sources/{id}/meta.json: does not read: {error}; a capture is never mended by hand, remove the folder and capture it again") from error
+
+
+def _source(id: str, meta: dict) -> Source:
+    files = tuple(SourceFile(f["name"], f["sha256"], f["bytes"], f["media_type"], f.get("kept", True)) for f in meta.get("files", ()))
+    if not files and "sha256" in meta:  # Written by hand before there were captures: the digest of a text that is not shipped.
+        files = (SourceFile("text", meta["sha256"], meta.get("bytes", 0), meta.get("media_type", ""), bool(meta.get("text_included"))),)
+    marks = tuple(Mark(m["kind"], m["start"], m["end"], m["note"]) for m in meta.get("marks", ()))
+    sections = tuple((s["title"], s["start"]) for s in meta.get("sections", ()))
+    plain = {key: str(meta.get(key, "")) for key in ("origin", "kind", "title", "authors", "retrieved", "version", "licence", "tool", "text", "previous", "note")}
+    return Source(id=id, files=files, marks=marks, sections=sections, references=tuple(meta.get("references", ())), **plain)
+
+
+def text_of_source(layout: Layout, source: Source) -> str:
+    """The text that offsets count in. Raises KbError where none is kept, or where it is not what was captured."""
+    import hashlib
+
+    kept = {file.name: file for file in source.files if file.kept}
+    if source.text not in kept:
+        raise KbError(f"sources/{source.id}: keeps no text (licence: {source.licence or 'not stated'}); capture it again from its origin to quote it")
+    raw = (layout.sources / source.id / source.text).read_bytes()
+    if hashlib.sha256(raw).hexdigest() != kept[source.text].sha256:
+        raise KbError(f"sources/{source.id}/{source.text}: was changed after its capture; bring back the captured file, offsets count in it")
+    return raw.decode("utf-8")
