@@ -47,13 +47,15 @@ def _plain(text: str) -> str:
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
     help, metavar = _plain(option.help), option.metavar or None
-    name = option.name if option.positional else f"--{option.name.replace('_', '-')}"
+    # A field such as `from_` is named so because the language keeps the word.
+    name = option.name if option.positional else f"--{option.name.rstrip('_').replace('_', '-')}"
     if option.kind is bool:
         parser.add_argument(name, action="store_true", help=help)
     elif not option.positional:
         many = {"action": "append", "default": []} if option.many else {"default": option.default}
         parser.add_argument(
             name,
+            dest=option.name,
             type=option.kind,
             choices=option.choices or None,
             metavar=metavar,

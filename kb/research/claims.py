@@ -5,13 +5,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kb.research.diffs import FileChange
-from kb.text import numbers_in, number_of, one_line
+from kb.text import number_of, numbers_in, one_line
 
-_LABELLED = re.compile(r"\b([A-Za-z][\w ]{0,30}?)[\"'`*]*\s*(?:=|:|of|to|→|->|~|\(|)\s*[`*~]*([-+]?\d+(?:\.\d+)?)(?![\w.]*\d)")
-_MEASURES = re.compile(r"(?i)\b\w*(bpb|loss|ppl|perplexity|acc|accuracy|vram|memory|mem|tok|speed|latency|throughput|time|seconds|steps|mfu|flops|params|experiments?|score)\w*\b")
-_TAKEN_BACK = re.compile(r"(?i)\b(retract\w*|withdrawn?|was wrong|were wrong|incorrect|not reproducib\w+|does not reproduce|invalid(?:ated)?|bogus|measurement error|no longer holds?)\b")
+_LABELLED = re.compile(
+    r"\b([A-Za-z][\w ]{0,30}?)[\"'`*]*\s*(?:=|:|of|to|→|->|~|\(|)\s*[`*~]*([-+]?\d+(?:\.\d+)?)(?![\w.]*\d)"
+)
+_MEASURES = re.compile(
+    r"(?i)\b\w*(bpb|loss|ppl|perplexity|acc|accuracy|vram|memory|mem|tok|speed|latency|throughput|time|seconds|steps|mfu|flops|params|experiments?|score)\w*\b"
+)
+_TAKEN_BACK = re.compile(
+    r"(?i)\b(retract\w*|withdrawn?|was wrong|were wrong|incorrect|not reproducib\w+|does not reproduce|invalid(?:ated)?|bogus|measurement error|no longer holds?)\b"
+)
 _REVERT = re.compile(r"This reverts commit ([0-9a-f]{7,40})|^Revert \"(.+)\"", re.MULTILINE)
-_ESTIMATE = re.compile(r"(?i)\b(should|expect(?:ed|s)?|estimat\w*|would|could|may|might|projected|theoretical)\b")
+_ESTIMATE = re.compile(
+    r"(?i)\b(should|expect(?:ed|s)?|estimat\w*|would|could|may|might|projected|theoretical)\b"
+)
 _DECIMAL = re.compile(r"(?<![\w.:-])[-+]?\d+\.\d{2,}(?![\w.])")
 _MOST = 200
 
@@ -28,7 +36,9 @@ class Claim:
     status: str = "reported"
 
 
-def claims_of(commits: Sequence[tuple[str, str]], changes: Iterable[FileChange]) -> tuple[Claim, ...]:
+def claims_of(
+    commits: Sequence[tuple[str, str]], changes: Iterable[FileChange]
+) -> tuple[Claim, ...]:
     """Claims of commits (id, message; the newest first) and of the documents and logs that a fork adds."""
     later = [message for _, message in commits if _TAKEN_BACK.search(message)]
     undone = {m[1][:7] for _, message in commits for m in _REVERT.finditer(message) if m[1]}
@@ -38,9 +48,24 @@ def claims_of(commits: Sequence[tuple[str, str]], changes: Iterable[FileChange])
         back = commit[:7] in undone or message.partition("\n")[0] in undone_subjects
         for number, line in enumerate(message.splitlines(), 1):
             for value, unit in _figures(line):
-                retracted = back or any(re.search(rf"(?<![\d.]){re.escape(value)}(?![\d.])", m) for m in later if m is not message)
-                status = "retracted" if retracted or _TAKEN_BACK.search(line) else "estimate" if _ESTIMATE.search(line) else "reported"
-                listed.setdefault((value, unit, line), Claim(value, unit, f"commit {commit[:7]}", number, one_line(line)[:300], status))
+                retracted = back or any(
+                    re.search(rf"(?<![\d.]){re.escape(value)}(?![\d.])", m)
+                    for m in later
+                    if m is not message
+                )
+                status = (
+                    "retracted"
+                    if retracted or _TAKEN_BACK.search(line)
+                    else "estimate"
+                    if _ESTIMATE.search(line)
+                    else "reported"
+                )
+                listed.setdefault(
+                    (value, unit, line),
+                    Claim(
+                        value, unit, f"commit {commit[:7]}", number, one_line(line)[:300], status
+                    ),
+                )
     for change in changes:
         for claim in _of_file(change):
             listed.setdefault((claim.value, claim.unit, claim.text), claim)
@@ -56,24 +81,47 @@ def _of_file(change: FileChange) -> Iterator[Claim]:
     for group in change.groups:
         for at, line in enumerate(group.added):
             for value, unit in _figures(line):
-                status = "retracted" if _TAKEN_BACK.search(line) else "estimate" if _ESTIMATE.search(line) else "reported"
+                status = (
+                    "retracted"
+                    if _TAKEN_BACK.search(line)
+                    else "estimate"
+                    if _ESTIMATE.search(line)
+                    else "reported"
+                )
                 yield Claim(value, unit, change.path, group.line + at, one_line(line)[:300], status)
 
 
 def _of_table(change: FileChange) -> Iterator[Claim]:
     """The baseline, every row that was kept, and the last: the rows that a table of results is shown for."""
-    rows = [(g.line + at, line) for g in change.groups for at, line in enumerate(g.added) if line.strip()]
+    rows = [
+        (g.line + at, line)
+        for g in change.groups
+        for at, line in enumerate(g.added)
+        if line.strip()
+    ]
     if not rows:
         return
     cut = "\t" if change.path.endswith(".tsv") else ","
     header = rows[0][1].split(cut)
-    columns = [i for i, name in enumerate(header) if _MEASURES.search(name) or "_" in name and number_of(name) is None]
-    kept = [row for row in rows[1:] if re.search(r"(?i)\b(keep|kept|baseline|best|accepted)\b", row[1])] or rows[1:]
+    columns = [
+        i
+        for i, name in enumerate(header)
+        if _MEASURES.search(name) or "_" in name and number_of(name) is None
+    ]
+    kept = [
+        row for row in rows[1:] if re.search(r"(?i)\b(keep|kept|baseline|best|accepted)\b", row[1])
+    ] or rows[1:]
     for number, line in [*kept[:15], *kept[15:][-15:]]:
         cells = line.split(cut)
         for column in columns:
             if column < len(cells) and (figure := number_of(cells[column])) and figure.value:
-                yield Claim(cells[column].strip(), header[column].strip(), change.path, number, one_line(line)[:300])
+                yield Claim(
+                    cells[column].strip(),
+                    header[column].strip(),
+                    change.path,
+                    number,
+                    one_line(line)[:300],
+                )
 
 
 def _figures(line: str) -> Iterator[tuple[str, str]]:
@@ -95,6 +143,8 @@ def _figures(line: str) -> Iterator[tuple[str, str]]:
             if found[0].lstrip("+-") not in met:
                 met.add(found[0].lstrip("+-"))
                 yield found[0].lstrip("+"), measures[0]
-    for found in re.finditer(r"(\d+(?:\.\d+)?)[ -](steps|experiments|runs|params|layers|GPUs?)\b", line):
+    for found in re.finditer(
+        r"(\d+(?:\.\d+)?)[ -](steps|experiments|runs|params|layers|GPUs?)\b", line
+    ):
         if found[1] not in met:
             yield found[1], found[2]

@@ -15,10 +15,32 @@ _ROLES = {
     "build": "toml yaml yml json ini cfg cmake mk gradle bazel bzl nix txtproj gitignore env lock",
     "tool": "sh bash ps1 bat ipynb service",
 }
-_ROLE_OF = {end: role for role, ends in _ROLES.items() for end in ends.split()} | dict.fromkeys(SOURCE, "source")
+_ROLE_OF = {end: role for role, ends in _ROLES.items() for end in ends.split()} | dict.fromkeys(
+    SOURCE, "source"
+)
 # Files that program an agent, not a reader: what they change is how work is done.
-_AGENT_FILES = frozenset(["agents.md", "claude.md", "gemini.md", "skill.md", "program.md", ".cursorrules", "copilot-instructions.md"])
-_BUILD_FILES = frozenset(["makefile", "dockerfile", "cmakelists.txt", "justfile", "requirements.txt", "constraints.txt", "build"])
+_AGENT_FILES = frozenset(
+    [
+        "agents.md",
+        "claude.md",
+        "gemini.md",
+        "skill.md",
+        "program.md",
+        ".cursorrules",
+        "copilot-instructions.md",
+    ]
+)
+_BUILD_FILES = frozenset(
+    [
+        "makefile",
+        "dockerfile",
+        "cmakelists.txt",
+        "justfile",
+        "requirements.txt",
+        "constraints.txt",
+        "build",
+    ]
+)
 # A folder's name that says what all below it is.
 _FOLDERS = {
     "vendored": "vendor third_party thirdparty node_modules external 3rdparty dist",
@@ -29,7 +51,17 @@ _FOLDERS = {
     "log": "logs results runs experiments_log",
 }
 _FOLDER_ROLE = {name: role for role, names in _FOLDERS.items() for name in names.split()}
-_LOCKS = frozenset(["uv.lock", "package-lock.json", "yarn.lock", "poetry.lock", "cargo.lock", "go.sum", "pnpm-lock.yaml"])
+_LOCKS = frozenset(
+    [
+        "uv.lock",
+        "package-lock.json",
+        "yarn.lock",
+        "poetry.lock",
+        "cargo.lock",
+        "go.sum",
+        "pnpm-lock.yaml",
+    ]
+)
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 
 
@@ -72,11 +104,16 @@ def role_of(path: str) -> str:
     folders = [_FOLDER_ROLE[part] for part in plain.parts[:-1] if part in _FOLDER_ROLE]
     if "vendored" in folders:
         return "vendored"
-    if re.fullmatch(r"(test|bench)_.*|.*[_.-](test|tests|spec|bench)\.\w+", plain.name) or "test" in folders:
+    if (
+        re.fullmatch(r"(test|bench)_.*|.*[_.-](test|tests|spec|bench)\.\w+", plain.name)
+        or "test" in folders
+    ):
         return "test"
     end = plain.suffix.removeprefix(".") or plain.name.removeprefix(".")
     own = "build" if plain.name in _BUILD_FILES else _ROLE_OF.get(end, "other")
-    if own in ("build", "docs") and re.match(r"results?\b|.*_results?\.|runs?\.|history\.|experiments?\.json", plain.name):
+    if own in ("build", "docs") and re.match(
+        r"results?\b|.*_results?\.|runs?\.|history\.|experiments?\.json", plain.name
+    ):
         return "log"
     if own in ("picture", "log"):
         return own
@@ -97,12 +134,28 @@ def _file(part: str) -> FileChange:
                 names[mark] = line.removeprefix(mark).strip('"').rstrip("\t")
     first = head.split("\n", 1)[0]
     half = first[: len(first) // 2].removeprefix("a/") if first.startswith("a/") else first
-    before = names.get("rename from ") or names.get("copy from ") or names.get("--- ", "a/" + half).removeprefix("a/")
-    path = names.get("rename to ") or names.get("copy to ") or names.get("+++ ", "b/" + half).removeprefix("b/")
+    before = (
+        names.get("rename from ")
+        or names.get("copy from ")
+        or names.get("--- ", "a/" + half).removeprefix("a/")
+    )
+    path = (
+        names.get("rename to ")
+        or names.get("copy to ")
+        or names.get("+++ ", "b/" + half).removeprefix("b/")
+    )
     state = "changed"
-    for mark, word in (("\nnew file", "added"), ("\ndeleted file", "deleted"), ("\ncopy from", "copied"), ("\nrename from", "renamed")):
+    for mark, word in (
+        ("\nnew file", "added"),
+        ("\ndeleted file", "deleted"),
+        ("\ncopy from", "copied"),
+        ("\nrename from", "renamed"),
+    ):
         state = word if mark in head else state
-    before, path = (path if before == "/dev/null" else before), (before if path == "/dev/null" else path)
+    before, path = (
+        (path if before == "/dev/null" else before),
+        (before if path == "/dev/null" else path),
+    )
     return file_change(path, before, state, "@@ " + body if body else "")
 
 

@@ -14,12 +14,19 @@ from kb.source import normal_text
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
 # A section of a paper in plain text: its number and a title in capitals, or one of the names that stand without a number.
-_PAPER_HEADING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^\n.]{2,70}|[IVX]{1,5}\.\s+[A-Z][^\n.]{2,60}|Abstract|ABSTRACT|References|REFERENCES|Acknowledge?ments?|Appendix\b[^\n]{0,60})$", re.MULTILINE)
-_UNSEEN_STYLE = re.compile(r"(?i)display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?!\.)|opacity\s*:\s*0(?!\.)|(?<!-)\bcolor\s*:\s*(?:#fff(?:fff)?\b|white\b)|(?:left|top|text-indent)\s*:\s*-\d{3,}")
+_PAPER_HEADING = re.compile(
+    r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^\n.]{2,70}|[IVX]{1,5}\.\s+[A-Z][^\n.]{2,60}|Abstract|ABSTRACT|References|REFERENCES|Acknowledge?ments?|Appendix\b[^\n]{0,60})$",
+    re.MULTILINE,
+)
+_UNSEEN_STYLE = re.compile(
+    r"(?i)display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?!\.)|opacity\s*:\s*0(?!\.)|(?<!-)\bcolor\s*:\s*(?:#fff(?:fff)?\b|white\b)|(?:left|top|text-indent)\s*:\s*-\d{3,}"
+)
 _LEAST_HIDDEN = 12
 _PDF_SECONDS = 120
 _PDF_MEMORY = 2 << 30
-_ARXIV_ID = re.compile(r"(?i)(?:arxiv[:\s./]*(?:org/(?:abs|pdf)/)?\s*)(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})")
+_ARXIV_ID = re.compile(
+    r"(?i)(?:arxiv[:\s./]*(?:org/(?:abs|pdf)/)?\s*)(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +51,23 @@ def document_of(data: bytes, media_type: str, *, name: str = "", address: str = 
         return _plain(_pdf_text(data, name or address))
     head = data[:2048].lstrip().lower()
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise KbError(f"{name or address}: is neither text nor PDF ({media_type or 'no type given'}); not captured")
-    if media_type in ("text/html", "application/xhtml+xml") or end in ("html", "htm", "xhtml") or head.startswith((b"<!doctype html", b"<html")):
+        raise KbError(
+            f"{name or address}: is neither text nor PDF ({media_type or 'no type given'}); not captured"
+        )
+    if (
+        media_type in ("text/html", "application/xhtml+xml")
+        or end in ("html", "htm", "xhtml")
+        or head.startswith((b"<!doctype html", b"<html"))
+    ):
         return _html(data, address)
     text = _decoded(data)
     if end == "ipynb":
         return _markdown(_notebook_text(text, name))
-    return _markdown(text) if end in ("md", "markdown") or media_type == "text/markdown" else replace(_plain(text), title="")
+    return (
+        _markdown(text)
+        if end in ("md", "markdown") or media_type == "text/markdown"
+        else replace(_plain(text), title="")
+    )
 
 
 def references_in(text: str) -> tuple[str, ...]:
@@ -59,7 +76,11 @@ def references_in(text: str) -> tuple[str, ...]:
 
 
 def _decoded(data: bytes) -> str:
-    for coding in ("utf-8-sig", "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "latin-1"):
+    for coding in (
+        "utf-8-sig",
+        "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8",
+        "latin-1",
+    ):
         try:
             return data.decode(coding)
         except UnicodeDecodeError:
@@ -70,8 +91,17 @@ def _decoded(data: bytes) -> str:
 def _markdown(text: str) -> Document:
     text = normal_text(text)
     fenced = [m.span() for m in _FENCE.finditer(text)]
-    sections = tuple((m[2], m.start()) for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fenced))
-    return Document(text, title=sections[0][0] if sections else "", sections=sections, references=references_in(text))
+    sections = tuple(
+        (m[2], m.start())
+        for m in _HEADING.finditer(text)
+        if not any(a <= m.start() < b for a, b in fenced)
+    )
+    return Document(
+        text,
+        title=sections[0][0] if sections else "",
+        sections=sections,
+        references=references_in(text),
+    )
 
 
 def _plain(text: str) -> Document:
@@ -86,10 +116,15 @@ def _html(data: bytes, address: str) -> Document:
     import trafilatura
 
     try:
-        tree = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(huge_tree=False, recover=True, encoding=_charset(data)))
+        tree = lxml.html.document_fromstring(
+            data,
+            parser=lxml.html.HTMLParser(huge_tree=False, recover=True, encoding=_charset(data)),
+        )
     except (lxml.etree.ParserError, lxml.etree.XMLSyntaxError, ValueError) as error:
         raise KbError(f"{address}: its HTML does not read: {error}") from error
-    links = tuple(dict.fromkeys(urljoin(address, href).partition("#")[0] for href in tree.xpath("//a/@href")))
+    links = tuple(
+        dict.fromkeys(urljoin(address, href).partition("#")[0] for href in tree.xpath("//a/@href"))
+    )
     licence = next(iter(tree.xpath("//*[contains(concat(' ', @rel, ' '), ' license ')]/@href")), "")
     unseen = _hidden_texts(tree)
     title = " ".join(" ".join(tree.xpath("//title//text()")[:1]).split())
@@ -98,16 +133,46 @@ def _html(data: bytes, address: str) -> Document:
         math.tail = f"{mark}{math.get('alttext')}{mark}{math.tail or ''}"
         math.getparent().text = math.getparent().text or ""
         math.drop_tree()
-    about = trafilatura.bare_extraction(tree, url=address or None, with_metadata=True, favor_recall=True, include_comments=False)
-    text = trafilatura.extract(lxml.html.tostring(tree, encoding="unicode"), output_format="markdown", include_tables=True, include_formatting=True, favor_recall=True, include_comments=False)
+    about = trafilatura.bare_extraction(
+        tree, url=address or None, with_metadata=True, favor_recall=True, include_comments=False
+    )
+    text = trafilatura.extract(
+        lxml.html.tostring(tree, encoding="unicode"),
+        output_format="markdown",
+        include_tables=True,
+        include_formatting=True,
+        favor_recall=True,
+        include_comments=False,
+    )
     plain = _markdown(text or " ".join(tree.text_content().split()))
     for stretch in unseen:
         if stretch not in plain.text:
-            plain = replace(plain, text=plain.text.rstrip("\n") + ("" if "\n## Hidden in the page\n" in plain.text else "\n\n## Hidden in the page\n") + f"\n{stretch}\n")
-    hidden = tuple((at, at + len(stretch)) for stretch in unseen if (at := plain.text.find(stretch)) >= 0)
+            plain = replace(
+                plain,
+                text=plain.text.rstrip("\n")
+                + (
+                    ""
+                    if "\n## Hidden in the page\n" in plain.text
+                    else "\n\n## Hidden in the page\n"
+                )
+                + f"\n{stretch}\n",
+            )
+    hidden = tuple(
+        (at, at + len(stretch)) for stretch in unseen if (at := plain.text.find(stretch)) >= 0
+    )
     known = about if about is not None else object()
-    own = {"authors": str(getattr(known, "author", "") or ""), "date": str(getattr(known, "date", "") or ""), "title": str(getattr(known, "title", "") or title)}
-    return replace(plain, licence=licence or str(getattr(known, "license", "") or ""), hidden=hidden, links=links, **own)
+    own = {
+        "authors": str(getattr(known, "author", "") or ""),
+        "date": str(getattr(known, "date", "") or ""),
+        "title": str(getattr(known, "title", "") or title),
+    }
+    return replace(
+        plain,
+        licence=licence or str(getattr(known, "license", "") or ""),
+        hidden=hidden,
+        links=links,
+        **own,
+    )
 
 
 def _charset(data: bytes) -> str | None:
@@ -117,9 +182,21 @@ def _charset(data: bytes) -> str | None:
 
 def _hidden_texts(tree) -> tuple[str, ...]:
     """What a page holds and shows to nobody: unseen elements and comments. A machine reads both."""
-    nodes = [n for n in tree.xpath("//*[@style or @hidden]") if n.get("hidden") is not None or _UNSEEN_STYLE.search(n.get("style") or "")]
-    texts = [" ".join(n.text_content().split()) for n in nodes] + [" ".join((c.text or "").split()) for c in tree.xpath("//comment()")]
-    return tuple(dict.fromkeys(text[:2000] for text in texts if len(text) >= _LEAST_HIDDEN and not text.startswith(("[if ", "<![endif"))))
+    nodes = [
+        n
+        for n in tree.xpath("//*[@style or @hidden]")
+        if n.get("hidden") is not None or _UNSEEN_STYLE.search(n.get("style") or "")
+    ]
+    texts = [" ".join(n.text_content().split()) for n in nodes] + [
+        " ".join((c.text or "").split()) for c in tree.xpath("//comment()")
+    ]
+    return tuple(
+        dict.fromkeys(
+            text[:2000]
+            for text in texts
+            if len(text) >= _LEAST_HIDDEN and not text.startswith(("[if ", "<![endif"))
+        )
+    )
 
 
 def _notebook_text(text: str, name: str) -> str:
@@ -147,10 +224,14 @@ def _pdf_text(data: bytes, name: str) -> str:
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PDF_SECONDS)
     except subprocess.TimeoutExpired as error:
-        raise KbError(f"{name}: its PDF takes more than {_PDF_SECONDS} s to read; not captured") from error
+        raise KbError(
+            f"{name}: its PDF takes more than {_PDF_SECONDS} s to read; not captured"
+        ) from error
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().splitlines()
-        raise KbError(f"{name}: its PDF does not read: {reason[-1][:200] if reason else 'out of its bounds of memory or time'}")
+        raise KbError(
+            f"{name}: its PDF does not read: {reason[-1][:200] if reason else 'out of its bounds of memory or time'}"
+        )
     return done.stdout.decode("utf-8", "replace")
 
 

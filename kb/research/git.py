@@ -28,19 +28,35 @@ class Repository:
 
     def run(self, *words: str, ok: tuple[int, ...] = (0,), limit: int = 256 << 20) -> str:
         """What git prints. Raises KbError where it fails, takes too long or prints more than `limit` bytes."""
-        command = ["git", *_SAFE, "-c", f"core.attributesFile={_LANGUAGES}", "--git-dir", str(self.folder), *words]
+        command = [
+            "git",
+            *_SAFE,
+            "-c",
+            f"core.attributesFile={_LANGUAGES}",
+            "--git-dir",
+            str(self.folder),
+            *words,
+        ]
         try:
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment()) as process:
+            with subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment()
+            ) as process:
                 out, error = process.communicate(timeout=self.seconds)
         except subprocess.TimeoutExpired as late:
             process.kill()
-            raise KbError(f"{self.local}: git {words[0]} took more than {self.seconds:.0f} s; ask for a smaller range") from late
+            raise KbError(
+                f"{self.local}: git {words[0]} took more than {self.seconds:.0f} s; ask for a smaller range"
+            ) from late
         except OSError as missing:
             raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
         if process.returncode not in ok:
-            raise KbError(f"{self.local}: git {words[0]}: {error.decode(errors='replace').strip().splitlines()[-1:] or ['failed']}")
+            raise KbError(
+                f"{self.local}: git {words[0]}: {error.decode(errors='replace').strip().splitlines()[-1:] or ['failed']}"
+            )
         if len(out) > limit:
-            raise KbError(f"{self.local}: git {words[0]} prints {len(out) >> 20} MB, more than the limit of {limit >> 20} MB")
+            raise KbError(
+                f"{self.local}: git {words[0]} prints {len(out) >> 20} MB, more than the limit of {limit >> 20} MB"
+            )
         return out.decode("utf-8", "replace")
 
     def lines(self, *words: str, ok: tuple[int, ...] = (0,)) -> list[str]:
@@ -50,7 +66,9 @@ class Repository:
         """The full id of a commit by any name. Raises KbError where there is none."""
         if name.startswith("-"):
             raise KbError(f"{name}: not a name of a commit")
-        found = self.run("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", ok=(0, 1, 128)).strip()
+        found = self.run(
+            "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", ok=(0, 1, 128)
+        ).strip()
         if not found:
             raise KbError(f"{self.local}: no commit '{name}'; `git branch -a` lists what there is")
         return found
@@ -62,19 +80,40 @@ class Repository:
         """Branches, pull requests and remote branches: name -> commit."""
         form = "--format=%(refname) %(objectname) %(symref)"
         listed: dict[str, str] = {}
-        for line in self.lines("for-each-ref", form, "refs/heads", "refs/pull", "refs/remotes", "refs/forks"):
+        for line in self.lines(
+            "for-each-ref", form, "refs/heads", "refs/pull", "refs/remotes", "refs/forks"
+        ):
             name, commit, *symbolic = line.split(" ")
             if not any(symbolic):
-                listed[name.removeprefix("refs/heads/").removeprefix("refs/forks/").removeprefix("refs/")] = commit
+                listed[
+                    name.removeprefix("refs/heads/")
+                    .removeprefix("refs/forks/")
+                    .removeprefix("refs/")
+                ] = commit
         return listed
 
     def blobs(self, commit: str, *, most: int = 1 << 20) -> Iterator[tuple[str, str]]:
         """Paths and texts of a commit's files that are no larger than `most` bytes and no binaries."""
-        rows = [row.split("\t", 1) for row in self.run("ls-tree", "-r", "-l", "-z", commit).split("\0") if "\t" in row]
-        wanted = [(head.split()[2], path) for head, path in rows if head.split()[1] == "blob" and int(head.split()[3]) <= most]
+        rows = [
+            row.split("\t", 1)
+            for row in self.run("ls-tree", "-r", "-l", "-z", commit).split("\0")
+            if "\t" in row
+        ]
+        wanted = [
+            (head.split()[2], path)
+            for head, path in rows
+            if head.split()[1] == "blob" and int(head.split()[3]) <= most
+        ]
         command = ["git", *_SAFE, "--git-dir", str(self.folder), "cat-file", "--batch"]
         asked = "".join(f"{blob}\n" for blob, _ in wanted).encode()
-        out = subprocess.run(command, input=asked, capture_output=True, env=_environment(), timeout=self.seconds, check=True).stdout
+        out = subprocess.run(
+            command,
+            input=asked,
+            capture_output=True,
+            env=_environment(),
+            timeout=self.seconds,
+            check=True,
+        ).stdout
         at = 0
         for _, path in wanted:
             end = out.index(b"\n", at)
@@ -95,7 +134,9 @@ def of_bundle(file: Path, scratch: Path) -> Repository:
     repository = Repository(folder, file.name)
     if not (folder / "complete").exists():
         _init(folder)
-        _fetch(repository, str(file.resolve()), "+refs/*:refs/*", allow="-c protocol.file.allow=always")
+        _fetch(
+            repository, str(file.resolve()), "+refs/*:refs/*", allow="-c protocol.file.allow=always"
+        )
         heads = repository.run("bundle", "list-heads", str(file.resolve())).split()
         if "HEAD" in heads:
             repository.run("update-ref", "refs/upstream/HEAD", heads[heads.index("HEAD") - 1])
@@ -132,21 +173,48 @@ def fetch_into(repository: Repository, address: str, spec: str) -> None:
 
 def _fetch(repository: Repository, address: str, *specs: str, allow: str = "") -> None:
     config = tuple(allow.split())
-    words = [*_SAFE, *config, "--git-dir", str(repository.folder), "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", address, *specs]
+    words = [
+        *_SAFE,
+        *config,
+        "--git-dir",
+        str(repository.folder),
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-recurse-submodules",
+        address,
+        *specs,
+    ]
     try:
-        done = subprocess.run(["git", *words], capture_output=True, env=_environment(), timeout=repository.seconds)
+        done = subprocess.run(
+            ["git", *words], capture_output=True, env=_environment(), timeout=repository.seconds
+        )
     except subprocess.TimeoutExpired as late:
-        raise KbError(f"{repository.local}: fetching took more than {repository.seconds:.0f} s") from late
+        raise KbError(
+            f"{repository.local}: fetching took more than {repository.seconds:.0f} s"
+        ) from late
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().splitlines()
-        raise KbError(f"{repository.local}: cannot be fetched: {reason[-1] if reason else 'git failed'}")
+        raise KbError(
+            f"{repository.local}: cannot be fetched: {reason[-1] if reason else 'git failed'}"
+        )
 
 
 def _init(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "init", "--quiet", "--bare", str(folder)], check=True, capture_output=True, env=_environment())
+    subprocess.run(
+        ["git", "init", "--quiet", "--bare", str(folder)],
+        check=True,
+        capture_output=True,
+        env=_environment(),
+    )
 
 
 def _environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return kept | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C.UTF-8"}
+    return kept | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "LC_ALL": "C.UTF-8",
+    }

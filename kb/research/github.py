@@ -47,34 +47,74 @@ class Forge:
         connection = _connection_class(session, api)
         Requester.injectConnectionClasses(connection, connection)
         try:
-            client = github.Github(base_url=api, per_page=100, retry=None, seconds_between_requests=0, lazy=False)
+            client = github.Github(
+                base_url=api, per_page=100, retry=None, seconds_between_requests=0, lazy=False
+            )
         finally:
             Requester.resetConnectionClasses()
         self.session, self.api = session, api.rstrip("/")
         self.repository = _asked(name, lambda: client.get_repo(name))
-        self.head = _asked(name, lambda: self.repository.get_branch(self.repository.default_branch)).commit.sha
+        self.head = _asked(
+            name, lambda: self.repository.get_branch(self.repository.default_branch)
+        ).commit.sha
 
     def upstream(self) -> Upstream:
         """All text files of upstream's head, by one archive."""
-        reply = self.session.get(f"{self.api}/repos/{self.repository.full_name}/tarball/{self.head}", size=_MOST_ARCHIVE // 4)
+        reply = self.session.get(
+            f"{self.api}/repos/{self.repository.full_name}/tarball/{self.head}",
+            size=_MOST_ARCHIVE // 4,
+        )
         return Upstream(self.head, dict(_members(reply.body, self.repository.full_name)))
 
     def heads(self, *, most: int) -> tuple[Head, ...]:
         """Forks that were pushed to after they were made, most stars first, and pull requests, the newest first; `most` of each."""
-        forks = [f for f in _first(self.repository.get_forks(), 10 * most) if f.pushed_at and f.created_at and f.pushed_at > f.created_at]
+        forks = [
+            f
+            for f in _first(self.repository.get_forks(), 10 * most)
+            if f.pushed_at and f.created_at and f.pushed_at > f.created_at
+        ]
         forks.sort(key=lambda f: (-f.stargazers_count, -f.pushed_at.timestamp(), f.full_name))
-        pulls = _first(self.repository.get_pulls(state="all", sort="updated", direction="desc"), most)
+        pulls = _first(
+            self.repository.get_pulls(state="all", sort="updated", direction="desc"), most
+        )
         return (
-            *(Head(f.full_name, f"{f.owner.login}:{f.default_branch}", 0, False, f.pushed_at.date().isoformat(), f.description or "") for f in forks[:most]),
-            *(Head(f"pull/{p.number}", p.head.sha, p.number, p.merged_at is not None, p.updated_at.date().isoformat(), p.title) for p in pulls),
+            *(
+                Head(
+                    f.full_name,
+                    f"{f.owner.login}:{f.default_branch}",
+                    0,
+                    False,
+                    f.pushed_at.date().isoformat(),
+                    f.description or "",
+                )
+                for f in forks[:most]
+            ),
+            *(
+                Head(
+                    f"pull/{p.number}",
+                    p.head.sha,
+                    p.number,
+                    p.merged_at is not None,
+                    p.updated_at.date().isoformat(),
+                    p.title,
+                )
+                for p in pulls
+            ),
         )
 
     def delta(self, head: Head) -> Delta | None:
         """One head compared with upstream; None where it is not ahead. A pull request is asked for itself: its fork may be gone."""
         if head.number:
             pull = _asked(head.name, lambda: self.repository.get_pull(head.number))
-            files, commits = _asked(head.name, lambda: list(pull.get_files())), _asked(head.name, lambda: list(pull.get_commits()))
-            base, sha, message = pull.base.sha, pull.head.sha, [(pull.head.sha, f"{pull.title}\n\n{pull.body or ''}")]
+            files, commits = (
+                _asked(head.name, lambda: list(pull.get_files())),
+                _asked(head.name, lambda: list(pull.get_commits())),
+            )
+            base, sha, message = (
+                pull.base.sha,
+                pull.head.sha,
+                [(pull.head.sha, f"{pull.title}\n\n{pull.body or ''}")],
+            )
         else:
             compared = _asked(head.name, lambda: self.repository.compare(self.head, head.spec))
             if not compared.ahead_by:
@@ -82,11 +122,35 @@ class Forge:
             files, commits = compared.files, _asked(head.name, lambda: list(compared.commits))
             base, sha, message = compared.merge_base_commit.sha, "", []
         listed = [(c.sha, c.commit.message) for c in reversed(commits) if len(c.parents) < 2]
-        changes = [file_change(f.filename, f.previous_filename or f.filename, _STATES.get(f.status, "changed"), f.patch) for f in files if f.patch and role_of(f.filename) != "vendored"]
+        changes = [
+            file_change(
+                f.filename,
+                f.previous_filename or f.filename,
+                _STATES.get(f.status, "changed"),
+                f.patch,
+            )
+            for f in files
+            if f.patch and role_of(f.filename) != "vendored"
+        ]
         read = {change.path for change in changes}
-        left_out = [f"{f.filename}: {'vendored' if role_of(f.filename) == 'vendored' else 'binary or large'}, {f.changes} lines" for f in files if f.filename not in read]
+        left_out = [
+            f"{f.filename}: {'vendored' if role_of(f.filename) == 'vendored' else 'binary or large'}, {f.changes} lines"
+            for f in files
+            if f.filename not in read
+        ]
         sha = sha or (commits[-1].sha if commits else "")
-        return Delta(head.name, sha, base, base, head.merged, head.pushed, tuple(listed + message), tuple(changes), tuple(sorted(f.filename for f in files)), tuple(left_out))
+        return Delta(
+            head.name,
+            sha,
+            base,
+            base,
+            head.merged,
+            head.pushed,
+            tuple(listed + message),
+            tuple(changes),
+            tuple(sorted(f.filename for f in files)),
+            tuple(left_out),
+        )
 
 
 def _first(rows, most: int) -> list:
@@ -107,7 +171,10 @@ def _asked(name: str, ask: Callable):
     except github.UnknownObjectException as error:
         raise Unavailable(f"{name}: not there, or not for this token (HTTP 404)", 404) from error
     except github.GithubException as error:
-        raise Unavailable(f"{name}: the forge answers HTTP {error.status}; run the same command later, what is captured stays", error.status or 0) from error
+        raise Unavailable(
+            f"{name}: the forge answers HTTP {error.status}; run the same command later, what is captured stays",
+            error.status or 0,
+        ) from error
 
 
 def _connection_class(session: Session, api: str):
@@ -115,7 +182,7 @@ def _connection_class(session: Session, api: str):
     parts = urlsplit(api)
 
     class Connection(threading.local):
-        def __init__(self, host, *_, **__):
+        def __init__(self, host, port=None, retry=None, pool_size=None, timeout=None, verify=True):
             self.host, self.answer = host, (0, {}, "")
 
         def request(self, verb, url, input, headers, stream=False):
@@ -123,13 +190,21 @@ def _connection_class(session: Session, api: str):
                 raise KbError(f"{verb} {url}: research only reads")
             address = url if "://" in url else f"{parts.scheme}://{parts.netloc}{url}"
             try:
-                reply = session.get(address, accept=headers.get("Accept", "application/vnd.github+json"))
+                reply = session.get(
+                    address, accept=headers.get("Accept", "application/vnd.github+json")
+                )
             except Unavailable as error:
                 if error.status in (0, 403, 429):
                     raise
-                self.answer = (error.status, {"content-type": "application/json"}, '{"message": "see status"}')
+                self.answer = (
+                    error.status,
+                    {"content-type": "application/json"},
+                    '{"message": "see status"}',
+                )
             else:
-                kept = {k: v for k, v in reply.headers.items() if k in ("link", "content-type", "etag")}
+                kept = {
+                    k: v for k, v in reply.headers.items() if k in ("link", "content-type", "etag")
+                }
                 self.answer = (reply.status, kept, reply.body.decode("utf-8", "replace"))
 
         def getresponse(self):
@@ -159,7 +234,9 @@ def _members(archive: bytes, name: str) -> Iterator[tuple[str, str]]:
             for count, member in enumerate(tar):
                 total += member.size
                 if count > _MOST_MEMBERS or total > _MOST_ARCHIVE:
-                    raise KbError(f"{name}: its archive holds more than {_MOST_MEMBERS} files or {_MOST_ARCHIVE >> 20} MB; not read")
+                    raise KbError(
+                        f"{name}: its archive holds more than {_MOST_MEMBERS} files or {_MOST_ARCHIVE >> 20} MB; not read"
+                    )
                 if not member.isreg() or member.size > _MOST_FILE:
                     continue
                 data = tar.extractfile(member).read()

@@ -52,7 +52,13 @@ def perform(layout: Layout, session: Session, job: Job, *, now: str) -> Outcome:
     except KbError as error:
         return Outcome(job, "refused", "", str(error))
     told = ", ".join(sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6])
-    return Outcome(job, ("changed" if source.previous else "new") if fresh else "same", source.id, f"beware: {told}" if told and fresh else "", links)
+    return Outcome(
+        job,
+        ("changed" if source.previous else "new") if fresh else "same",
+        source.id,
+        f"beware: {told}" if told and fresh else "",
+        links,
+    )
 
 
 def _captured(layout: Layout, paper: Paper) -> str:
@@ -66,9 +72,18 @@ def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
     if job.paper:
         return material_of_paper(session, job.paper, site=job.site), ()
     if job.kind == "page":
-        reply = session.get(job.key, accept="text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain;q=0.9")
-        document = document_of(reply.body, reply.media_type, name=job.key.rpartition("/")[2], address=reply.url)
-        data, kind, version = reply.body, reply.media_type or "application/octet-stream", document.date
+        reply = session.get(
+            job.key,
+            accept="text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain;q=0.9",
+        )
+        document = document_of(
+            reply.body, reply.media_type, name=job.key.rpartition("/")[2], address=reply.url
+        )
+        data, kind, version = (
+            reply.body,
+            reply.media_type or "application/octet-stream",
+            document.date,
+        )
         wish = job.key.partition("://")[2].removesuffix(".html")
     else:
         file = Path(job.folder) / job.key
@@ -88,19 +103,32 @@ def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
 def _bytes_of(file: Path) -> bytes:
     try:
         if file.stat().st_size > 64 << 20:
-            raise KbError(f"{file.name}: {file.stat().st_size >> 20} MB, more than 64 MB; not captured")
+            raise KbError(
+                f"{file.name}: {file.stat().st_size >> 20} MB, more than 64 MB; not captured"
+            )
         return file.read_bytes()
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 def run_jobs(
-    layout: Layout, session: Session, jobs: Sequence[Job], *, now: str, workers: int = 4, on: str = "", note: Callable[[int, int, str], None] | None = None
+    layout: Layout,
+    session: Session,
+    jobs: Sequence[Job],
+    *,
+    now: str,
+    workers: int = 4,
+    on: str = "",
+    note: Callable[[int, int, str], None] | None = None,
 ) -> tuple[Outcome, ...]:
     """Run jobs, in their order, by a pool of threads or on Ray; the journal is written as each one ends, so a kill loses the running ones only."""
     _record(layout, [Outcome(job, "pending", "", "") for job in jobs], now)
     ended = []
-    for outcome in _on_ray(layout, session.access, jobs, now=now, workers=workers) if on == "ray" else _pooled(layout, session, jobs, now=now, workers=workers):
+    for outcome in (
+        _on_ray(layout, session.access, jobs, now=now, workers=workers)
+        if on == "ray"
+        else _pooled(layout, session, jobs, now=now, workers=workers)
+    ):
         _record(layout, [outcome], now)
         ended.append(outcome)
         if note:
@@ -109,7 +137,9 @@ def run_jobs(
     return tuple(sorted(ended, key=lambda o: order[o.job.key]))
 
 
-def _pooled(layout: Layout, session: Session, jobs: Sequence[Job], *, now: str, workers: int) -> Iterator[Outcome]:
+def _pooled(
+    layout: Layout, session: Session, jobs: Sequence[Job], *, now: str, workers: int
+) -> Iterator[Outcome]:
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     with ThreadPoolExecutor(max(1, min(workers, 16))) as pool:
@@ -122,7 +152,9 @@ def _pooled(layout: Layout, session: Session, jobs: Sequence[Job], *, now: str, 
             raise
 
 
-def _on_ray(layout: Layout, access: Access, jobs: Sequence[Job], *, now: str, workers: int) -> Iterator[Outcome]:
+def _on_ray(
+    layout: Layout, access: Access, jobs: Sequence[Job], *, now: str, workers: int
+) -> Iterator[Outcome]:
     """The same captures as tasks of a Ray cluster that shares this disk. Each worker keeps the pace of all: its interval is as many times longer."""
     try:
         import ray
@@ -130,7 +162,14 @@ def _on_ray(layout: Layout, access: Access, jobs: Sequence[Job], *, now: str, wo
         raise KbError("--on ray needs Ray: pip install 'kb[ray]'") from error
     if not ray.is_initialized():
         ray.init(log_to_driver=False, include_dashboard=False, num_cpus=None)
-    slower = replace(access, interval=access.interval * workers, intervals=tuple((h, s * workers) for h, s in (("export.arxiv.org", 3.0), ("arxiv.org", 3.0), *access.intervals)))
+    slower = replace(
+        access,
+        interval=access.interval * workers,
+        intervals=tuple(
+            (h, s * workers)
+            for h, s in (("export.arxiv.org", 3.0), ("arxiv.org", 3.0), *access.intervals)
+        ),
+    )
     task = ray.remote(max_retries=2)(_task)
     waiting = list(jobs)
     running = []
@@ -149,13 +188,18 @@ def _task(root: str, access: Access, job: Job, now: str) -> Outcome:
 
 def _journal(layout: Layout) -> sqlite3.Connection:
     db = store.state(layout, writable=True, name="research.db")
-    db.execute("create table if not exists job (key text primary key, kind text, state text, source text, note text, tries integer, moment text)")
+    db.execute(
+        "create table if not exists job (key text primary key, kind text, state text, source text, note text, tries integer, moment text)"
+    )
     return db
 
 
 def _record(layout: Layout, outcomes: Sequence[Outcome], now: str) -> None:
     with closing(_journal(layout)) as db:
-        rows = [(o.job.key, o.job.kind, o.state, o.source, o.note, int(o.state != "pending"), now) for o in outcomes]
+        rows = [
+            (o.job.key, o.job.kind, o.state, o.source, o.note, int(o.state != "pending"), now)
+            for o in outcomes
+        ]
         db.execute("begin")
         db.executemany(
             "insert into job values (?, ?, ?, ?, ?, ?, ?) on conflict (key) do update set state = excluded.state, note = excluded.note, moment = excluded.moment,"
@@ -165,28 +209,69 @@ def _record(layout: Layout, outcomes: Sequence[Outcome], now: str) -> None:
         db.execute("commit")
 
 
-def journal_of(layout: Layout) -> tuple[tuple[str, str, str, str, str, int, str], ...]:
-    """Every capture that was asked for here: key, kind, state, source, note, tries, moment."""
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """One capture that was asked for here, as it stands."""
+
+    key: str
+    kind: str
+    state: str
+    source: str
+    note: str
+    tries: int
+    moment: str
+
+
+def journal_of(layout: Layout) -> tuple[JobState, ...]:
+    """Every capture that was asked for here, by key. The journal stands in `.kb/` and may be deleted."""
     if not (layout.state / "research.db").is_file():
         return ()
     with closing(_journal(layout)) as db:
-        return tuple(db.execute("select key, kind, state, source, note, tries, moment from job order by key"))
+        return tuple(
+            JobState(*row)
+            for row in db.execute(
+                "select key, kind, state, source, note, tries, moment from job order by key"
+            )
+        )
 
 
-def crawl(layout: Layout, session: Session, addresses: Sequence[str], *, now: str, depth: int, most: int, licence: str = "", **pool) -> tuple[Outcome, ...]:
+def crawl(
+    layout: Layout,
+    session: Session,
+    addresses: Sequence[str],
+    *,
+    now: str,
+    depth: int,
+    most: int,
+    licence: str = "",
+    workers: int = 4,
+    on: str = "",
+    note: Callable[[int, int, str], None] | None = None,
+) -> tuple[Outcome, ...]:
     """Pages, and those that they link to in the same tree, level by level; what robots.txt forbids is left alone."""
     outcomes: list[Outcome] = []
     level, known = list(dict.fromkeys(addresses)), set(addresses)
     robots: dict[str, object] = {}
     for step in range(depth + 1):
         allowed = [address for address in level if _permitted(session, address, robots)]
-        outcomes += [Outcome(Job("page", a), "refused", "", f"{a}: its robots.txt asks not to") for a in level if a not in allowed]
-        jobs = [Job("page", address, licence=licence) for address in allowed[: most - len(outcomes)]]
-        ended = run_jobs(layout, session, jobs, now=now, **pool)
+        outcomes += [
+            Outcome(Job("page", a), "refused", "", f"{a}: its robots.txt asks not to")
+            for a in level
+            if a not in allowed
+        ]
+        jobs = [
+            Job("page", address, licence=licence) for address in allowed[: most - len(outcomes)]
+        ]
+        ended = run_jobs(layout, session, jobs, now=now, workers=workers, on=on, note=note)
         outcomes += ended
         if step == depth or len(outcomes) >= most:
             break
-        found = dict.fromkeys(link for outcome in ended for start in addresses for link in same_tree(start, outcome.links))
+        found = dict.fromkeys(
+            link
+            for outcome in ended
+            for start in addresses
+            for link in same_tree(start, outcome.links)
+        )
         level = [link for link in found if link not in known]
         known |= set(level)
     return tuple(outcomes)
@@ -203,7 +288,11 @@ def _permitted(session: Session, address: str, robots: dict) -> bool:
     if host not in robots:
         rules = RobotFileParser()
         try:
-            rules.parse(session.get(f"{host}/robots.txt", accept="text/plain", size=1 << 19, tries=2).body.decode("utf-8", "replace").splitlines())
+            rules.parse(
+                session.get(f"{host}/robots.txt", accept="text/plain", size=1 << 19, tries=2)
+                .body.decode("utf-8", "replace")
+                .splitlines()
+            )
         except Unavailable as error:
             # As RFC 9309 has it: what is not there forbids nothing, what cannot be read forbids all.
             rules.parse([] if 400 <= error.status < 500 else ["User-agent: *", "Disallow: /"])

@@ -17,7 +17,12 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from kb import KbError, store
 
 # What the services ask of their callers: arXiv one request in three seconds, others one a second from one caller.
-_INTERVALS = {"export.arxiv.org": 3.0, "arxiv.org": 3.0, "api.github.com": 0.0, "codeload.github.com": 0.0}
+_INTERVALS = {
+    "export.arxiv.org": 3.0,
+    "arxiv.org": 3.0,
+    "api.github.com": 0.0,
+    "codeload.github.com": 0.0,
+}
 _AGAIN = (429, 500, 502, 503, 504)
 _KEPT_HEADERS = ("etag", "last-modified", "content-type", "link", "x-github-media-type")
 USER_AGENT = "kb-research/0.1 (polite capture of cited sources)"
@@ -77,8 +82,13 @@ def shown(url: str) -> str:
     """An address without what may be secret in it: user, password, query values."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    query = "&".join(p if "token" not in p.lower() and "key" not in p.lower() else p.partition("=")[0] + "=…" for p in parts.query.split("&"))
-    return urlunsplit((parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, query, ""))
+    query = "&".join(
+        p if "token" not in p.lower() and "key" not in p.lower() else p.partition("=")[0] + "=…"
+        for p in parts.query.split("&")
+    )
+    return urlunsplit(
+        (parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, query, "")
+    )
 
 
 def checked_address(url: str, access: Access) -> str:
@@ -91,14 +101,22 @@ def checked_address(url: str, access: Access) -> str:
     if parts.scheme not in ("http", "https") or not host:
         raise NetworkRefusal(f"{url[:200]}: only http and https are captured")
     if parts.username or parts.password:
-        raise NetworkRefusal(f"{shown(url)}: an address with a user or password in it is refused; give a token by the environment")
+        raise NetworkRefusal(
+            f"{shown(url)}: an address with a user or password in it is refused; give a token by the environment"
+        )
     if host in access.allow_hosts:
         return host
     try:
         _check_number(ipaddress.ip_address(host), host)
     except ValueError:
-        if host == "localhost" or host.endswith((".localhost", ".local", ".internal")) or "." not in host:
-            raise NetworkRefusal(f"{host}: a private host; `--allow-host {host}` lets kb go there") from None
+        if (
+            host == "localhost"
+            or host.endswith((".localhost", ".local", ".internal"))
+            or "." not in host
+        ):
+            raise NetworkRefusal(
+                f"{host}: a private host; `--allow-host {host}` lets kb go there"
+            ) from None
     return host
 
 
@@ -137,18 +155,22 @@ def _transport(access: Access):
                     failure = error
             raise failure or httpcore.ConnectError(host)
 
-        def connect_unix_socket(self, *_, **__):
+        def connect_unix_socket(self, path, timeout=None, socket_options=None):
             raise NetworkRefusal("sockets of this machine are not captured")
 
     transport = httpx.HTTPTransport(verify=True, retries=0)
-    transport._pool = httpcore.ConnectionPool(ssl_context=httpx.create_ssl_context(), network_backend=CheckedBackend(), max_connections=8)
+    transport._pool = httpcore.ConnectionPool(
+        ssl_context=httpx.create_ssl_context(), network_backend=CheckedBackend(), max_connections=8
+    )
     return transport
 
 
 class Session:
     """Open connections, the pace of each host, and what was fetched before. Safe for a pool of threads."""
 
-    def __init__(self, access: Access, cache: Path, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, access: Access, cache: Path, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.access, self.cache, self.sleep = access, cache, sleep
         self.requests = 0
         self._next: dict[str, float] = {}
@@ -178,19 +200,28 @@ class Session:
             if wait is None or attempt + 1 == (tries or self.access.limits.tries):
                 break
             if wait > self.access.limits.patience:
-                raise Unavailable(f"{shown(url)}: the server asks to wait {wait:.0f} s; run the same command then, what is captured stays", reply.status)
+                raise Unavailable(
+                    f"{shown(url)}: the server asks to wait {wait:.0f} s; run the same command then, what is captured stays",
+                    reply.status,
+                )
             self.sleep(wait)
         raise Unavailable(f"{shown(url)}: HTTP {reply.status}", reply.status)
 
     def _once(self, url: str, accept: str, kept: Reply | None, size: int) -> Reply:
         headers = {"user-agent": USER_AGENT, "accept": accept, "accept-encoding": "gzip, deflate"}
         if kept:
-            headers |= {h: kept.headers[k] for h, k in (("if-none-match", "etag"), ("if-modified-since", "last-modified")) if k in kept.headers}
+            headers |= {
+                h: kept.headers[k]
+                for h, k in (("if-none-match", "etag"), ("if-modified-since", "last-modified"))
+                if k in kept.headers
+            }
         first = checked_address(url, self.access)
         for _ in range(self.access.limits.redirects + 1):
             host = checked_address(url, self.access)
             token = dict(self.access.tokens).get(host) if host == first else None
-            reply = self._fetch(url, headers | ({"authorization": f"Bearer {token}"} if token else {}), size)
+            reply = self._fetch(
+                url, headers | ({"authorization": f"Bearer {token}"} if token else {}), size
+            )
             if reply.status not in (301, 302, 303, 307, 308) or "location" not in reply.headers:
                 return reply
             target = urljoin(url, reply.headers["location"])
@@ -210,10 +241,19 @@ class Session:
                 for chunk in answer.iter_bytes(1 << 16):
                     body += chunk
                     if len(body) > size:
-                        raise NetworkRefusal(f"{shown(url)}: more than {size >> 20} MB (after decompression); not captured")
+                        raise NetworkRefusal(
+                            f"{shown(url)}: more than {size >> 20} MB (after decompression); not captured"
+                        )
                     if time.monotonic() > end:
-                        raise NetworkRefusal(f"{shown(url)}: took more than {self.access.limits.seconds:.0f} s; not captured")
-                return Reply(url, answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, bytes(body))
+                        raise NetworkRefusal(
+                            f"{shown(url)}: took more than {self.access.limits.seconds:.0f} s; not captured"
+                        )
+                return Reply(
+                    url,
+                    answer.status_code,
+                    {k.lower(): v for k, v in answer.headers.items()},
+                    bytes(body),
+                )
         except httpx.DecodingError as error:
             raise NetworkRefusal(f"{shown(url)}: its compression does not read: {error}") from error
         except httpx.HTTPError as error:
@@ -225,7 +265,12 @@ class Session:
         with self._guard:
             if self._http is None:
                 seconds = min(30.0, self.access.limits.seconds)
-                self._http = httpx.Client(transport=_transport(self.access), timeout=seconds, follow_redirects=False, trust_env=False)
+                self._http = httpx.Client(
+                    transport=_transport(self.access),
+                    timeout=seconds,
+                    follow_redirects=False,
+                    trust_env=False,
+                )
         return self._http
 
     def _pace(self, host: str) -> None:
@@ -247,7 +292,11 @@ class Session:
             body = place.with_suffix(".body").read_bytes()
         except (OSError, ValueError):
             return None
-        return Reply(head["url"], 200, head["headers"], body) if hashlib.sha256(body).hexdigest() == head["sha256"] else None
+        return (
+            Reply(head["url"], 200, head["headers"], body)
+            if hashlib.sha256(body).hexdigest() == head["sha256"]
+            else None
+        )
 
     def _keep(self, url: str, accept: str, reply: Reply) -> None:
         """Keep what the server can be asked about again; the cache may be deleted at any time."""
@@ -255,14 +304,20 @@ class Session:
         if reply.status == 200 and ("etag" in headers or "last-modified" in headers):
             place = self._place(url, accept)
             store.write(place.with_suffix(".body"), reply.body, durable=False)
-            head = {"url": shown(reply.url), "headers": headers, "sha256": hashlib.sha256(reply.body).hexdigest()}
+            head = {
+                "url": shown(reply.url),
+                "headers": headers,
+                "sha256": hashlib.sha256(reply.body).hexdigest(),
+            }
             store.write(place.with_suffix(".json"), json.dumps(head), durable=False)
 
 
 def _wait_of(reply: Reply, attempt: int) -> float | None:
     """Seconds after which a server may be asked again, as it says itself, else doubling; None where asking again is no use."""
     spent = reply.headers.get("x-ratelimit-remaining") == "0"
-    if reply.status not in _AGAIN and not (reply.status == 403 and (spent or "retry-after" in reply.headers)):
+    if reply.status not in _AGAIN and not (
+        reply.status == 403 and (spent or "retry-after" in reply.headers)
+    ):
         return None
     after = reply.headers.get("retry-after", "")
     if after.isdigit():
@@ -272,7 +327,14 @@ def _wait_of(reply: Reply, attempt: int) -> float | None:
     return 2.0**attempt
 
 
-_TYPES = {".pdf": "application/pdf", ".json": "application/json", ".xml": "application/atom+xml", ".md": "text/markdown", ".txt": "text/plain", ".gz": "application/gzip"}
+_TYPES = {
+    ".pdf": "application/pdf",
+    ".json": "application/json",
+    ".xml": "application/atom+xml",
+    ".md": "text/markdown",
+    ".txt": "text/plain",
+    ".gz": "application/gzip",
+}
 
 
 def mirrored(folder: Path, url: str) -> Reply:
@@ -282,6 +344,10 @@ def mirrored(folder: Path, url: str) -> Reply:
     for name in (plain, f"{plain}.html", f"{plain}/index.html"):
         file = folder / name
         if file.is_file() and file.resolve().is_relative_to(folder.resolve()):
-            kind = _TYPES.get(file.suffix, "application/atom+xml" if "/api/query" in plain else "text/html")
+            kind = _TYPES.get(
+                file.suffix, "application/atom+xml" if "/api/query" in plain else "text/html"
+            )
             return Reply(url, 200, {"content-type": kind}, file.read_bytes())
-    raise Unavailable(f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404)
+    raise Unavailable(
+        f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404
+    )

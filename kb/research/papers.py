@@ -11,7 +11,9 @@ from kb.source import Material
 
 API = "https://export.arxiv.org/api/query"
 SITE = "https://arxiv.org"
-_ID = re.compile(r"(?i)(?:https?://arxiv\.org/(?:abs|pdf|html)/|arxiv:)?((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?:\.pdf)?")
+_ID = re.compile(
+    r"(?i)(?:https?://arxiv\.org/(?:abs|pdf|html)/|arxiv:)?((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?:\.pdf)?"
+)
 _FIELDS = re.compile(r"\b(?:all|ti|au|abs|co|jr|cat|rn|id):")
 
 
@@ -62,16 +64,28 @@ def paper_id(text: str) -> str:
     """The id, with its version if one is given, of an id or an address. Raises KbError for anything else."""
     found = _ID.fullmatch(text.strip())
     if not found:
-        raise KbError(f"{text}: no arXiv id; write 2205.14135, 2205.14135v2, or an arxiv.org/abs address")
+        raise KbError(
+            f"{text}: no arXiv id; write 2205.14135, 2205.14135v2, or an arxiv.org/abs address"
+        )
     return found[1]
 
 
-def papers(session: Session, *, query: str = "", category: str = "", ids: Sequence[str] = (), most: int = 20, api: str = API) -> Iterator[Paper]:
+def papers(
+    session: Session,
+    *,
+    query: str = "",
+    category: str = "",
+    ids: Sequence[str] = (),
+    most: int = 20,
+    api: str = API,
+) -> Iterator[Paper]:
     """Papers of a query, a category or a list of ids, as arXiv orders them. Raises KbError where arXiv keeps failing."""
     import arxiv
 
     asked = " AND ".join(filter(None, (_query(query), f"cat:{category}" if category else "")))
-    search = arxiv.Search(query=asked, id_list=[paper_id(i) for i in ids], max_results=len(ids) or most)
+    search = arxiv.Search(
+        query=asked, id_list=[paper_id(i) for i in ids], max_results=len(ids) or most
+    )
     client = arxiv.Client(page_size=min(100, len(ids) or most), delay_seconds=0, num_retries=3)
     client.query_url_format = api + "?{}"
     client._session = _Wire(session)  # type: ignore[assignment]
@@ -79,20 +93,41 @@ def papers(session: Session, *, query: str = "", category: str = "", ids: Sequen
         for row in client.results(search):
             yield _paper(row)
     except arxiv.UnexpectedEmptyPageError as error:
-        raise Unavailable("arXiv answers with an empty page again and again; run the same command later, what is captured stays") from error
+        raise Unavailable(
+            "arXiv answers with an empty page again and again; run the same command later, what is captured stays"
+        ) from error
     except arxiv.HTTPError as error:
-        raise Unavailable(f"arXiv answers HTTP {error.status}; run the same command later, what is captured stays", error.status) from error
+        raise Unavailable(
+            f"arXiv answers HTTP {error.status}; run the same command later, what is captured stays",
+            error.status,
+        ) from error
 
 
 def _query(query: str) -> str:
-    return query if not query or _FIELDS.search(query) else " AND ".join(f'all:"{word}"' if "-" in word else f"all:{word}" for word in query.split())
+    return (
+        query
+        if not query or _FIELDS.search(query)
+        else " AND ".join(
+            f'all:"{word}"' if "-" in word else f"all:{word}" for word in query.split()
+        )
+    )
 
 
 def _paper(row) -> Paper:
     id, _, version = row.get_short_id().partition("v")
     authors = ", ".join(author.name for author in row.authors)
     day = [moment.date().isoformat() if moment else "" for moment in (row.published, row.updated)]
-    return Paper(id, f"v{version or 1}", " ".join(row.title.split()), authors, " ".join(row.summary.split()), *day, tuple(row.categories), row.comment or "", row.doi or "")
+    return Paper(
+        id,
+        f"v{version or 1}",
+        " ".join(row.title.split()),
+        authors,
+        " ".join(row.summary.split()),
+        *day,
+        tuple(row.categories),
+        row.comment or "",
+        row.doi or "",
+    )
 
 
 def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Material:
@@ -101,14 +136,20 @@ def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Ma
     licence = _licence(session, name, site)
     files: dict[str, tuple[bytes, str]] = {}
     document, how = Document(""), ""
-    for form, address, end in (("HTML", f"{site}/html/{name}", "html"), ("PDF", f"{site}/pdf/{name}", "pdf")):
+    for form, address, end in (
+        ("HTML", f"{site}/html/{name}", "html"),
+        ("PDF", f"{site}/pdf/{name}", "pdf"),
+    ):
         try:
             reply = session.get(address, accept="text/html" if end == "html" else "application/pdf")
         except Unavailable as error:
             if error.status != 404:
                 raise
             continue
-        document, how = document_of(reply.body, reply.media_type, name=f"{name}.{end}", address=address), form
+        document, how = (
+            document_of(reply.body, reply.media_type, name=f"{name}.{end}", address=address),
+            form,
+        )
         if end == "pdf" or len(document.text) > 2 * len(paper.abstract):
             files[f"paper.{end}"] = (reply.body, reply.media_type or f"application/{end}")
             break

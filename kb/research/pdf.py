@@ -51,12 +51,20 @@ def _by_columns(pieces: list[tuple[float, float, float, str]], width: float) -> 
     left = [p for p in pieces if p[0] < middle - 5]
     narrow = [p for p in left if p[0] + _width(p) <= middle + 15]
     starts = {round(p[0]) for p in right}
-    drawn_across = sum((a[0] < middle - 5) != (b[0] < middle - 5) for a, b in zip(pieces, pieces[1:], strict=False))
-    if min(len(narrow), len(right)) < _LEAST_LINES or len(starts) > max(4, len(right) // 3) or drawn_across <= 3:
+    drawn_across = sum(
+        (a[0] < middle - 5) != (b[0] < middle - 5) for a, b in zip(pieces, pieces[1:], strict=False)
+    )
+    if (
+        min(len(narrow), len(right)) < _LEAST_LINES
+        or len(starts) > max(4, len(right) // 3)
+        or drawn_across <= 3
+    ):
         return ""
     out: list[str] = []
     wide = sorted((p for p in left if p not in narrow), key=lambda p: -p[1])
-    for above, below in zip([1e9, *(p[1] for p in wide)], [*(p[1] for p in wide), -1e9], strict=True):
+    for above, below in zip(
+        [1e9, *(p[1] for p in wide)], [*(p[1] for p in wide), -1e9], strict=True
+    ):
         for column in (narrow, right):
             rows: dict[int, list[tuple[float, str]]] = {}
             for x, y, _, text in column:
@@ -80,7 +88,16 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
         text = text_of_pdf(sys.stdin.buffer.read())
-    except (ValueError, MemoryError, RecursionError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+    except (
+        ValueError,
+        MemoryError,
+        RecursionError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+    ) as error:
         print(f"{error or type(error).__name__}", file=sys.stderr)
         return 1
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))

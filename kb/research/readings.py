@@ -15,20 +15,28 @@ _MOST_TEXT = 1 << 20
 READING = "reading.json"
 
 
-def material_of_fork(fork: Fork, delta: Delta, *, repository: str, kind: str, licence: str) -> Material:
+def material_of_fork(
+    fork: Fork, delta: Delta, *, repository: str, kind: str, licence: str
+) -> Material:
     """The capture of a fork's own part. Its diff is bounded; what is beyond is counted and named."""
     head = f"# {fork.title or fork.fork}\n\n{repository} · {fork.fork} · {fork.head[:12]} · {fork.date}\n\n## Commits\n\n"
     parts = [head]
     sections = [(fork.title or fork.fork, 0), ("Commits", head.index("## Commits"))]
     size = len(head)
     for commit, message in delta.commits[:200]:
-        parts.append(f"{commit[:12]}\n\n" + "".join(f"    {line}\n" for line in message.splitlines()[:60]) + "\n")
+        parts.append(
+            f"{commit[:12]}\n\n"
+            + "".join(f"    {line}\n" for line in message.splitlines()[:60])
+            + "\n"
+        )
         size += len(parts[-1])
     left_out = list(delta.left_out)
     for change in delta.changes:
         part = _hunks(change)
         if size + len(part) > _MOST_TEXT:
-            left_out.append(f"{change.path}: beyond {_MOST_TEXT >> 20} MB of diff, {len(change.added) + len(change.removed)} lines")
+            left_out.append(
+                f"{change.path}: beyond {_MOST_TEXT >> 20} MB of diff, {len(change.added) + len(change.removed)} lines"
+            )
             continue
         sections.append((f"Diff of {change.path}", size))
         parts.append(part)
@@ -61,17 +69,33 @@ def fork_of_source(layout: Layout, source: Source) -> Fork | None:
         return None
     row = json.loads(file.read_text(encoding="utf-8"))
     listed = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    return Fork(**listed | {"claims": tuple(Claim(**c) for c in row["claims"]), "evidence": tuple(Evidence(**e) for e in row["evidence"])})
+    return Fork(
+        **listed
+        | {
+            "claims": tuple(Claim(**c) for c in row["claims"]),
+            "evidence": tuple(Evidence(**e) for e in row["evidence"]),
+        }
+    )
 
 
 def quoted_matrix(rows: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]) -> str:
     """The matrix as a Markdown table: what exists where, and where not."""
     lines = ["| what | exists in | not in |", "|---|---|---|"]
     for name, held, lacking in rows:
-        lines.append("| " + " | ".join(_cell(cell) for cell in (f"`{name}`" if "`" not in name else name, ", ".join(held), ", ".join(lacking[:6]))) + " |")
+        lines.append(
+            "| "
+            + " | ".join(
+                _cell(cell)
+                for cell in (
+                    f"`{name}`" if "`" not in name else name,
+                    ", ".join(held),
+                    ", ".join(lacking[:6]),
+                )
+            )
+            + " |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def _cell(text: str) -> str:
     return text.replace("\n", " ").replace("|", "\\|")
-

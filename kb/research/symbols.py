@@ -8,16 +8,22 @@ _DEFINED = re.compile(
     r"(?:def|class|fn|func|function|struct|enum|union|trait|interface|type|impl|namespace|macro_rules!|mod|#\s*define)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)"
 )
 # A function of the C family: a type, a name, its arguments, and neither an end of statement nor a keyword of control.
-_C_FUNCTION = re.compile(r"^(?:template\s*<[^>]*>\s*)?(?!\s*(?:return|else|case|if|for|while|switch|new|delete|throw)\b)[A-Za-z_][\w:<>,\s*&]*?[\s*&]([A-Za-z_]\w*)\s*\([^;={}]*(?:\)\s*(?:const|noexcept|override)?\s*\{?\s*|,\s*)$")
+_C_FUNCTION = re.compile(
+    r"^(?:template\s*<[^>]*>\s*)?(?!\s*(?:return|else|case|if|for|while|switch|new|delete|throw)\b)[A-Za-z_][\w:<>,\s*&]*?[\s*&]([A-Za-z_]\w*)\s*\([^;={}]*(?:\)\s*(?:const|noexcept|override)?\s*\{?\s*|,\s*)$"
+)
 _SET = re.compile(
     r"^\s*(?:(?:const|let|var|static|final|constexpr|export|pub|mut|val|auto|unsigned|int|float|double|bool|char|size_t|u?int\d+_t|String|self|this)[\s.*&]+)*"
     r"([A-Za-z_][\w-]*(?:\[[\"'][\w.-]+[\"']\])?)\s*(?::\s*[^=]{1,40})?\s*(?::=|=)\s*(?!=)(.+)$"
 )
 _DEFINE_VALUE = re.compile(r"^\s*#\s*define\s+([A-Za-z_]\w*)\s+(.+)$")
 _FLAG = re.compile(r"[\"'`\s(](--?[a-z][\w-]{2,})\b")
-_ENVIRONMENT = re.compile(r"(?:environ|getenv|env::var|Getenv|process\.env)\W{0,12}(?:get\W{1,3})?[\"']?([A-Z][A-Z0-9_]{3,})")
+_ENVIRONMENT = re.compile(
+    r"(?:environ|getenv|env::var|Getenv|process\.env)\W{0,12}(?:get\W{1,3})?[\"']?([A-Z][A-Z0-9_]{3,})"
+)
 _QUOTED_NAME = re.compile(r"\[[\"']([A-Z][A-Z0-9_]{3,})[\"']\]")
-_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|if|ifdef|ifndef|else|elif|endif|pragma|include|undef|\[))|//|--\s|;;|/\*|\*\s|\*/|\"\"\").*$")
+_COMMENT = re.compile(
+    r"\s*(?:#(?!\s*(?:define|if|ifdef|ifndef|else|elif|endif|pragma|include|undef|\[))|//|--\s|;;|/\*|\*\s|\*/|\"\"\").*$"
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -33,7 +39,11 @@ def code_of(line: str) -> str:
             quote = "" if char == quote and line[at - 1] != "\\" else quote
         elif char in "\"'`":
             quote = char
-        elif at and line[at - 1] in " \t;,)" and (char == "#" or line.startswith("//", at) and _is_comment(line, at)):
+        elif (
+            at
+            and line[at - 1] in " \t;,)"
+            and (char == "#" or line.startswith("//", at) and _is_comment(line, at))
+        ):
             mark = at
             break
     return " ".join((line[:mark] if mark > 0 else line).split())
@@ -41,7 +51,10 @@ def code_of(line: str) -> str:
 
 def _is_comment(line: str, at: int) -> bool:
     """Whether `//` begins a comment here; behind an operand and before a single one it divides."""
-    return line[:at].rstrip()[-1:] in ";{}," or re.match(r"//+\s*[A-Za-z'\"]+\s+[A-Za-z]", line[at:]) is not None
+    return (
+        line[:at].rstrip()[-1:] in ";{},"
+        or re.match(r"//+\s*[A-Za-z'\"]+\s+[A-Za-z]", line[at:]) is not None
+    )
 
 
 def identifiers(text: str) -> list[str]:
@@ -74,5 +87,7 @@ def touched(lines: Iterable[str], within: str = "") -> list[str]:
     """Names that lines define, set or take from outside, in order; first the function around them."""
     names = dict.fromkeys(identifiers(within.partition("(")[0])[-1:])
     for line in lines:
-        names.update(dict.fromkeys(filter(None, (defined_in(line), setting_of(line)[0], *flags_in(line)))))
+        names.update(
+            dict.fromkeys(filter(None, (defined_in(line), setting_of(line)[0], *flags_in(line))))
+        )
     return [name for name in names if len(name) > 2]

@@ -12,8 +12,13 @@ from kb.research.symbols import code_of, defined_in, flags_in, identifiers, sett
 _LIKE = 0.6
 _MOST_NAMES = 100
 _LEAST_STATEMENT = 8
-_SPEED_WORDS = re.compile(r"\b(tok(?:en)?s?/s(?:ec)?|tokens per second|throughput|latency|fps|speedup|faster|milliseconds|TFLOPS|GFLOPS|benchmarks?)\b", re.IGNORECASE)
-_LOSS_WORDS = re.compile(r"\b(val_\w+|loss|bpb|bits per byte|perplexity|accuracy|auc|bleu|f1|score)\b", re.IGNORECASE)
+_SPEED_WORDS = re.compile(
+    r"\b(tok(?:en)?s?/s(?:ec)?|tokens per second|throughput|latency|fps|speedup|faster|milliseconds|TFLOPS|GFLOPS|benchmarks?)\b",
+    re.IGNORECASE,
+)
+_LOSS_WORDS = re.compile(
+    r"\b(val_\w+|loss|bpb|bits per byte|perplexity|accuracy|auc|bleu|f1|score)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -30,16 +35,25 @@ class Upstream:
     @cached_property
     def plain(self) -> str:
         """All lines of code, blanks made one, in one text."""
-        return "\n".join(" ".join(line.split()) for text in self.files.values() for line in text.splitlines() if line.strip())
+        return "\n".join(
+            " ".join(line.split())
+            for text in self.files.values()
+            for line in text.splitlines()
+            if line.strip()
+        )
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        return frozenset(code_of(line) for text in self.files.values() for line in text.splitlines())
+        return frozenset(
+            code_of(line) for text in self.files.values() for line in text.splitlines()
+        )
 
     @cached_property
     def measures_speed(self) -> bool:
         """Whether its readme speaks of rates and times more than of losses and scores; so is a changed setting meant."""
-        readme = "\n".join(text for path, text in self.files.items() if path.lower().startswith("readme"))
+        readme = "\n".join(
+            text for path, text in self.files.items() if path.lower().startswith("readme")
+        )
         return len(_SPEED_WORDS.findall(readme)) >= len(_LOSS_WORDS.findall(readme))
 
     def has_name(self, name: str) -> bool:
@@ -47,14 +61,18 @@ class Upstream:
 
     def has_statement(self, line: str) -> bool:
         code = code_of(line)
-        return not code or code in self.lines or len(code) >= _LEAST_STATEMENT and code in self.plain
+        return (
+            not code or code in self.lines or len(code) >= _LEAST_STATEMENT and code in self.plain
+        )
 
 
 def upstream_at(repository: Repository, commit: str) -> Upstream:
     return Upstream(commit, dict(repository.blobs(commit)))
 
 
-def novel_groups(change: FileChange, upstream: Upstream, since: tuple[str, ...] = ()) -> tuple[Group, ...]:
+def novel_groups(
+    change: FileChange, upstream: Upstream, since: tuple[str, ...] = ()
+) -> tuple[Group, ...]:
     """The groups of a change with the lines that upstream lacks; `since` are lines that upstream put into this file after the base.
 
     A group is no news where upstream replaced the same lines by similar ones: it was made again there.
@@ -63,9 +81,15 @@ def novel_groups(change: FileChange, upstream: Upstream, since: tuple[str, ...] 
     kept = []
     for group in change.groups:
         added = tuple(line for line in group.added if not upstream.has_statement(line))
-        gone = bool(group.removed) and not any(code and code in own for code in (" ".join(line.split()) for line in group.removed))
+        gone = bool(group.removed) and not any(
+            code and code in own for code in (" ".join(line.split()) for line in group.removed)
+        )
         if since and added and (gone or not group.removed):
-            added = tuple(line for line in added if not any(likeness(line, other) >= (_LIKE if gone else 0.8) for other in since))
+            added = tuple(
+                line
+                for line in added
+                if not any(likeness(line, other) >= (_LIKE if gone else 0.8) for other in since)
+            )
         removed = tuple(line for line in group.removed if code_of(line))
         if added or removed and not group.added and not gone:
             kept.append(Group(removed, added, group.line, group.within))
@@ -78,7 +102,9 @@ def likeness(one: str, other: str) -> float:
     return len(a & b) / len(a | b) if a and b else 0.0
 
 
-def news_of(changes: Iterable[tuple[FileChange, tuple[Group, ...]]], upstream: Upstream) -> tuple[str, ...]:
+def news_of(
+    changes: Iterable[tuple[FileChange, tuple[Group, ...]]], upstream: Upstream
+) -> tuple[str, ...]:
     """Names and statements that stand in the fork and nowhere upstream: definitions, then settings, flags and files, then statements."""
     ranked: dict[str, float] = {}
 
@@ -99,13 +125,27 @@ def news_of(changes: Iterable[tuple[FileChange, tuple[Group, ...]]], upstream: U
                     if len(item) > 2 and not upstream.has_name(item):
                         offer(item, outside - 2 + changed)
                 if len(name) > 2 and not upstream.has_name(name):
-                    offer(name, outside - 2 + changed + (0.0 if name.isupper() or not line[:1].isspace() else 0.7))
+                    offer(
+                        name,
+                        outside
+                        - 2
+                        + changed
+                        + (0.0 if name.isupper() or not line[:1].isspace() else 0.7),
+                    )
                 if _tells(line):
-                    offer(" ".join(code_of(line).split()), outside - 1.2 + changed + (0.0 if name and value[:1].isdigit() else 0.4))
+                    offer(
+                        " ".join(code_of(line).split()),
+                        outside - 1.2 + changed + (0.0 if name and value[:1].isdigit() else 0.4),
+                    )
     return tuple(sorted(ranked, key=lambda name: ranked[name])[:_MOST_NAMES])
 
 
 def _tells(line: str) -> bool:
     """Whether a line is a statement by which a change can be known again: not a bracket, a print or a bare word."""
     code = code_of(line)
-    return len(code) >= _LEAST_STATEMENT and len(identifiers(code)) >= 1 and any(mark in code for mark in "=(.[<:") and not code.startswith(("print(", "import ", "from "))
+    return (
+        len(code) >= _LEAST_STATEMENT
+        and len(identifiers(code)) >= 1
+        and any(mark in code for mark in "=(.[<:")
+        and not code.startswith(("print(", "import ", "from "))
+    )

@@ -47,14 +47,22 @@ def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Sour
     """The source of this material, and whether it is new. Later content of one origin is a source of its own that names the one before."""
     text, secrets = masked(normal_text(material.text))
     raw = text.encode("utf-8")
-    files = {material.text_name: (raw, material.media_type)} | {_safe_name(n): _without_secrets(data, kind) for n, (data, kind) in material.files.items()}
+    files = {material.text_name: (raw, material.media_type)} | {
+        _safe_name(n): _without_secrets(data, kind) for n, (data, kind) in material.files.items()
+    }
     if len(files) > _MOST_FILES or sum(len(data) for data, _ in files.values()) > _MOST_BYTES:
-        raise KbError(f"{material.origin}: {len(files)} files of {sum(len(d) for d, _ in files.values()) >> 20} MB; a source has at most {_MOST_FILES} and {_MOST_BYTES >> 20} MB")
+        raise KbError(
+            f"{material.origin}: {len(files)} files of {sum(len(d) for d, _ in files.values()) >> 20} MB; a source has at most {_MOST_FILES} and {_MOST_BYTES >> 20} MB"
+        )
     digest = hashlib.sha256(raw).hexdigest()
     with store.lock(layout, "sources"):
         earlier = [s for s in sources(layout) if s.origin == material.origin]
         for source in earlier:
-            if source.version == material.version and source.files and source.files[0].sha256 == digest:
+            if (
+                source.version == material.version
+                and source.files
+                and source.files[0].sha256 == digest
+            ):
                 return source, False
         source = Source(
             id=_id(layout, material, digest),
@@ -66,10 +74,25 @@ def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Sour
             version=material.version,
             licence=material.licence or "not stated",
             tool=material.tool,
-            files=tuple(SourceFile(name, hashlib.sha256(data).hexdigest(), len(data), kind, material.keep) for name, (data, kind) in files.items()),
+            files=tuple(
+                SourceFile(name, hashlib.sha256(data).hexdigest(), len(data), kind, material.keep)
+                for name, (data, kind) in files.items()
+            ),
             text=material.text_name if material.keep else "",
             sections=material.sections if not secrets else _sections(text, material.sections),
-            marks=tuple(sorted([*marks_of(text), *secrets, *(Mark("hidden", a, b, "not shown where it came from") for a, b in material.hidden)], key=lambda m: (m.start, m.end))),
+            marks=tuple(
+                sorted(
+                    [
+                        *marks_of(text),
+                        *secrets,
+                        *(
+                            Mark("hidden", a, b, "not shown where it came from")
+                            for a, b in material.hidden
+                        ),
+                    ],
+                    key=lambda m: (m.start, m.end),
+                )
+            ),
             references=material.references,
             previous=max(earlier, key=lambda s: s.retrieved).id if earlier else "",
             note=material.note,
@@ -87,16 +110,44 @@ def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]
         shutil.rmtree(folder)
     for name, (data, _) in files.items():
         store.create(folder / name, data)
-    store.create(folder / "meta.json", json.dumps(to_meta(source), ensure_ascii=False, indent=2) + "\n")
+    store.create(
+        folder / "meta.json", json.dumps(to_meta(source), ensure_ascii=False, indent=2) + "\n"
+    )
 
 
 def to_meta(source: Source) -> dict[str, object]:
     """A source as its meta.json has it: empty values left out."""
-    plain = {k: getattr(source, k) for k in ("origin", "kind", "title", "authors", "retrieved", "version", "licence", "tool", "text", "previous", "note")}
+    plain = {
+        k: getattr(source, k)
+        for k in (
+            "origin",
+            "kind",
+            "title",
+            "authors",
+            "retrieved",
+            "version",
+            "licence",
+            "tool",
+            "text",
+            "previous",
+            "note",
+        )
+    }
     listed = {
-        "files": [{"name": f.name, "sha256": f.sha256, "bytes": f.size, "media_type": f.media_type, **({} if f.kept else {"kept": False})} for f in source.files],
+        "files": [
+            {
+                "name": f.name,
+                "sha256": f.sha256,
+                "bytes": f.size,
+                "media_type": f.media_type,
+                **({} if f.kept else {"kept": False}),
+            }
+            for f in source.files
+        ],
         "sections": [{"title": title, "start": start} for title, start in source.sections],
-        "marks": [{"kind": m.kind, "start": m.start, "end": m.end, "note": m.note} for m in source.marks],
+        "marks": [
+            {"kind": m.kind, "start": m.start, "end": m.end, "note": m.note} for m in source.marks
+        ],
         "references": list(source.references),
     }
     return {key: value for key, value in (plain | listed).items() if value}
@@ -109,7 +160,10 @@ def _id(layout: Layout, material: Material, digest: str) -> str:
     for name in (wish, f"{wish}-{digest[:8]}", f"{wish}-{digest[:16]}"):
         if not (layout.sources / name / "meta.json").exists():
             return name
-        if source_at(layout, name).origin == material.origin and source_at(layout, name).files[0].sha256 == digest:
+        if (
+            source_at(layout, name).origin == material.origin
+            and source_at(layout, name).files[0].sha256 == digest
+        ):
             break
     return f"{wish}-{hashlib.sha256((material.origin + material.version + digest).encode()).hexdigest()[:12]}"
 

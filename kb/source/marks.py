@@ -74,7 +74,14 @@ def masked(text: str) -> tuple[str, tuple[Mark, ...]]:
         start, end = found.span(group)
         out.append(text[at:start])
         length += start - at
-        marks.append(Mark("secret", length, length + len(_MASK), {"key": "private key", "value": "assigned secret"}.get(group, group)))
+        marks.append(
+            Mark(
+                "secret",
+                length,
+                length + len(_MASK),
+                {"key": "private key", "value": "assigned secret"}.get(group, group),
+            )
+        )
         out.append(_MASK)
         length += len(_MASK)
         at = end

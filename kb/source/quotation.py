@@ -8,7 +8,9 @@ from kb.source.marks import _unseen
 from kb.source.store import Source, text_of_source
 from kb.store import Layout
 
-_LIGATURES = {ligature: unicodedata.normalize("NFKC", chr(ligature)) for ligature in range(0xFB00, 0xFB07)}
+_LIGATURES = {
+    ligature: unicodedata.normalize("NFKC", chr(ligature)) for ligature in range(0xFB00, 0xFB07)
+}
 
 
 def normal_text(text: str) -> str:
@@ -25,7 +27,9 @@ def quotation(layout: Layout, source: Source, start: int, end: int) -> str:
     """Exactly these characters of a source's text. Raises KbError where they do not stand in it."""
     text = text_of_source(layout, source)
     if not 0 <= start < end <= len(text):
-        raise KbError(f"sources/{source.id}: its text has {len(text)} characters; {start}–{end} is no part of it")
+        raise KbError(
+            f"sources/{source.id}: its text has {len(text)} characters; {start}–{end} is no part of it"
+        )
     return text[start:end]
 
 

@@ -57,17 +57,54 @@ def source_at(layout: Layout, id: str) -> Source:
         meta = json.loads(file.read_text(encoding="utf-8"))
         return _source(id, meta)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise KbError(f"sources/{id}/meta.json: does not read: {error}; a capture is never mended by hand, remove the folder and capture it again") from error
+        raise KbError(
+            f"sources/{id}/meta.json: does not read: {error}; a capture is never mended by hand, remove the folder and capture it again"
+        ) from error
 
 
 def _source(id: str, meta: dict) -> Source:
-    files = tuple(SourceFile(f["name"], f["sha256"], f["bytes"], f["media_type"], f.get("kept", True)) for f in meta.get("files", ()))
-    if not files and "sha256" in meta:  # Written by hand before there were captures: the digest of a text that is not shipped.
-        files = (SourceFile("text", meta["sha256"], meta.get("bytes", 0), meta.get("media_type", ""), bool(meta.get("text_included"))),)
+    files = tuple(
+        SourceFile(f["name"], f["sha256"], f["bytes"], f["media_type"], f.get("kept", True))
+        for f in meta.get("files", ())
+    )
+    if (
+        not files and "sha256" in meta
+    ):  # Written by hand before there were captures: the digest of a text that is not shipped.
+        files = (
+            SourceFile(
+                "text",
+                meta["sha256"],
+                meta.get("bytes", 0),
+                meta.get("media_type", ""),
+                bool(meta.get("text_included")),
+            ),
+        )
     marks = tuple(Mark(m["kind"], m["start"], m["end"], m["note"]) for m in meta.get("marks", ()))
     sections = tuple((s["title"], s["start"]) for s in meta.get("sections", ()))
-    plain = {key: str(meta.get(key, "")) for key in ("origin", "kind", "title", "authors", "retrieved", "version", "licence", "tool", "text", "previous", "note")}
-    return Source(id=id, files=files, marks=marks, sections=sections, references=tuple(meta.get("references", ())), **plain)
+    plain = {
+        key: str(meta.get(key, ""))
+        for key in (
+            "origin",
+            "kind",
+            "title",
+            "authors",
+            "retrieved",
+            "version",
+            "licence",
+            "tool",
+            "text",
+            "previous",
+            "note",
+        )
+    }
+    return Source(
+        id=id,
+        files=files,
+        marks=marks,
+        sections=sections,
+        references=tuple(meta.get("references", ())),
+        **plain,
+    )
 
 
 def text_of_source(layout: Layout, source: Source) -> str:
@@ -76,8 +113,12 @@ def text_of_source(layout: Layout, source: Source) -> str:
 
     kept = {file.name: file for file in source.files if file.kept}
     if source.text not in kept:
-        raise KbError(f"sources/{source.id}: keeps no text (licence: {source.licence or 'not stated'}); capture it again from its origin to quote it")
+        raise KbError(
+            f"sources/{source.id}: keeps no text (licence: {source.licence or 'not stated'}); capture it again from its origin to quote it"
+        )
     raw = (layout.sources / source.id / source.text).read_bytes()
     if hashlib.sha256(raw).hexdigest() != kept[source.text].sha256:
-        raise KbError(f"sources/{source.id}/{source.text}: was changed after its capture; bring back the captured file, offsets count in it")
+        raise KbError(
+            f"sources/{source.id}/{source.text}: was changed after its capture; bring back the captured file, offsets count in it"
+        )
     return raw.decode("utf-8")

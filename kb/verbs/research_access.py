@@ -1,0 +1,113 @@
+"""What the research verbs share: how the network is reached, and the report of what was captured."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
+
+if TYPE_CHECKING:
+    from kb.research.jobs import Outcome
+    from kb.research.network import Access
+
+# Where the tokens of a forge stand, as its own tools name them. They go into requests to that host and nowhere else.
+_TOKENS = {"api.github.com": ("GITHUB_TOKEN", "GH_TOKEN")}
+_SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """The part of a request that says how the network is reached."""
+
+    from_: str = option("a mirror (`wget --mirror`) to read instead of the network", metavar="DIR")
+    allow_host: tuple[str, ...] = several("a private host that may be reached", metavar="HOST")
+    workers: int = option("captures at once, at most 16", default=4, metavar="N")
+    on: str = option(
+        "where captures run: this machine, or tasks of a Ray cluster",
+        default="here",
+        choices=("here", "ray"),
+    )
+    licence: str = option("the licence of what is captured, where it states none", metavar="NAME")
+    no_text: bool = flag(
+        "keep digests and provenance alone: a licence that does not let the text be passed on"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Captures(Result):
+    """How each capture ended."""
+
+    outcomes: "tuple[Outcome, ...]"
+    requests: int
+
+    @property
+    def code(self) -> int:
+        return FINDINGS if any(o.state in ("failed", "refused") for o in self.outcomes) else FINE
+
+    def to_json(self) -> object:
+        rows = [
+            {
+                "key": o.job.key,
+                "kind": o.job.kind,
+                "state": o.state,
+                "source": o.source,
+                "note": o.note,
+            }
+            for o in self.outcomes
+        ]
+        return {"requests": self.requests, "captures": rows}
+
+    def to_text(self) -> str:
+        from kb.text import one_line
+
+        lines = [
+            f"{o.state:<8} {o.source or o.job.key}{'  ' + one_line(o.note) if o.note else ''}"
+            for o in self.outcomes[:_SHOWN]
+        ]
+        more = len(self.outcomes) - _SHOWN
+        lines += [f"… and {more} more; `kb research status` lists all"] if more > 0 else []
+        counts = {
+            state: sum(o.state == state for o in self.outcomes)
+            for state in ("new", "changed", "same", "failed", "refused")
+        }
+        return "\n".join(
+            [
+                *lines,
+                f"{', '.join(f'{n} {state}' for state, n in counts.items() if n) or 'nothing to capture'}; {self.requests} requests",
+            ]
+        )
+
+
+def access_of(request: Reach, caller: Caller, *, api: str = "") -> "Access":
+    """How the network is reached for this request. A token is taken from the environment for the forge's own host alone."""
+    from urllib.parse import urlsplit
+
+    from kb.research.network import Access
+
+    if caller.confined and request.allow_host:
+        raise KbError("--allow-host is for the person at the terminal, not for a program")
+    mirror = caller.file(request.from_) if request.from_ else None
+    if mirror and not mirror.is_dir():
+        raise KbError(f"{request.from_}: no folder to read a mirror from")
+    token = next(
+        (os.environ[name] for name in _TOKENS["api.github.com"] if os.environ.get(name)), ""
+    )
+    host = urlsplit(api).hostname or "api.github.com"
+    return Access(
+        allow_hosts=request.allow_host, mirror=mirror, tokens=((host, token),) if token else ()
+    )
+
+
+def bar(caller: Caller, what: str) -> Callable[[int, int, str], None]:
+    """One progress line for all captures of a command."""
+
+    def note(done: int, of: int, key: str) -> None:
+        caller.progress(f"{what} {done}/{of} {key[:60]}" if done < of else "")
+
+    return note
+
+
+def plain(value: object) -> object:
+    return asdict(value)  # type: ignore[call-overload]

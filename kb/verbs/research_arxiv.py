@@ -1,0 +1,73 @@
+"""kb research arxiv [bring]: capture papers of arXiv by query, category or ids, each version once."""
+
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.verbs import Caller, argument, flag, option
+from kb.verbs.research_access import Captures, Reach, access_of, bar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchArxiv(Reach):
+    """Ids, a query, or a category; one request in three seconds, whatever the number of workers."""
+
+    ids: tuple[str, ...] = argument(
+        "ids or addresses, with a version or without", default=(), metavar="ID"
+    )
+    query: str = option("words, or a query in arXiv's own syntax (ti:, au:, cat: …)")
+    category: str = option("of this category alone", metavar="cs.LG")
+    most: int = option("papers at most", default=20, metavar="N")
+    references: bool = flag("capture the papers that these cite as well")
+    api: str = option(
+        "base address of the API", default="https://export.arxiv.org/api/query", metavar="URL"
+    )
+    site: str = option("base address of the pages", default="https://arxiv.org", metavar="URL")
+
+
+def run(request: ResearchArxiv, caller: Caller) -> Captures:
+    from kb.research.jobs import CACHE, Job, run_jobs
+    from kb.research.network import Session
+    from kb.research.papers import papers
+    from kb.source import source_at
+
+    if not (request.ids or request.query or request.category):
+        raise KbError("say which papers: ids, --query or --category")
+    layout = caller.layout()
+    with Session(access_of(request, caller), layout.state / CACHE) as session:
+
+        def captured(ids: tuple[str, ...], query: str, category: str):
+            found = papers(
+                session, query=query, category=category, ids=ids, most=request.most, api=request.api
+            )
+            jobs = [
+                Job(
+                    "paper",
+                    f"arxiv:{p.id}{p.version}",
+                    p,
+                    site=request.site,
+                    licence=request.licence,
+                )
+                for p in found
+            ]
+            return run_jobs(
+                layout,
+                session,
+                jobs,
+                now=caller.now,
+                workers=request.workers,
+                on=request.on,
+                note=bar(caller, "papers"),
+            )
+
+        outcomes = captured(request.ids, request.query, request.category)
+        if request.references:
+            cited = dict.fromkeys(
+                r for o in outcomes if o.source for r in source_at(layout, o.source).references
+            )
+            fresh = tuple(
+                r
+                for r in cited
+                if not any(o.job.paper and o.job.paper.id == r.partition("v")[0] for o in outcomes)
+            )
+            outcomes += captured(fresh[: request.most], "", "") if fresh else ()
+        return Captures(outcomes, session.requests)

@@ -1,0 +1,67 @@
+"""kb research files [bring]: capture files and folders: Markdown, text, HTML, PDF, notebooks, source."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb import KbError
+from kb.verbs import Caller, argument, option
+from kb.verbs.research_access import Captures, Reach, access_of, bar
+
+_ENDS = frozenset("md markdown txt rst html htm pdf ipynb adoc tex".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchFiles(Reach):
+    """Files, or folders of which every document is taken; links are not followed."""
+
+    paths: tuple[str, ...] = argument("files or folders", metavar="PATH")
+    most: int = option("files at most", default=2000, metavar="N")
+
+
+def run(request: ResearchFiles, caller: Caller) -> Captures:
+    from kb.research.jobs import CACHE, Job, run_jobs
+    from kb.research.network import Session
+
+    layout = caller.layout()
+    licence = "no-text" if request.no_text else request.licence
+    files = [pair for typed in request.paths for pair in _files(caller.file(typed))]
+    if len(files) > request.most:
+        raise KbError(
+            f"{len(files)} documents, more than --most {request.most}; name a smaller folder or allow more"
+        )
+    jobs = [Job("file", name, folder=str(folder), licence=licence) for folder, name in files]
+    with Session(access_of(request, caller), layout.state / CACHE) as session:
+        return Captures(
+            run_jobs(
+                layout,
+                session,
+                jobs,
+                now=caller.now,
+                workers=request.workers,
+                on=request.on,
+                note=bar(caller, "files"),
+            ),
+            session.requests,
+        )
+
+
+def _files(path: Path) -> list[tuple[Path, str]]:
+    """Folder and name of each document: a name says where a file stood in what was given, and nothing of this machine."""
+    if path.is_file():
+        return [(path.resolve().parent, path.name)]
+    if not path.is_dir():
+        raise KbError(f"{path}: no file or folder")
+    found = []
+    for folder, folders, names in os.walk(path, followlinks=False):
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        for name in sorted(names):
+            file = Path(folder) / name
+            if file.suffix.removeprefix(".").lower() in _ENDS and not file.is_symlink():
+                found.append(
+                    (
+                        path.resolve().parent,
+                        file.resolve().relative_to(path.resolve().parent).as_posix(),
+                    )
+                )
+    return found

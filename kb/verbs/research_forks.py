@@ -1,0 +1,184 @@
+"""kb research forks [bring]: rank forks and pull requests by the optimizations that they hold and upstream lacks."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError
+from kb.verbs import Caller, Result, argument, flag, option
+from kb.verbs.research_access import Reach, access_of
+
+if TYPE_CHECKING:
+    from kb.research.forks import Delta, Fork
+    from kb.research.upstream import Upstream
+
+_SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchForks(Reach):
+    """A repository of GitHub, or a bundle of one that cannot be reached."""
+
+    repository: str = argument("OWNER/REPO of GitHub", default="", metavar="OWNER/REPO")
+    bundle: str = option("a git bundle that holds upstream and heads instead", metavar="FILE")
+    upstream: str = option(
+        "upstream's commit or branch in the bundle (default: its HEAD)", metavar="REF"
+    )
+    most: int = option("forks, and pull requests, to compare at most", default=30, metavar="N")
+    dry_run: bool = flag("rank only; capture nothing into sources/")
+    api: str = option(
+        "base address of the REST interface", default="https://api.github.com", metavar="URL"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ForkList(Result):
+    """Forks, best first, and the matrix of what exists where."""
+
+    forks: "tuple[Fork, ...]"
+    captured: int
+    left: tuple[str, ...]
+
+    @property
+    def code(self) -> int:
+        return 1 if self.left else 0
+
+    def to_json(self) -> object:
+        return [asdict(fork) for fork in self.forks]
+
+    def to_text(self) -> str:
+        from kb.research.forks import matrix_of
+        from kb.research.readings import quoted_matrix
+        from kb.text import one_line
+
+        lines = []
+        for fork in self.forks[:_SHOWN]:
+            state = (
+                "merged"
+                if fork.merged
+                else "upstream has it"
+                if fork.in_upstream
+                else f"{len(fork.not_upstream)} names not upstream"
+            )
+            lines.append(
+                one_line(f"{fork.score:.2f}  {fork.fork}  {fork.kind}  {state}  {fork.title[:80]}")
+            )
+            lines += [
+                f"      {label}: {one_line(', '.join(values[:6]))}"
+                for label, values in (
+                    ("techniques", fork.techniques),
+                    ("not upstream", fork.not_upstream),
+                )
+                if values
+            ]
+        lines += (
+            [f"… and {len(self.forks) - _SHOWN} more: --format json"]
+            if len(self.forks) > _SHOWN
+            else []
+        )
+        lines += [f"not read: {one_line(reason)}" for reason in self.left]
+        table = quoted_matrix(matrix_of([f for f in self.forks if f.optimization])[:20])
+        return "\n".join(
+            [
+                *lines,
+                "",
+                "Exists in a fork, not elsewhere:",
+                "",
+                table,
+                f"{len(self.forks)} heads read, {self.captured} captured new",
+            ]
+        )
+
+
+def run(request: ResearchForks, caller: Caller) -> ForkList:
+    if bool(request.repository) == bool(request.bundle):
+        raise KbError("give OWNER/REPO, or --bundle FILE")
+    return _of_bundle(request, caller) if request.bundle else _of_forge(request, caller)
+
+
+def _of_bundle(request: ResearchForks, caller: Caller) -> ForkList:
+    from kb.research import git
+    from kb.research.forks import deltas_of, upstream_of
+    from kb.research.jobs import CACHE
+
+    layout = caller.layout()
+    repository = git.of_bundle(caller.file(request.bundle), layout.state / CACHE)
+    upstream = upstream_of(repository, request.upstream)
+    heads = {
+        name: commit
+        for name, commit in repository.heads().items()
+        if name not in (request.upstream, "upstream/HEAD")
+    }
+    return _ranked(
+        request,
+        caller,
+        upstream,
+        deltas_of(repository, upstream, heads),
+        len(heads),
+        f"bundle:{repository.local}",
+    )
+
+
+def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from kb.research.github import Forge
+    from kb.research.jobs import CACHE
+    from kb.research.network import Session
+
+    if request.on != "here":
+        raise KbError(
+            "forks are compared on this machine: one token has one limit, however many machines ask"
+        )
+    left: list[str] = []
+    with Session(
+        access_of(request, caller, api=request.api), caller.layout().state / CACHE
+    ) as session:
+        forge = Forge(session, request.repository, api=request.api)
+        upstream, heads = forge.upstream(), forge.heads(most=request.most)
+
+        def delta(head):
+            try:
+                return forge.delta(head)
+            except KbError as error:
+                left.append(str(error))
+                return None
+
+        with ThreadPoolExecutor(max(1, min(request.workers, 16))) as pool:
+            deltas = (d for d in pool.map(delta, heads) if d)
+            result = _ranked(
+                request,
+                caller,
+                upstream,
+                deltas,
+                len(heads),
+                f"https://github.com/{request.repository}",
+            )
+    return ForkList(result.forks, result.captured, tuple(left))
+
+
+def _ranked(
+    request: ResearchForks,
+    caller: Caller,
+    upstream: "Upstream",
+    deltas: "Iterable[Delta]",
+    count: int,
+    repository: str,
+) -> ForkList:
+    """Read each head as it comes and capture it at once, so that a kill loses only the one at hand."""
+    from kb.research.forks import fork_from, ranked
+    from kb.research.readings import material_of_fork
+    from kb.source import capture
+
+    read, captured = [], 0
+    for at, delta in enumerate(deltas, 1):
+        fork = fork_from(delta, upstream)
+        read.append(fork)
+        if not request.dry_run:
+            material = material_of_fork(
+                fork, delta, repository=repository, kind="forks", licence=request.licence
+            )
+            captured += capture(caller.layout(), material, retrieved=caller.now)[1]
+        caller.progress(f"forks {at}/{count} {fork.fork[:60]}")
+    caller.progress("")
+    return ForkList(ranked(read), captured, ())

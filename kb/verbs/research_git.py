@@ -1,0 +1,47 @@
+"""kb research git [bring]: read a range of a local clone or a bundle as what one head has beyond another."""
+
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.verbs import Caller, argument, flag, option
+from kb.verbs.research_access import Reach
+from kb.verbs.research_forks import ForkList
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchGit(Reach):
+    """A..B: what B has that A lacks."""
+
+    range: str = argument("two commits or branches, as git names them", metavar="A..B")
+    path: str = argument("a clone (default: this folder)", default=".", metavar="PATH")
+    bundle: str = option("a git bundle instead of a clone", metavar="FILE")
+    dry_run: bool = flag("read only; capture nothing into sources/")
+
+
+def run(request: ResearchGit, caller: Caller) -> ForkList:
+    from kb.research import git
+    from kb.research.forks import delta_of, fork_from, upstream_of
+    from kb.research.jobs import CACHE
+    from kb.research.readings import material_of_fork
+    from kb.source import capture
+
+    before, dots, head = request.range.partition("..")
+    if not dots or not before or not head.strip("."):
+        raise KbError(f"{request.range}: write A..B, as git does")
+    head = head.lstrip(".")
+    layout = caller.layout()
+    repository = (
+        git.of_bundle(caller.file(request.bundle), layout.state / CACHE)
+        if request.bundle
+        else git.of_folder(caller.file(request.path).resolve())
+    )
+    upstream = upstream_of(repository, before)
+    delta = delta_of(repository, upstream.commit, request.range, repository.commit(head), {})
+    fork = fork_from(delta, upstream)
+    captured = False
+    if not request.dry_run:
+        material = material_of_fork(
+            fork, delta, repository=f"git:{repository.local}", kind="git", licence=request.licence
+        )
+        captured = capture(layout, material, retrieved=caller.now)[1]
+    return ForkList((fork,), int(captured), ())

@@ -1,0 +1,37 @@
+"""kb research web [bring]: capture pages, and with --depth the documentation tree below them."""
+
+from dataclasses import dataclass
+
+from kb.verbs import Caller, argument, option
+from kb.verbs.research_access import Captures, Reach, access_of, bar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchWeb(Reach):
+    """Addresses; robots.txt is kept, and a tree is followed below each address's own folder only."""
+
+    addresses: tuple[str, ...] = argument("http(s) addresses of pages or PDFs", metavar="URL")
+    depth: int = option("follow links of the same tree this many steps", default=0, metavar="N")
+    most: int = option("pages at most", default=100, metavar="N")
+
+
+def run(request: ResearchWeb, caller: Caller) -> Captures:
+    from kb.research.jobs import CACHE, crawl
+    from kb.research.network import Session
+
+    layout = caller.layout()
+    licence = "no-text" if request.no_text else request.licence
+    with Session(access_of(request, caller), layout.state / CACHE) as session:
+        outcomes = crawl(
+            layout,
+            session,
+            request.addresses,
+            now=caller.now,
+            depth=request.depth,
+            most=request.most,
+            licence=licence,
+            workers=request.workers,
+            on=request.on,
+            note=bar(caller, "pages"),
+        )
+        return Captures(outcomes, session.requests)
