@@ -112,13 +112,10 @@ def test_claims_join_a_page_that_is_there_and_leave_every_other_byte(base):
     after = (layout.root / "wiki/concepts/old.md").read_text()
     block = after[after.index("\n<!-- kb:auto claims-limits -->") : after.index("<!-- /kb:auto -->") + len("<!-- /kb:auto -->\n")]
     assert after.replace(block, "") == before and "Written by hand." in after
-    claims.withdraw(layout, "sources/chips")
-    db = store.state(layout)
-    from kb.ingest.admission import wiki_of
-    from kb.ingest.filing import file_pages, pages_with
+    from kb.ingest.filing import withdrawn
 
-    file_pages(layout, pages_with(layout, (), (), titles=wiki_of(layout, db).titles, today="2026-11-22"))
-    assert "1.64" not in (layout.root / "wiki/concepts/old.md").read_text()
+    assert withdrawn(layout, "sources/chips", titles={}, today="2026-11-22") == (1, ("wiki/concepts/old.md",))
+    assert "1.64" not in (layout.root / "wiki/concepts/old.md").read_text() and not claims.claims_in(layout)
 
 
 BAD = {"section": "Limits", "claim": "The C3 has a second core.", "quote": "There is no second core"}

@@ -47,10 +47,12 @@ def _plain(text: str) -> str:
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
     help, metavar = _plain(option.help), option.metavar or None
-    # A field such as `from_` is named so because the language keeps the word.
-    name = option.name if option.positional else f"--{option.name.rstrip('_').replace('_', '-')}"
+    name = option.name
+    if not option.positional:
+        # A field that is also a word of Python ends in `_`; what is typed does not.
+        name = f"--{name.rstrip('_').replace('_', '-')}"
     if option.kind is bool:
-        parser.add_argument(name, action="store_true", help=help)
+        parser.add_argument(name, dest=option.name, action="store_true", help=help)
     elif not option.positional:
         many = {"action": "append", "default": []} if option.many else {"default": option.default}
         parser.add_argument(

@@ -79,35 +79,33 @@ def _read(file: Path) -> list[Claim]:
 def file_claims(layout: store.Layout, claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """Put claims on file beside those that are there; a claim that is there already stays as it is. Returns those that are new."""
     new: list[Claim] = []
-    have = {c.key: c for c in claims_in(layout)}
-    for claim in claims:
-        if claim.key not in have:
-            have[claim.key] = claim
-            new.append(claim)
-    _write(layout, have.values())
+    claims = tuple(claims)
+    for source in dict.fromkeys(c.source for c in claims):
+        held = {c.key: c for c in _of_source(layout, source)}
+        added = {c.key: c for c in claims if c.source == source and c.key not in held}
+        if added:
+            _write(layout, source, (*held.values(), *added.values()))
+            new += added.values()
     return tuple(new)
+
+
+def _of_source(layout: store.Layout, source: str) -> list[Claim]:
+    file = layout.sources / FOLDER / file_name(source)
+    return _read(file) if file.is_file() else []
 
 
 def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
     """Take the claims of one source off file. Returns them."""
-    gone = tuple(c for c in claims_in(layout) if c.source == source)
+    gone = tuple(_of_source(layout, source))
     if gone:
-        _write(layout, (c for c in claims_in(layout) if c.source != source), emptied=source)
+        store.remove(layout.sources / FOLDER / file_name(source))
     return gone
 
 
-def _write(layout: store.Layout, claims: Iterable[Claim], *, emptied: str = "") -> None:
-    files: dict[str, list[Claim]] = defaultdict(list)
-    for claim in claims:
-        files[file_name(claim.source)].append(claim)
-    for name, held in files.items():
-        held.sort(key=lambda c: (c.start, c.end, c.page, c.claim))
-        data = msgspec.json.format(msgspec.json.encode(held), indent=1) + b"\n"
-        file = layout.sources / FOLDER / name
-        if not file.is_file() or file.read_bytes() != data:
-            store.write(file, data)
-    if emptied and file_name(emptied) not in files:
-        store.remove(layout.sources / FOLDER / file_name(emptied))
+def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
+    ordered = sorted(held, key=lambda c: (c.start, c.end, c.page, c.claim))
+    data = msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n"
+    store.write(layout.sources / FOLDER / file_name(source), data)
 
 
 def file_name(source: str) -> str:
@@ -150,6 +148,11 @@ def _rounding(value: float) -> float:
     """Relative half step of the last digit that is written: 1.6 may be anything from 1.55 to 1.65."""
     digits = f"{value:.10g}".replace("-", "").replace(".", "").lstrip("0")
     return 0.5 / max(1.0, float(digits.rstrip("0") or 1)) if value else 0.0
+
+
+def plain(value: object) -> object:
+    """Claims and conflicts as plain tables and lists, for JSON."""
+    return msgspec.to_builtins(value)
 
 
 def about(claims: Iterable[Claim], subject: str) -> tuple[Claim, ...]:

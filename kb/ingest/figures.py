@@ -31,7 +31,7 @@ def numbers(case: Case) -> str:
         value = _SPELT.get(word)
         if (
             value is not None
-            and word not in ("one", "once", "half")
+            and word not in ("zero", "one", "once", "half")
             and value not in spelt
             and all(n.value != value for n in stated)
         ):
@@ -159,7 +159,7 @@ def subjects(case: Case) -> str:
 
 
 _CLAUSE = re.compile(
-    r"[;:]\s|,\s|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n"
+    r";\s|:\s(?!\W*\d)|,\s|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n"
 )
 
 
@@ -173,12 +173,16 @@ def clauses_of(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+# What stands in brackets without a number explains, and owns nothing.
+_ASIDE = re.compile(r"\([^()\d]*\)")
+
+
 def _owners(text: str, known: frozenset[str]) -> dict[float, set[str]]:
     """For each number of a text the names of its clause; where that has none, those of the clause before."""
     owners: dict[float, set[str]] = {}
     last: set[str] = set()
     for clause in clauses_of(text):
-        present = {n.key for n in names_in(clause, known=known) if not n.counted}
+        present = {n.key for n in names_in(_ASIDE.sub(" ", clause), known=known) if not n.counted}
         last = present or last
         for number in numbers_in(clause):
             if last:

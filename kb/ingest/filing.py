@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from kb import KbError, store
-from kb.ingest.claims import Claim, Conflict, conflicts
+from kb.ingest.claims import Claim, Conflict, claims_in, conflicts, withdraw
 from kb.ingest.replies import Draft
 from kb.page import newlines_of, read, slug_of
 from kb.page.edit import with_block
@@ -23,12 +23,16 @@ DISPUTED = "disputed"
 def pages_with(
     layout: store.Layout,
     claims: Iterable[Claim],
-    drafts: Iterable[Draft],
+    pages: Iterable[str],
     *,
+    drafts: Iterable[Draft] = (),
     titles: Mapping[str, str],
     today: str,
 ) -> dict[str, bytes]:
-    """Pages as they shall be with the claims on file, by path; only those that differ from the disk. Reads all, writes nothing."""
+    """Those `pages`, and those whose claims are disputed, as they shall be with the claims on file; only what differs from the disk.
+
+    A page that is not there is made where a draft names it. Reads all, writes nothing.
+    """
     by_page: dict[str, list[Claim]] = defaultdict(list)
     claims = tuple(claims)
     for claim in claims:
@@ -36,7 +40,7 @@ def pages_with(
     named = {d.path: d for d in drafts}
     disputed = _disputed(conflicts(claims))
     wanted: dict[str, bytes] = {}
-    for path in sorted({*by_page, *_pages_with_blocks(layout, titles)}):
+    for path in sorted({*pages, *disputed}):
         file = layout.root / path
         have = file.read_bytes() if file.is_file() else b""
         if not have and path not in named:
@@ -49,17 +53,15 @@ def pages_with(
     return wanted
 
 
-def _pages_with_blocks(layout: store.Layout, titles: Mapping[str, str]) -> list[str]:
-    found = []
-    for path in titles:
-        file = layout.root / path
-        if (
-            file.is_file()
-            and b"kb:auto " in (data := file.read_bytes())
-            and (b"kb:auto claims" in data or b"kb:auto disputed" in data)
-        ):
-            found.append(path)
-    return found
+def withdrawn(
+    layout: store.Layout, source: str, *, titles: Mapping[str, str], today: str
+) -> tuple[int, tuple[str, ...]]:
+    """Take the claims of a source off file and off the pages. Returns how many they were, and the pages that this changed."""
+    disputed = _disputed(conflicts(claims_in(layout)))
+    gone = withdraw(layout, source)
+    pages = {*(c.page for c in gone), *disputed} if gone else ()
+    changed = pages_with(layout, claims_in(layout), pages, titles=titles, today=today)
+    return len(gone), file_pages(layout, changed)
 
 
 def _skeleton(draft: Draft, *, today: str) -> bytes:

@@ -13,7 +13,7 @@ from kb.ingest.case import Case
 from kb.ingest.figures import names, numbers, subjects
 from kb.ingest.quotes import Captured, Span
 from kb.ingest.sense import certainty, condition, direction, negation
-from kb.text import stem, words_of
+from kb.text import fold, stem, words_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
 SHORTEST_QUOTE, LONGEST_QUOTE = 2, 60
@@ -81,9 +81,15 @@ def case_of(claim: str, passage: Passage, span: Span) -> Case:
 
 @lru_cache(16)
 def _vocabulary(text: str) -> frozenset[str]:
-    return frozenset(
-        stem(word) for word in re.findall(r"\b[^\W\d_A-Z][^\W\d_]*", text) if word.islower()
-    )
+    """Stems of the words that a text uses as words: in small letters, or with a capital at the head of a sentence alone."""
+    small, opening, inside = set(), set(), set()
+    for word in re.finditer(r"\b[^\W\d_]+\b", text):
+        if word[0].islower():
+            small.add(stem(word[0]))
+        elif word[0].istitle():
+            head = not word.start() or re.search(r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()])
+            (opening if head else inside).add(stem(fold(word[0])))
+    return frozenset(small | opening - inside)
 
 
 _MARKUP = re.compile(

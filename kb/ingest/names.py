@@ -54,7 +54,10 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
 _COUNTED = re.compile(r"\d\s?(?:%|[A-Za-zµ]+/[A-Za-z]+)?\s?$")
 # Words that open a sentence and name nothing.
 _GRAMMAR = re.compile(
-    r"The|This|That|These|Those|Its?|An?|In|On|At|For|With(?:out)?|By|Of|To|From|When|Where|While|If|As|No|Not|All|Some|Each|Every|Both|More|Less|After|Before|Using|[A-Z][a-z]+ing|[A-Z][a-z]+ed"
+    r"(?:A|An|The|This|That|These|Those|Its?|Their|They|We|There|Here|Such|Other|Another|Several|Many|Most|Few|Some|All|Each|Every|Both|Either|"
+    r"Neither|None|No|Not|Only|Even|Also|More|Less|Fewer|Much|One|Two|Three|In|On|At|For|With|Without|Within|By|Of|To|From|Into|Onto|Under|Over|Above|"
+    r"Below|Between|Among|Across|During|Through|Per|As|Than|Beside|Besides|Despite|Although|Though|Because|Since|Until|Unless|Once|Then|Thus|So|"
+    r"When|Where|While|Whereas|If|After|Before|How|What|Which|Who|Why|And|Or|But|Yet)|[A-Z][a-z]+(?:ing|ed|er|est|ly|tion|ity|ness|ment|s)"
 )
 
 

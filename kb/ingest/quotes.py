@@ -62,6 +62,9 @@ class Captured:
             (end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST)
         )
         following = _SENTENCE_END.search(self.text, max(span.start, span.end - 1))
+        line = self.text.find("\n", start, span.start)
+        if line >= 0 and self.text[start:line].lstrip().startswith("#"):
+            start = line + 1  # A heading is no part of the sentence below it.
         return Span(start, following.start() if following else len(self.text))
 
     def columns_of(self, span: Span) -> tuple[tuple[str, str], ...]:

@@ -75,12 +75,21 @@ def _negations(text: str) -> list[str]:
 
 
 _PART = re.compile(r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so)\b)|\s[–—]\s")
+# Finer: a word such as "might" speaks of the clause between two commas.
+_CLAUSES = re.compile(_PART.pattern + r"|,\s+")
 
 
-def _meant(case: Case) -> str:
+_BRACKETS = re.compile(r"\([^()]*\)")
+
+
+def _meant(case: Case, between: re.Pattern[str] = _PART) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = _telling(case.claim)
-    parts = [part for part in _PART.split(case.sentence) if part.strip()]
+    aside = [m[0] for m in _BRACKETS.finditer(case.sentence) if len(wanted & _telling(m[0])) < 2]
+    sentence = case.sentence
+    for text in aside:
+        sentence = sentence.replace(text, " ")
+    parts = [part for part in between.split(sentence) if part.strip()]
     shared = [len(wanted & _telling(part)) for part in parts]
     most = max(shared, default=0)
     return (
@@ -104,7 +113,7 @@ def condition(case: Case) -> str:
 
 def certainty(case: Case) -> str:
     """What the source expects, suspects or hopes is not claimed as a fact."""
-    found = _OPEN.search(_meant(case))
+    found = _OPEN.search(_meant(case, _CLAUSES))
     if found and not _OPEN.search(case.claim) and not re.search(r"\bup to\b", case.claim):
         return f"the source says it as open (“{found[0]}”), the claim as a fact"
     return ""

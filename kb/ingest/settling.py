@@ -45,7 +45,7 @@ def settle(
     second: SecondReader | None = None,
 ) -> Settlement:
     """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are."""
-    admission = _admission(layout, db, packet, attempt.text)
+    admission = preview(layout, db, packet, attempt.text)
     if (
         second
         and admission.claims
@@ -69,9 +69,10 @@ def settle(
     return Settlement(packet.id, answers.state, admission.claims, admission.rejected, pages)
 
 
-def _admission(
+def preview(
     layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str
 ) -> Admission:
+    """What the gate would say of a reply; keeps and files nothing."""
     form = task_named(packet.task).form
     try:
         reply = read_reply(text, form)
@@ -123,16 +124,15 @@ def _file(
         return ()
     with store.lock(layout, "claims"):
         file_claims(layout, admission.claims)
-        return file_pages(
+        pages = pages_with(
             layout,
-            pages_with(
-                layout,
-                claims_in(layout),
-                admission.drafts,
-                titles=wiki_of(layout, db).titles,
-                today=today,
-            ),
+            claims_in(layout),
+            [d.path for d in admission.drafts],
+            drafts=admission.drafts,
+            titles=wiki_of(layout, db).titles,
+            today=today,
         )
+        return file_pages(layout, pages)
 
 
 def refile(
@@ -145,7 +145,7 @@ def refile(
     """File replies that are kept as entered, as their first filing may have been cut short. Returns the pages that this changed."""
     changed: list[str] = []
     for packet, text in settled:
-        admission = _admission(layout, db, packet, text)
+        admission = preview(layout, db, packet, text)
         if not admission.rejected:
             changed += _file(layout, db, packet, text, admission, today=today)
     return tuple(dict.fromkeys(changed))

@@ -1,0 +1,91 @@
+"""kb claims [ask]: list claims on file about a subject, their sources, and where sources disagree."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kb import store
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
+
+if TYPE_CHECKING:
+    from kb.ingest.claims import Claim, Conflict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListClaims:
+    """Which claims."""
+
+    subject: tuple[str, ...] = argument(
+        "words that a claim, its page or its quantity must hold", default=(), metavar="SUBJECT"
+    )
+    quantities: bool = flag("only claims with a typed quantity")
+    conflicts: bool = flag("only where sources disagree")
+    withdraw: str = option(
+        "take all claims of a source off file, and off the pages that hold them", metavar="SOURCE"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimList(Result):
+    """Claims, and the pairs of them that contradict each other."""
+
+    claims: "tuple[Claim, ...]"
+    conflicts: "tuple[Conflict, ...]"
+    only_conflicts: bool
+    withdrawn: int = 0
+
+    @property
+    def code(self) -> int:
+        return FINDINGS if self.conflicts else FINE
+
+    def to_json(self) -> object:
+        from kb.ingest.claims import plain
+
+        shown = () if self.only_conflicts else self.claims
+        return {
+            "claims": plain(shown),
+            "conflicts": plain(self.conflicts),
+            "withdrawn": self.withdrawn,
+        }
+
+    def to_text(self) -> str:
+        lines = [f"{self.withdrawn} claims were withdrawn"] if self.withdrawn else []
+        for claim in () if self.only_conflicts else self.claims:
+            lines += [
+                f"{claim.page}  {claim.claim}",
+                f"    {claim.source}, characters {claim.start} to {claim.end}: “{claim.quote}”",
+            ]
+        for pair in self.conflicts:
+            a, b = pair.first, pair.second
+            lines.append(
+                f"disputed: {a.quantity.subject}, {a.quantity.quantity}: {a.quantity.value:g} {a.quantity.unit} ({a.source}) against {b.quantity.value:g} {b.quantity.unit} ({b.source})"
+            )
+        return "\n".join(lines) or "no claim on file says anything of it"
+
+
+def run(request: ListClaims, caller: Caller) -> ClaimList:
+    from kb.ingest.claims import about, claims_in, conflicts
+
+    layout = caller.layout()
+    gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0
+    held = claims_in(layout)
+    chosen = about(held, " ".join(request.subject)) if request.subject else held
+    chosen = tuple(c for c in chosen if c.quantity or not request.quantities)
+    return ClaimList(chosen, conflicts(chosen), request.conflicts, gone)
+
+
+def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
+    from kb.ingest.admission import wiki_of
+    from kb.ingest.filing import withdrawn
+
+    source = name if name.startswith(("sources/", "wiki/")) else f"sources/{name}"
+    caller.build(layout)
+    db = store.state(layout)
+    try:
+        with store.lock(layout, "claims"):
+            gone, _ = withdrawn(
+                layout, source, titles=wiki_of(layout, db).titles, today=caller.today
+            )
+    finally:
+        db.close()
+    caller.build(layout)
+    return gone

@@ -1,0 +1,206 @@
+"""What `kb ingest` and `kb regenerate` share: who answers packets, what that took, and the run itself."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError, store
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from kb.ingest.asking import Answerer
+    from kb.ingest.packets import Packet
+
+FILLERS = ("agent", "api", "command", "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """Who answers packets, and within which bounds."""
+
+    with_: str = option(
+        "who answers: agent leaves packets for `kb packet next`, none extracts by rule",
+        default="agent",
+        choices=FILLERS,
+    )
+    command: str = option(
+        "the command that answers, reading stdin (default: [model] command)", metavar="COMMAND"
+    )
+    url: str = option("base address of the endpoint (default: [model] url)", metavar="ADDRESS")
+    model: str = option("name of the model (default: [model] name)", metavar="NAME")
+    protocol: str = option(
+        "what the endpoint speaks", default="openai", choices=("openai", "anthropic")
+    )
+    key_env: str = option(
+        "environment variable that holds the key", default="KB_MODEL_KEY", metavar="NAME"
+    )
+    context: int = option("tokens of material in a packet (default 8000)", default=8000)
+    estimate: bool = flag("say what it would take in packets, tokens and money, and ask nothing")
+    most_cost: float = option("stop asking beyond this much money", default=-1.0, metavar="MONEY")
+    price_read: float = option("money for a million tokens read", default=0.0, metavar="MONEY")
+    price_written: float = option(
+        "money for a million tokens written", default=0.0, metavar="MONEY"
+    )
+    at_once: int = option("packets asked at a time (default 4)", default=4)
+    verify: bool = flag("let the same filler read each claim beside its quote once more")
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested(Result):
+    """What was asked, what entered, what came back, and what is left."""
+
+    packets: int
+    replayed: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    admitted: int
+    returned: int
+    review: int
+    left: int
+    pages: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+    estimated: bool = False
+    words: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> int:
+        return FINDINGS if self.failed or self.review else FINE
+
+    def to_text(self) -> str:
+        money = f", {self.cost:.2f} in money" if self.cost else ""
+        if self.estimated:
+            lines = [
+                f"{self.packets} packets to ask ({self.replayed} answered before): about {self.tokens_in} tokens read, {self.tokens_out} written{money}"
+            ]
+        else:
+            lines = [
+                f"{self.packets} packets asked, {self.replayed} answered before; {self.tokens_in} tokens read, {self.tokens_out} written{money}",
+                f"{self.admitted} claims entered, {self.returned} replies returned, {self.review} packets wait for `kb review`, {self.left} open",
+            ]
+        lines += [f"wrote {path}" for path in self.pages]
+        lines += [f"failed {text}" for text in self.failed]
+        lines += [f"passed over {text}" for text in self.passed_over]
+        return "\n".join([*lines, *self.words])
+
+
+# The packets that are wanted, and what had to be passed over.
+Wanted = Callable[["sqlite3.Connection"], "tuple[tuple[Packet, ...], tuple[str, ...]]"]
+
+
+def fill(request: Filling, caller: Caller, wanted: Wanted, *, task: str = "") -> Ingested:
+    """Ask what is wanted and not answered yet, and file what enters; only say what it would take where an estimate is asked."""
+    from kb.ingest import queue
+    from kb.ingest.asking import Price, answered, estimate_of, second_reader
+    from kb.ingest.questions import unanswered
+    from kb.ingest.settling import refile
+    from kb.ingest.tasks import file_prompts
+
+    layout = caller.layout()
+    answer = _answerer(request, layout)
+    price = Price(request.price_read, request.price_written)
+    caller.build(layout)
+    db = store.state(layout)
+    try:
+        packets, passed_over = wanted(db)
+        todo = unanswered(layout, packets)
+        if request.estimate:
+            e = estimate_of(todo, price)
+            return Ingested(
+                e.packets,
+                len(packets) - len(todo),
+                e.tokens_in,
+                e.tokens_out,
+                e.cost,
+                0,
+                0,
+                0,
+                len(todo),
+                (),
+                (),
+                passed_over,
+                True,
+            )
+        file_prompts(layout)
+        settled = [
+            (p, d.attempts[-1].text)
+            for p in packets
+            if (d := queue.answers_to(layout, p.id)) and d.entered
+        ]
+        pages = list(refile(layout, db, settled, today=caller.today))
+        queue.offer(layout, todo)
+        if answer is None:
+            words = (
+                (
+                    "`kb packet next` gives them out, one at a time; `kb packet answer ID FILE` takes the replies",
+                )
+                if todo
+                else ()
+            )
+            return Ingested(
+                0,
+                len(settled),
+                0,
+                0,
+                0.0,
+                0,
+                0,
+                _waiting(layout),
+                len(todo),
+                tuple(pages),
+                (),
+                passed_over,
+                False,
+                words,
+            )
+        ledger = answered(
+            layout, db, answer,
+            holder=f"{os.uname().nodename}-{os.getpid()}", clock=time.time, today=caller.today, price=price,
+            most_cost=request.most_cost if request.most_cost >= 0 else None, at_once=max(1, request.at_once), task=task,
+            second=second_reader(layout, answer) if request.verify else None, note=caller.talk,
+        )  # fmt: skip
+    finally:
+        db.close()
+    caller.build(layout)
+    pages += [page for s in ledger.settled for page in s.pages]
+    return Ingested(
+        len(ledger.settled), len(settled), ledger.tokens_in, ledger.tokens_out, ledger.cost,
+        sum(len(s.admitted) for s in ledger.settled), sum(s.state == "returned" for s in ledger.settled), _waiting(layout), ledger.left,
+        tuple(dict.fromkeys(pages)), ledger.failed, passed_over,
+    )  # fmt: skip
+
+
+def _waiting(layout: store.Layout) -> int:
+    from kb.ingest.queue import all_answers
+
+    return sum(a.state == "review" and a.task != "verify" for a in all_answers(layout))
+
+
+def _answerer(request: Filling, layout: store.Layout) -> "Answerer | None":
+    from kb.ingest.asking import by_command, by_endpoint, by_rule
+    from kb.model import Endpoint
+
+    match request.with_:
+        case "agent":
+            return None
+        case "none":
+            return by_rule
+        case "command":
+            command = request.command or layout.config.model_command
+            if not command:
+                raise KbError(
+                    'no command to answer packets; say --command "claude -p", or set [model] command in kb.toml'
+                )
+            return by_command(command)
+    url, name = request.url or layout.config.model_url, request.model or layout.config.model_name
+    if not url or not name:
+        raise KbError(
+            "no model to ask; say --url ADDRESS --model NAME, or set [model] url and name in kb.toml"
+        )
+    key = os.environ.get(request.key_env, "")
+    return by_endpoint(Endpoint(protocol=request.protocol, url=url, model=name, key=key))

@@ -1,0 +1,68 @@
+"""kb ingest [bring]: draft pages from captured sources: a model writes, the gate decides."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kb import KbError, store
+from kb.verbs import Caller, argument, option
+from kb.verbs.filling import Filling, Ingested, fill
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from kb.ingest.packets import Packet
+
+TASKS = ("extract", "concept", "observation", "retrospective", "normalise", "merge", "compare")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingest(Filling):
+    """What is to be read, and who answers."""
+
+    subject: tuple[str, ...] = argument(
+        "sources (or pages, for tasks about pages); all sources without a name",
+        default=(),
+        metavar="SUBJECT",
+    )
+    task: str = option("what is asked of the model", default="extract", choices=TASKS)
+    text: str = option(
+        "the text of the one source named, where the capture does not include it", metavar="FILE"
+    )
+
+
+def run(request: Ingest, caller: Caller) -> Ingested:
+    layout = caller.layout()
+    return fill(
+        request, caller, lambda db: _packets(request, layout, db, caller), task=request.task
+    )
+
+
+def _packets(
+    request: Ingest, layout: store.Layout, db: "sqlite3.Connection", caller: Caller
+) -> "tuple[tuple[Packet, ...], tuple[str, ...]]":
+    from kb.ingest import questions
+    from kb.ingest.material import sources_in
+
+    if request.text and len(request.subject) != 1:
+        raise KbError("--text FILE is the text of one source; name that source")
+    if request.task == "extract":
+        found, passed_over = [], []
+        for source in request.subject or sources_in(layout):
+            try:
+                file = caller.file(request.text) if request.text else None
+                found += questions.extract_packets(
+                    layout, db, source, context=request.context, file=file
+                )
+            except KbError as error:
+                if request.subject:
+                    raise
+                passed_over.append(str(error))
+        return tuple(found), tuple(passed_over)
+    if request.task == "merge":
+        return questions.merge_packets(layout, db), ()
+    if request.task == "compare":
+        return questions.compare_packets(layout), ()
+    pages = [caller.page(layout, name) for name in request.subject]
+    if request.task == "concept":
+        return questions.concept_packets(layout, pages), ()
+    return questions.page_packets(layout, request.task, pages, context=request.context), ()
