@@ -1,5 +1,6 @@
 """Ingest: packets, leases, replies, filing, records, notes, conflicts. Models answer from loopback; the gate's own cases are in test_gate.py."""
 
+import hashlib
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import pytest
 from kb import KbError, store
 from kb.build import build
 from kb.ingest import asking, claims, queue, questions, records, settling
-from kb.ingest.material import pieces, source_at
+from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
 
@@ -35,8 +36,11 @@ def draft(*claims: dict, path="wiki/concepts/c3.md", type="concept", title="Ceri
 def base(make_base):
     def make(**more: str) -> store.Layout:
         sources = {"chips": CHIPS, "loop": LOOP, **more}
-        files = {f"sources/{n}/meta.json": json.dumps({"origin": f"https://example.org/{n}", "title": n}) for n in sources}
-        files |= {f"sources/{n}/text.md": text for n, text in sources.items()}
+        files = {f"sources/{n}/text.md": text for n, text in sources.items()}
+        for name, text in sources.items():
+            file = {"name": "text.md", "sha256": hashlib.sha256(text.encode()).hexdigest(), "bytes": len(text), "media_type": "text/markdown"}
+            meta = {"origin": f"https://example.org/{name}", "title": name, "text": "text.md", "files": [file]}
+            files[f"sources/{name}/meta.json"] = json.dumps(meta)
         layout = make_base({"wiki/concepts/old.md": "---\ntitle: Old\ntype: concept\nupdated: 2026-01-01\n---\n\n# Old\n\n## Limits\n\nWritten by hand.\n", **files})
         build(layout)
         return layout
@@ -368,16 +372,18 @@ def test_a_record_enters_with_quotes_and_holds_for_the_bytes_it_was_read_from(ba
 
 def test_a_source_without_its_text_says_how_to_come_by_it_and_takes_no_other(base, tmp_path):
     layout = base()
-    (layout.sources / "chips/text.md").unlink()
+    meta = {"origin": "https://example.org/chips", "title": "chips", "sha256": hashlib.sha256(CHIPS.encode()).hexdigest()}
+    (layout.sources / "chips/meta.json").write_text(json.dumps(meta))
     with pytest.raises(KbError, match="not included here.*--text FILE"):
-        source_at(layout, "chips")
-    with pytest.raises(KbError, match="no such source; captured are: chips, loop"):
-        source_at(layout, "nothing")
+        text_of(layout, "chips")
+    with pytest.raises(KbError, match="no source 'nothing'"):
+        text_of(layout, "nothing")
     other = tmp_path / "other.md"
     other.write_text("Something else.")
-    (layout.sources / "chips/meta.json").write_text(json.dumps({"sha256": "0" * 64}))
     with pytest.raises(KbError, match="is not the text that"):
-        source_at(layout, "chips", file=other)
+        text_of(layout, "chips", file=other)
+    other.write_text(CHIPS)
+    assert text_of(layout, "chips", file=other) == ("sources/chips", "chips", CHIPS)
 
 
 def test_near_duplicates_are_proposed_and_versions_are_not(base):

@@ -14,7 +14,7 @@ from kb.ingest import questions
 from kb.ingest.admission import Rejection, passages_of
 from kb.ingest.claims import Claim
 from kb.ingest.gate import ruling_on
-from kb.ingest.material import CHARS_PER_TOKEN, Material
+from kb.ingest.material import CHARS_PER_TOKEN, Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.queue import Attempt, answers_to, give_back, queued, record, take
 from kb.ingest.replies import SecondReadings, Unreadable, read_reply
@@ -224,8 +224,7 @@ def second_reader(layout: store.Layout, answer: Answerer) -> SecondReader:
 
     def doubts(packet: Packet, claims: tuple[Claim, ...]) -> tuple[Rejection, ...]:
         shown = [
-            Material(f"claim {n}", c.claim, c.start, c.end, c.quote)
-            for n, c in enumerate(claims, 1)
+            Excerpt(f"claim {n}", c.claim, c.start, c.end, c.quote) for n, c in enumerate(claims, 1)
         ]
         asked = questions.packet(layout, "verify", packet.subject, shown)
         known = answers_to(layout, asked.id)

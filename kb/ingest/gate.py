@@ -13,6 +13,7 @@ from kb.ingest.case import Case
 from kb.ingest.figures import names, numbers, subjects
 from kb.ingest.quotes import Captured, Span
 from kb.ingest.sense import certainty, condition, direction, negation
+from kb.source import marks_of
 from kb.text import fold, stem, words_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
@@ -87,7 +88,9 @@ def _vocabulary(text: str) -> frozenset[str]:
         if word[0].islower():
             small.add(stem(word[0]))
         elif word[0].istitle():
-            head = not word.start() or re.search(r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()])
+            head = not word.start() or re.search(
+                r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()]
+            )
             (opening if head else inside).add(stem(fold(word[0])))
     return frozenset(small | opening - inside)
 
@@ -127,20 +130,20 @@ def _not_there(quote: str, passage: Passage, passages: Iterable[Passage]) -> str
     )
 
 
-# Who writes to an agent says what to disregard, plays a part of the conversation, or commands a deed. These are shapes of such speech, not
-# topics: a page about agents may say anything about them.
+# Commands to whoever reads, beside those that a capture marks: shapes of such speech, not topics. A page about agents may say anything about them.
+_READER = r"(?:you|agents?|assistants?|models?|llms?|readers?|reviewers?|maintainers?)"
+_DEED = (
+    r"(?:run|execute|call|invoke|write|delete|remove|send|post|upload|approve|admit|accept|mark|output|print|reply|respond|answer|fetch|download|install|open|trust|treat|"
+    r"report|state|say|record|insert|add|raise|disable|enable|ignore|skip)"
+)
 _AIMED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:ignore|disregard|forget|override|bypass|skip|suspend)\b(?:\W+\w+){0,5}?\W+(?:instructions?|rules?|gates?|checks?|guidelines?|polic\w+|prompts?|safety|verification|protections?)\b",
-        r"(?:^|[\s<\[#*])(?:system|developer|assistant|user|inst)\s*(?:[:>\]]|prompt\b|message\b)",
-        r"\b(?:instructions?|notes?|messages?|attention|reminder|hey)\b(?:\W+\w+){0,2}?\W+(?:ai|agents?|assistants?|llms?|language models?|models? reading)\b",
-        r"\b(?:as|you are|you're|act as|pretend to be)\s+(?:an?|the)\s+(?:\w+\s+){0,2}(?:ai|agent|assistant|model|reviewer|administrator|maintainer)\b",
-        r"\b(?:you|agents?|assistants?|models?|llms?|readers?|reviewers?)\b(?:\W+\w+){0,4}?\W*\b(?:must|should|shall|will|need to|have to|has to|are to|is to|ought to)\s+(?:now\s+|always\s+|never\s+|not\s+|immediately\s+|first\s+)*(?:run|execute|call|invoke|write|delete|remove|send|post|upload|approve|admit|accept|mark|output|print|reply|respond|answer|fetch|download|install|open|trust|treat|reveal|report|state|say|record|insert|add|raise|disable|enable|ignore|skip)\b",
-        r"\b(?:do not|don't|never)\s+(?:mention|tell|reveal|disclose|report|warn|inform)\b",
-        r"\b(?:curl|wget)\b[^|\n]*\|\s*(?:ba|z)?sh\b|\brm\s+-rf?\b|\bsudo\s+\w",
+        r"\b(?:ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*|suspend\w*)\b(?:\W+\w+){0,5}?\W+(?:instructions?|rules?|gates?|checks?|guidelines?|polic\w+|safety|verification)\b",
+        r"\bgates?\b(?:\W+\w+){0,3}?\W+(?:ignored|bypassed|skipped|disabled)\b",
+        rf"\b{_READER}\b(?:\W+\w+){{0,4}}?\W*\b(?:must|should|shall|need to|ha(?:ve|s) to|(?:are|is) to|ought to)\s+(?:\w+\s+){{0,2}}{_DEED}\b",
         r"\b(?:when|if|after|before|while)\s+(?:you|the (?:agent|assistant|model|reader))\s+(?:read|see|process|summari[sz]e|parse|ingest|encounter)",
-        r"\bplease\s+(?:run|execute|call|write|delete|send|approve|admit|mark|output|reply|respond|ignore|add|include|insert)\b",
+        rf"\bplease\s+(?:\w+\s+)?{_DEED}\b",
     )
 )
 
@@ -148,9 +151,12 @@ _AIMED = tuple(
 def instruction(case: Case) -> str:
     """A sentence aimed at whoever reads the source is no knowledge, and neither is its paraphrase."""
     for text in (case.sentence, case.quote, case.claim):
-        for pattern in _AIMED:
-            if found := pattern.search(" ".join(text.split())):
-                return f"“{found[0].strip()[:60]}” addresses the reader: an instruction is no claim"
+        flat = " ".join(text.split())
+        order = next((flat[m.start : m.end] for m in marks_of(flat) if m.kind == "order"), "")
+        aimed = next((found[0] for p in _AIMED if (found := p.search(flat))), "")
+        if order or aimed:
+            shown = (order or aimed).strip()[:60]
+            return f"“{shown}” addresses the reader: an instruction is no claim"
     return ""
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from kb import KbError, store
 from kb.ingest.gate import Passage, ruling_on
-from kb.ingest.material import Material
+from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.replies import Note, Notes
 
@@ -42,16 +42,16 @@ def note_reasons(notes: Notes, passages: Iterable[Passage]) -> list[str]:
     return reasons
 
 
-def topics_of(index: str, text: str) -> tuple[Material, ...]:
+def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
     """The sections of a compiled index as material, each under its title; notes that it shows already are no facts."""
-    found: list[Material] = []
+    found: list[Excerpt] = []
     at = 0
     for part in ("\n" + text).split("\n## ")[1:]:
         title, _, body = part.partition("\n")
         facts = "\n".join(line for line in body.split("\n") if not line.startswith("> "))
         at = text.index(part, at)
         if facts.strip():
-            found.append(Material(title.strip(), f"{index} index", 0, len(facts), facts))
+            found.append(Excerpt(title.strip(), f"{index} index", 0, len(facts), facts))
     return tuple(found)
 
 

@@ -5,16 +5,15 @@ from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError, page, store
 from kb.ingest.claims import Claim, claims_in, conflicts
-from kb.ingest.material import Material, pieces, source_at
+from kb.ingest.material import Excerpt, pieces, text_of
 from kb.ingest.notes import INDEXES, notes_in, topics_of
 from kb.ingest.packets import Packet
 from kb.ingest.queue import answers_to
 from kb.ingest.records import record_of
 from kb.ingest.replies import schema_of
 from kb.ingest.tasks import prompt_of, task_named
-from kb.page import text_of
 from kb.text import stem, words_of
 
 # Tokens of a packet's material where nobody says otherwise: a third of what small models read with care.
@@ -27,7 +26,7 @@ def packet(
     layout: store.Layout,
     task: str,
     subject: str,
-    material: Iterable[Material],
+    material: Iterable[Excerpt],
     *,
     context: str = "",
 ) -> Packet:
@@ -50,11 +49,11 @@ def extract_packets(
     file: Path | None = None,
 ) -> tuple[Packet, ...]:
     """A packet for each piece of a source. Raises KbError where its text is not here."""
-    captured = source_at(layout, source, file=file)
-    listed = _pages_like(db, captured.text)
+    path, title, text = text_of(layout, source, file=file)
+    listed = _pages_like(db, text)
     return tuple(
-        packet(layout, "extract", captured.path, [piece], context=listed)
-        for piece in pieces(captured.path, captured.title, captured.text, tokens=context)
+        packet(layout, "extract", path, [piece], context=listed)
+        for piece in pieces(path, title, text, tokens=context)
     )
 
 
@@ -81,9 +80,7 @@ def page_packets(
         raise KbError(f"which pages? name them: kb ingest --task {task} PAGE …")
     if task == "normalise":
         return tuple(
-            packet(
-                layout, task, path, [Material(path, path.rsplit("/", 1)[-1], 0, len(text), text)]
-            )
+            packet(layout, task, path, [Excerpt(path, path.rsplit("/", 1)[-1], 0, len(text), text)])
             for path, text in texts
             if record_of(layout, path, store.digest_of((layout.root / path).read_bytes())) is None
         )
@@ -107,7 +104,7 @@ def _page_text(layout: store.Layout, path: str) -> str:
     file = layout.root / path
     if not path.startswith("wiki/") or ".." in path.split("/") or not file.is_file():
         raise KbError(f"{path}: no page of this wiki")
-    return text_of(file.read_bytes())
+    return page.text_of(file.read_bytes())
 
 
 def concept_packets(layout: store.Layout, pages: Iterable[str]) -> tuple[Packet, ...]:
@@ -122,7 +119,7 @@ def concept_packets(layout: store.Layout, pages: Iterable[str]) -> tuple[Packet,
                 layout,
                 "concept",
                 path,
-                [Material(c.source, c.section, c.start, c.end, c.quote) for c in held],
+                [Excerpt(c.source, c.section, c.start, c.end, c.quote) for c in held],
                 context="\n".join(f"- {c.section}: {c.claim}" for c in held),
             )
         )
@@ -142,8 +139,8 @@ def compare_packets(layout: store.Layout) -> tuple[Packet, ...]:
     )
 
 
-def _as_material(claim: Claim) -> Material:
-    return Material(claim.source, claim.claim, claim.start, claim.end, claim.quote)
+def _as_material(claim: Claim) -> Excerpt:
+    return Excerpt(claim.source, claim.claim, claim.start, claim.end, claim.quote)
 
 
 def merge_packets(layout: store.Layout, db: sqlite3.Connection) -> tuple[Packet, ...]:
@@ -195,7 +192,7 @@ def regenerate_packets(
     noted = {topic: digest for topic, (digest, _) in held.topics.items()} if held else {}
     wanted = [m for m in topics_of(index, text) if noted.get(m.origin) != store.digest_of(m.text)]
     found: list[Packet] = []
-    group: list[Material] = []
+    group: list[Excerpt] = []
     for material in [*wanted, None]:
         full = material is None or sum(len(m.text) for m in (*group, material)) > context * 3
         if group and full:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from kb import KbError, store
-from kb.ingest.material import Material
+from kb.ingest.material import Excerpt
 from kb.ingest.packets import ATTEMPTS, Packet
 
 LEASE_S = 900.0
@@ -86,7 +86,7 @@ def packet_at(layout: store.Layout, name: str) -> Packet:
     file = _file(layout, name)
     try:
         data = json.loads(file.read_bytes())
-        return Packet(**{**data, "material": tuple(Material(**m) for m in data["material"])})
+        return Packet(**{**data, "material": tuple(Excerpt(**m) for m in data["material"])})
     except FileNotFoundError as error:
         raise KbError(
             f"no packet '{name}' is open; `kb packet list` shows those that are"

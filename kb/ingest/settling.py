@@ -69,9 +69,7 @@ def settle(
     return Settlement(packet.id, answers.state, admission.claims, admission.rejected, pages)
 
 
-def preview(
-    layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str
-) -> Admission:
+def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str) -> Admission:
     """What the gate would say of a reply; keeps and files nothing."""
     form = task_named(packet.task).form
     try:
