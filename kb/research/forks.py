@@ -9,6 +9,7 @@ from kb.research.git import Repository
 from kb.research.kinds import Evidence, Reading, reading_of
 from kb.research.symbols import touched
 from kb.research.upstream import Upstream, news_of, novel_groups, upstream_at
+from kb.source import masked
 
 _MOST_COMMITS = 2000
 _MOST_LINES = 20_000
@@ -107,7 +108,7 @@ def delta_of(
         *(() if merged else (f"^{upstream}",)),
     )
     commits = tuple(
-        (c.strip(), m.strip())
+        (c.strip(), masked(m.strip()))
         for c, _, m in (part.partition("\x1f") for part in text.split("\x1e"))
         if c.strip()
     )
@@ -169,10 +170,26 @@ def fork_from(delta: Delta, upstream: Upstream) -> Fork:
         for n in touched([*g.added, *g.removed], g.within)
     )
     return Fork(
-        delta.name, delta.head, delta.base, reading.kind, reading.optimization, _score(reading, delta, in_upstream, claims), reading.techniques,
-        tuple(symbols)[:80], delta.files, () if in_upstream else news_of(news, upstream), in_upstream, delta.merged, claims, reading.also,
-        reading.evidence, len(delta.commits), delta.date, delta.commits[-1][1].partition("\n")[0] if delta.commits else "", delta.left_out,
-    )  # fmt: skip
+        delta.name,
+        delta.head,
+        delta.base,
+        reading.kind,
+        reading.optimization,
+        _score(reading, delta, in_upstream, claims),
+        reading.techniques,
+        tuple(symbols)[:80],
+        delta.files,
+        () if in_upstream else news_of(news, upstream),
+        in_upstream,
+        delta.merged,
+        claims,
+        reading.also,
+        reading.evidence,
+        len(delta.commits),
+        delta.date,
+        delta.commits[-1][1].partition("\n")[0] if delta.commits else "",
+        delta.left_out,
+    )
 
 
 def ranked(forks: Iterable[Fork]) -> tuple[Fork, ...]:
@@ -233,7 +250,7 @@ def _changes(
     patch = repository.run(
         "diff", *options, start, head, "--", *(f":(literal){path}" for path in wanted[:2000])
     )
-    return changes_of(patch), files, tuple(left_out)
+    return changes_of(masked(patch)), files, tuple(left_out)
 
 
 def _upstream_lines(

@@ -12,10 +12,27 @@ from kb import KbError
 # What a function is in each language, for the first line of a hunk: without it a method is not told from its class.
 _LANGUAGES = Path(__file__).with_name("languages.gitattributes")
 _SAFE = (
-    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "gc.auto=0",
-    "-c", "protocol.allow=never", "-c", "protocol.https.allow=always", "-c", "protocol.http.allow=always", "-c", "protocol.git.allow=always",
-    "-c", "http.followRedirects=false", "-c", "credential.helper=",
-)  # fmt: skip
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "protocol.https.allow=always",
+    "-c",
+    "protocol.http.allow=always",
+    "-c",
+    "protocol.git.allow=always",
+    "-c",
+    "http.followRedirects=false",
+    "-c",
+    "credential.helper=",
+)
 
 
 @dataclass(frozen=True, slots=True)

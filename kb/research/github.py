@@ -15,6 +15,7 @@ from kb.research.diffs import file_change, role_of
 from kb.research.forks import Delta
 from kb.research.network import Session, Unavailable
 from kb.research.upstream import Upstream
+from kb.source import masked
 
 API = "https://api.github.com"
 _MOST_MEMBERS = 60_000
@@ -127,7 +128,7 @@ class Forge:
                 f.filename,
                 f.previous_filename or f.filename,
                 _STATES.get(f.status, "changed"),
-                f.patch,
+                masked(f.patch),
             )
             for f in files
             if f.patch and role_of(f.filename) != "vendored"
@@ -146,7 +147,7 @@ class Forge:
             base,
             head.merged,
             head.pushed,
-            tuple(listed + message),
+            tuple((sha, masked(text)) for sha, text in listed + message),
             tuple(changes),
             tuple(sorted(f.filename for f in files)),
             tuple(left_out),
@@ -199,7 +200,7 @@ def _connection_class(session: Session, api: str):
                 self.answer = (
                     error.status,
                     {"content-type": "application/json"},
-                    '{"message": "see status"}',
+                    '{"message": "Not Found"}' if error.status == 404 else "{}",
                 )
             else:
                 kept = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from kb import KbError, store
 from kb.research.documents import document_of, same_tree
 from kb.research.network import Access, Session, Unavailable
-from kb.research.papers import SITE, Paper, material_of_paper
+from kb.research.papers import SITE, Paper, family_of, material_of_paper
 from kb.source import Material, capture, sources
 from kb.store import Layout
 
@@ -62,7 +62,7 @@ def perform(layout: Layout, session: Session, job: Job, *, now: str) -> Outcome:
 
 
 def _captured(layout: Layout, paper: Paper) -> str:
-    for source in sources(layout):
+    for source in sources(layout, beginning=family_of(paper)):
         if source.origin == paper.address and source.version == paper.version:
             return source.id
     return ""
@@ -92,11 +92,21 @@ def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
         document, version, wish = document_of(data, "", name=file.name), "", job.key
     end = "html" if "html" in kind else "pdf" if "pdf" in kind else ""
     material = Material(
-        origin=job.key if job.kind == "page" else f"file:{job.key}", kind="web" if job.kind == "page" else "file", name=wish, version=version,
-        title=document.title, authors=document.authors, licence=job.licence or document.licence, text=document.text, sections=document.sections,
-        hidden=document.hidden, references=document.references, tool=f"kb research {'web' if job.kind == 'page' else 'files'}",
-        files={f"original.{end}": (data, kind)} if end else {}, keep=job.licence != "no-text",
-    )  # fmt: skip
+        origin=job.key if job.kind == "page" else f"file:{job.key}",
+        kind="web" if job.kind == "page" else "file",
+        name=wish,
+        version=version,
+        title=document.title,
+        authors=document.authors,
+        licence=job.licence or document.licence,
+        text=document.text,
+        sections=document.sections,
+        hidden=document.hidden,
+        references=document.references,
+        tool=f"kb research {'web' if job.kind == 'page' else 'files'}",
+        files={f"original.{end}": (data, kind)} if end else {},
+        keep=job.licence != "no-text",
+    )
     return material, document.links
 
 

@@ -14,6 +14,8 @@ SITE = "https://arxiv.org"
 _ID = re.compile(
     r"(?i)(?:https?://arxiv\.org/(?:abs|pdf|html)/|arxiv:)?((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?:\.pdf)?"
 )
+# When it throttles, arXiv says so in a plain text with status 200, and an error is a feed with one entry.
+_AGAIN_AFTER = (5.0, 20.0, 60.0)
 _FIELDS = re.compile(r"\b(?:all|ti|au|abs|co|jr|cat|rn|id):")
 
 
@@ -45,12 +47,22 @@ class _Wire:
 
     def get(self, url: str, headers: dict[str, str] | None = None):
         del headers
-        try:
-            reply = self.session.get(url, accept="application/atom+xml")
-        except Unavailable as error:
-            if error.status == 0:
-                raise
-            return _Answer(error.status, b"")
+        for wait in (*_AGAIN_AFTER, 0.0):
+            try:
+                reply = self.session.get(url, accept="application/atom+xml")
+            except Unavailable as error:
+                if error.status == 0:
+                    raise
+                return _Answer(error.status, b"")
+            if not reply.body.strip().lower().startswith(b"rate exceeded"):
+                break
+            self.session.sleep(wait)
+        else:
+            return _Answer(429, b"")
+        if found := re.search(rb"/api/errors.*?<summary[^>]*>([^<]*)", reply.body, re.DOTALL):
+            raise KbError(
+                f"arXiv does not take this question: {found[1].decode('utf-8', 'replace').strip()}"
+            )
         return _Answer(reply.status, reply.body)
 
 
@@ -155,13 +167,32 @@ def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Ma
             break
     head = f"# {paper.title}\n\n{paper.authors}\n\narXiv:{name} · {paper.updated} · {', '.join(paper.categories)}{' · doi ' + paper.doi if paper.doi else ''}\n\n## Abstract of arXiv\n\n{paper.abstract}\n\n"
     return Material(
-        origin=paper.address, kind="arxiv", name=f"arxiv-{name}", version=paper.version, title=paper.title, authors=paper.authors, licence=licence,
-        text=head + document.text, files=files, tool="kb research arxiv",
-        sections=(("Abstract of arXiv", head.index("## Abstract")), *((title, start + len(head)) for title, start in document.sections)),
+        origin=paper.address,
+        kind="arxiv",
+        name=f"arxiv-{name}",
+        family=family_of(paper),
+        version=paper.version,
+        title=paper.title,
+        authors=paper.authors,
+        licence=licence,
+        text=head + document.text,
+        files=files,
+        tool="kb research arxiv",
+        sections=(
+            ("Abstract of arXiv", head.index("## Abstract")),
+            *((title, start + len(head)) for title, start in document.sections),
+        ),
         hidden=tuple((a + len(head), b + len(head)) for a, b in document.hidden),
         references=tuple(r for r in references_in(document.text) if r != paper.id),
-        note=f"text from the {how} of arXiv" if how else "arXiv gives neither HTML nor PDF; the text is the abstract alone",
-    )  # fmt: skip
+        note=f"text from the {how} of arXiv"
+        if how
+        else "arXiv gives neither HTML nor PDF; the text is the abstract alone",
+    )
+
+
+def family_of(paper: Paper) -> str:
+    """What the ids of all captured versions of a paper begin with."""
+    return f"arxiv-{paper.id.replace('/', '-').lower()}"
 
 
 def _licence(session: Session, name: str, site: str) -> str:

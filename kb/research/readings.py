@@ -43,12 +43,22 @@ def material_of_fork(
         size += len(part)
     if left_out:
         parts.append("## Left out\n\n" + "".join(f"- {line}\n" for line in left_out))
+    place = repository.rpartition("://")[2]
     reading = json.dumps(asdict(fork), ensure_ascii=False, indent=1).encode()
     return Material(
-        origin=f"{repository}#{fork.fork}", kind=kind, name=f"{repository.rpartition('://')[2]}-{fork.fork}-{fork.head[:8]}", version=fork.head[:12], title=fork.title or fork.fork,
-        licence=licence, text="".join(parts), sections=tuple(sections), files={READING: (reading, "application/json")}, tool=f"kb research {kind}",
+        origin=f"{repository}#{fork.fork}",
+        kind=kind,
+        name=f"{place}-{fork.fork}-{fork.head[:8]}",
+        version=fork.head[:12],
+        title=fork.title or fork.fork,
+        family=f"{place}-{fork.fork}-",
+        licence=licence,
+        text="".join(parts),
+        sections=tuple(sections),
+        files={READING: (reading, "application/json")},
+        tool=f"kb research {kind}",
         note=f"{fork.kind}{', merged upstream' if fork.merged else ''}; {len(delta.changes)} files read, {len(left_out)} counted only",
-    )  # fmt: skip
+    )
 
 
 def _hunks(change: FileChange) -> str:

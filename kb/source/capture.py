@@ -22,12 +22,15 @@ _ENDS = re.compile(r"[a-z0-9]{1,8}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a client brings in: provenance, text for quoting and files as they came. `name` is the wish for an id; `keep` false keeps digests alone."""
+    """What a client brings in: provenance, text for quoting and files as they came. `name` is the wish for an id, `family` the part of it
+    that all versions of one origin share; `keep` false keeps digests alone.
+    """
 
     origin: str
     kind: str
     name: str
     text: str
+    family: str = ""
     title: str = ""
     authors: str = ""
     version: str = ""
@@ -45,7 +48,8 @@ class Material:
 
 def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Source, bool]:
     """The source of this material, and whether it is new. Later content of one origin is a source of its own that names the one before."""
-    text, secrets = masked(normal_text(material.text))
+    plain = normal_text(material.text)
+    text = masked(plain)
     raw = text.encode("utf-8")
     files = {material.text_name: (raw, material.media_type)} | {
         _safe_name(n): _without_secrets(data, kind) for n, (data, kind) in material.files.items()
@@ -56,7 +60,13 @@ def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Sour
         )
     digest = hashlib.sha256(raw).hexdigest()
     with store.lock(layout, "sources"):
-        earlier = [s for s in sources(layout) if s.origin == material.origin]
+        earlier = [
+            s
+            for s in sources(
+                layout, beginning=_plain_id(material.family or material.name) or material.kind
+            )
+            if s.origin == material.origin
+        ]
         for source in earlier:
             if (
                 source.version == material.version
@@ -79,12 +89,11 @@ def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Sour
                 for name, (data, kind) in files.items()
             ),
             text=material.text_name if material.keep else "",
-            sections=material.sections if not secrets else _sections(text, material.sections),
+            sections=material.sections if text == plain else _sections(text, material.sections),
             marks=tuple(
                 sorted(
                     [
                         *marks_of(text),
-                        *secrets,
                         *(
                             Mark("hidden", a, b, "not shown where it came from")
                             for a, b in material.hidden
@@ -155,8 +164,7 @@ def to_meta(source: Source) -> dict[str, object]:
 
 def _id(layout: Layout, material: Material, digest: str) -> str:
     """A free id: the wish in plain letters, with the digest behind it where another capture has the name."""
-    plain = unicodedata.normalize("NFKD", material.name).encode("ascii", "ignore").decode().lower()
-    wish = re.sub(r"[^a-z0-9.]+", "-", plain).strip("-.")[:80] or material.kind
+    wish = _plain_id(material.name) or material.kind
     for name in (wish, f"{wish}-{digest[:8]}", f"{wish}-{digest[:16]}"):
         if not (layout.sources / name / "meta.json").exists():
             return name
@@ -166,6 +174,11 @@ def _id(layout: Layout, material: Material, digest: str) -> str:
         ):
             break
     return f"{wish}-{hashlib.sha256((material.origin + material.version + digest).encode()).hexdigest()[:12]}"
+
+
+def _plain_id(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9.]+", "-", plain).strip("-.")[:80]
 
 
 def _safe_name(name: str) -> str:
@@ -180,8 +193,7 @@ def _safe_name(name: str) -> str:
 def _without_secrets(data: bytes, kind: str) -> tuple[bytes, str]:
     if not kind.startswith("text/") and kind != "application/json":
         return data, kind
-    text, found = masked(data.decode("utf-8", "surrogateescape"))
-    return (text.encode("utf-8", "surrogateescape") if found else data), kind
+    return masked(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"), kind
 
 
 def _sections(text: str, sections: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:

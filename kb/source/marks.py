@@ -4,6 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+MASK = "«masked»"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 # An order to whoever reads by machine: a verb of override beside what is overridden, a role that speaks, or a tool that is called.
 _ORDERS = re.compile(
@@ -36,8 +37,11 @@ class Mark:
 
 
 def marks_of(text: str) -> tuple[Mark, ...]:
-    """Unseen and turning characters (runs of one kind are one mark) and orders to an agent, in their order. The text stays as it is."""
-    marks = [Mark("order", m.start(), m.end(), visible_head(m[0])) for m in _ORDERS.finditer(text)]
+    """Unseen and turning characters (runs of one kind are one mark), orders to an agent and masked secrets, in their order. The text stays as it is."""
+    marks = [Mark("secret", m.start(), m.end(), "masked") for m in re.finditer(MASK, text)]
+    for m in _ORDERS.finditer(text):
+        start = m.end() - len(m[0].lstrip())
+        marks.append(Mark("order", start, m.end(), " ".join(m[0].split())[:80]))
     if not text.isascii() or not text.isprintable():
         last: Mark | None = None
         for at, char in enumerate(text):
@@ -64,32 +68,12 @@ def _unseen(char: str) -> str:
     return "control" if kind == "Cc" else ""
 
 
-def masked(text: str) -> tuple[str, tuple[Mark, ...]]:
-    """A text without its secrets, every one replaced by `«masked»`, and where in the text that comes out they stood. Their value is kept nowhere."""
-    marks: list[Mark] = []
-    out: list[str] = []
-    at = length = 0
-    for found in _SECRETS.finditer(text):
+def masked(text: str) -> str:
+    """A text in which every secret is replaced by `«masked»`; its value is kept nowhere, its place is marked by `marks_of`."""
+
+    def without(found: re.Match[str]) -> str:
         group = found.lastgroup or "token"
-        start, end = found.span(group)
-        out.append(text[at:start])
-        length += start - at
-        marks.append(
-            Mark(
-                "secret",
-                length,
-                length + len(_MASK),
-                {"key": "private key", "value": "assigned secret"}.get(group, group),
-            )
-        )
-        out.append(_MASK)
-        length += len(_MASK)
-        at = end
-    return "".join([*out, text[at:]]), tuple(marks)
+        start, end = (place - found.start() for place in found.span(group))
+        return found[0][:start] + MASK + found[0][end:]
 
-
-_MASK = "«masked»"
-
-
-def visible_head(text: str) -> str:
-    return " ".join(text.split())[:80]
+    return _SECRETS.sub(without, text)

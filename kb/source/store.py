@@ -42,9 +42,9 @@ class Source:
     note: str = ""
 
 
-def sources(layout: Layout) -> Iterator[Source]:
-    """All captured sources, by id. A folder without `meta.json` is a capture that was cut off, and is not listed."""
-    for meta in sorted(layout.sources.glob("*/meta.json")):
+def sources(layout: Layout, *, beginning: str = "") -> Iterator[Source]:
+    """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a capture that was cut off, and is not listed."""
+    for meta in sorted(layout.sources.glob(f"{beginning}*/meta.json")):
         yield source_at(layout, meta.parent.name)
 
 

@@ -95,8 +95,12 @@ def access_of(request: Reach, caller: Caller, *, api: str = "") -> "Access":
         (os.environ[name] for name in _TOKENS["api.github.com"] if os.environ.get(name)), ""
     )
     host = urlsplit(api).hostname or "api.github.com"
+    # A forge states its limits in every answer and is paced by these.
     return Access(
-        allow_hosts=request.allow_host, mirror=mirror, tokens=((host, token),) if token else ()
+        allow_hosts=request.allow_host,
+        mirror=mirror,
+        tokens=((host, token),) if token and api else (),
+        intervals=((host, 0.0),) if api else (),
     )
 
 

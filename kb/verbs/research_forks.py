@@ -142,6 +142,7 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
                 return forge.delta(head)
             except KbError as error:
                 left.append(str(error))
+                caller.talk(f"not read: {error}")
                 return None
 
         with ThreadPoolExecutor(max(1, min(request.workers, 16))) as pool:

@@ -1,0 +1,314 @@
+"""The clients of research against a server on loopback: what arXiv, GitHub and sites really send, politeness, resuming, and what is refused."""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("httpx")
+pytest.importorskip("arxiv")
+pytest.importorskip("github")
+
+from research_server import ABSTRACT, ATOM, HTML, PAPER, Site, bomb, entry, feed, github, pdf_of
+
+from kb import KbError, cli, store
+from kb.research import jobs, network, papers
+from kb.research.github import Forge
+from kb.research.network import Access, Limits, NetworkRefusal, Session, Unavailable
+from kb.source import quotation, source_at, sources, text_of_source
+
+NOW = "2026-11-22T00:00:00+00:00"
+
+
+@pytest.fixture
+def site():
+    served = Site()
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def base(tmp_path):
+    (tmp_path / "kb.toml").write_text('[kb]\nname = "t"\n')
+    (tmp_path / "wiki").mkdir()
+    return store.layout_at(tmp_path)
+
+
+def session_of(base, waits=None, **access):
+    return Session(Access(**{"allow_hosts": ("127.0.0.1",), "interval": 0.0} | access), base.state / "research", sleep=(waits if waits is not None else []).append)
+
+
+def serve_papers(site, count=1):
+    rows = [entry(f"2401.0000{n}") for n in range(1, count + 1)]
+
+    def answer(query):
+        start = int(query.get("start", ["0"])[0])
+        return 200, ATOM, feed(rows[start : start + int(query["max_results"][0])], len(rows), start)
+
+    site.routes["/api/query"] = answer
+    for n in range(1, count + 1):
+        site.routes |= {f"/abs/2401.0000{n}v1": (200, HTML, ABSTRACT), f"/html/2401.0000{n}v1": (200, HTML, PAPER)}
+
+
+def capture_papers(base, session, site, **search):
+    found = papers.papers(session, api=f"{site.base}/api/query", **search)
+    return jobs.run_jobs(base, session, [jobs.Job("paper", p.id, p, site=site.base) for p in found], now=NOW)
+
+
+def test_a_paper_is_captured_with_licence_sections_formulas_tables_and_references(base, site):
+    serve_papers(site)
+    with session_of(base) as session:
+        (outcome,) = capture_papers(base, session, site, query="fused passes")
+    source = source_at(base, outcome.source)
+    text = text_of_source(base, source)
+    assert (outcome.state, source.id, source.version) == ("new", "arxiv-2401.00001v1", "v1")
+    assert source.licence == "http://creativecommons.org/licenses/by/4.0/" and source.references == ("2205.14135",)
+    assert "$O(n^{2})$" in text and "| one pass | 49.33 |" in text
+    titles = dict(source.sections)
+    assert text[titles["2 Results"] :].startswith("## 2 Results") and text[titles["References"] :].startswith("## References")
+    at = text.index("one pass | 49.33")
+    assert quotation(base, source, at, at + 16) == "one pass | 49.33"
+
+
+def test_a_second_run_fetches_no_paper_again_and_a_later_version_is_linked_to_the_one_before(base, site):
+    serve_papers(site)
+    with session_of(base) as session:
+        capture_papers(base, session, site, query="fused")
+        site.log.clear()
+        assert [o.state for o in capture_papers(base, session, site, query="fused")] == ["same"]
+        assert [path for path in site.log if not path.startswith("/api/")] == []
+        site.routes["/api/query"] = (200, ATOM, feed([entry("2401.00001", 2)]))
+        site.routes |= {"/abs/2401.00001v2": (200, HTML, ABSTRACT), "/html/2401.00001v2": (200, HTML, PAPER.replace("49.33", "50.01"))}
+        (later,) = capture_papers(base, session, site, query="fused")
+    assert later.state == "changed" and source_at(base, later.source).previous == "arxiv-2401.00001v1"
+    assert "49.33" in text_of_source(base, source_at(base, "arxiv-2401.00001v1"))
+
+
+def test_pages_of_a_feed_follow_one_another_and_an_empty_page_is_asked_for_again(base, site):
+    calls = []
+    serve_papers(site, 3)
+    whole = site.routes["/api/query"]
+
+    def flaky(query):
+        calls.append(query["start"][0])
+        return (200, ATOM, feed([], 3, 2)) if calls.count("2") == 1 and query["start"] == ["2"] else whole(query)
+
+    site.routes["/api/query"] = lambda query: flaky({**query, "max_results": ["2"]})
+    with session_of(base) as session:
+        found = list(papers.papers(session, query="fused", most=3, api=f"{site.base}/api/query"))
+    assert [p.id for p in found] == ["2401.00001", "2401.00002", "2401.00003"] and calls == ["0", "2", "2"]
+
+
+def test_throttling_is_waited_out_as_the_server_says_in_all_its_forms(base, site):
+    serve_papers(site)
+    site.failures = [(503, {"Retry-After": "7"}, b""), (200, {"Content-Type": "text/plain"}, b"Rate exceeded."), (429, {}, b"")]
+    waits = []
+    with session_of(base, waits) as session:
+        assert len(list(papers.papers(session, query="x", api=f"{site.base}/api/query"))) == 1
+    assert waits == [7.0, 5.0, 1.0]
+
+
+def test_arxiv_is_asked_once_in_three_seconds_whatever_the_number_of_workers(base):
+    waits = []
+    with Session(Access(), base.state / "research", sleep=waits.append) as session:
+        for _ in range(3):
+            session._pace("arxiv.org")
+    assert [round(w) for w in waits] == [3, 6]
+
+
+def test_an_error_of_arxiv_that_comes_as_an_entry_is_told_as_an_error(base, site):
+    wrong = "<entry><id>http://arxiv.org/api/errors#incorrect_id_format_for_x</id><title>Error</title><summary>incorrect id format for x</summary></entry>"
+    site.routes["/api/query"] = (200, ATOM, feed([wrong]))
+    with session_of(base) as session, pytest.raises(KbError, match="incorrect id format for x"):
+        list(papers.papers(session, query="x", api=f"{site.base}/api/query"))
+
+
+def test_without_html_the_text_of_the_pdf_is_taken(base, site):
+    serve_papers(site)
+    del site.routes["/html/2401.00001v1"]
+    site.routes["/pdf/2401.00001v1"] = (200, {"Content-Type": "application/pdf"}, pdf_of([[(72, 700, "1 Introduction"), (72, 680, "Memory traffic de-"), (72, 668, "cides the speed of a loop.")]]))
+    with session_of(base) as session:
+        (outcome,) = capture_papers(base, session, site, ids=["2401.00001"])
+    source = source_at(base, outcome.source)
+    assert "Memory traffic decides the speed of a loop." in text_of_source(base, source)
+    assert {"1 Introduction"} < {title for title, _ in source.sections} and "PDF" in source.note
+
+
+def test_a_capture_that_failed_is_listed_and_the_same_command_goes_on_where_it_stopped(base, site):
+    serve_papers(site, 2)
+    page = site.routes.pop("/abs/2401.00002v1")
+    site.routes["/abs/2401.00002v1"] = (500, {}, b"")
+    with session_of(base) as session:
+        assert sorted(o.state for o in capture_papers(base, session, site, query="x")) == ["failed", "new"]
+        assert {(j.key, j.state) for j in jobs.journal_of(base)} == {("2401.00001", "new"), ("2401.00002", "failed")}
+        site.routes["/abs/2401.00002v1"] = page
+        assert sorted(o.state for o in capture_papers(base, session, site, query="x")) == ["new", "same"]
+
+
+def test_a_killed_capture_leaves_nothing_half_filed_and_is_resumed(base, site):
+    serve_papers(site, 3)
+    slow = site.routes["/html/2401.00003v1"]
+    site.routes["/html/2401.00003v1"] = lambda query: (time.sleep(30), slow)[1]
+    words = ["research", "arxiv", "--query", "fused", "--api", f"{site.base}/api/query", "--site", site.base, "--allow-host", "127.0.0.1", "--workers", "1"]
+    code = f"from kb.research import network; network.Access.__dataclass_fields__; import kb.verbs.research_access as r; o = r.access_of\nimport dataclasses\nr.access_of = lambda *a, **k: dataclasses.replace(o(*a, **k), interval=0.0)\nimport kb.verbs.research_arxiv as v; v.access_of = r.access_of\nfrom kb.cli import main; raise SystemExit(main({words!r}))"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=base.root, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    end = time.monotonic() + 30
+    while "/html/2401.00003v1" not in site.log and time.monotonic() < end:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    assert {s.id for s in sources(base)} == {"arxiv-2401.00001v1", "arxiv-2401.00002v1"}
+    (base.sources / "arxiv-2401.00003v1").mkdir(parents=True)
+    (base.sources / "arxiv-2401.00003v1" / "text.md").write_text("half")
+    site.routes["/html/2401.00003v1"] = slow
+    site.log.clear()
+    with session_of(base) as session:
+        states = [o.state for o in capture_papers(base, session, site, query="fused")]
+    assert states == ["same", "same", "new"] and not any("00001v1" in path or "00002v1" in path for path in site.log)
+    assert "half" != text_of_source(base, source_at(base, "arxiv-2401.00003v1"))
+
+
+def test_forks_and_pull_requests_of_github_are_compared_and_ranked(base, site, monkeypatch, capsys):
+    github(site)
+    monkeypatch.chdir(base.root)
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_" + "s" * 36)
+    code = cli.main(["research", "forks", "up/engine", "--api", site.base, "--allow-host", "127.0.0.1", "--format", "json"])
+    out = capsys.readouterr()
+    rows = {row["fork"]: row for row in json.loads(out.out)}
+    assert code == 1 and "gone/engine: not there" in out.err
+    assert set(rows) == {"alive/engine", "pull/7", "pull/8"}
+    assert rows["alive/engine"]["kind"] == "performance" and "FUSED_TILE" in rows["alive/engine"]["not_upstream"]
+    assert rows["pull/8"]["merged"] and rows["pull/8"]["kind"] == "docs" and rows["pull/8"]["not_upstream"] == []
+    assert {"49.33", "48.90"} <= {c["value"] for c in rows["pull/7"]["claims"]}
+    assert not any("idle" in path and "compare" in path for path in site.log)
+    assert all(h.get("Authorization") == "Bearer ghp_" + "s" * 36 for h in site.headers)
+    kept = b"".join(f.read_bytes() for folder in (base.state, base.sources) for f in folder.rglob("*") if f.is_file())
+    assert b"ghp_" not in kept and "ghp_" not in out.out + out.err
+    source = next(s for s in sources(base) if "alive" in s.origin)
+    assert "vendor/x.c: vendored" in text_of_source(base, source) and "model.bin: binary or large" in text_of_source(base, source)
+
+
+def test_a_second_look_at_github_asks_conditionally(base, site):
+    github(site)
+    with session_of(base) as session:
+        Forge(session, "up/engine", api=site.base)
+        site.headers.clear()
+        Forge(session, "up/engine", api=site.base)
+    assert all("If-None-Match" in headers for headers in site.headers)
+
+
+def test_the_limit_of_github_is_waited_for_while_it_is_short_and_told_when_it_is_long(base, site):
+    github(site)
+    soon, late = str(int(time.time()) + 3), str(int(time.time()) + 3000)
+    waits = []
+    site.failures = [(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": soon}, b"{}"), (502, {}, b"")]
+    with session_of(base, waits) as session:
+        Forge(session, "up/engine", api=site.base)
+        assert 1 <= waits[0] <= 4 and len(waits) == 2
+        site.failures = [(403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": late}, b"{}")]
+        with pytest.raises(Unavailable, match="asks to wait .* s; run the same command then"):
+            Forge(session, "up/other", api=site.base)
+
+
+def test_a_token_does_not_follow_a_redirect_to_another_host(base, site):
+    other = Site()
+    site.routes["/a"] = (302, {"Location": other.base.replace("127.0.0.1", "localhost") + "/b"}, b"")
+    other.routes["/b"] = (200, HTML, "<p>hello</p>")
+    with session_of(base, allow_hosts=("127.0.0.1", "localhost"), tokens=(("127.0.0.1", "secret-token"),)) as session:
+        session.get(f"{site.base}/a")
+    other.close()
+    assert site.headers[0]["Authorization"] == "Bearer secret-token" and "Authorization" not in other.headers[0]
+
+
+def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(base, site):
+    body = "<html><head><title>{0}</title></head><body><h1>{0}</h1><p>A page of words about {0} that is long enough to be a text of its own.</p>{1}</body></html>"
+    links = '<a href="one.html">1</a><a href="private/x.html">p</a><a href="/elsewhere.html">e</a><a href="http://192.0.2.1/">far</a>'
+    site.routes |= {
+        "/robots.txt": (200, {}, "User-agent: *\nDisallow: /docs/private/\n"), "/docs/": (200, HTML, body.format("start", links)),
+        "/docs/one.html": (200, HTML, body.format("one", '<a href="two.html">2</a>')), "/docs/two.html": (200, HTML, body.format("two", "")), "/elsewhere.html": (200, HTML, "x"),
+    }
+    with session_of(base) as session:
+        outcomes = jobs.crawl(base, session, [f"{site.base}/docs/"], now=NOW, depth=1, most=10)
+        assert [o.state for o in outcomes] == ["new", "refused", "new"] and "robots.txt" in outcomes[1].note
+        assert not any("elsewhere" in p or "two" in p or "private" in p for p in site.log)
+        again = jobs.crawl(base, session, [f"{site.base}/docs/"], now=NOW, depth=2, most=10)
+    assert sorted(o.state for o in again) == ["new", "refused", "same", "same"]
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("file:///etc/passwd", "only http and https"),
+        ("ftp://example.org/x", "only http and https"),
+        ("http://127.0.0.1:9/x", "private address"),
+        ("http://169.254.169.254/latest/meta-data/", "private address"),
+        ("http://[::1]/", "private address"),
+        ("http://[::ffff:10.0.0.1]/", "private address"),
+        ("http://localhost/", "private host"),
+        ("http://metadata.internal/", "private host"),
+        ("http://0x7f000001/", "private"),
+        ("http://user:password@example.org/", "user or password"),
+    ],
+)
+def test_an_address_that_is_not_public_is_refused_with_its_reason(base, address, reason):
+    with Session(Access(interval=0.0), base.state / "r") as session, pytest.raises(NetworkRefusal, match=reason) as refusal:
+        session.get(address)
+    assert ":password" not in str(refusal.value)
+
+
+def test_a_redirect_to_a_private_address_and_a_name_that_resolves_to_one_are_refused(base, site, monkeypatch):
+    site.routes["/out"] = (302, {"Location": "http://10.0.0.7/secret"}, b"")
+    site.routes["/round"] = (302, {"Location": "/round"}, b"")
+    with session_of(base) as session:
+        with pytest.raises(NetworkRefusal, match="10.0.0.7, a private address|10.0.0.7: a private|private address"):
+            session.get(f"{site.base}/out")
+        with pytest.raises(NetworkRefusal, match="more than 5 redirects"):
+            session.get(f"{site.base}/round")
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))])
+    with Session(Access(interval=0.0), base.state / "r") as session, pytest.raises(NetworkRefusal, match="docs.example.org is 127.0.0.1, a private address"):
+        session.get("http://docs.example.org/")
+
+
+def test_an_answer_beyond_its_bounds_is_refused_also_when_it_grows_by_decompression(base, site):
+    site.routes |= {"/bomb": (200, {"Content-Type": "text/html", "Content-Encoding": "gzip"}, bomb()), "/torn": (200, {"Content-Encoding": "gzip"}, b"no gzip at all")}
+    with session_of(base, limits=Limits(size=8 << 20)) as session:
+        with pytest.raises(NetworkRefusal, match="more than 8 MB"):
+            session.get(f"{site.base}/bomb")
+        with pytest.raises(NetworkRefusal, match="compression does not read"):
+            session.get(f"{site.base}/torn")
+
+
+def test_a_mirror_stands_for_the_network(base, tmp_path):
+    page = tmp_path / "m" / "docs.example.org" / "guide" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<html><head><title>Guide</title></head><body><h1>Guide</h1><p>A guide that says enough words to be captured as a text.</p></body></html>")
+    with Session(Access(mirror=tmp_path / "m"), base.state / "r") as session:
+        (outcome,) = jobs.crawl(base, session, ["https://docs.example.org/guide/"], now=NOW, depth=0, most=5)
+        assert outcome.state == "new" and session.requests == 0
+        with pytest.raises(Unavailable, match="not in the mirror"):
+            session.get("https://docs.example.org/../../kb.toml")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install 'kb[ray]')")
+def test_captures_run_as_tasks_of_a_local_ray(base, tmp_path):
+    import ray
+
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for n in range(3):
+        (folder / f"{n}.md").write_text(f"# Note {n}\n\nWords.\n")
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    listed = [jobs.Job("file", f"{n}.md", folder=str(folder)) for n in range(3)]
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False, logging_level="error")
+    try:
+        with session_of(base) as session:
+            assert [o.state for o in jobs.run_jobs(base, session, listed, now=NOW, workers=2, on="ray")] == ["new"] * 3
+            assert [o.state for o in jobs.run_jobs(base, session, listed, now=NOW, workers=2, on="ray")] == ["same"] * 3
+    finally:
+        ray.shutdown()
+    assert network.shown("https://u:p@h.org/a?token=abc&x=1") == "https://h.org/a?token=…&x=1"
