@@ -3,18 +3,21 @@
 Refuses to call a gain the mechanism's doing without a line of evidence, and says where each line stands.
 """
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from statistics import median
+
+import msgspec
 
 from kb import KbError, profiles, store
-from kb.experiments.attempt import Attempt, Kept, Side
+from kb.experiments.attempt import SAMPLES, Attempt, Side
+from kb.experiments.stub import Stub
 from kb.profiles import Profile
-
-Firing = Literal["confirmed", "partial", "no-op", "none"]
+from kb.run.interval import ERROR, gain_interval
+from kb.run.quantity import number_text
 
 # A share that moves less than this (of the whole, 0.01 is one percent point) has not moved.
 _MOVED = 0.005
@@ -78,6 +81,37 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
         ) from error
 
 
+def expectation_of(stub: Stub, attempt: Attempt, primary: str, *, more: Expectation | None = None) -> Expectation:
+    """What a page expects: its `expect`, `forbid` and `predict`, and metrics other than the deciding one that its predicted signal
+    says will move; `more` was asked beside."""
+    more = more or Expectation()
+    signal = moves_in(stub.facts.predicted_signal, tuple(m for m in attempt.metrics if m != primary))
+    return Expectation(
+        (*stub.page.words("expect"), *more.expect),
+        (*stub.page.words("forbid"), *more.forbid),
+        tuple(dict.fromkeys((*map(move_of, stub.page.words("predict")), *signal, *more.moves))),
+    )
+
+
+def expectation_from(expect: Iterable[str], forbid: Iterable[str], predict: Iterable[str]) -> Expectation:
+    """An expectation as options say it. Raises KbError for a pattern or a move that is none."""
+    expect, forbid = tuple(expect), tuple(forbid)
+    for text in (*expect, *forbid):
+        pattern_of(text)
+    return Expectation(expect, forbid, tuple(map(move_of, predict)))
+
+
+def moves_in(text: str, names: tuple[str, ...]) -> tuple[tuple[str, str, float], ...]:
+    """Moves of known metrics that a text predicts: a clause that names one and says which way."""
+    moves = []
+    for clause in re.split(r"[.;,\n]|\band\b", text.lower()):
+        words = re.findall(r"[\w/%.-]+|[↓↑]", clause)
+        way = next((_WORDS[w] for w in words if w in _WORDS), "")
+        said = re.sub(r"[\s_-]+", " ", clause)
+        moves += [(n.lower(), way, 0.0) for n in names if way and f" {re.sub(r'[_-]+', ' ', n.lower())} " in f" {said} "]
+    return tuple(dict.fromkeys(moves))
+
+
 def audit(attempt: Attempt, expectation: Expectation) -> Audit:
     """What a finished attempt shows of its mechanism."""
     if attempt.measurement is None:
@@ -88,21 +122,21 @@ def audit(attempt: Attempt, expectation: Expectation) -> Audit:
     findings = [built] if built else []
     findings += [_searched(attempt, text, wanted=True) for text in expectation.expect]
     findings += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
-    if expectation.moves:
-        before, after = profile_of(attempt, "parent"), profile_of(attempt, "change")
-        findings += [_moved(move, before, after) for move in expectation.moves]
-    held = [f.held for f in findings if f.held is not None]
+    findings += [_moved(attempt, move) for move in expectation.moves]
     asked = [f for f in findings if f is not built and f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
-    if not held:
-        firing = ""
-    elif not asked:
-        firing = "partial"
+    if not asked:
+        firing = "partial" if built else ""
     elif not any(f.held for f in asked):
         firing = "none"
     else:
         firing = "confirmed" if all(f.held for f in asked) and any(f.telling for f in asked) else "partial"
     return Audit(firing, tuple(findings))
+
+
+def is_asked(expectation: Expectation) -> bool:
+    """Whether an audit has anything to look for."""
+    return bool(expectation.expect or expectation.forbid or expectation.moves)
 
 
 def _built(attempt: Attempt) -> tuple[bool, Finding | None]:
@@ -149,20 +183,18 @@ def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
 
 
 def _material(attempt: Attempt, side: Side) -> Iterator[tuple[str, bytes]]:
-    kept: tuple[Kept, ...] = attempt.measurement.kept if attempt.measurement else ()
-    for item in kept:
-        if item.side == side and item.file:
-            yield item.file, (attempt.folder / item.file).read_bytes()
-    for sample in attempt.samples:
+    for item in attempt.measurement.kept if attempt.measurement else ():
+        place = attempt.copy_of(item) if item.side == side else None
+        if place:
+            yield item.copy, place.read_bytes()
+    for number, sample in enumerate(attempt.samples, 1):
         if sample.side == side:
-            yield sample.output, (attempt.folder / sample.output).read_bytes()
+            yield sample.file or f"{SAMPLES}:{number}", attempt.output_of(sample)
     patch = attempt.folder / _PATCH
     if side == "change" and patch.is_file():
         # Only what the change adds is the change's; lines taken away are the parent's.
-        yield (
-            _PATCH,
-            b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in patch.read_bytes().split(b"\n")),
-        )
+        lines = patch.read_bytes().split(b"\n")
+        yield _PATCH, b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in lines)
 
 
 def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
@@ -179,18 +211,25 @@ def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
 
 def profile_of(attempt: Attempt, side: Side) -> Profile | None:
     """Bucket table of a side: of a file named like a profile that was left in KB_OUT, else of what the profile command printed; None where neither reads."""
-    for name in profile_files(attempt, side):
-        found = _read_profile(attempt.folder / name)
-        if found:
+    kept = attempt.measurement.kept if attempt.measurement else ()
+    files = [place for k in kept if k.role == "profile" and k.side == side and (place := attempt.copy_of(k))]
+    for file in files:
+        if found := _read_profile(file):
             return found
+    for sample in attempt.of("profile", side):
+        if not sample.problem and sample.output_bytes:
+            with tempfile.TemporaryDirectory(prefix="kb-profile-") as folder:
+                beside = Path(folder) / (sample.file or "profile.txt")
+                beside.write_bytes(attempt.output_of(sample))
+                return _read_profile(beside)
     return None
 
 
 def profile_files(attempt: Attempt, side: Side) -> tuple[str, ...]:
-    """Files of the attempt that may hold a profile of a side: those named so, then what the profile command printed."""
+    """Names of what may hold a profile of a side: files named so, then what the profile command printed."""
     kept = attempt.measurement.kept if attempt.measurement else ()
-    files = [k.file for k in kept if k.role == "profile" and k.side == side and k.file]
-    return (*files, *(s.output for s in attempt.of("profile", side) if not s.problem and s.output_bytes))
+    files = [k.copy or k.path for k in kept if k.role == "profile" and k.side == side]
+    return (*files, *(s.file or "the profile command's output" for s in attempt.of("profile", side) if not s.problem and s.output_bytes))
 
 
 def _read_profile(file: Path) -> Profile | None:
@@ -200,17 +239,13 @@ def _read_profile(file: Path) -> Profile | None:
         return None  # A profile in words or pictures is evidence for a reader, and no table.
 
 
-def profiled(attempt: Attempt) -> bool:
-    """Whether the run left a profile of the change, readable as a table or not."""
-    kept = attempt.measurement.kept if attempt.measurement else ()
-    return any(k.role == "profile" and k.side == "change" for k in kept) or any(
-        not s.problem and s.output_bytes for s in attempt.of("profile", "change")
-    )
-
-
-def _moved(move: tuple[str, str, float], before: Profile | None, after: Profile | None) -> Finding:
+def _moved(attempt: Attempt, move: tuple[str, str, float]) -> Finding:
     name, direction, least = move
     said = f"predicted {name} {direction}{f' by {100 * least:g} %' if least else ''}"
+    metric = next((m for m in attempt.metrics if m.lower() == name), "")
+    if metric:
+        return _metric_moved(attempt, metric, direction, least, said)
+    before, after = profile_of(attempt, "parent"), profile_of(attempt, "change")
     if before is None or after is None:
         return Finding(None, f"{said}: there is no profile of {'the parent' if before is None else 'the change'} to see it in")
     shares = [
@@ -227,41 +262,54 @@ def _moved(move: tuple[str, str, float], before: Profile | None, after: Profile 
     return Finding(held, f"{said}: {100 * start:.1f} % of the parent's time became {100 * end:.1f} %")
 
 
+def _metric_moved(attempt: Attempt, metric: str, direction: str, least: float, said: str) -> Finding:
+    change, parent = attempt.values(metric, "change"), attempt.values(metric, "parent")
+    found = gain_interval(change, parent, direction="higher", level=ERROR)
+    if found is None:
+        return Finding(None, f"{said}: it was not measured three times on both sides")
+    held = found.low > least if direction == "up" else found.high < -least
+    shown = f"{number_text(median(parent), digits=5)} became {number_text(median(change), digits=5)}"
+    return Finding(held, f"{said}: {shown}, {100 * found.low:+.3g} to {100 * found.high:+.3g} %")
+
+
+@dataclass(frozen=True, slots=True)
+class _Filed:
+    """An audit as it is kept beside its attempt."""
+
+    audit: Audit
+    expectation: Expectation
+
+
 def file_audit(attempt: Attempt, found: Audit, expectation: Expectation) -> str:
-    """Keep an audit beside the attempt and return its file's name; a later audit does not replace it."""
-    number = 1 + len(list(attempt.folder.glob("audit-*.json")))
-    name = f"audit-{number:03d}.json"
-    text = (
-        json.dumps({"audit": asdict(found), "expectation": asdict(expectation)}, ensure_ascii=False, indent=1, sort_keys=True)
-        + "\n"
-    )
+    """Keep an audit beside the attempt and return its file's name; a later audit does not replace it, an equal one is not kept twice."""
+    names = sorted(f.name for f in attempt.folder.glob("audit-*.json"))
+    data = msgspec.json.format(msgspec.json.encode(_Filed(found, expectation)), indent=1) + b"\n"
+    if names and (attempt.folder / names[-1]).read_bytes() == data:
+        return names[-1]
+    name = f"audit-{len(names) + 1:03d}.json"
     try:
-        store.create(attempt.folder / name, text)
+        store.create(attempt.folder / name, data)
     except FileExistsError as error:
         raise KbError(f"{attempt.folder / name}: another kb filed this audit; ask again") from error
     return name
 
 
-def last_audit(attempt: Attempt) -> Audit | None:
-    """The newest audit of the attempt as it stands, or None: one from before repeats were added is of another run.
+def last_audit(attempt: Attempt) -> tuple[Audit, Expectation] | None:
+    """The newest audit of the attempt as it stands, and what it looked for; None where there is none, for one from before repeats
+    were added is of another run.
 
-    Raises KbError where what it says is not what the run shows.
+    Raises KbError where what it says is not what the run shows, as far as the files that it was made from are here.
     """
     before = dict(attempt.measurement.files) if attempt.measurement else {}
     files = [f for f in sorted(attempt.folder.glob("audit-*.json")) if f.name not in before]
     if not files:
         return None
     try:
-        said = json.loads(files[-1].read_bytes())
-        filed = Audit(said["audit"]["firing"], tuple(Finding(**f) for f in said["audit"]["findings"]))
-        asked = said["expectation"]
-        expectation = Expectation(
-            tuple(asked["expect"]),
-            tuple(asked["forbid"]),
-            tuple((name, way, float(least)) for name, way, least in asked["moves"]),
-        )
-    except (ValueError, KeyError, TypeError) as error:
+        filed = msgspec.json.decode(files[-1].read_bytes(), type=_Filed)
+    except msgspec.DecodeError as error:
         raise KbError(f"{files[-1]}: not an audit: {error}; audit again") from error
-    if audit(attempt, expectation) != filed:
+    kept = attempt.measurement.kept if attempt.measurement else ()
+    absent = any(k.large and attempt.copy_of(k) is None for k in kept)
+    if not absent and audit(attempt, filed.expectation) != filed.audit:
         raise KbError(f"{files[-1]}: says something else than the run shows; audit again")
-    return filed
+    return filed.audit, filed.expectation

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.experiments.attempt import Attempt, Kept, Plan, Sample, Side, add, attempts_in, begin, finish
-from kb.experiments.running import in_flight_at, kept_of
+from kb.experiments.attempt import Attempt, Kept, Measurement, Plan, Sample, Side, add, attempts_in, begin, finish
+from kb.experiments.keeping import keep_all
+from kb.experiments.planning import stub_in_flight
 from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Target
 from kb.run.measure import metrics_in
 from kb.run.quantity import to_float
 
 _LARGEST = 64 << 20
+_LARGEST_KEPT = 32 << 10
 _SHAPE = '{"metrics": {"time_ms": {"value": 91.2, "stddev": 0.3, "n": 5}}, "checks": "passed", "commit": "...", "artifacts": {"program": "sha256..."}}'
 
 
@@ -44,9 +46,8 @@ def record(
 ) -> Attempt:
     """File runs of the change and of its parent as one attempt, with dumps and profiles that are `attached`. Raises KbError where a file is no record."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
-        stub = in_flight_at(layout, path)
-        folder = layout.root / stub.page.field("run")
-        attempts = attempts_in(folder)
+        stub = stub_in_flight(layout, path)
+        attempts = attempts_in(layout, stub.run)
         if attempts and not again and (attempts[-1].measurement or not attempts[-1].plan.elsewhere):
             raise KbError(f"{path}: attempt {attempts[-1].plan.number} is there already; --again files these as another attempt")
         for file in attached:
@@ -71,15 +72,21 @@ def record(
             parent="elsewhere" if parent else "",
             elsewhere=True,
         )
-        attempt = attempts[-1] if resumed else begin(folder, wanted)
+        attempt = attempts[-1] if resumed else begin(layout, stub.run, wanted)
         for run in runs[len(attempt.samples) :]:
-            attempt = add(attempt, run.sample, run.data)
+            attempt = add(attempt, run.sample, _cut(run.data))
         kept = [Kept("artifact", r.sample.side, name, digest, 0) for r in runs for name, digest in r.artifacts]
         if not any(k.side == "parent" for k in kept):
             kept += _built_by_parent(layout, stub)
         for file in attached:
-            kept += kept_of(attempt, "dump", "change", file.parent, [file])
-        return finish(attempt, finished=now, checks=_checks_of(runs), touched=(), kept=tuple(kept))
+            attempt, found, _ = keep_all(attempt, file.parent, [file], "dump", "change")
+            kept += found
+        return finish(attempt, Measurement(now, _checks_of(runs), kept=tuple(kept)))
+
+
+def _cut(data: bytes) -> bytes:
+    """A log as it is kept: its beginning and its end."""
+    return data if len(data) <= 2 * _LARGEST_KEPT else data[:_LARGEST_KEPT] + b"\n[...]\n" + data[-_LARGEST_KEPT:]
 
 
 def _checks_of(runs: list[Elsewhere]) -> str:
@@ -91,8 +98,8 @@ def _checks_of(runs: list[Elsewhere]) -> str:
 def _built_by_parent(layout: store.Layout, stub: Stub) -> list[Kept]:
     """What the parent's own run had built, as its page's record tells."""
     parent = stub.page.field("parent")
-    run = stub_at(layout, parent).page.field("run") if parent.endswith(".md") else ""
-    finished = [a for a in attempts_in(layout.root / run) if a.measurement] if run else []
+    run = stub_at(layout, parent).run if parent.endswith(".md") else ""
+    finished = [a for a in attempts_in(layout, run) if a.measurement]
     kept = finished[-1].measurement.kept if finished and finished[-1].measurement else ()
     return [Kept("artifact", "parent", k.path, k.digest, k.size) for k in kept if k.role == "artifact" and k.side == "change"]
 
@@ -109,7 +116,8 @@ def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhe
         raise KbError(f"{file}: cannot read it: {error.strerror or error}") from error
     if data.lstrip()[:1] in (b"{", b"["):
         return _json_runs(file, data, side, first=first, metric=metric)
-    metrics, refused, repeated = metrics_in(data)
+    lines = metrics_in(data)
+    metrics, refused = lines.values, tuple(lines.refused.values())
     said = {
         key: value
         for line in data.decode("utf-8", "replace").splitlines()
@@ -132,7 +140,7 @@ def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhe
     status = said.get("EXPERIMENT_STATUS", "")
     checks = _checks(said.get("CHECKS_STATUS", "")) or ("failed" if status.startswith("checks_failed") else "")
     sample = _sample(side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric)
-    return [Elsewhere(replace(sample, repeated=repeated), checks, data)]
+    return [Elsewhere(replace(sample, repeated=tuple(lines.repeated.items())), checks, data)]
 
 
 def _base(name: str) -> str:
@@ -202,4 +210,4 @@ def _sample(
 ) -> Sample:
     if not problem and metric and metric not in metrics:
         problem = next((f"{r} is no finite number" for r in refused if r.startswith(f"{metric}=")), f"it reports no {metric}")
-    return Sample("bench", side, index, metrics=tuple(sorted(metrics.items())), refused=refused, problem=problem, spreads=spreads)
+    return Sample("bench", side, index, metrics=tuple(sorted(metrics.items())), problem=problem, spreads=spreads)

@@ -1,485 +1,392 @@
-"""Measures an experiment: change and parent by turns in clean worktrees, every sample on file as it is taken. Killed, it goes on where it stopped.
+"""Measures an experiment: change and parent by turns in clean trees, until the verdict is decided. Killed, it goes on where it stopped.
 
-Refuses to measure uncommitted work by accident, a change of protected files at all, and one attempt on two machines.
+Refuses to measure one attempt on two machines, and beside what an earlier run left behind. Whatever the change may do to the
+protected files or to the parent's tree is held against it at every turn.
 """
 
 import contextlib
 import os
-import shlex
+import shutil
+import signal
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import worktree
-from kb.experiments.attempt import Attempt, Kept, Pairs, Plan, Sample, Side, add, attempts_in, begin, extend, finish, tampered
-from kb.experiments.stub import Stub, sealed_pages, stub_at
-from kb.experiments.targets import BENCHMARKS, CHECKS, Target, repository_of
-from kb.run.measure import Outcome, end_marked, host_facts, manifest_of, measured
+from kb.experiments.attempt import Attempt, Kept, Measurement, Plan, Sample, Side, add, begin, extend, finish, with_file
+from kb.experiments.command import Ended, Walls, run_command, sandbox_problem
+from kb.experiments.judging import evidence_of
+from kb.experiments.keeping import described, dumps_below, files_below, keep_all
+from kb.experiments.planning import Ask, guarded, held, measured_before, plan_of, stub_in_flight, unfinished
+from kb.experiments.stub import Stub
+from kb.experiments.targets import Target, repository_of
+from kb.run.direction import words_of
+from kb.run.measure import MOST_NAMES
 from kb.run.quantity import number_text
-from kb.schema import Verdict
+from kb.run.rules import ruling_of
 
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
 _TURN_S = 24 * 3600
-# Files larger than this are recorded by digest alone, and no more than this many bytes are kept of one side.
-_KEEP_FILE, _KEEP_SIDE = 16 << 20, 64 << 20
 _KEEP_PROFILE = 4 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a user says beside the target page; empty and 0 mean "as the target page says". `set` are variables for the change alone.
-
-    `more` adds so many repeats of each side to the attempt that is measured.
-    """
-
-    repository: str = ""
-    commit: str = ""
-    snapshot: bool = False
-    benchmark: str = ""
-    checks: str = ""
-    profile: str = ""
-    build: str = ""
-    metric: str = ""
-    repeats: int = 0
-    warmup: int = 0
-    timeout_s: float = 0.0
-    set: Pairs = ()
-    again: bool = False
-    more: int = 0
+_MARK = "KB_MARK"
+# A time or a rate that is 0 or less was not measured.
+_TIMED = frozenset(
+    "time ms us ns s sec seconds latency duration elapsed runtime tps qps rps fps throughput tok bandwidth gbps tflops gflops".split()
+)
+Note = Callable[[str], None]
 
 
 def run(
-    layout: store.Layout,
-    path: str,
-    target: Target,
-    *,
-    ask: Ask,
-    now: str,
-    note: Callable[[str], None],
-    progress: Callable[[str], None],
+    layout: store.Layout, path: str, target: Target, *, ask: Ask, now: str, note: Note, progress: Note
 ) -> Attempt:
     """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
-    with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
-        stub = in_flight_at(layout, path)
-        attempt = _measured_before(layout, stub, more=ask.more) if ask.more else _unfinished(layout, stub, again=ask.again)
+    with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2), _ending_with_us():
+        stub = stub_in_flight(layout, path, filed=bool(ask.more))
+        attempt = measured_before(layout, stub) if ask.more else unfinished(layout, stub, again=ask.again)
         if attempt and attempt.plan.elsewhere:
             raise KbError(
                 f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again"
             )
         folder = repository_of(layout, target, given=ask.repository or (attempt.plan.repository if attempt else ""))
         repository = worktree.top_of(folder)
-        without = worktree.own_folders(layout, repository)
-        if attempt:
-            if not ask.more:
-                note(
-                    f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
-                )
-            plan = attempt.plan
-        else:
-            plan = _planned(layout, stub, target, ask=ask, repository=repository, without=without, now=now, note=note)
-        commits: dict[Side, str] = {"change": plan.change, **({"parent": plan.parent} if plan.parent else {})}
-        with _turn(layout, note), worktree.checked_out(layout, repository, commits, name=store.digest_of(path)) as folders:
-            mark = os.fspath(layout.root / stub.page.field("run"))
-            if end_marked(mark):
-                note("ended processes that an earlier run of this experiment had left behind")
+        if attempt and not ask.more:
+            note(f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another")
+        plan = attempt.plan if attempt else plan_of(layout, stub, target, ask=ask, repository=repository, now=now, note=note)
+        commits: dict[Side, str] = {**({"parent": plan.parent} if plan.parent else {}), "change": plan.change}
+        worktree.keep_commits(repository, *commits.values())
+        with _turn(layout, note), worktree.checked_out(layout, repository, commits) as homes:
             if attempt is None:
-                plan = _guarded(plan, folders, target)
+                trees = {str(side): home / "tree" for side, home in homes.items()}
+                plan = guarded(plan, trees, stub, target)
                 if not plan.parent:
-                    plan = _held(layout, repository, plan, stub, target, note=note)
-                attempt = begin(layout.root / stub.page.field("run"), plan)
+                    plan = held(layout, repository, plan, stub, target, note=note)
+                problem = "switched off by the target page" if target.sandbox == "off" else sandbox_problem()
+                network = "with network" if target.network else "without network"
+                plan = replace(plan, repository=str(folder), walls=f"none: {problem}" if problem else f"user namespaces, {network}")
+                attempt = begin(layout, stub.run, plan)
             elif ask.more:
-                attempt = extend(attempt, ask.more, started=now)
+                attempt = extend(layout, attempt, ask.more, started=now)
             if plan.parent:
-                store.write(attempt.folder / "change.patch", worktree.patch_of(repository, plan.parent, change=plan.change))
+                without = worktree.own_folders(layout, repository)
+                attempt = with_file(attempt, "change.patch", worktree.patch_of(repository, plan.parent, change=plan.change, without=without))
             if plan.touched or plan.strayed:
-                return finish(attempt, finished=now, checks="", touched=(), kept=())
-            done = _measured(
-                attempt, folders, inside=folder.relative_to(repository), repository=folder, mark=mark, now=now, progress=progress
-            )
-            kept = done.measurement.kept if done.measurement else ()
-            if plan.artifacts and not done.problem("change") and not any(k.role == "artifact" for k in kept):
-                note(
-                    f"no file matches `artifacts: {', '.join(plan.artifacts)}` of the target: that a change is a no-op would not be seen"
-                )
+                return finish(attempt, Measurement(now))
+            with _homes_over() as over:
+                bench = _Bench(layout, stub, target, homes, folder.relative_to(repository), folder, over, progress)
+                done = _measured(bench, attempt, now=now)
+            if plan.artifacts and not done.problem("change") and not any(k.role == "artifact" for k in _last(done).kept):
+                note(f"no file matches `artifacts: {', '.join(plan.artifacts)}` of the target: that a change is a no-op would not be seen")
             return done
 
 
+def _last(attempt: Attempt) -> Measurement:
+    return attempt.measurement or Measurement("")
+
+
 @contextlib.contextmanager
-def _turn(layout: store.Layout, note: Callable[[str], None]) -> Iterator[None]:
-    """The one turn to measure on this knowledge base; says so where another holds it, and where the machine is busy anyway."""
-    with contextlib.ExitStack() as held:
+def _ending_with_us() -> Iterator[None]:
+    """A request to end (SIGTERM, SIGHUP) unwinds us, so that trees are cleared; the supervisor sees to the benchmark in any case."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _turn(layout: store.Layout, note: Note) -> Iterator[None]:
+    """The one turn to measure on this knowledge base; what is left of a dead run is ended first, and a busy machine is told."""
+    with contextlib.ExitStack() as locks:
         try:
-            held.enter_context(store.lock(layout, "measure", wait_s=1))
+            locks.enter_context(store.lock(layout, "measure", wait_s=1))
         except KbError:
             note("another experiment is being measured here; waiting for the turn, for two at once would measure each other")
-            held.enter_context(store.lock(layout, "measure", wait_s=_TURN_S))
+            locks.enter_context(store.lock(layout, "measure", wait_s=_TURN_S))
+        ended = _end_leftovers(layout)
+        if ended:
+            note(f"ended {len(ended)} processes that an earlier run had left behind: {', '.join(ended[:4])}")
         load, cores = os.getloadavg()[0], os.cpu_count() or 1
         if load > cores / 2:
             note(f"the machine is busy (load {load:.1f} on {cores} cores): expect noise")
         yield
 
 
-def in_flight_at(layout: store.Layout, path: str) -> Stub:
-    """The stub at a path. Raises KbError for a page that is filed, or that `kb experiment open` did not make."""
-    stub = stub_at(layout, path)
-    if stub.filed:
-        raise KbError(f"{path}: is filed already; a further measurement is a new experiment: `kb experiment open`")
-    if not stub.opened_by_kb:
-        raise KbError(
-            f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one"
-        )
-    return stub
+def mark_of(layout: store.Layout) -> str:
+    """What every process of a run carries in its environment: it names the knowledge base to us, and tells nobody where it is."""
+    return store.digest_of(f"mark of {layout.root.resolve()}")
 
 
-def _unfinished(layout: store.Layout, stub: Stub, *, again: bool) -> Attempt | None:
-    attempts = attempts_in(layout.root / stub.page.field("run"))
-    last = attempts[-1] if attempts else None
-    if last and last.measurement and not again:
-        raise KbError(
-            f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment audit` and `close` come next, --more N adds repeats, --again measures another attempt"
-        )
-    if last is None or again or last.measurement:
-        return None
-    _on_its_host(stub, last)
-    return last
+def _end_leftovers(layout: store.Layout) -> list[str]:
+    """End what carries our mark, or stands in a tree of a run, although nobody has the turn; names of what was ended."""
+    mark, place = f"{_MARK}={mark_of(layout)}".encode(), os.fspath(worktree.place_of(layout))
+    ended = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (process / "environ").read_bytes().split(b"\0")
+            if int(process.name) != os.getpid() and (mark in environment or os.readlink(process / "cwd").startswith(place)):
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+                os.kill(int(process.name), signal.SIGKILL)
+                ended.append("".join(c if c.isprintable() else " " for c in command[:60]) or process.name)
+        except OSError:
+            continue  # It ended by itself, or belongs to somebody else.
+    return ended
 
 
-def _measured_before(layout: store.Layout, stub: Stub, *, more: int) -> Attempt:
-    """The finished attempt that repeats are added to. Raises KbError where it is none, or one that repeats tell nothing more of."""
-    attempts = attempts_in(layout.root / stub.page.field("run"))
-    last = attempts[-1] if attempts else None
-    if last is None or last.measurement is None:
-        raise KbError(
-            f"{stub.path}: {'nothing is measured yet' if last is None else f'attempt {last.plan.number} was cut off'}, so there is nothing to add repeats to; `kb experiment run {stub.path}` comes first"
-        )
-    changed = tampered(last, stub.page.field("measured"))
-    if changed:
-        raise KbError(
-            f"{last.folder}: {', '.join(changed[:4])} changed since the run was measured; restore the files, or measure --again"
-        )
-    if last.plan.elsewhere:
-        raise KbError(
-            f"{last.folder}: was measured elsewhere; file all its runs again, the new ones too, with --record and --again"
-        )
-    problem = last.problem("change") or last.problem("parent")
-    if problem or last.plan.touched or last.plan.strayed or last.measurement.touched:
-        raise KbError(
-            f"{last.folder}: {problem or 'files were changed that no change may touch'}; repeats make no measurement of it: --again measures anew"
-        )
-    _on_its_host(stub, last)
-    return last
-
-
-def _on_its_host(stub: Stub, last: Attempt) -> None:
-    host = dict(host_facts())["host"]
-    if last.plan.hostname != host and not last.plan.elsewhere:
-        raise KbError(
-            f"{stub.path}: attempt {last.plan.number} was begun on {last.plan.hostname}, this is {host}: two machines make no pair; go on there, or --again"
-        )
-
-
-def _planned(
-    layout: store.Layout,
-    stub: Stub,
-    target: Target,
-    *,
-    ask: Ask,
-    repository: Path,
-    without: tuple[str, ...],
-    now: str,
-    note: Callable[[str], None],
-) -> Plan:
-    """What to measure, before any worktree is made."""
-    change = worktree.commit_of(repository, ask.commit or "HEAD")
-    if not ask.commit:
-        changed, untracked = worktree.dirt_of(repository, without=without)
-        if ask.snapshot and (changed or untracked):
-            change = worktree.snapshot(
-                repository,
-                name=stub.page.stem,
-                without=without,
-                message=f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}",
-            )
-            note(f"measuring the working tree as commit {change[:12]}, kept as refs/kb/{stub.page.stem}")
-        elif changed:
-            raise KbError(
-                f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "
-                "commit them, or --snapshot measures the tree as it stands, or --commit REF a commit without them"
-            )
-        elif untracked:
-            note(
-                f"{len(untracked)} untracked files ({', '.join(untracked[:3])}) are no part of what is measured; --snapshot takes them in"
-            )
-    parent = parent_commit(layout, stub, repository)
-    edited = worktree.changed_paths(repository, parent, change=change, without=without) if parent else ()
-    if parent and not worktree.builds_on(repository, parent, change=change):
-        note(
-            f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
-            "rebase it, or open with the --parent that it builds on"
-        )
-    if parent and not edited and not ask.set:
-        raise KbError(
-            f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"
-        )
-    attempts = attempts_in(layout.root / stub.page.field("run"))
-    return Plan(
-        1 + max((a.plan.number for a in attempts), default=0),
-        stub.path,
-        target.name,
-        now,
-        ask.metric or target.metric,
-        os.fspath(repository),
-        change,
-        parent,
-        ask.set,
-        ask.build or target.build,
-        ask.benchmark or target.benchmark,
-        ask.checks or target.checks,
-        ask.profile or target.profile,
-        target.artifacts,
-        target.protected,
-        ask.repeats or target.repeats,
-        ask.warmup,
-        ask.timeout_s or target.timeout_s,
-        edited,
-        strayed=tuple(p for p in edited if target.allowed and not worktree.matches(p, target.allowed)),
-        host=host_facts(),
-    )
-
-
-def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
-    """Commit of the parent: that of its page, or of the git reference; empty for a baseline."""
-    parent = stub.page.field("parent")
-    if not parent.endswith(".md"):
-        return worktree.commit_of(repository, stub.page.field("parent_code") or parent) if parent else ""
-    code = stub_at(layout, parent).page.field("code") or stub_at(layout, parent).page.field("commit")
-    if not code:
-        raise KbError(
-            f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference"
-        )
-    return worktree.commit_of(repository, code)
-
-
-def _guarded(plan: Plan, folders: dict[Side, Path], target: Target) -> Plan:
-    """The plan with commands that the repository's own convention supplies, and with the manifest of protected files held against the change."""
-    first = folders.get("parent", folders["change"])
-    benchmark = plan.benchmark or next((f"sh {name}" for name in BENCHMARKS if (first / name).is_file()), "")
-    if not benchmark:
-        raise KbError(
-            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {BENCHMARKS[1]}; it prints METRIC name=value lines"
-        )
-    checks = plan.checks or next((f"sh {name}" for name in CHECKS if (first / name).is_file()), "")
-    scripts = tuple(s for c in (benchmark, checks) if (s := _script(c, first)) and not worktree.matches(s, target.allowed))
-    protected = tuple(dict.fromkeys((*plan.protected, *scripts)))
-    manifest, change = manifest_of(first, protected), manifest_of(folders["change"], protected)
-    touched = sorted(p for p in manifest.keys() | change.keys() if manifest.get(p) != change.get(p))
-    strayed = tuple(p for p in plan.strayed if p not in touched)
-    return replace(
-        plan,
-        benchmark=benchmark,
-        checks=checks,
-        protected=protected,
-        manifest=tuple(manifest.items()),
-        touched=tuple(touched),
-        strayed=strayed,
-    )
-
-
-def _held(layout: store.Layout, repository: Path, plan: Plan, stub: Stub, target: Target, *, note: Callable[[str], None]) -> Plan:
-    """The plan of a baseline with its protected files held against those of the variant's last valid run, else against the target's base.
-
-    The first measurement of a target without a base has nothing to be held against: its own manifest is what later ones are held to.
-    """
-    name, known = _last_valid(layout, stub)
-    if known:
-        alike = known.protected == plan.protected
-        there = {p: digest for p, digest in known.manifest if alike or worktree.matches(p, plan.protected)}
-        mine = dict(plan.manifest)
-        touched = [p for p in (there.keys() | mine.keys() if alike else there) if there.get(p) != mine.get(p)]
-    elif target.base:
-        name, base = f"the base '{target.base}'", worktree.commit_of(repository, target.base)
-        changed = worktree.changed_paths(repository, base, change=plan.change, without=worktree.own_folders(layout, repository))
-        touched = [p for p in changed if worktree.matches(p, plan.protected)]
-    else:
-        return plan
-    if touched:
-        note(
-            f"protected files differ from those of {name}: {', '.join(sorted(touched)[:5])}. Figures of two benchmarks do not compare: "
-            f"if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
-        )
-    return replace(plan, touched=tuple(sorted(touched)))
-
-
-def _last_valid(layout: store.Layout, stub: Stub) -> tuple[str, Plan | None]:
-    """The newest filed experiment of the same target and variant whose figures count, with the plan that tells its protected files."""
-    for path in reversed(sealed_pages(layout, stub.facts.target)):
-        other = stub_at(layout, path)
-        if other.facts.variant != stub.facts.variant or other.facts.verdict.canonical in (Verdict.INVALID, Verdict.CRASH):
-            continue
-        plan = next((a.plan for a in reversed(attempts_in(layout.root / other.page.field("run"))) if a.plan.manifest), None)
-        if plan and not plan.touched:
-            return path, plan
-    return "", None
-
-
-def _script(command: str, folder: Path) -> str:
-    """The first word of a command that is a file of the repository: the script that measures or checks."""
+@contextlib.contextmanager
+def _homes_over() -> Iterator[dict[str, str]]:
+    """Where each side's changes to the home folder go: caches of compilers and of kernels made just in time stay its own."""
+    folder = tempfile.mkdtemp(prefix="kb-home-")
     try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    return next(
-        (w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w and (folder / w).is_file()), ""
-    )
+        for side in ("parent", "change"):
+            for name in ("upper", "work"):
+                os.makedirs(os.path.join(folder, side, name))
+        yield {side: os.path.join(folder, side) for side in ("parent", "change")}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _measured(
-    attempt: Attempt,
-    folders: dict[Side, Path],
-    *,
-    inside: Path,
-    repository: Path,
-    mark: str,
-    now: str,
-    progress: Callable[[str], None],
-) -> Attempt:
+@dataclass(slots=True)
+class _Bench:
+    """What one run of an attempt has open: the homes of both sides, and what was seen of them at their last turn."""
+
+    layout: store.Layout
+    stub: Stub
+    target: Target
+    homes: dict[Side, Path]
+    inside: Path
+    repository: Path
+    over: dict[str, str]
+    progress: Note
+    touched: set[str] = field(default_factory=set)
+    forged: set[str] = field(default_factory=set)
+    stamps: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def tree(self, side: Side) -> Path:
+        return self.homes[side] / "tree"
+
+    def outs(self, side: Side) -> Path:
+        return self.homes[side] / "out"
+
+    @property
+    def spoiled(self) -> bool:
+        return bool(self.touched or self.forged)
+
+    def ran(self, plan: Plan, kind: str, side: Side, command: str, keep: int) -> Ended:
+        """One command of a side, in its turn. What it did to the other side, and to what is protected, is noted."""
+        with worktree.in_turn(self.homes[side]) as home:
+            env = {
+                **{k: v for k, v in os.environ.items() if not k.startswith("KB_")},
+                "KB_SIDE": side,
+                "KB_OUT": os.fspath(home / "out"),
+                "KB_REPOSITORY": os.fspath(self.repository),
+                _MARK: mark_of(self.layout),
+                **(dict(plan.set) if side == "change" else {}),
+            }
+            folder = home / "tree" / self.inside
+            ended = run_command(
+                command, folder=folder, timeout_s=plan.timeout_s, env=env, walls=self._walls(plan, home, side), keep=keep
+            )
+        self._look(plan, side, kind)
+        return ended
+
+    def _walls(self, plan: Plan, home: Path, side: Side) -> Walls:
+        if plan.walls.startswith("none"):
+            return Walls()
+        mounts = []
+        own = os.path.realpath(os.path.expanduser("~"))
+        if own not in ("/", "/tmp") and not own.startswith("/tmp/"):
+            mounts.append(("over", own, self.over[side]))
+        shown = sorted(e.path for e in os.scandir("/tmp") if e.is_dir(follow_symlinks=False))
+        mounts += [("write", "/tmp", os.fspath(home / "tmp")), *(("read", p, p) for p in shown if not p.startswith("/tmp/kb-home-"))]
+        mounts += [("hide", os.fspath(self.layout.state.resolve()), ""), ("write", os.fspath(home), os.fspath(home))]
+        mounts += [("write", p, p) for w in self.target.writable if os.path.isdir(p := os.path.realpath(os.path.expanduser(w)))]
+        return Walls(True, self.target.network, tuple(mounts))
+
+    def _look(self, plan: Plan, side: Side, kind: str) -> None:
+        """Hold the manifest, and the parent's tree, against what they were."""
+        if "parent" not in self.homes:
+            usual = dict(plan.manifest)
+            now = worktree.manifest_of(self.tree("change"), plan.protected)
+            self.touched |= {p for p in usual if now.get(p) != usual[p]}
+        elif side == "parent":
+            self.stamps = worktree.stamps_of(self.tree("parent"))
+        else:
+            after = worktree.stamps_of(self.tree("parent"))
+            written = {p for p in after.keys() | self.stamps.keys() if after.get(p) != self.stamps.get(p)}
+            self.touched |= {f"the parent's {p}" for p in sorted(written)[:5]} if self.stamps else set()
+            self.stamps = after
+            usual, now = (worktree.manifest_of(self.tree(s), plan.protected) for s in ("parent", "change"))
+            # A benchmark that writes into its own data does so on both sides; what tells them apart is the change's doing.
+            self.touched |= {p for p in usual.keys() | now.keys() if usual.get(p) != now.get(p)}
+
+
+def _measured(bench: _Bench, attempt: Attempt, *, now: str) -> Attempt:
     plan = attempt.plan
-    sides: tuple[Side, ...] = ("parent", "change") if plan.parent else ("change",)
-    outs = {side: folders[side].parent / f"out-{side}" for side in sides}
-
-    def ran(kind: str, side: Side, index: int, command: str, keep: int = 256 << 10) -> tuple[Sample, bytes]:
-        env = {
-            "KB_SIDE": side,
-            "KB_OUT": os.fspath(outs[side]),
-            "KB_REPOSITORY": os.fspath(repository),
-            **(dict(plan.set) if side == "change" else {}),
-        }
-        with worktree.in_turn(folders[side]) as place:
-            outcome = measured(command, folder=place / inside, mark=mark, timeout_s=plan.timeout_s, env=env, keep=keep)
-        return _sample(kind, side, index, outcome, plan.metric), outcome.output
-
-    for side in sides:
-        if plan.build:
-            sample, output = ran("build", side, 0, plan.build)
-            filed = attempt.of("build", side)
-            if not filed:
-                attempt = add(attempt, sample, output)
-            elif sample.problem and not filed[0].problem:
-                # To end the attempt here would judge it without its checks, or with fewer repeats than were asked for.
-                raise KbError(
-                    f"{attempt.folder}: the build of the {side} went well before and fails now ({sample.problem}); mend that and run again, or --again measures anew"
-                )
-            if sample.problem:
-                return _finished(attempt, folders, inside, outs, checks="", now=now)
-    resumed = 1 + len(attempt.of("warmup", "change")) if attempt.of("bench", sides[0]) else 0
-    # A worktree made anew is cold, and what an earlier one had built is gone: each side runs once more, uncounted.
-    turns = [("warmup", resumed, side) for side in sides if resumed] + [
-        (kind, i, side)
-        for kind, count in (("warmup", plan.warmup), ("bench", plan.repeats))
-        for i in range(1, count + 1)
-        for side in sides
-    ]
-    for number, (kind, index, side) in enumerate(turns, 1):
-        if any(s.index == index for s in attempt.of(kind, side)):
-            continue
-        if attempt.problem("change") or attempt.problem("parent"):
-            break
-        sample, output = ran(kind, side, index, plan.benchmark)
-        attempt = add(attempt, sample, output)
-        shown = sample.problem or " ".join(f"{n}={number_text(v)}" for n, v in sample.metrics[:3])
-        progress(f"[{number}/{len(turns)}] {side}: {shown} ({sample.seconds:.1f} s)")
-    checks = ""
-    if not attempt.problem("change"):
-        checks, attempt = _checked(attempt, ran, progress)
-        for side in sides:
-            if plan.profile and not attempt.of("profile", side) and not attempt.problem(side):
-                progress(f"profile of the {side}")
-                sample, output = ran("profile", side, 0, plan.profile, keep=_KEEP_PROFILE)
-                attempt = add(attempt, sample, output)
-    return _finished(attempt, folders, inside, outs, checks=checks, now=now)
+    sides: tuple[Side, ...] = tuple(bench.homes)
+    bench.stamps = worktree.stamps_of(bench.tree("parent")) if plan.parent else {}
+    attempt = _built(bench, attempt, sides)
+    if attempt.problem("change") or attempt.problem("parent") or bench.spoiled or _no_op(bench, plan):
+        return _finished(bench, attempt, checks="", now=now)
+    checks, attempt = _checked(bench, attempt)
+    if checks in ("", "passed") and not bench.spoiled:
+        attempt = _warmed(bench, attempt, sides)
+        if not (bench.spoiled or _no_op(bench, plan)):
+            attempt = _sampled(bench, attempt, sides)
+            attempt = _profiled(bench, attempt, sides)
+    return _finished(bench, attempt, checks=checks, now=now)
 
 
-def _sample(kind: str, side: Side, index: int, outcome: Outcome, metric: str) -> Sample:
-    if kind in ("bench", "warmup"):
-        problem = outcome.problem(metric)
-    else:
-        problem = outcome.problem() if outcome.exit or outcome.timed_out else ""
+def _taken(
+    bench: _Bench, attempt: Attempt, kind: str, side: Side, index: int, command: str, keep: int = 16 << 10
+) -> Attempt:
+    """The attempt with one more sample."""
+    ended = bench.ran(attempt.plan, kind, side, command, keep)
+    sample = _sample(kind, side, index, ended, attempt.plan.metric)
+    if kind == "bench" and side == "change" and attempt.plan.parent:
+        bench.forged |= _forged(attempt, ended)
+    return add(attempt, sample, ended.output)
+
+
+def _sample(kind: str, side: Side, index: int, ended: Ended, metric: str) -> Sample:
+    problem, lines = ended.problem, ended.lines
+    timing = kind in ("bench", "warmup")
+    if timing and not problem:
+        idle = [n for n, v in lines.values.items() if v <= 0 and n == metric and _TIMED.intersection(words_of(n))]
+        problem = lines.problem(metric) or (f"{idle[0]}={number_text(lines.values[idle[0]])} is no measurement" if idle else "")
+        if len(lines.counts) >= MOST_NAMES:
+            problem = f"it printed METRIC lines of {MOST_NAMES} names or more; a benchmark reports a few"
+    counts = tuple(sorted((n, c) for n, c in lines.counts.items() if c > 1))
+    metrics = tuple(sorted(lines.values.items())) if timing else ()
+    repeated = tuple(lines.repeated.items()) if kind == "bench" else ()
     return Sample(
-        kind,
-        side,
-        index,
-        outcome.exit,
-        outcome.seconds,
-        outcome.timed_out,
-        outcome.metrics,
-        outcome.refused,
-        problem,
-        "",
-        outcome.output_bytes,
-        repeated=outcome.repeated if kind == "bench" else (),
+        kind, side, index, ended.exit, ended.seconds, metrics, problem, "", ended.output_bytes, "", counts, repeated
     )
 
 
-def _checked(
-    attempt: Attempt, ran: Callable[[str, Side, int, str], tuple[Sample, bytes]], progress: Callable[[str], None]
-) -> tuple[str, Attempt]:
+def _forged(attempt: Attempt, ended: Ended) -> set[str]:
+    """METRIC lines that the change prints more often than the parent ever did."""
+    usual: dict[str, int] = {}
+    for sample in attempt.of("bench", "parent"):
+        for name, _ in sample.metrics:
+            usual[name] = max(usual.get(name, 0), dict(sample.counts).get(name, 1))
+    return {
+        f"METRIC {name} was printed {count} times by the change and {usual[name]} by the parent"
+        for name, count in ended.lines.counts.items()
+        if count > usual.get(name, count)
+    }
+
+
+def _built(bench: _Bench, attempt: Attempt, sides: tuple[Side, ...]) -> Attempt:
+    """Both sides built. A resumed attempt builds again, for its trees are made anew, and files that once."""
+    for side in sides if attempt.plan.build else ():
+        again = attempt.of("build", side)
+        if not again:
+            attempt = _taken(bench, attempt, "build", side, 0, attempt.plan.build)
+            if attempt.problem(side):
+                break
+            continue
+        problem = bench.ran(attempt.plan, "build", side, attempt.plan.build, 0).problem
+        if problem and not again[0].problem:
+            # To end the attempt here would judge it without its checks, or with fewer repeats than were asked for.
+            raise KbError(
+                f"{attempt.folder}: the build of the {side} went well before and fails now ({problem}); mend that and run again, "
+                "or --again measures anew"
+            )
+    return attempt
+
+
+def _no_op(bench: _Bench, plan: Plan) -> bool:
+    """Whether what is built is the parent's, byte for byte, so that there is nothing to measure."""
+    if not plan.parent or not plan.changed or plan.set or not plan.artifacts:
+        return False
+    before, after = (_artifact_digests(bench, plan, side) for side in ("parent", "change"))
+    return bool(before) and before == after
+
+
+def _artifact_digests(bench: _Bench, plan: Plan, side: Side) -> dict[str, str]:
+    tree = bench.tree(side)
+    found = (described(tree, f, "artifact", side) for f in files_below(tree, plan.artifacts, bench.inside))
+    return {k.path: k.digest for k in found}
+
+
+def _checked(bench: _Bench, attempt: Attempt) -> tuple[str, Attempt]:
+    """How the checks of the change went, before any time is spent on measuring it."""
     if not attempt.plan.checks:
         return "", attempt
     if not attempt.of("checks", "change"):
-        progress("checks of the change")
-        sample, output = ran("checks", "change", 0, attempt.plan.checks)
-        attempt = add(attempt, sample, output)
+        bench.progress("checks of the change")
+        attempt = _taken(bench, attempt, "checks", "change", 0, attempt.plan.checks)
     return attempt.of("checks", "change")[0].problem or "passed", attempt
 
 
-def _finished(
-    attempt: Attempt, tops: dict[Side, Path], inside: Path, outs: dict[Side, Path], *, checks: str, now: str
-) -> Attempt:
-    """Keep what the run left, hold the protected files against the manifest once more, and file the last word."""
-    plan = attempt.plan
-    after = manifest_of(tops["change"], plan.protected)
-    # A benchmark that writes into its own data does so on both sides; what tells the sides apart is the change's doing, in whichever folder.
-    # A baseline has but one side: what it may not do is rewrite what was committed.
-    usual = manifest_of(tops["parent"], plan.protected) if "parent" in tops else dict(plan.manifest)
-    seen = usual.keys() | after.keys() if "parent" in tops else usual.keys()
-    touched = sorted(p for p in seen if after.get(p) != usual.get(p))
+def _warmed(bench: _Bench, attempt: Attempt, sides: tuple[Side, ...]) -> Attempt:
+    """Runs that do not count. A tree made anew is cold, so a resumed attempt warms each side once more."""
+    done = len(attempt.of("warmup", sides[-1]))
+    resumed = bool(attempt.of("bench", sides[0]))
+    for index in range(done + 1, 1 + (done + 1 if resumed else attempt.plan.warmup)):
+        for side in sides:
+            if any(s.index == index for s in attempt.of("warmup", side)):
+                continue
+            attempt = _taken(bench, attempt, "warmup", side, index, attempt.plan.benchmark)
+            if attempt.problem(side) or bench.spoiled:
+                return attempt
+    return attempt
+
+
+def _sampled(bench: _Bench, attempt: Attempt, sides: tuple[Side, ...]) -> Attempt:
+    """Repeats by turns, doubled until the verdict is decided or as many are there as may be."""
+    goal, plan = attempt.wanted, attempt.plan
+    while not (attempt.problem("change") or attempt.problem("parent") or bench.spoiled):
+        turn = next(
+            ((n, s) for n in range(1, goal + 1) for s in sides if all(x.index != n for x in attempt.of("bench", s))), None
+        )
+        if turn:
+            attempt = _taken(bench, attempt, "bench", turn[1], turn[0], plan.benchmark)
+            sample = attempt.samples[-1]
+            shown = sample.problem or " ".join(f"{n}={number_text(v)}" for n, v in sample.metrics[:3])
+            bench.progress(f"[{turn[0]}/{goal}] {turn[1]}: {shown} ({sample.seconds:.1f} s)")
+            continue
+        if attempt.extended or goal >= plan.most or not plan.parent:
+            break
+        ruling = ruling_of(evidence_of(bench.layout, bench.stub, bench.target, attempt))
+        if ruling.more is None:
+            break
+        goal = min(plan.most, 2 * goal)
+        bench.progress(f"{ruling.reason}; going on to {goal} repeats of each side")
+    return attempt
+
+
+def _profiled(bench: _Bench, attempt: Attempt, sides: tuple[Side, ...]) -> Attempt:
+    for side in sides if attempt.plan.profile else ():
+        if not attempt.of("profile", side) and not attempt.problem(side) and not bench.spoiled:
+            bench.progress(f"profile of the {side}")
+            attempt = _taken(bench, attempt, "profile", side, 0, attempt.plan.profile, _KEEP_PROFILE)
+    return attempt
+
+
+def _finished(bench: _Bench, attempt: Attempt, *, checks: str, now: str) -> Attempt:
+    """Keep what the run left and file the last word."""
+    touched, forged = tuple(sorted(bench.touched)), tuple(sorted(bench.forged))
     if attempt.earlier:
         # Repeats were added: what the attempt built, left and was told by its checks is on file already, and stays as it is.
-        return finish(attempt, finished=now, checks=checks, touched=touched, kept=attempt.earlier.kept)
-    kept = tuple(
-        k
-        for side in outs
-        for k in (
-            *kept_of(attempt, "artifact", side, tops[side], _named(tops[side], tops[side] / inside, plan.artifacts)),
-            *kept_of(attempt, "dump", side, outs[side], sorted(f for f in outs[side].rglob("*") if f.is_file())),
-        )
-    )
-    return finish(attempt, finished=now, checks=checks, touched=touched, kept=kept)
-
-
-def _named(top: Path, folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    """Files that the artifact patterns name, from the folder of the target or from the top of the repository."""
-    return sorted({f for p in patterns for home in (folder, top) for f in home.glob(p) if f.is_file() and not f.is_symlink()})
-
-
-def kept_of(attempt: Attempt, role: str, side: Side, home: Path, files: list[Path]) -> list[Kept]:
-    """Files of a folder as the attempt keeps them: digests of all, copies of those that are not too large."""
-    kept, room = [], _KEEP_SIDE
-    for file in files:
-        name, size = file.relative_to(home).as_posix(), file.stat().st_size
-        data = file.read_bytes() if size <= _KEEP_FILE else b""
-        digest = store.digest_of(data) if size <= _KEEP_FILE else _digest_of_large(file)
-        copy = f"{role}-{side}/{name}" if size <= min(room, _KEEP_FILE) else ""
-        if copy:
-            store.write(attempt.folder / copy, data)
-            room -= size
-        kept.append(Kept("profile" if role == "dump" and "profile" in name.lower() else role, side, name, digest, size, copy))
-    return kept
-
-
-def _digest_of_large(file: Path) -> str:
-    import hashlib
-
-    with open(file, "rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
+        return finish(attempt, replace(attempt.earlier, finished=now, touched=touched, forged=forged))
+    left_out: list[str] = []
+    kept: list[Kept] = []
+    for side in bench.homes:
+        built = files_below(bench.tree(side), attempt.plan.artifacts, bench.inside)
+        for role, home, files in (("artifact", bench.tree(side), built), ("dump", bench.outs(side), dumps_below(bench.outs(side)))):
+            attempt, found, missing = keep_all(attempt, home, files, role, side)
+            kept += found
+            left_out += missing
+    return finish(attempt, Measurement(now, checks, touched, forged, tuple(left_out), tuple(kept)))

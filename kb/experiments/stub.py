@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 
 from kb import KbError, store, trail
+from kb.experiments.worktree import branch_with
 from kb.page import Page, read, text_of
 from kb.page.edit import with_block, with_field
 from kb.page.seal import FIELD as SEAL
@@ -37,6 +38,11 @@ class Stub:
         return bool(self.page.field("run"))
 
     @property
+    def run(self) -> str:
+        """Folder of its attempts, relative to the knowledge base."""
+        return self.page.field("run")
+
+    @property
     def baseline(self) -> bool:
         return self.opened_by_kb and not self.page.field("parent")
 
@@ -52,7 +58,9 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
     try:
         data = store.read_bytes(layout, path)
     except OSError as error:
-        raise KbError(f"{path}: cannot read it: {error.strerror or error}") from error
+        elsewhere = branch_with(layout.root, path)
+        where = f"; it is on '{elsewhere}', and the repository stands on another branch" if elsewhere else ""
+        raise KbError(f"{path}: cannot read it: {error.strerror or error}{where}") from error
     page = read(path, data)
     if page.type != "experiment":
         raise KbError(f"{path}: is a page of type '{page.type}', not an experiment")
@@ -77,6 +85,9 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     if len(paths) == 1:
         return paths[0]
     if not paths:
+        elsewhere = branch_with(layout.root, path if path.endswith(".md") else f"{stem}.md")
+        if elsewhere:
+            raise KbError(f"no experiment page '{name}' here: it is on '{elsewhere}', and the repository stands on another branch")
         newest = f"; the newest here is {max(found, key=lambda f: f.stem).relative_to(layout.root).as_posix()}" if found else ""
         raise KbError(
             f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md{newest}"

@@ -8,17 +8,24 @@ from kb import KbError, store
 from kb.page import Page, read
 from kb.run.criterion import criteria_of
 from kb.run.direction import Direction, direction_from, direction_of
+from kb.run.noise import least_effect_of
 from kb.run.record import Falsification
 from kb.schema import folders_of
 
 # Commands of the autoresearch convention, taken where the target page names none.
 BENCHMARKS = (".auto/measure.sh", "autoresearch.sh")
 CHECKS = (".auto/checks.sh", "autoresearch.checks.sh")
+# What builds a program wherever it stands at the top of a repository: protected, unless the target or the proposal says otherwise.
+BUILD_FILES = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.sh", "build.ninja", "meson.build", "setup.py", "build.rs")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target page's front matter. `path` is empty where there is no page; `noise` is (width, is it relative); `bounds` hold for a correct result."""
+    """A target page's front matter. `path` is empty where there is no page; `bounds` hold for a correct result.
+
+    `min_effect` and `noise` are (width, is it relative), the first None where the kind of metric tells; `noise_limit` is a relative
+    stddev, 0 where there is no such rule; `most` bounds added repeats; `writable` are folders that a sandboxed command may write to.
+    """
 
     name: str
     path: str = ""
@@ -37,9 +44,17 @@ class Target:
     protected: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     bounds: tuple[Falsification, ...] = ()
+    min_effect: tuple[float, bool] | None = None
     noise: tuple[float, bool] = (0.0, False)
+    noise_limit: float = 0.0
     repeats: int = 5
+    most: int = 0
+    warmup: int = 1
     timeout_s: float = 600.0
+    artifact_folder: str = "artifacts"
+    sandbox: str = ""
+    network: bool = False
+    writable: tuple[str, ...] = ()
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -51,6 +66,18 @@ class Target:
         if metric == self.metric and self.direction:
             return self.direction
         return dict(self.directions).get(metric) or direction_of(metric)
+
+    def least_effect(self, metric: str, parent: float) -> float:
+        """The relative gain that matters: of the primary metric what the page says, and no less than its noise band."""
+        least = least_effect_of(metric)
+        if metric != self.metric:
+            return least
+        stated = least if self.min_effect is None else _relative(self.min_effect, parent)
+        return max(stated, _relative(self.noise, parent))
+
+
+def _relative(width: tuple[float, bool], parent: float) -> float:
+    return width[0] if width[1] else width[0] / abs(parent) if parent else 0.0
 
 
 def target_named(layout: store.Layout, name: str) -> Target:
@@ -96,9 +123,17 @@ def target_of(page: Page, *, name: str) -> Target:
         _patterns(page, "protected"),
         _patterns(page, "allowed"),
         _bounds(page),
+        _width(page, "min_effect"),
         _noise(page),
+        _share(page, "noise_limit"),
         int(_number(page, "repeats", 5, least=1)),
+        int(_number(page, "most", 0, least=0)),
+        int(_number(page, "warmup", 1, least=0)),
         _number(page, "timeout", 600, least=0.1),
+        _folder(page, "artifact_folder", "artifacts"),
+        page.field("sandbox").lower(),
+        page.field("network").lower() in ("yes", "true", "on"),
+        page.words("writable"),
     )
 
 
@@ -141,14 +176,37 @@ def _tracked(page: Page) -> tuple[tuple[str, ...], tuple[tuple[str, Direction], 
     return tuple(names), tuple(directions)
 
 
+_WIDTH = re.compile(r"\s*(?:±|\+/-)?\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)")
+
+
 def _noise(page: Page) -> tuple[float, bool]:
     """The band that `noise:` states: `0.5`, `±0.5 ms`, or relative as `2 %`; words that hold no number say nothing."""
     value = page.front.get("noise")
-    text = str(value.get("band", "")) if isinstance(value, dict) else page.field("noise")
-    match = re.match(r"\s*(?:±|\+/-)?\s*(\d+(?:\.\d+)?)\s*(%?)", text)
-    if not match:
-        return 0.0, False
-    return (float(match[1]) / 100, True) if match[2] else (float(match[1]), False)
+    match = _WIDTH.match(str(value.get("band", "")) if isinstance(value, dict) else page.field("noise"))
+    return (0.0, False) if not match else (float(match[1]) / 100, True) if match[2] else (float(match[1]), False)
+
+
+def _width(page: Page, key: str) -> tuple[float, bool] | None:
+    """`2 %`, or `0.5` in the metric's unit; None where the page says nothing."""
+    text = page.field(key)
+    match = _WIDTH.match(text)
+    if text and not match:
+        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a share such as 2 %, or a number in the metric's unit")
+    return None if not match else (float(match[1]) / 100, True) if match[2] else (float(match[1]), False)
+
+
+def _share(page: Page, key: str) -> float:
+    width = _width(page, key)
+    if width and not width[1]:
+        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' must be a share such as 2 %")
+    return width[0] if width else 0.0
+
+
+def _folder(page: Page, key: str, default: str) -> str:
+    text = page.field(key) or default
+    if text.startswith("/") or ".." in PurePosixPath(text).parts or text.split("/")[0] in ("wiki", "sources", "indexes", "site", ".kb"):
+        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a folder of its own inside the knowledge base")
+    return text
 
 
 def _number(page: Page, key: str, default: float, *, least: float) -> float:

@@ -1,9 +1,10 @@
-"""The repository under optimization: commits, snapshots, clean worktrees, what a change touches. Refuses to move the user's branch, index or files."""
+"""The repository under optimization: commits, snapshots, clean trees, what a change touches. Refuses to move the user's branch, index or files."""
 
 import contextlib
 import fnmatch
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,28 +12,29 @@ from pathlib import Path
 
 from kb import KbError, store
 
-# Snapshots are kept from git's garbage collection under this name.
+# Measured commits are kept from git's garbage collection under this name.
 _KEEPING = "refs/kb"
+# What a knowledge base consists of at its root: no part of the code that is measured, even where it lies inside the repository.
+_OWN = ("wiki", "sources", "indexes", "prompts", "site", "artifacts", ".kb", store.CONFIG_NAME)
+_GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+# A hook or a wrapper that set these for its own repository must not lead us there.
+_GIT_VARIABLES_KEPT = ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 
 
-def git(repository: Path, *words: str, env: Mapping[str, str] | None = None, ok: tuple[int, ...] = (0,)) -> str:
-    """What a git command prints. Raises KbError with git's own words where it fails."""
-    # A hook or a wrapper that set these for its own repository must not lead us there.
-    clean = {
-        k: v
-        for k, v in os.environ.items()
-        if not k.startswith("GIT_") or k in ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
-    }
+def git(repository: Path, *words: str, env: Mapping[str, str] | None = None, ok: tuple[int, ...] = (0,), given: str = "") -> str:
+    """What a git command prints; `given` is its input. Raises KbError with git's own words where it fails."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT}
     try:
         done = subprocess.run(
-            ["git", "-c", "core.hooksPath=/dev/null", "-C", os.fspath(repository), *words],
+            [*_GIT, "-C", os.fspath(repository), *words],
             capture_output=True,
             env={**clean, **(env or {})},
+            input=given.encode(),
             check=False,
         )
     except FileNotFoundError as error:
         raise KbError(
-            "git is not installed; kb measures in clean git worktrees (results measured elsewhere: --record FILE)"
+            "git is not installed; kb measures in clean copies of commits (results measured elsewhere: --record FILE)"
         ) from error
     if done.returncode not in ok:
         raise KbError(f"{repository}: git {words[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-400:] or 'failed'}")
@@ -45,18 +47,34 @@ def top_of(folder: Path) -> Path:
         return Path(git(folder, "rev-parse", "--show-toplevel").strip())
     except KbError as error:
         raise KbError(
-            f"{folder} is in no git repository; kb measures commits in clean worktrees (`git init` and commit, or --record FILE)"
+            f"{folder} is in no git repository; kb measures commits in clean trees (`git init` and commit, or --record FILE)"
         ) from error
 
 
 def commit_of(repository: Path, reference: str) -> str:
     """Full id of the commit that a reference names. Raises KbError if there is none."""
-    found = git(
-        repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}", ok=(0, 1, 128)
-    ).strip()
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
+    found = git(repository, *words, ok=(0, 1, 128)).strip()
     if not found:
         raise KbError(f"{repository}: no commit '{reference}'; name a branch, a tag or a commit of this repository")
     return found
+
+
+def keep_commits(repository: Path, *commits: str) -> None:
+    """Pin commits under refs/kb/, so that no garbage collection takes what was measured."""
+    git(repository, "update-ref", "--stdin", given="".join(f"update {_KEEPING}/{c} {c}\n" for c in commits if c))
+
+
+def branch_with(root: Path, path: str) -> str:
+    """A branch or commit that holds a page which is not here, for a repository may stand on another branch; empty if none does."""
+    try:
+        top = top_of(root)
+        inside = (root.resolve() / path).relative_to(top).as_posix()
+        found = git(top, "log", "--all", "-1", "--diff-filter=A", "--format=%H", "--", f":(glob)**/{inside}", f":(top){inside}").strip()
+        named = git(top, "branch", "--all", "--contains", found, "--format=%(refname:short)").split("\n") if found else [""]
+        return named[0] or found[:12]
+    except (KbError, ValueError):
+        return ""
 
 
 def dirt_of(repository: Path, *, without: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -77,21 +95,16 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return any(path == f or path.startswith(f + "/") for f in folders)
 
 
-def snapshot(repository: Path, *, name: str, without: tuple[str, ...], message: str) -> str:
-    """Commit of the working tree as it stands, untracked files included, kept under refs/kb/NAME; branch, index and files stay as they are."""
+def snapshot(repository: Path, *, without: tuple[str, ...], message: str) -> str:
+    """Commit of the working tree as it stands, untracked files included; branch, index and files stay as they are."""
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
-        env = {
-            "GIT_INDEX_FILE": os.path.join(beside, "index"),
-            "GIT_AUTHOR_NAME": "kb",
-            "GIT_AUTHOR_EMAIL": "kb@localhost",
-            "GIT_COMMITTER_NAME": "kb",
-            "GIT_COMMITTER_EMAIL": "kb@localhost",
-        }
+        who = {f"GIT_{role}_{what}": v for role in ("AUTHOR", "COMMITTER") for what, v in (("NAME", "kb"), ("EMAIL", "kb@localhost"))}
+        env = {"GIT_INDEX_FILE": os.path.join(beside, "index"), **who}
         git(repository, "read-tree", "HEAD", env=env)
         git(repository, "add", "--all", "--", ".", *(f":(exclude,top){folder}" for folder in without), env=env)
         tree = git(repository, "write-tree", env=env).strip()
         commit = git(repository, "commit-tree", tree, "-p", "HEAD", "-m", message, env=env).strip()
-    git(repository, "update-ref", f"{_KEEPING}/{name}", commit)
+    keep_commits(repository, commit)
     return commit
 
 
@@ -106,9 +119,10 @@ def builds_on(repository: Path, parent: str, *, change: str) -> bool:
     return git(repository, "merge-base", parent, change, ok=(0, 1)).strip() == parent
 
 
-def patch_of(repository: Path, parent: str, *, change: str) -> bytes:
+def patch_of(repository: Path, parent: str, *, change: str, without: tuple[str, ...]) -> bytes:
     """The change as a patch."""
-    return git(repository, "diff", "--no-color", "--no-ext-diff", "--no-textconv", parent, change).encode("utf-8")
+    places = (".", *(f":(exclude,top){folder}" for folder in without))
+    return git(repository, "diff", "--no-color", "--no-ext-diff", "--no-textconv", parent, change, "--", *places).encode("utf-8")
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
@@ -117,49 +131,85 @@ def matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def own_folders(layout: store.Layout, repository: Path) -> tuple[str, ...]:
-    """Folders of the knowledge base inside the repository: its pages are no part of the code that is measured."""
+    """What belongs to the knowledge base inside the repository: it is no part of the code that is measured."""
     root = layout.root.resolve()
     if root != repository and repository not in root.parents:
         return ()
     inside = "" if root == repository else root.relative_to(repository).as_posix() + "/"
-    return tuple(inside + name for name in ("wiki", "sources", "indexes", "site", ".kb"))
+    return tuple(inside + name for name in _OWN)
 
 
 @contextlib.contextmanager
-def checked_out(layout: store.Layout, repository: Path, commits: Mapping[str, str], *, name: str) -> Iterator[dict[str, Path]]:
-    """A clean, detached worktree for each side, and a folder `out-SIDE` beside it, gone afterwards; what a killed run left is cleared first."""
-    home = (layout.state / "worktrees" / name).resolve()
-    folders = {side: home / side for side in commits}
-    with store.lock(layout, "worktrees"):
-        _clear(repository, home)
-        home.mkdir(parents=True)
-        for side, commit in commits.items():
-            # Locked, for a prune must not take it for gone while it stands elsewhere for its turn.
-            git(repository, "worktree", "add", "--detach", "--force", "--lock", os.fspath(folders[side]), commit)
+def checked_out(layout: store.Layout, repository: Path, commits: Mapping[str, str]) -> Iterator[dict[str, Path]]:
+    """A home for each commit, with a clean `tree` of it and folders `out` and `tmp`, gone afterwards; the caller holds the turn to measure.
+
+    The trees are repositories of their own that borrow the objects, so the user's knows nothing of them and its configuration
+    does not act in them. What a killed run left is cleared first.
+    """
+    place = place_of(layout)
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    homes = {side: Path(tempfile.mkdtemp(dir=place)) for side in commits}
     try:
-        for side in commits:
-            (home / f"out-{side}").mkdir()
-        yield folders
+        for side, commit in commits.items():
+            _check_out(repository, homes[side] / "tree", commit)
+            for name in ("out", "tmp"):
+                (homes[side] / name).mkdir()
+        yield homes
     finally:
-        with store.lock(layout, "worktrees"):
-            _clear(repository, home)
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def place_of(layout: store.Layout) -> Path:
+    """Where trees stand while something is measured."""
+    return (layout.state / "worktrees").resolve()
+
+
+def _check_out(repository: Path, tree: Path, commit: str) -> None:
+    common = (repository / git(repository, "rev-parse", "--git-common-dir").strip()).resolve()
+    kind = git(repository, "rev-parse", "--show-object-format").strip()
+    git(repository, "init", "--quiet", "--template=", f"--object-format={kind}", os.fspath(tree))
+    (tree / ".git" / "objects" / "info").mkdir(parents=True, exist_ok=True)
+    (tree / ".git" / "objects" / "info" / "alternates").write_text(f"{common / 'objects'}\n")
+    if (common / "shallow").is_file():
+        shutil.copy(common / "shallow", tree / ".git" / "shallow")
+    tags = git(repository, "for-each-ref", "refs/tags", "--format=create %(refname) %(objectname)")
+    git(tree, "update-ref", "--stdin", given=tags)
+    git(tree, "checkout", "--quiet", "--detach", commit)
 
 
 @contextlib.contextmanager
-def in_turn(folder: Path) -> Iterator[Path]:
-    """The worktree in the one place where every side runs, so that no path in a build or in the environment tells the sides apart."""
-    place = folder.parent / "work"
-    os.rename(folder, place)
+def in_turn(home: Path) -> Iterator[Path]:
+    """A home in the one place where every side runs, so that no path in a build or in the environment tells the sides apart."""
+    place = home.parent / "turn"
+    os.rename(home, place)
     try:
         yield place
     finally:
-        os.rename(place, folder)
+        os.rename(place, home)
 
 
-def _clear(repository: Path, home: Path) -> None:
-    for line in git(repository, "worktree", "list", "--porcelain").splitlines():
-        path = line.removeprefix("worktree ")
-        if path != line and Path(path).parent == home:
-            git(repository, "worktree", "unlock", path, ok=(0, 128))
-    shutil.rmtree(home, ignore_errors=True)
-    git(repository, "worktree", "prune")
+def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
+    """Digest of every file below `folder` that one of the glob patterns names (a folder names all below it); links are not followed."""
+    found: dict[str, str] = {}
+    for pattern in patterns:
+        for match in sorted(folder.glob(pattern.rstrip("/"))):
+            for file in sorted(match.rglob("*")) if match.is_dir() and not match.is_symlink() else [match]:
+                name = file.relative_to(folder).as_posix()
+                if file.is_symlink():
+                    found[name] = f"link to {os.readlink(file)}"
+                elif file.is_file():
+                    found[name] = store.digest_of(file.read_bytes())
+    return dict(sorted(found.items()))
+
+
+def stamps_of(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Size, kind and times of every file below `folder`: a write to a tree that is not its turn shows, for ctime cannot be set."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = os.path.join(place, name)
+            with contextlib.suppress(FileNotFoundError):
+                about = os.lstat(file)
+                found[os.path.relpath(file, folder)] = (about.st_size, stat.S_IFMT(about.st_mode), about.st_mtime_ns, about.st_ctime_ns)
+    return found

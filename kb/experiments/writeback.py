@@ -11,6 +11,7 @@ from kb.experiments.stub import Stub, sealed_pages, stub_at
 from kb.experiments.targets import Target
 from kb.page import newlines_of, read
 from kb.page.edit import with_block
+from kb.page.superseding import Superseding
 from kb.run.direction import Direction
 from kb.run.quantity import number_text
 from kb.run.record import Metric
@@ -40,6 +41,16 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
         return ()
     store.write(file, log)
     return (LOG,)
+
+
+def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today: str) -> None:
+    """The entry of a later verdict; the caller holds the lock of the pages."""
+    file = layout.root / LOG
+    log = file.read_bytes() if file.exists() else _HEAD.encode()
+    subject, _ = _entry(stub, "")
+    link = posixpath.relpath(stub.path, "wiki")
+    body = f"[{_plain(stub.page.title)}]({link}) superseded: {note.verdict}, because {note.because}."
+    store.write(file, with_entry(log, (f"{subject.rpartition(':')[0]}: {note.verdict}", body), today=today))
 
 
 def _entry(stub: Stub, link: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from kb.schema import Finding
 from kb.store import digest_of
 
 FIELD = "sealed"
-_NOTE = re.compile(rb"^##[ \t]+Note[ \t]+\d{4}-\d{2}-\d{2}\b", re.MULTILINE)
+_NOTE = re.compile(rb"^(?:##[ \t]+Note[ \t]+\d{4}-\d{2}-\d{2}\b|> \d{4}-\d{2}-\d{2} supersedes verdict:)", re.MULTILINE)
 _FIELD_LINE = re.compile(rb"^" + FIELD.encode() + rb"[ \t]*:[^\r\n]*(?:\r\n|\n|\r)?", re.MULTILINE)
 
 

@@ -1,20 +1,25 @@
-"""How far two measurements may differ and still be equal: spreads of repeats, bands, pi's confidence. Refuses to guess noise nobody measured."""
+"""How far two measurements may differ and still be equal: spreads of repeats, least effects, outliers. Refuses to guess noise nobody measured."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kb.run.direction import Direction
+from kb.run.direction import Direction, words_of
 
 # Fewer repeats than this give no spread worth the name: the stddev of two values is off by a factor of two or more half of the time.
 LEAST_REPEATS = 3
-# SkyPilot's gate: a stddev of 2 % of the mean or more means that the host, not the change, is being measured.
-WIDE = 0.02
-# And its second gate: beyond 5 % no repeat helps, the host must be replaced.
-UNFIT = 0.05
 # Under 1 % a gain is nibbling: clocks, code alignment and page placement move that much between builds.
 SMALLEST_GAIN = 0.01
+# What is learnt rather than timed moves by hundredths of that: 1 % would wipe out every win of a published language-model loop.
+SMALLEST_GAIN_LEARNT = SMALLEST_GAIN / 100
+_LEARNT = frozenset(
+    "loss losses nll bpb bpc bpd perplexity ppl logloss rmse mse mae brier accuracy acc auc auroc f1 map wer cer bleu".split()
+)
+# hyperfine's modified z-score, beyond which a run did not measure what the others did.
+OUTLYING = 14.826
+# A stddev of 2 % of the mean: SkyPilot's gate, which a trail still tells of.
+WIDE = 0.02
 # pi-autoresearch: at least 2 is likely real, 1 to 2 marginal, below 1 noise.
 LEAST_CONFIDENCE = 2.0
 
@@ -41,8 +46,7 @@ class Spread:
     @property
     def wide(self) -> bool:
         """Whether the spread is known and breaks the 2 % rule."""
-        relative = self.relative
-        return self.known and relative is not None and relative >= WIDE
+        return self.known and (self.relative or 0.0) >= WIDE
 
 
 def spread_of(values: Sequence[float]) -> Spread:
@@ -89,3 +93,14 @@ def gain_of(change: float, parent: float, *, direction: Direction) -> float | No
         return None
     difference = change - parent if direction == "higher" else parent - change
     return difference / abs(parent)
+
+
+def least_effect_of(metric: str) -> float:
+    """The relative gain that matters where the target does not say: 1 % for times and rates, a hundredth of that for losses and scores."""
+    return SMALLEST_GAIN_LEARNT if _LEARNT.intersection(words_of(metric)) else SMALLEST_GAIN
+
+
+def outliers_of(values: Sequence[float]) -> tuple[int, ...]:
+    """Places of the values that lie absurdly far from the others, in median absolute deviations; none where half of them are equal."""
+    mad = mad_of(values) if len(values) >= LEAST_REPEATS else 0.0
+    return tuple(i for i, v in enumerate(values) if mad and abs(v - median(values)) > OUTLYING * mad)

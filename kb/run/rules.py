@@ -1,14 +1,18 @@
 """The verdict rules, readable from top to bottom: the first rule that speaks decides. Refuses to report a gain for an invalid or crashed run.
 
 `RULES` is the documentation: a name, the verdict it gives, when it speaks, and the function that says why. `ruling_of` asks them in order.
+Every comparison is made with a whole interval; where one straddles, `ruling_of` says how many more samples would decide.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from kb.run.criterion import GAIN, holds, to_text
 from kb.run.direction import Direction
-from kb.run.noise import LEAST_CONFIDENCE, LEAST_REPEATS, SMALLEST_GAIN, UNFIT, WIDE, Spread, band_of, gain_of
+from kb.run.interval import Interval, gain_interval, level_of, value_interval
+from kb.run.noise import LEAST_REPEATS, SMALLEST_GAIN, Spread, gain_of, spread_of
 from kb.run.quantity import number_text
 from kb.run.record import Falsification
 from kb.schema import Verdict
@@ -16,24 +20,50 @@ from kb.schema import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One metric of the change beside the parent's."""
+    """One metric of the change beside the parent's. `interval` is of the gain over the parent, `place` of the change's own value;
+    `least` is the smallest relative gain that matters."""
 
     name: str
     change: Spread
     parent: Spread | None = None
     unit: str = ""
     direction: Direction | None = None
+    interval: Interval | None = None
+    place: Interval | None = None
+    least: float = SMALLEST_GAIN
 
     @property
     def gain(self) -> float | None:
         """Relative gain over the parent, positive when better."""
+        if self.interval:
+            return self.interval.middle
         if self.parent is None or self.direction is None:
             return None
         return gain_of(self.change.mean, self.parent.mean, direction=self.direction)
 
-    @property
-    def difference(self) -> float | None:
-        return None if self.parent is None else abs(self.change.mean - self.parent.mean)
+
+def measured_of(
+    name: str,
+    change: Sequence[float],
+    parent: Sequence[float],
+    *,
+    unit: str = "",
+    direction: Direction | None = None,
+    least: float = SMALLEST_GAIN,
+    look: int = 1,
+) -> Measured:
+    """A metric from the samples of both sides; without a direction there is no gain."""
+    level = level_of(look)
+    return Measured(
+        name,
+        spread_of(change),
+        spread_of(parent) if parent else None,
+        unit,
+        direction,
+        gain_interval(change, parent, direction=direction, level=level) if direction and parent else None,
+        value_interval(change, level=level),
+        least,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +71,9 @@ class Evidence:
     """All that the rules look at. Texts are empty where there is nothing to say.
 
     `crash`, `parent_crash`: why a side did not measure. `checks`: passed, skipped, or how they failed; empty: the target has none.
-    `bounds` must hold for the change (parity); `falsification` are alternatives. `firing`: confirmed, partial, no-op, none; empty: not audited.
-    `confidence`: pi's, where there are no repeats. `least_band`: the target's own noise band in the metric's unit.
+    `forged`: METRIC lines that the parent does not print. `bounds` must hold for the change (parity); `falsification` are alternatives.
+    `firing`: confirmed, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
+    `look`: how often the samples were judged, this time included.
     """
 
     primary: str
@@ -52,14 +83,14 @@ class Evidence:
     parent_crash: str = ""
     touched: tuple[str, ...] = ()
     strayed: tuple[str, ...] = ()
+    forged: tuple[str, ...] = ()
     checks: str = ""
     bounds: tuple[Falsification, ...] = ()
     falsification: tuple[Falsification, ...] = ()
     firing: str = ""
-    profiled: bool = False
-    confidence: float | None = None
-    least_band: float = 0.0
     tracked: tuple[str, ...] = ()
+    noise_limit: float = 0.0
+    look: int = 1
 
     def of(self, name: str) -> Measured | None:
         return next((m for m in self.measured if m.name == name), None)
@@ -69,43 +100,100 @@ class Evidence:
         """The primary metric."""
         return self.of(self.primary)
 
+    def interval(self, metric: str) -> Interval | None:
+        """What a criterion on `metric` is judged by: the gain in percent, or the change's own value."""
+        if metric != GAIN:
+            found = self.of(metric)
+            return found.place if found else None
+        found = self.main.interval if self.main else None
+        return found and Interval(100 * found.low, 100 * found.middle, 100 * found.high, found.how)
+
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A verdict, the rule that spoke, and its reason in one sentence. `gain` is None where none may be reported."""
+    """A verdict, the rule that spoke, and its reason in one sentence. `gain` is None where none may be reported.
+
+    `more` is how many further samples of each side would decide, None where no number of them would or nothing is open.
+    """
 
     verdict: Verdict
     rule: str
     reason: str
     gain: float | None = None
+    more: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`speaks` gives the reason in words, or an empty text where the rule has nothing to say."""
+    """`speaks` gives the reason in words, or an empty text where the rule has nothing to say. `open`: more samples may turn it."""
 
     name: str
     verdict: Verdict
     when: str
     speaks: Callable[[Evidence], str]
+    open: bool = False
 
 
 def ruling_of(evidence: Evidence) -> Ruling:
     """What the first rule that speaks says of the evidence."""
+    rule, reason = _first(evidence)
+    withheld = rule.verdict in (Verdict.INVALID, Verdict.CRASH)
+    gain = None if withheld or evidence.main is None else evidence.main.gain
+    return Ruling(rule.verdict, rule.name, reason, gain, _more(evidence) if rule.open else None)
+
+
+def _first(evidence: Evidence) -> tuple[Rule, str]:
     for rule in RULES:
         reason = rule.speaks(evidence)
         if reason:
-            withheld = rule.verdict in (Verdict.INVALID, Verdict.CRASH)
-            return Ruling(rule.verdict, rule.name, reason, None if withheld or evidence.main is None else evidence.main.gain)
+            return rule, reason
     raise AssertionError("the last rule always speaks")
 
 
-# In noise that breaks the 2 % rule a loss must be this many bands wide: a few repeats understate such a spread by half now and then.
-_CLEAR = 2
+# Growing by a quarter is as fine as an estimate from a few samples deserves, and so is fourfold at once: it will have moved by then.
+_GROWTH, _STEPS = 1.25, 7
+# Arms this much shorter than the least effect say that the gain lies on a line, as nearly as matters.
+_ON_THE_LINE = 10
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:+.1f} %" if abs(share) < 10 else f"{share:+.0f} times"
+def _more(e: Evidence) -> int | None:
+    """Samples of each side that would decide if the estimates stood as they are: arms shrink with the root of the count, and the
+    next look is held to a stricter level. At most three times as many as there are; None where the gain lies on the line itself.
+    """
+    count = e.main.change.n or 0 if e.main else 0
+    if not e.main or not e.main.interval:
+        return LEAST_REPEATS - count if count < LEAST_REPEATS else None
+    if _ON_THE_LINE * (e.main.interval.high - e.main.interval.low) < e.main.least:
+        return None
+    stricter = _quantile(e.look + 1) / _quantile(e.look)
+    steps = (s for s in range(1, _STEPS) if not _first(_narrowed(e, stricter / math.sqrt(_GROWTH**s)))[0].open)
+    return math.ceil(count * (_GROWTH ** next(steps, _STEPS) - 1))
+
+
+def _narrowed(e: Evidence, factor: float) -> Evidence:
+    shorter = (
+        replace(m, interval=m.interval and m.interval.narrowed(factor), place=m.place and m.place.narrowed(factor))
+        for m in e.measured
+    )
+    return replace(e, measured=tuple(shorter))
+
+
+def _quantile(look: int) -> float:
+    return NormalDist().inv_cdf(1 - level_of(look) / 2)
+
+
+def percent(share: float) -> str:
+    """`+2.5 %`, with as many digits as a small one needs; `+43 times` where percent would mislead."""
+    if abs(share) >= 10:
+        return f"{share:+.0f} times"
+    return f"{100 * share:+.3g} %" if abs(share) < 0.01 else f"{100 * share:+.1f} %"
+
+
+def span_of(interval: Interval) -> str:
+    """`+3.1 to +4.2 %`: both ends, or `exactly` where every sample was equal."""
+    if interval.how == "equal":
+        return "exactly, for the repeats do not differ"
+    return f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
 
 
 def figures(spread: Spread, unit: str = "") -> str:
@@ -118,20 +206,29 @@ def figures(spread: Spread, unit: str = "") -> str:
     return text + (f" (n {spread.n})" if spread.n and spread.n > 1 else "")
 
 
+def _compared(e: Evidence) -> str:
+    """The sentence that every verdict on the gain begins with."""
+    assert e.main and e.main.parent and e.main.interval
+    sides = f"{figures(e.main.change, e.main.unit)} against {figures(e.main.parent, e.main.unit)}"
+    return f"{e.primary} is {sides}: {percent(e.main.interval.middle)}, {span_of(e.main.interval)}"
+
+
 def _touched(e: Evidence) -> str:
-    return (
-        f"protected files were changed: {', '.join(e.touched[:5])}; what was measured is not the benchmark" if e.touched else ""
-    )
+    return f"protected files were changed: {', '.join(e.touched[:5])}; what was measured is not the benchmark" if e.touched else ""
 
 
 def _strayed(e: Evidence) -> str:
     return f"files outside the allowed paths were changed: {', '.join(e.strayed[:5])}" if e.strayed else ""
 
 
+def _forged(e: Evidence) -> str:
+    return f"{'; '.join(e.forged[:3])}: what was printed is not the benchmark's alone" if e.forged else ""
+
+
 def _crashed(e: Evidence) -> str:
     if e.crash:
         return f"the change did not measure: {e.crash}"
-    return "" if e.main or e.parent_crash else f"no value of {e.primary or 'the primary metric'} was measured"
+    return "" if e.main or e.parent_crash or e.firing == "no-op" else f"no value of {e.primary or 'the primary metric'} was measured"
 
 
 def _checks_failed(e: Evidence) -> str:
@@ -139,17 +236,22 @@ def _checks_failed(e: Evidence) -> str:
 
 
 def _parity_broken(e: Evidence) -> str:
-    for bound in e.bounds:
+    for bound in e.bounds if e.main else ():
         found = e.of(bound.metric)
         if found is None:
             return f"the bound `{to_text(bound)}` cannot be tested: the run reports no {bound.metric}"
         if not holds(bound, found.change.mean):
-            return f"the result is not the same: {bound.metric} is {number_text(found.change.mean, digits=5)}, and `{to_text(bound)}` must hold"
+            value = number_text(found.change.mean, digits=5)
+            return f"the result is not the same: {bound.metric} is {value}, and `{to_text(bound)}` must hold"
     return ""
 
 
 def _baseline(e: Evidence) -> str:
     return f"the first measurement: {e.primary} {figures(e.main.change, e.main.unit)}" if not e.has_parent and e.main else ""
+
+
+def _no_op(e: Evidence) -> str:
+    return "the change is a no-op: what was built is the parent's, byte for byte" if e.firing == "no-op" else ""
 
 
 def _parent_unmeasured(e: Evidence) -> str:
@@ -159,196 +261,138 @@ def _parent_unmeasured(e: Evidence) -> str:
 
 
 def _no_direction(e: Evidence) -> str:
-    return (
-        f"whether lower or higher {e.primary} is better is not said on the target page"
-        if e.main and e.main.direction is None
-        else ""
-    )
+    unsaid = e.main and e.main.direction is None
+    return f"whether lower or higher {e.primary} is better is not said on the target page" if unsaid else ""
 
 
-def _no_op(e: Evidence) -> str:
-    return (
-        "the change is a no-op: what was built is the parent's, byte for byte, so any difference is noise"
-        if e.firing == "no-op"
-        else ""
-    )
-
-
-def _value_of(e: Evidence, metric: str) -> float | None:
-    if metric == GAIN and e.main:
-        return None if e.main.gain is None else 100 * e.main.gain
-    found = e.of(metric)
-    return found.change.mean if found else None
-
-
-def _met(e: Evidence) -> Falsification | None:
-    """The first falsification criterion that the measured means meet."""
-    return next((c for c in e.falsification if (v := _value_of(e, c.metric)) is not None and holds(c, v)), None)
-
-
-def _band(e: Evidence, metric: str) -> float | None:
-    """Width of noise in the terms of a criterion on `metric`: in percent for the gain."""
-    found = e.main if metric == GAIN else e.of(metric)
-    if found is None or found.parent is None:
-        return None
-    band = band_of(found.change, found.parent)
-    if band is None:
-        return None
-    if found is e.main:
-        band = max(band, e.least_band)
-    return 100 * band / abs(found.parent.mean) if metric == GAIN and found.parent.mean else band
-
-
-def _is_wide(e: Evidence) -> bool:
-    return e.main is not None and (e.main.change.wide or e.main.parent is not None and e.main.parent.wide)
-
-
-def _falsified_in_doubt(e: Evidence) -> str:
-    met = _met(e)
-    if not met or not _is_wide(e):
+def _noise_unknown(e: Evidence) -> str:
+    if e.main is None or e.main.interval:
         return ""
-    value, band = _value_of(e, met.metric), _band(e, met.metric)
-    if value is None or band is None or abs(value - met.threshold) > _CLEAR * band:
-        return ""
-    return f"`{to_text(met)}` is met by the mean ({number_text(value, digits=5)}), but not clear of the noise of {number_text(band, digits=3)}: {_wide(e)}"
+    if e.main.parent and not e.main.parent.mean:
+        return "the parent's value is 0, over which there is no relative gain; a criterion on the metric itself would decide"
+    return f"without {LEAST_REPEATS} repeats of each side nobody knows the noise: {figures(e.main.change, e.main.unit)}"
+
+
+def _noise_wide(e: Evidence) -> str:
+    for side, spread in (("the change", e.main.change), ("the parent", e.main.parent)) if e.main and e.noise_limit else ():
+        relative = spread.relative if spread else None
+        if relative is not None and relative >= e.noise_limit:
+            return (
+                f"the repeats of {side} vary by {100 * relative:.3g} % of their mean, and the target's noise_limit is {100 * e.noise_limit:.3g} %"
+            )
+    return ""
+
+
+def _reading(e: Evidence, criterion: Falsification) -> bool | None:
+    """Whether a criterion is met (True) or not (False) by the whole interval; None where it straddles or there is none."""
+    found = e.interval(criterion.metric)
+    if found is None:
+        return None
+    ends = {holds(criterion, found.low), holds(criterion, found.high)}
+    if criterion.comparison == "==" and found.low < criterion.threshold < found.high:
+        return None
+    return ends.pop() if len(ends) == 1 else None
+
+
+def _spoken(e: Evidence, criterion: Falsification) -> str:
+    found = e.interval(criterion.metric)
+    assert found
+    sign = " %" if criterion.metric == GAIN else ""
+    ends = "" if found.how == "equal" else f", 95 % interval {number_text(found.low, digits=4)} to {number_text(found.high, digits=4)}{sign}"
+    return f"{criterion.metric} is {number_text(found.middle, digits=5)}{sign}{ends}"
 
 
 def _falsified(e: Evidence) -> str:
-    met = _met(e)
-    value = _value_of(e, met.metric) if met else None
-    if met is None or value is None:
-        return ""
-    return f"the falsification criterion `{to_text(met)}` is met: {met.metric} is {number_text(value, digits=5)}{' %' if met.metric == GAIN else ''}"
+    met = next((c for c in e.falsification if _reading(e, c)), None)
+    return f"the falsification criterion `{to_text(met)}` is met: {_spoken(e, met)}" if met else ""
+
+
+def _criterion_open(e: Evidence) -> str:
+    for criterion in e.falsification:
+        if _reading(e, criterion) is None and e.interval(criterion.metric):
+            return f"whether `{to_text(criterion)}` is met is open: {_spoken(e, criterion)}"
+    return ""
 
 
 def _regression(e: Evidence) -> str:
-    if e.main is None or e.main.gain is None or e.main.gain > -SMALLEST_GAIN:
+    found = e.main.interval if e.main else None
+    if not e.main or not found or found.high >= 0 or found.low >= -e.main.least:
         return ""
-    band, difference = _band(e, e.primary), e.main.difference
-    if band is None or difference is None or difference <= (_CLEAR * band if _is_wide(e) else band):
+    return f"{_compared(e)}: worse"
+
+
+def _tie(e: Evidence) -> str:
+    found = e.main.interval if e.main else None
+    if not e.main or not found or not found.within(-e.main.least, e.main.least):
         return ""
-    return f"{e.primary} is worse by {_percent(-e.main.gain)[1:]}, beyond the noise of {number_text(band, digits=3)}"
+    return f"a tie: {_compared(e)}, within ± the least effect of {percent(e.main.least)[1:]}"
 
 
-def _unknown_noise(e: Evidence) -> str:
-    if e.main is None or e.main.parent is None or e.main.change.known and e.main.parent.known:
+def _straddles(e: Evidence) -> str:
+    if not e.main or not e.main.interval or e.main.interval.low > e.main.least:
         return ""
-    if e.confidence is None:
-        return f"noise is unknown: fewer than {LEAST_REPEATS} repeats of each side and too few runs before to compare with; unknown noise cannot support"
-    if e.confidence < LEAST_CONFIDENCE:
-        return f"the gain is {e.confidence:.1f} times the median deviation of the runs so far; without repeats it must be {LEAST_CONFIDENCE:g} times"
-    return ""
-
-
-def _wide(e: Evidence) -> str:
-    for side, spread in (("change", e.main and e.main.change), ("parent", e.main and e.main.parent)):
-        if spread and spread.wide and spread.relative is not None:
-            unfit = "; over 5 %, measure on another host" if spread.relative > UNFIT else ""
-            return f"the {side}'s stddev {number_text(spread.stddev, digits=3)} is {100 * spread.relative:.1f} % of its mean {number_text(spread.mean, digits=5)}; it must be under {100 * WIDE:g} %{unfit}"
-    return ""
-
-
-def _within_noise(e: Evidence) -> str:
-    if e.main is None or e.main.difference is None:
-        return ""
-    band = _band(e, e.primary)
-    band = e.least_band if band is None else band
-    return (
-        f"{e.primary} differs by {number_text(e.main.difference, digits=3)} from the parent, within the noise of {number_text(band, digits=3)}: a tie"
-        if e.main.difference <= band
-        else ""
-    )
-
-
-def _too_small(e: Evidence) -> str:
-    if e.main is None or e.main.gain is None:
-        return "there is no gain to judge: the parent's value is 0"
-    return (
-        f"the gain is {_percent(e.main.gain)}; {100 * SMALLEST_GAIN:g} % or less is no gain"
-        if e.main.gain <= SMALLEST_GAIN
-        else ""
-    )
+    return f"{_compared(e)}, which leaves open whether it is beyond the least effect of {percent(e.main.least)[1:]}"
 
 
 def _criterion_unmeasured(e: Evidence) -> str:
-    lost = [c for c in e.falsification if _value_of(e, c.metric) is None]
-    return (
-        f"the falsification criterion `{to_text(lost[0])}` cannot be tested: the run reports no {lost[0].metric}" if lost else ""
-    )
+    lacking = [c for c in e.falsification if c.metric != GAIN and (not e.of(c.metric) or not e.interval(c.metric))]
+    return f"the criterion `{to_text(lacking[0])}` cannot be tested: {lacking[0].metric} was not measured three times" if lacking else ""
 
 
 def _tracked_regression(e: Evidence) -> str:
     for name in e.tracked:
         found = e.of(name)
-        if found is None or name == e.primary or found.gain is None or found.gain > -SMALLEST_GAIN:
-            continue
-        band = _band(e, name)
-        if band is None or found.difference is not None and found.difference > band:
-            return f"{name}, which is tracked, is worse by {_percent(-found.gain)[1:]}"
+        if found and name != e.primary and found.interval and found.interval.high < -found.least:
+            return f"{name}, which is tracked, is worse: {percent(found.interval.middle)}, {span_of(found.interval)}"
     return ""
 
 
-def _unprofiled(e: Evidence) -> str:
-    return "" if e.profiled else "there is no profile to explain the gain"
-
-
-def _unaudited(e: Evidence) -> str:
-    return "" if e.firing else "nothing shows that the mechanism fired: no audit with evidence"
-
-
 def _not_fired(e: Evidence) -> str:
+    if e.firing == "partial":
+        return "the audit saw only part of what the mechanism predicts, so the gain may be something else's doing"
     return "the audit saw nothing of the mechanism, so the gain is not its doing" if e.firing == "none" else ""
 
 
+def _unaudited(e: Evidence) -> str:
+    return "" if e.firing else "nothing shows that the mechanism fired: the page does not say what an audit should look for"
+
+
 def _supported(e: Evidence) -> str:
-    assert e.main and e.main.parent and e.main.gain is not None
-    said = [
-        f"{e.primary} is {figures(e.main.change, e.main.unit)} against {figures(e.main.parent, e.main.unit)}: {_percent(e.main.gain)}, beyond noise and 1 %"
-    ]
-    if e.confidence is not None and not (e.main.change.known and e.main.parent.known):
-        said.append(f"{e.confidence:.1f} times the median deviation of the runs so far")
-    said.append({"passed": "checks passed", "skipped": "checks were skipped", "": "the target has no checks"}[e.checks])
-    said.append(f"mechanism {e.firing}")
-    return "; ".join(said)
+    assert e.main
+    checks = {"passed": "checks passed", "skipped": "checks were skipped", "": "the target has no checks"}[e.checks]
+    return f"{_compared(e)}, beyond the least effect of {percent(e.main.least)[1:]}; {checks}; mechanism {e.firing}"
 
 
 RULES = (
     Rule(
         "protected-file",
         Verdict.INVALID,
-        "a protected file differs from the parent's (a baseline's from that of the last valid run, else of the base), in the commit or after the run",
+        "a protected file differs from the parent's (a baseline's from that of the last valid run, else of the base), in the commit or "
+        "at any turn of the run, or the parent's tree was written to",
         _touched,
     ),
     Rule("outside-allowed", Verdict.INVALID, "the change edits files outside the target's allowed paths", _strayed),
-    Rule("crash", Verdict.CRASH, "the change exits non-zero, hangs, or prints no finite value of the primary metric", _crashed),
+    Rule("forged-metric", Verdict.INVALID, "a METRIC line is printed more often by the change than by the parent", _forged),
     Rule("checks-failed", Verdict.INVALID, "the checks command fails or hangs on the change", _checks_failed),
+    Rule("crash", Verdict.CRASH, "the change exits non-zero, hangs, or prints no finite value of the primary metric", _crashed),
     Rule("parity-broken", Verdict.INVALID, "a bound of the target page does not hold: the semantics changed", _parity_broken),
     Rule("baseline", Verdict.BASELINE, "the experiment has no parent", _baseline),
-    Rule("parent-unmeasured", Verdict.INCONCLUSIVE, "the parent has no value to compare with", _parent_unmeasured),
     Rule("no-op", Verdict.INCONCLUSIVE, "the artifacts' digests equal the parent's although the change is not empty", _no_op),
-    Rule(
-        "falsified-in-doubt",
-        Verdict.INCONCLUSIVE,
-        "noise breaks the 2 % rule, and a criterion is met by less than twice that noise",
-        _falsified_in_doubt,
-    ),
-    Rule("falsified", Verdict.REFUTED, "a falsification criterion is met", _falsified),
+    Rule("parent-unmeasured", Verdict.INCONCLUSIVE, "the parent has no value to compare with", _parent_unmeasured),
     Rule("no-direction", Verdict.INCONCLUSIVE, "nobody said whether lower or higher is better", _no_direction),
-    Rule(
-        "regression",
-        Verdict.REFUTED,
-        "the primary metric is worse by more than 1 % and more than noise, twice the noise where it breaks the 2 % rule",
-        _regression,
-    ),
+    Rule("noise-wide", Verdict.INCONCLUSIVE, "the repeats spread by the target's `noise_limit` or more, where it states one", _noise_wide),
+    Rule("falsified", Verdict.REFUTED, "a falsification criterion is met by the whole interval", _falsified),
     Rule(
         "noise-unknown",
         Verdict.INCONCLUSIVE,
-        "no three repeats of each side, and pi's confidence is under 2 or cannot be had",
-        _unknown_noise,
+        "there is no interval: no three repeats of each side, no stated stddev, no noise of earlier runs",
+        _noise_unknown,
+        open=True,
     ),
-    Rule("noise-wide", Verdict.INCONCLUSIVE, "the stddev of the repeats is 2 % of their mean or more", _wide),
-    Rule("tie", Verdict.INCONCLUSIVE, "the difference is within noise", _within_noise),
-    Rule("under-one-percent", Verdict.INCONCLUSIVE, "the gain is 1 % or less", _too_small),
+    Rule("regression", Verdict.REFUTED, "the whole interval of the gain is on the wrong side, and no tie", _regression),
+    Rule("criterion-open", Verdict.INCONCLUSIVE, "the interval straddles a falsification criterion", _criterion_open, open=True),
+    Rule("tie", Verdict.INCONCLUSIVE, "the whole interval lies within ± the least effect: decided", _tie),
+    Rule("undecided", Verdict.INCONCLUSIVE, "the interval straddles the least effect", _straddles, open=True),
     Rule(
         "criterion-unmeasured",
         Verdict.INCONCLUSIVE,
@@ -356,10 +400,12 @@ RULES = (
         _criterion_unmeasured,
     ),
     Rule(
-        "tracked-regression", Verdict.INCONCLUSIVE, "a tracked metric is worse beyond noise and beyond 1 %", _tracked_regression
+        "tracked-regression",
+        Verdict.INCONCLUSIVE,
+        "a tracked metric is worse by its whole interval, beyond its least effect",
+        _tracked_regression,
     ),
-    Rule("no-profile", Verdict.INCONCLUSIVE, "no profile is on file", _unprofiled),
-    Rule("no-audit", Verdict.INCONCLUSIVE, "no audit with evidence is on file", _unaudited),
-    Rule("not-fired", Verdict.INCONCLUSIVE, "the audit saw nothing of the mechanism", _not_fired),
-    Rule("supported", Verdict.SUPPORTED, "none of the rules above speaks", _supported),
+    Rule("not-fired", Verdict.INCONCLUSIVE, "the audit saw nothing of the mechanism, or only a part of it", _not_fired),
+    Rule("no-audit", Verdict.INCONCLUSIVE, "nothing says what an audit should look for; `close` asks instead of sealing this", _unaudited),
+    Rule("supported", Verdict.SUPPORTED, "the whole interval is beyond the least effect, and none of the rules above speaks", _supported),
 )

@@ -1,0 +1,198 @@
+"""Runs one shell command so that nothing of it outlives it: a program of its own, started as `python -I -S supervisor.py`.
+
+It dies with the process that started it, ends every descendant when the command ends (also one that left its session and its
+environment), and, where the system gives namespaces to users, shows the command a disk that is read-only but for its own folders.
+Imports nothing of kb, for it starts once for every sample. What to do comes as JSON on its input; one line about how it went goes
+to the descriptor `report`.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+
+_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 36, 24, 38
+_NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+# mount_setattr(2) of Linux 5.12, which makes a whole tree of mounts read-only at once.
+_SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
+_CAPABILITIES = 64
+
+
+def main() -> None:
+    spec = json.load(sys.stdin)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    report = spec["report"]
+    os.set_inheritable(report, False)
+    if _LIBC:
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    signal.signal(signal.SIGTERM, lambda *_: _end_all(143))
+    if os.getppid() != spec["parent"]:
+        _end_all(143)  # kb was gone before the kernel knew that we want to go with it.
+    try:
+        if spec["sandbox"]:
+            _enter(spec)
+    except OSError as error:
+        os.write(report, json.dumps({"refused": f"{error.filename or ''} {error.strerror}".strip()}).encode())
+        os._exit(125)
+    child = os.fork()
+    if not child:
+        _first(spec, report) if spec["sandbox"] else _command(spec)
+    status = _exit_of(child)
+    if not spec["sandbox"]:
+        _tell(report, status)
+    _end_all(0)
+
+
+def _first(spec: dict, report: int) -> None:
+    """Process 1 of the namespace: with its end the kernel ends all others in it."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    with contextlib.suppress(OSError):  # Where the outer /proc is masked a fresh one is refused; the outer one then stays.
+        _mount("proc", "/proc", "proc", 0)
+    child = os.fork()
+    if not child:
+        for capability in range(_CAPABILITIES):
+            _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+        _command(spec)
+    _tell(report, _exit_of(child))
+    os._exit(0)
+
+
+def _command(spec: dict) -> None:
+    if _LIBC:
+        _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.chdir(spec["folder"])
+    with contextlib.suppress(OSError):
+        os.setsid()
+    os.execve("/bin/sh", ["/bin/sh", "-c", spec["command"]], dict(os.environ))
+
+
+def _exit_of(child: int) -> int:
+    """Exit code of one child; orphans that were handed to us are buried on the way."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def _tell(report: int, status: int) -> None:
+    with contextlib.suppress(OSError):
+        os.write(report, json.dumps({"exit": status}).encode())
+
+
+def _end_all(status: int) -> None:
+    """End every descendant; as their reaper we are handed those whose parents are gone."""
+    for _ in range(400):
+        below = _descendants(os.getpid())
+        for pid in below:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if not below:
+            break
+        time.sleep(0.005)
+    os._exit(status)
+
+
+def _descendants(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    try:
+        names = [name for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+    for name in names:
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        children.setdefault(parent, []).append(int(name))
+    found, left = [], [root]
+    while left:
+        below = children.get(left.pop(), [])
+        found += below
+        left += below
+    return found
+
+
+def _enter(spec: dict) -> None:
+    """New namespaces, and in them a disk that is read-only but for the folders named. Raises OSError where the system refuses."""
+    user, group = os.getuid(), os.getgid()
+    kinds = _NEWUSER | _NEWNS | _NEWPID | _NEWIPC | (0 if spec["network"] else _NEWNET)
+    if _LIBC.unshare(kinds):
+        raise _refused("unshare")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+    # What shall be shown is held open before anything is laid over it.
+    opened = [os.open(source, os.O_PATH) if source and how != "over" else -1 for how, _, source in spec["mounts"]]
+    _set_read_only()
+    for (how, where, source), handle in zip(spec["mounts"], opened, strict=True):
+        _lay(how, where, source, handle)
+    with contextlib.suppress(OSError):
+        _mount("none", "/dev/shm", "tmpfs", 0)
+    if not spec["network"]:
+        _raise_loopback()
+
+
+def _lay(how: str, where: str, source: str, handle: int) -> None:
+    """One mount. `over`: changes go elsewhere; `hide`: an empty folder; `read`, `write`: a folder or file shown at a place."""
+    if how == "over":
+        layers = f"lowerdir={where},upperdir={source}/upper,workdir={source}/work,userxattr"
+        with contextlib.suppress(OSError):  # Not every disk can be laid over; then the folder stays read-only.
+            _mount("overlay", where, "overlay", 0, layers)
+    elif how == "hide":
+        _mount("none", where, "tmpfs", 0)
+    else:
+        os.makedirs(where, exist_ok=True)
+        _mount(f"/proc/self/fd/{handle}", where, None, _MS_BIND | _MS_REC)
+        if how == "write":
+            _set_writable(where)
+
+
+def _mount(source: str, where: str, kind: str | None, flags: int, data: str = "") -> None:
+    if _LIBC.mount(source.encode(), where.encode(), kind and kind.encode(), flags, data.encode() or None):
+        raise _refused(f"mount {where}")
+
+
+def _set_attributes(where: str, *, on: int, off: int, flags: int) -> None:
+    attributes = (ctypes.c_uint64 * 4)(on, off, 0, 0)
+    call = (_SYS_MOUNT_SETATTR, _AT_FDCWD, where.encode(), flags, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
+    if _LIBC.syscall(*call):
+        raise _refused(f"mount_setattr {where}")
+
+
+def _set_read_only() -> None:
+    _set_attributes("/", on=_ATTR_RDONLY, off=0, flags=_AT_RECURSIVE)
+
+
+def _set_writable(where: str) -> None:
+    _set_attributes(where, on=0, off=_ATTR_RDONLY, flags=0)
+
+
+def _raise_loopback() -> None:
+    import fcntl
+    import socket
+    import struct
+
+    # SIOCSIFFLAGS with IFF_UP: a server that a benchmark starts is asked over loopback.
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        fcntl.ioctl(opened, 0x8914, struct.pack("16sh", b"lo", 1))
+
+
+def _refused(what: str) -> OSError:
+    code = ctypes.get_errno()
+    return OSError(code, os.strerror(code), what)
+
+
+if __name__ == "__main__":
+    main()

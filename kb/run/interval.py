@@ -1,0 +1,202 @@
+"""Intervals of a gain and of a value from samples: by ranks where they suffice, else Student's. Refuses fewer than three samples a side.
+
+The shift of two sides is Hodges and Lehmann's (the median of all pairwise differences) with the interval of the Mann-Whitney test;
+positive metrics are compared as ratios. A run may be looked at again after more samples: look k spends 5 %/(k(k+1)) of the error,
+which sums to 5 % over any number of looks, so that looking often does not make a verdict out of noise.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
+from statistics import NormalDist, fmean, median, stdev
+
+from kb.run.direction import Direction
+from kb.run.noise import LEAST_REPEATS, Spread, gain_of
+
+ERROR = 0.05
+# Up to so many samples a side the distribution of the ranks is counted out; beyond, the normal one is as good.
+_COUNTED = 20
+# Up to so many pairs are sorted; beyond, their order statistics are searched for.
+_SORTED = 2500
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate between two ends. `how` it came about: ranks, student, equal (no sample differs), trail (noise of earlier runs)."""
+
+    low: float
+    middle: float
+    high: float
+    how: str = "ranks"
+
+    def within(self, low: float, high: float) -> bool:
+        return low <= self.low and self.high <= high
+
+    def narrowed(self, factor: float) -> "Interval":
+        """What it would be, the estimate standing, with both arms so much shorter."""
+        return Interval(self.middle - factor * (self.middle - self.low), self.middle, self.middle + factor * (self.high - self.middle), self.how)
+
+
+def level_of(look: int) -> float:
+    """Error that the k-th look at a run may spend (k from 1)."""
+    return ERROR / (look * (look + 1))
+
+
+def gain_interval(change: Sequence[float], parent: Sequence[float], *, direction: Direction, level: float) -> Interval | None:
+    """Relative gain over the parent, positive when better; None for fewer than three samples a side or a parent of 0."""
+    if min(len(change), len(parent)) < LEAST_REPEATS:
+        return None
+    if len(set(change)) == len(set(parent)) == 1:
+        gain = gain_of(change[0], parent[0], direction=direction)
+        return None if gain is None else Interval(gain, gain, gain, "equal")
+    if min(*change, *parent) > 0:
+        ends, how = _shift([math.log(v) for v in change], [math.log(v) for v in parent], level)
+        gains = sorted(gain_of(math.exp(v), 1.0, direction=direction) or 0.0 for v in ends)
+    else:
+        scale = abs(median(parent))
+        if not scale:
+            return None
+        ends, how = _shift(change, parent, level)
+        gains = sorted((v if direction == "higher" else -v) / scale for v in ends)
+    return Interval(*gains, how)
+
+
+def gain_of_spreads(change: Spread, parent: Spread, *, direction: Direction, level: float) -> Interval | None:
+    """The same from stated means and stddevs, by Welch's test; None where a spread is unknown or the parent is 0."""
+    gain = gain_of(change.mean, parent.mean, direction=direction)
+    if gain is None or change.stddev is None or parent.stddev is None or not (change.known and parent.known):
+        return None
+    error, freedom = _welch(change.stddev, change.n or LEAST_REPEATS, parent.stddev, parent.n or LEAST_REPEATS)
+    arm = student(freedom, level) * error / abs(parent.mean)
+    return Interval(gain - arm, gain, gain + arm, "student")
+
+
+def value_interval(values: Sequence[float], *, level: float) -> Interval | None:
+    """Where the median of a metric lies: between order statistics by the binomial distribution, else Student's; None below three samples."""
+    if len(values) < LEAST_REPEATS:
+        return None
+    ordered = sorted(values)
+    if ordered[0] == ordered[-1]:
+        return Interval(ordered[0], ordered[0], ordered[0], "equal")
+    rank = _binomial_rank(len(values), level)
+    if rank:
+        return Interval(ordered[rank - 1], median(ordered), ordered[-rank])
+    return value_of_spread(Spread(fmean(values), stdev(values), len(values)), level=level)
+
+
+def value_of_spread(spread: Spread, *, level: float) -> Interval | None:
+    if not spread.known or spread.stddev is None:
+        return None
+    n = spread.n or LEAST_REPEATS
+    arm = student(n - 1, level) * spread.stddev / math.sqrt(n)
+    return Interval(spread.mean - arm, spread.mean, spread.mean + arm, "student")
+
+
+def _shift(change: Sequence[float], parent: Sequence[float], level: float) -> tuple[tuple[float, float, float], str]:
+    rank = _rank(*sorted((len(change), len(parent))), level)
+    if rank:
+        return _differences(change, parent, rank), "ranks"
+    middle = fmean(change) - fmean(parent)
+    error, freedom = _welch(stdev(change), len(change), stdev(parent), len(parent))
+    arm = student(freedom, level) * error
+    return (middle - arm, middle, middle + arm), "student"
+
+
+def _welch(one: float, n: int, other: float, m: int) -> tuple[float, int]:
+    """Standard error of a difference of means, and its degrees of freedom, rounded down."""
+    a, b = one * one / n, other * other / m
+    freedom = (a + b) ** 2 / (a * a / (n - 1) + b * b / (m - 1)) if a + b else 1
+    return math.sqrt(a + b), max(1, int(freedom))
+
+
+@lru_cache(1024)
+def _rank(n: int, m: int, level: float) -> int:
+    """How many pairwise differences may lie outside at each end, plus one; 0 where the samples are too few for the level."""
+    if m > _COUNTED:
+        middle, width = n * m / 2, math.sqrt(n * m * (n + m + 1) / 12)
+        return max(0, int(middle - NormalDist().inv_cdf(1 - level / 2) * width + 0.5))
+    allowed, total = level / 2 * math.comb(n + m, n), 0
+    for rank, count in enumerate(_rank_counts(n, m)):
+        total += count
+        if total > allowed:
+            return rank
+    raise AssertionError("the counts sum to more than half of all orders")
+
+
+@lru_cache(512)
+def _rank_counts(n: int, m: int) -> tuple[int, ...]:
+    """In how many orders of n and m samples the Mann-Whitney statistic is 0, 1, 2 ...: the coefficients of the Gaussian binomial."""
+    size = n * m + 1
+    counts = [1] + [0] * (size - 1)
+    for i in range(1, n + 1):
+        for k in range(size - 1, m + i - 1, -1):
+            counts[k] -= counts[k - m - i]
+        for k in range(i, size):
+            counts[k] += counts[k - i]
+    return tuple(counts)
+
+
+@lru_cache(1024)
+def _binomial_rank(n: int, level: float) -> int:
+    if n > 200:
+        return int(n / 2 - NormalDist().inv_cdf(1 - level / 2) * math.sqrt(n) / 2 + 0.5)
+    total = 0
+    for rank in range(n):
+        total += math.comb(n, rank)
+        if total > level / 2 * 2**n:
+            return rank
+    return 0
+
+
+def _differences(change: Sequence[float], parent: Sequence[float], rank: int) -> tuple[float, float, float]:
+    """The differences of that rank from below, in the middle, and of that rank from above."""
+    pairs = len(change) * len(parent)
+    if pairs <= _SORTED:
+        ordered = sorted([c - p for c in change for p in parent])
+        return ordered[rank - 1], median(ordered), ordered[-rank]
+    minus = sorted(-p for p in parent)
+    return tuple(_difference(change, minus, k) for k in (rank, (pairs + 1) // 2, pairs + 1 - rank))  # type: ignore[return-value]
+
+
+def _difference(change: Sequence[float], minus: list[float], rank: int) -> float:
+    """The difference below which `rank` of all pairs lie, to a twenty-thousandth of their number: by false position."""
+    pairs = len(change) * len(minus)
+    low, high = min(change) + minus[0], max(change) + minus[-1]
+    below, above = -rank, pairs - rank
+    for turn in range(200):
+        # Halving now and then, for false position alone may creep along a tail.
+        at = low + (high - low) * (0.5 if turn % 3 == 2 else min(max(-below / (above - below), 0.01), 0.99))
+        off = sum(map(bisect_left, repeat(minus), [at - c for c in change])) - rank
+        if abs(off) * 20_000 <= pairs or high - low <= 1e-12 * max(abs(low), abs(high)):
+            return at
+        if off < 0:
+            low, below = at, off
+        else:
+            high, above = at, off
+    return (low + high) / 2
+
+
+@lru_cache(4096)
+def student(freedom: int, level: float) -> float:
+    """Two-sided quantile of Student's t for whole degrees of freedom, from its closed form (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
+    if freedom > 200:
+        return NormalDist().inv_cdf(1 - level / 2)
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student_within(middle, freedom) < 1 - level else (low, middle)
+    return math.tan(low) * math.sqrt(freedom)
+
+
+def _student_within(angle: float, freedom: int) -> float:
+    """Probability that |t| is below tan(angle) √freedom."""
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = freedom % 2
+    term, total = (cosine, cosine) if odd and freedom > 1 else (1.0, 1.0) if not odd else (0.0, 0.0)
+    for k in range(3 if odd else 2, freedom, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
