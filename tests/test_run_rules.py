@@ -1,6 +1,9 @@
 """Noise, criteria and the verdict rules, without any page or process."""
 
 import math
+import os
+import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -9,20 +12,21 @@ from hypothesis import strategies as st
 
 from kb import KbError
 from kb.run.criterion import criteria_of, holds, to_text
-from kb.run.measure import measured, metrics_in
-from kb.run.noise import Spread, band_of, confidence_of, gain_of, spread_of
+from kb.run.interval import _differences, gain_interval, gain_of_spreads, level_of, student
+from kb.run.measure import host_facts, metrics_in, without_secrets
+from kb.run.noise import Spread, band_of, confidence_of, gain_of, least_effect_of, spread_of
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Falsification
-from kb.run.rules import RULES, Evidence, Measured, ruling_of
+from kb.run.rules import RULES, Evidence, Measured, measured_of, ruling_of
 from kb.schema import Verdict
 
-QUIET = (spread_of([91.0, 91.1, 90.9, 91.0, 91.05]), spread_of([100.0, 100.2, 99.9, 100.0, 100.1]))
+QUIET = ([91.0, 91.1, 90.9, 91.0, 91.05], [100.0, 100.2, 99.9, 100.0, 100.1])
 
 
 def evidence(change=QUIET[0], parent=QUIET[1], direction="lower", **more) -> Evidence:
     """A clean win, with what a test changes about it."""
-    base = Evidence("time_ms", (Measured("time_ms", change, parent, "ms", direction),), checks="passed", firing="confirmed", profiled=True,
-                    falsification=(Falsification("gain", "<", 2.0),))
+    measured = (measured_of("time_ms", change, parent, unit="ms", direction=direction),)
+    base = Evidence("time_ms", measured, checks="passed", firing="confirmed", falsification=(Falsification("gain", "<", 2.0),))
     return replace(base, **more)
 
 
@@ -31,23 +35,41 @@ def ruled(*args, **more) -> tuple[str, str]:
     return str(ruling.verdict), ruling.rule
 
 
-def test_a_gain_beyond_noise_with_checks_profile_and_audit_is_supported():
+def around(middle: float, *offs: float) -> list[float]:
+    return [middle + off for off in (offs or (-0.2, -0.1, 0.0, 0.1, 0.2))]
+
+
+def test_a_gain_beyond_the_least_effect_with_checks_and_audit_is_supported():
     ruling = ruling_of(evidence())
     assert (ruling.verdict, ruling.rule) == (Verdict.SUPPORTED, "supported")
-    assert ruling.gain == pytest.approx(0.0903, abs=1e-3)
+    assert ruling.gain == pytest.approx(0.0903, abs=1e-3) and "95 % interval +8." in ruling.reason
 
 
-def test_the_published_gain_of_15_percent_fails_the_2_percent_rule_by_its_own_baseline():
+def test_a_win_of_43_times_is_supported_whatever_its_spread():
+    wide = [1.0, 1.03, 0.98, 1.025, 0.97]
+    assert ruled(wide, [43 * v for v in reversed(wide)], falsification=()) == ("supported", "supported")
+
+
+def test_one_outlier_in_five_neither_makes_nor_breaks_a_verdict():
+    assert ruled([*around(80), 300.0], [*around(100), 99.0], falsification=()) == ("inconclusive", "undecided")
+    more = [*around(80), *around(80), 300.0, 290.0]
+    assert ruled(more, around(100) + around(100), falsification=()) == ("supported", "supported")
+
+
+def test_the_published_gain_of_15_percent_is_undecided_by_its_own_baseline():
     """llama.cpp token generation, 41.37 ± 19.24 -> 47.62 ± 0.59 t/s: the baseline's spread is 46.5 % of its mean."""
-    claim = evidence(Spread(47.62, 0.59, None), Spread(41.37, 19.24, None), "higher", falsification=())
-    ruling = ruling_of(claim)
-    assert (ruling.verdict, ruling.rule) == (Verdict.INCONCLUSIVE, "noise-wide")
-    assert "46.5 %" in ruling.reason and ruling.gain == pytest.approx(0.151, abs=1e-3)
+    change, parent = Spread(47.62, 0.59, 10), Spread(41.37, 19.24, 10)
+    interval = gain_of_spreads(change, parent, direction="higher", level=0.05)
+    claim = evidence(measured=(Measured("tps", change, parent, "t/s", "higher", interval),), primary="tps", falsification=())
+    assert ruling_of(claim).rule == "undecided" and ruling_of(claim).gain == pytest.approx(0.151, abs=1e-3)
+    limited = ruling_of(replace(claim, noise_limit=0.02))
+    assert limited.rule == "noise-wide" and "46.5 %" in limited.reason
 
 
 @pytest.mark.parametrize(("more", "expected"), [
     ({"touched": ("bench.c",)}, ("invalid", "protected-file")),
     ({"strayed": ("Makefile",)}, ("invalid", "outside-allowed")),
+    ({"forged": ("METRIC time_ms was printed 2 times",)}, ("invalid", "forged-metric")),
     ({"crash": "it exited with 139"}, ("crash", "crash")),
     ({"measured": ()}, ("crash", "crash")),
     ({"checks": "it exited with 1"}, ("invalid", "checks-failed")),
@@ -56,22 +78,24 @@ def test_the_published_gain_of_15_percent_fails_the_2_percent_rule_by_its_own_ba
     ({"parent_crash": "it exited with 1"}, ("inconclusive", "parent-unmeasured")),
     ({"direction": None}, ("inconclusive", "no-direction")),
     ({"firing": "no-op"}, ("inconclusive", "no-op")),
+    ({"firing": "no-op", "measured": ()}, ("inconclusive", "no-op")),
     ({"falsification": (Falsification("time_ms", ">", 90.0),)}, ("refuted", "falsified")),
-    ({"change": spread_of([97.0, 101.0, 99.0]), "falsification": (Falsification("gain", "<", 2.0),)}, ("inconclusive", "falsified-in-doubt")),
-    ({"change": spread_of([110.0, 110.1, 110.2]), "falsification": ()}, ("refuted", "regression")),
-    ({"change": spread_of([91.0])}, ("inconclusive", "noise-unknown")),
-    ({"change": spread_of([91.0, 91.1])}, ("inconclusive", "noise-unknown")),
-    ({"change": spread_of([91.0]), "confidence": 1.4}, ("inconclusive", "noise-unknown")),
-    ({"change": spread_of([91.0]), "confidence": 2.4}, ("supported", "supported")),
-    ({"change": spread_of([85.0, 91.0, 97.0])}, ("inconclusive", "noise-wide")),
-    ({"change": spread_of([99.9, 100.0, 100.1]), "falsification": ()}, ("inconclusive", "tie")),
-    ({"least_band": 20.0}, ("inconclusive", "tie")),
-    ({"change": spread_of([99.2, 99.21, 99.2]), "parent": spread_of([100.0, 100.01, 100.0]), "falsification": ()}, ("inconclusive", "under-one-percent")),
+    ({"change": around(99)}, ("refuted", "falsified")),
+    ({"change": around(98, -3, -1, 0, 1, 3)}, ("inconclusive", "criterion-open")),
+    ({"falsification": (Falsification("time_ms", ">", 91.0),)}, ("inconclusive", "criterion-open")),
+    ({"change": around(110), "falsification": ()}, ("refuted", "regression")),
+    ({"change": around(110), "falsification": (Falsification("time_ms", ">", 110.0),)}, ("refuted", "regression")),
+    ({"change": [91.0]}, ("inconclusive", "noise-unknown")),
+    ({"change": [91.0, 91.1]}, ("inconclusive", "noise-unknown")),
+    ({"change": around(98.5, -3, -1, 0, 1, 3), "falsification": ()}, ("inconclusive", "undecided")),
+    ({"change": around(100), "falsification": ()}, ("inconclusive", "tie")),
+    ({"change": [99.0] * 3, "parent": [100.0] * 3, "falsification": ()}, ("inconclusive", "tie")),
+    ({"change": [98.999] * 3, "parent": [100.0] * 3, "falsification": ()}, ("supported", "supported")),
+    ({"noise_limit": 0.001}, ("inconclusive", "noise-wide")),
     ({"falsification": (Falsification("loss", ">", 3.0),)}, ("inconclusive", "criterion-unmeasured")),
-    ({"profiled": False}, ("inconclusive", "no-profile")),
     ({"firing": ""}, ("inconclusive", "no-audit")),
     ({"firing": "none"}, ("inconclusive", "not-fired")),
-    ({"firing": "partial"}, ("supported", "supported")),
+    ({"firing": "partial"}, ("inconclusive", "not-fired")),
     ({"checks": "skipped"}, ("supported", "supported")),
 ])
 def test_the_first_rule_that_speaks_decides(more, expected):
@@ -79,29 +103,103 @@ def test_the_first_rule_that_speaks_decides(more, expected):
 
 
 def test_a_tracked_metric_that_gets_worse_holds_a_win_back():
-    memory = Measured("peak_gb", spread_of([12.0, 12.0, 12.0]), spread_of([10.0, 10.0, 10.0]), "GB", "lower")
+    memory = measured_of("peak_gb", [12.0, 12.0, 12.0], [10.0, 10.0, 10.0], unit="GB", direction="lower")
     won = evidence()
     assert ruling_of(replace(won, measured=(*won.measured, memory))).rule == "supported"
     assert ruling_of(replace(won, measured=(*won.measured, memory), tracked=("peak_gb",))).rule == "tracked-regression"
 
 
 def test_every_rule_is_shown_speaking_by_a_test():
-    shown = {mark.args[1][i][1][1] for mark in test_the_first_rule_that_speaks_decides.pytestmark for i in range(len(mark.args[1]))} | {"tracked-regression"}
+    marks = test_the_first_rule_that_speaks_decides.pytestmark
+    shown = {mark.args[1][i][1][1] for mark in marks for i in range(len(mark.args[1]))} | {"tracked-regression"}
     assert {r.name for r in RULES} == shown
+
+
+def test_losses_are_held_to_a_hundredth_of_what_times_are():
+    assert least_effect_of("time_ms") == least_effect_of("tok/s") == least_effect_of("instructions") == 0.01
+    assert least_effect_of("val_bpb") == least_effect_of("train loss") == least_effect_of("accuracy") == 0.0001
+
+
+def until_decided(effect: float, noise: float, dice: random.Random, *, repeats: int = 5) -> tuple[str, int]:
+    """The rule and the samples a side of one pair, with as many samples as kb asks for: doubled to four times the first, then what it says."""
+    change, parent, look, goal = [], [], 1, repeats
+    while True:
+        while len(change) < goal:
+            parent.append(100 * (1 + noise * dice.gauss(0, 1)))
+            change.append(100 * (1 - effect) * (1 + noise * dice.gauss(0, 1)))
+        found = measured_of("time_ms", change, parent, direction="lower", look=look)
+        ruling = ruling_of(Evidence("time_ms", (found,), firing="confirmed", look=look))
+        if ruling.more is None:
+            return ruling.rule, len(change)
+        look, goal = look + 1, 2 * goal if goal < 4 * repeats else goal + ruling.more
+
+
+# At 5 % noise a pair takes a thousand samples; 2,000 of them with KB_PAIRS=2000, which is what docs/experiments.md reports.
+@pytest.mark.parametrize(("noise", "pairs"), [(0.01, 2000), (0.05, int(os.environ.get("KB_PAIRS", "150")))])
+def test_simulated_pairs_are_judged_with_the_error_and_the_power_that_are_promised(noise, pairs):
+    dice = random.Random(7)
+    none = Counter(until_decided(0.0, noise, dice)[0] for _ in range(pairs))
+    assert none["supported"] <= 0.05 * pairs and none["regression"] + none["falsified"] <= 0.05 * pairs, none
+    twice = Counter(until_decided(0.02, noise, dice)[0] for _ in range(pairs))
+    assert twice["supported"] >= 0.8 * pairs, twice
+
+
+def test_looking_often_does_not_make_a_verdict_out_of_noise():
+    """Twelve looks at ever more samples of equal sides, each judged as the last one: all together err in less than 5 %."""
+    dice, wrong = random.Random(11), 0
+    for _ in range(600):
+        change, parent, missed = [], [], False
+        for look in range(1, 13):
+            while len(change) < 5 * look:
+                parent.append(dice.gauss(100, 2))
+                change.append(dice.gauss(100, 2))
+            found = gain_interval(change, parent, direction="lower", level=level_of(look))
+            missed = missed or not found.low <= 0 <= found.high
+        wrong += missed
+    assert wrong <= 30, wrong
+
+
+def test_samples_that_are_asked_for_are_fewer_the_clearer_the_gain():
+    wide = (-6, -3, 0, 3, 6)
+    near, far = (ruling_of(evidence(around(100 - gain, *wide), around(100, *wide), falsification=())) for gain in (2, 6))
+    assert near.more and far.more and far.more < near.more
+    assert ruling_of(evidence(around(100), falsification=())).more is None
+    assert ruling_of(evidence([91.0], falsification=())).more == 2
+
+
+@pytest.mark.parametrize("n", [3, 5, 9, 40])
+def test_an_interval_covers_what_it_should(n):
+    dice = random.Random(n)
+    missed = 0
+    for _ in range(800):
+        change, parent = ([100 * (1 + 0.05 * dice.gauss(0, 1)) for _ in range(n)] for _ in range(2))
+        found = gain_interval(change, parent, direction="lower", level=0.05)
+        missed += not found.low <= 0 <= found.high
+    assert missed <= 60
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=3, max_size=9), st.lists(st.floats(1, 1e6), min_size=3, max_size=9))
+def test_ends_of_an_interval_enclose_its_middle_and_turn_with_the_direction(change, parent):
+    lower = gain_interval(change, parent, direction="lower", level=0.05)
+    higher = gain_interval(change, parent, direction="higher", level=0.05)
+    assert lower.low <= lower.middle <= lower.high and higher.low <= higher.middle <= higher.high
+    assert higher.low == pytest.approx(-lower.high, rel=1e-6, abs=1e-9)
+
+
+def test_order_statistics_of_many_pairs_are_those_of_the_sorted_ones():
+    dice = random.Random(3)
+    change, parent = ([dice.gauss(m, 1) for _ in range(80)] for m in (0, 1))
+    ordered = sorted(c - p for c in change for p in parent)
+    assert _differences(change, parent, 2000) == pytest.approx((ordered[1999], ordered[3199], ordered[-2000]), abs=2e-3)
+
+
+def test_student_quantiles_are_the_published_ones():
+    assert [round(student(n, 0.05), 3) for n in (1, 2, 3, 4, 5, 10, 30)] == [12.706, 4.303, 3.182, 2.776, 2.571, 2.228, 2.042]
 
 
 def test_invalid_and_crashed_runs_report_no_gain():
     for more in ({"touched": ("x",)}, {"checks": "failed"}, {"crash": "it hung"}):
         assert ruling_of(evidence(**more)).gain is None
-
-
-@given(st.lists(st.floats(1, 1e6), min_size=3, max_size=9), st.lists(st.floats(1, 1e6), min_size=3, max_size=9), st.sampled_from(["lower", "higher"]))
-def test_support_needs_a_gain_beyond_both_spreads_and_one_percent(change, parent, direction):
-    ruling = ruling_of(evidence(spread_of(change), spread_of(parent), direction, falsification=()))
-    if ruling.verdict == Verdict.SUPPORTED:
-        assert ruling.gain is not None and ruling.gain > 0.01
-        assert abs(spread_of(change).mean - spread_of(parent).mean) > max(spread_of(change).stddev, spread_of(parent).stddev)
-        assert not spread_of(change).wide and not spread_of(parent).wide
 
 
 def test_confidence_is_pis():
@@ -160,7 +258,8 @@ def test_holds_compares_as_written():
     (b"METRIC a=1", {"a": 1.0}, ()),
 ])
 def test_metric_lines_are_read_as_the_convention_says(output, metrics, refused):
-    assert metrics_in(output)[:2] == (metrics, refused)
+    lines = metrics_in(output)
+    assert (lines.values, tuple(lines.refused.values())) == (metrics, refused)
 
 
 @pytest.mark.parametrize(("output", "repeated"), [
@@ -169,50 +268,15 @@ def test_metric_lines_are_read_as_the_convention_says(output, metrics, refused):
     (b"".join(b"METRIC a=%d\n" % n for n in range(30)), (("a", (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 29.0)),)),
 ])
 def test_a_metric_that_is_printed_with_several_values_is_told(output, repeated):
-    assert metrics_in(output)[2] == repeated
+    assert tuple(metrics_in(output).repeated.items()) == repeated
 
 
-def run(command: str, folder, *, timeout_s: float = 20):
-    return measured(command, folder=folder, mark=str(folder), timeout_s=timeout_s, env={})
-
-
-def test_a_benchmark_that_hangs_is_ended_with_all_that_it_started(tmp_path):
-    outcome = run("trap '' TERM; (setsid sleep 987 &); sleep 986 & sleep 985", tmp_path, timeout_s=0.5)
-    assert outcome.timed_out and outcome.problem("a").startswith("it was ended after")
-    assert not left_running("98[567]")
-
-
-def test_a_benchmark_that_forks_and_returns_leaves_nothing_behind_and_is_not_waited_for(tmp_path):
-    outcome = run("(setsid sleep 984 &); sleep 983 & echo METRIC a=1", tmp_path)
-    assert outcome.metrics == (("a", 1.0),) and outcome.seconds < 10
-    assert not left_running("98[34]")
-
-
-def left_running(pattern: str) -> bool:
-    import re
-    from pathlib import Path
-
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found.append(file.read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            pass
-    return any(re.fullmatch(rf"sleep {pattern} ", line) for line in found)
-
-
-def test_gigabytes_of_output_are_read_and_only_head_and_tail_kept(tmp_path):
-    outcome = run("echo first; head -c 1000000000 /dev/zero; echo; echo METRIC a=3", tmp_path, timeout_s=120)
-    assert outcome.metrics == (("a", 3.0),) and outcome.output_bytes > 1_000_000_000
-    assert outcome.output.startswith(b"first") and outcome.output.endswith(b"METRIC a=3\n") and len(outcome.output) < 600_000
-
-
-@pytest.mark.parametrize(("command", "problem"), [
-    ("exit 3", "it exited with 3"), ("kill -9 $$", "it was ended by signal 9"), ("echo METRIC a=nan", "a=nan is no finite number"),
-    ("true", "it exited with 0 but printed no `METRIC a=...` line"), ("echo METRIC b=1", "it exited with 0 but printed no `METRIC a=...` line"), ("echo METRIC a=1", ""),
-])
-def test_what_did_not_measure_says_why(command, problem, tmp_path):
-    assert run(command, tmp_path).problem("a") == problem
+def test_what_looks_like_a_credential_is_masked(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--cache=https://me:pass@cache.example/x?token=abc --threads=4")
+    monkeypatch.setenv("TORCH_API_KEY", "whole")
+    facts = dict(host_facts())
+    assert facts["env XLA_FLAGS"] == "--cache=https://***@cache.example/x?token=*** --threads=4" and "env TORCH_API_KEY" not in facts
+    assert without_secrets("-O3 -march=native -DKEY_SIZE=64") == "-O3 -march=native -DKEY_SIZE=64"
 
 
 @pytest.mark.parametrize(("value", "text"), [

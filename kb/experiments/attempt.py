@@ -117,16 +117,17 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """That repeats were added to a measured attempt: how many of each side there are to be in all."""
+    """That repeats were added to a measured attempt: how many of each side there are to be in all, and how many there were."""
 
     repeats: int
     started: str
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """`wanted` is how many repeats of each side there are to be, `extended` how often some were added; `earlier` is the last word
-    before the newest of these. `digests` are of the files as they were written, not as somebody may have left them."""
+    """`wanted` is how many repeats of each side there are to be, `first` how many there were before any were added, `extended` how
+    often some were; `earlier` is the last word before the newest of these. `digests` are of the files as they were written, not as somebody may have left them."""
 
     folder: Path
     large: Path
@@ -134,6 +135,7 @@ class Attempt:
     samples: tuple[Sample, ...] = ()
     measurement: Measurement | None = None
     wanted: int = 0
+    first: int = 0
     extended: int = 0
     earlier: Measurement | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -146,7 +148,7 @@ class Attempt:
     @property
     def looks(self) -> int:
         """How often its samples were judged: at each doubling up to the most that were planned, then once for each time that more were asked for."""
-        count, at, found = len(self.of("bench", "change")), self.plan.repeats, 1
+        count, at, found = self.first or len(self.of("bench", "change")), self.plan.repeats, 1
         while at < min(count, self.plan.most or at):
             at, found = 2 * at, found + 1
         return found + self.extended
@@ -210,7 +212,8 @@ def _attempt_at(layout: store.Layout, folder: Path) -> Attempt:
     words = [folder / _last_word(n) for n in (len(added) - 1, len(added))]
     earlier, last = (_record(Measurement, w) if w.is_file() and (added or w == words[1]) else None for w in words)
     wanted = added[-1].repeats if added else plan.repeats
-    return Attempt(folder, _large(layout, folder, plan), plan, samples, last, wanted, len(added), earlier, _digests(folder))
+    first = added[0].before if added else 0
+    return Attempt(folder, _large(layout, folder, plan), plan, samples, last, wanted, first, len(added), earlier, _digests(folder))
 
 
 def _large(layout: store.Layout, folder: Path, plan: Plan) -> Path:
@@ -271,7 +274,8 @@ def _create(file: Path, data: bytes, did: str) -> None:
 
 def extend(layout: store.Layout, attempt: Attempt, repeats: int, *, started: str) -> Attempt:
     """Ask for so many more repeats of each side of a measured attempt, which is then unfinished again. What was filed of it stays as it is."""
-    more = More(len(attempt.of("bench", "change")) + repeats, started)
+    count = len(attempt.of("bench", "change"))
+    more = More(count + repeats, started, count)
     _create(attempt.folder / f"more-{attempt.extended + 2:03d}.json", _encoded(more), "adds repeats to this attempt")
     return _attempt_at(layout, attempt.folder)
 

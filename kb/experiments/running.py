@@ -170,6 +170,7 @@ class _Bench:
     progress: Note
     touched: set[str] = field(default_factory=set)
     forged: set[str] = field(default_factory=set)
+    warm: bool = False
     stamps: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def tree(self, side: Side) -> Path:
@@ -236,15 +237,23 @@ def _measured(bench: _Bench, attempt: Attempt, *, now: str) -> Attempt:
     sides: tuple[Side, ...] = tuple(bench.homes)
     bench.stamps = worktree.stamps_of(bench.tree("parent")) if plan.parent else {}
     attempt = _built(bench, attempt, sides)
-    if attempt.problem("change") or attempt.problem("parent") or bench.spoiled or _no_op(bench, plan):
-        return _finished(bench, attempt, checks="", now=now)
-    checks, attempt = _checked(bench, attempt)
-    if checks in ("", "passed") and not bench.spoiled:
+    if not plan.build:
+        # Where nothing else builds, the benchmark does: its first run makes what the checks look at.
+        attempt = _warmed(bench, attempt, sides, least=1 if plan.checks or plan.artifacts else 0)
+    checks = ""
+    if _goes_on(bench, attempt):
+        checks, attempt = _checked(bench, attempt)
+    if checks in ("", "passed") and _goes_on(bench, attempt):
         attempt = _warmed(bench, attempt, sides)
-        if not (bench.spoiled or _no_op(bench, plan)):
-            attempt = _sampled(bench, attempt, sides)
-            attempt = _profiled(bench, attempt, sides)
+        attempt = _sampled(bench, attempt, sides)
+        attempt = _profiled(bench, attempt, sides)
     return _finished(bench, attempt, checks=checks, now=now)
+
+
+def _goes_on(bench: _Bench, attempt: Attempt) -> bool:
+    """Whether there is still something to measure."""
+    failed = attempt.problem("change") or attempt.problem("parent")
+    return not (failed or bench.spoiled or _no_op(bench, attempt.plan))
 
 
 def _taken(
@@ -330,13 +339,14 @@ def _checked(bench: _Bench, attempt: Attempt) -> tuple[str, Attempt]:
     return attempt.of("checks", "change")[0].problem or "passed", attempt
 
 
-def _warmed(bench: _Bench, attempt: Attempt, sides: tuple[Side, ...]) -> Attempt:
-    """Runs that do not count. A tree made anew is cold, so a resumed attempt warms each side once more."""
+def _warmed(bench: _Bench, attempt: Attempt, sides: tuple[Side, ...], *, least: int = 0) -> Attempt:
+    """Runs that do not count, up to as many as were planned. A tree made anew is cold, so a resumed attempt warms each side once more."""
     done = len(attempt.of("warmup", sides[-1]))
-    resumed = bool(attempt.of("bench", sides[0]))
-    for index in range(done + 1, 1 + (done + 1 if resumed else attempt.plan.warmup)):
+    again = 0 if bench.warm or not attempt.of("bench", sides[0]) else done + 1
+    bench.warm = True
+    for index in range(1, 1 + max(attempt.plan.warmup, least, again)):
         for side in sides:
-            if any(s.index == index for s in attempt.of("warmup", side)):
+            if any(s.index == index for s in attempt.of("warmup", side)) or attempt.problem(side):
                 continue
             attempt = _taken(bench, attempt, "warmup", side, index, attempt.plan.benchmark)
             if attempt.problem(side) or bench.spoiled:

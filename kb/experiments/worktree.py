@@ -62,7 +62,7 @@ def commit_of(repository: Path, reference: str) -> str:
 
 def keep_commits(repository: Path, *commits: str) -> None:
     """Pin commits under refs/kb/, so that no garbage collection takes what was measured."""
-    git(repository, "update-ref", "--stdin", given="".join(f"update {_KEEPING}/{c} {c}\n" for c in commits if c))
+    git(repository, "update-ref", "--stdin", given="".join(f"update {_KEEPING}/{c} {c}\n" for c in sorted({*commits} - {""})))
 
 
 def branch_with(root: Path, path: str) -> str:

@@ -150,24 +150,29 @@ def _first(evidence: Evidence) -> tuple[Rule, str]:
     raise AssertionError("the last rule always speaks")
 
 
-# Growing by a quarter is as fine as an estimate from a few samples deserves, and so is fourfold at once: it will have moved by then.
-_GROWTH, _STEPS = 1.25, 7
+# Growing by a quarter is as fine as an estimate from a few samples deserves; the estimate may have moved by sixteenfold.
+_GROWTH, _STEPS = 1.25, 13
+# So likely an effect of twice the least shall be seen with the samples that are asked for.
+_POWER = 0.9
 # Arms this much shorter than the least effect say that the gain lies on a line, as nearly as matters.
 _ON_THE_LINE = 10
 
 
 def _more(e: Evidence) -> int | None:
-    """Samples of each side that would decide if the estimates stood as they are: arms shrink with the root of the count, and the
-    next look is held to a stricter level. At most three times as many as there are; None where the gain lies on the line itself.
+    """Samples of each side that would decide: if the estimates stood as they are (arms shrink with the root of the count, and the next
+    look is held to a stricter level), or to see an effect of twice the least. None where the gain lies on the line itself.
     """
     count = e.main.change.n or 0 if e.main else 0
     if not e.main or not e.main.interval:
         return LEAST_REPEATS - count if count < LEAST_REPEATS else None
-    if _ON_THE_LINE * (e.main.interval.high - e.main.interval.low) < e.main.least:
+    width = e.main.interval.high - e.main.interval.low
+    if _ON_THE_LINE * width < e.main.least:
         return None
-    stricter = _quantile(e.look + 1) / _quantile(e.look)
-    steps = (s for s in range(1, _STEPS) if not _first(_narrowed(e, stricter / math.sqrt(_GROWTH**s)))[0].open)
-    return math.ceil(count * (_GROWTH ** next(steps, _STEPS) - 1))
+    now, then = _quantile(e.look), _quantile(e.look + 1)
+    steps = (s for s in range(1, _STEPS) if not _first(_narrowed(e, then / now / math.sqrt(_GROWTH**s)))[0].open)
+    standing = _GROWTH ** next(steps, _STEPS)
+    seeing = (width / 2 / now * (then + NormalDist().inv_cdf(_POWER)) / e.main.least) ** 2 if e.main.least else standing
+    return math.ceil(count * ((min(standing, seeing) if seeing > _GROWTH else min(standing, 2.0)) - 1))
 
 
 def _narrowed(e: Evidence, factor: float) -> Evidence:
@@ -193,6 +198,8 @@ def span_of(interval: Interval) -> str:
     """`+3.1 to +4.2 %`: both ends, or `exactly` where every sample was equal."""
     if interval.how == "equal":
         return "exactly, for the repeats do not differ"
+    if interval.how == "trail":
+        return f"with the noise of earlier runs {percent(interval.low)} to {percent(interval.high)}"
     return f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
 
 
