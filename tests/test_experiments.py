@@ -1,11 +1,6 @@
 """Opening, measuring and closing experiments where things go wrong: many agents at once, kills, dirty repositories, clocks, records from elsewhere."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from kb import KbError
 from kb.run.criterion import criteria_of, holds, to_text
+from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.interval import _differences, gain_interval, gain_of_spreads, level_of, student
 from kb.run.measure import host_facts, metrics_in, without_secrets
 from kb.run.noise import Spread, band_of, confidence_of, gain_of, least_effect_of, spread_of
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Falsification
-from kb.run.rules import RULES, Evidence, Measured, measured_of, ruling_of
+from kb.run.rules import RULES, ruling_of
 from kb.schema import Verdict
 
 QUIET = ([91.0, 91.1, 90.9, 91.0, 91.05], [100.0, 100.2, 99.9, 100.0, 100.1])

@@ -10,118 +10,18 @@ that git ignores, `artifacts/`; its digests stand in the last word, and it may b
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from kb import KbError, store
+from kb.experiments.plan import Kept, Measurement, More, Plan, Sample, Side
 
-Side = Literal["parent", "change"]
-Pairs = tuple[tuple[str, str], ...]
 SAMPLES = "samples.jsonl"
 # What an output may weigh to stand in its sample; a longer one is a file beside it, where one is kept.
 _INLINE = 4000
 # What is kept in sources/: texts of at most this size, and of one side together.
 _SMALL, _SMALL_SIDE = 64 << 10, 256 << 10
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is going to be measured. `parent` is empty for a baseline; `set` holds variables that the change alone sees;
-    `manifest` are digests of protected files, `keep` the folder for what is too large for sources/."""
-
-    number: int
-    page: str
-    target: str
-    started: str
-    metric: str = ""
-    repository: str = ""
-    change: str = ""
-    parent: str = ""
-    set: Pairs = ()
-    build: str = ""
-    benchmark: str = ""
-    checks: str = ""
-    profile: str = ""
-    artifacts: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()
-    repeats: int = 5
-    most: int = 0
-    warmup: int = 1
-    timeout_s: float = 600.0
-    changed: tuple[str, ...] = ()
-    touched: tuple[str, ...] = ()
-    strayed: tuple[str, ...] = ()
-    manifest: Pairs = ()
-    host: Pairs = ()
-    walls: str = ""
-    keep: str = "artifacts"
-    elsewhere: bool = False
-
-    @property
-    def hostname(self) -> str:
-        return dict(self.host).get("host", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One command that ran. `kind`: build, warmup, bench, checks, profile. `problem` says why it measured nothing.
-
-    `counts` are METRIC lines by name where there were several, `repeated` their values where these differ; `spreads` are (metric,
-    stddev, n or 0) that a record states. `output` is what it printed, or its beginning and end; `file` holds more of it.
-    """
-
-    kind: str
-    side: Side
-    index: int
-    exit: int = 0
-    seconds: float = 0.0
-    metrics: tuple[tuple[str, float], ...] = ()
-    problem: str = ""
-    output: str = ""
-    output_bytes: int = 0
-    file: str = ""
-    counts: tuple[tuple[str, int], ...] = ()
-    repeated: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    spreads: tuple[tuple[str, float, int], ...] = ()
-    before: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A file that a run left. `role`: artifact (built, compared by digest), dump (left in KB_OUT), profile. `copy` is where it is kept:
-    below the attempt, or (`large`) below the folder for large files; empty where it is not."""
-
-    role: str
-    side: Side
-    path: str
-    digest: str
-    size: int
-    copy: str = ""
-    large: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """The last word of an attempt. `checks`: passed, skipped, or how they failed; empty: the target has none. `touched` are protected
-    files and files of the parent that were written to, `forged` METRIC lines that are not the benchmark's; `files` are digests by name."""
-
-    finished: str
-    checks: str = ""
-    touched: tuple[str, ...] = ()
-    forged: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    kept: tuple[Kept, ...] = ()
-    files: Pairs = ()
-
-
-@dataclass(frozen=True, slots=True)
-class More:
-    """That repeats were added to a measured attempt: how many of each side there are to be in all, and how many there were."""
-
-    repeats: int
-    started: str
-    before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +63,14 @@ class Attempt:
     def problem(self, side: Side) -> str:
         """Why this side did not measure; empty where it did."""
         kinds = ("build", "warmup", "bench")
-        found = next((s for s in self.samples if s.side == side and s.kind in kinds and s.problem), None)
-        return f"{'the build' if found.kind == 'build' else f'{found.kind} {found.index}'}: {found.problem}" if found else ""
+        found = next(
+            (s for s in self.samples if s.side == side and s.kind in kinds and s.problem), None
+        )
+        return (
+            f"{'the build' if found.kind == 'build' else f'{found.kind} {found.index}'}: {found.problem}"
+            if found
+            else ""
+        )
 
     @property
     def repeated(self) -> dict[str, tuple[float, ...]]:
@@ -178,7 +84,9 @@ class Attempt:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names of all metrics that the benchmark printed, sorted."""
-        return tuple(sorted({name for s in self.samples if s.kind == "bench" for name, _ in s.metrics}))
+        return tuple(
+            sorted({name for s in self.samples if s.kind == "bench" for name, _ in s.metrics})
+        )
 
     def copy_of(self, kept: Kept) -> Path | None:
         """The copy of a file that was kept, if it is still here."""
@@ -187,7 +95,11 @@ class Attempt:
 
     def output_of(self, sample: Sample) -> bytes:
         file = self.folder / sample.file
-        return file.read_bytes() if sample.file and file.is_file() else sample.output.encode("utf-8", "surrogateescape")
+        return (
+            file.read_bytes()
+            if sample.file and file.is_file()
+            else sample.output.encode("utf-8", "surrogateescape")
+        )
 
 
 Record = TypeVar("Record", Plan, Sample, Measurement, More)
@@ -200,8 +112,16 @@ def _last_word(extended: int) -> str:
 def attempts_in(layout: store.Layout, run: str) -> tuple[Attempt, ...]:
     """Attempts of one experiment, oldest first; `run` is what its page says. A folder without a plan is none."""
     folder = layout.root / run
-    numbers = sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit()) if run and folder.is_dir() else []
-    return tuple(_attempt_at(layout, folder / str(n)) for n in numbers if (folder / str(n) / "plan.json").is_file())
+    numbers = (
+        sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit())
+        if run and folder.is_dir()
+        else []
+    )
+    return tuple(
+        _attempt_at(layout, folder / str(n))
+        for n in numbers
+        if (folder / str(n) / "plan.json").is_file()
+    )
 
 
 def _attempt_at(layout: store.Layout, folder: Path) -> Attempt:
@@ -210,15 +130,32 @@ def _attempt_at(layout: store.Layout, folder: Path) -> Attempt:
     samples = _samples(folder)
     added = [_record(More, f) for f in sorted(folder.glob("more-*.json"))]
     words = [folder / _last_word(n) for n in (len(added) - 1, len(added))]
-    earlier, last = (_record(Measurement, w) if w.is_file() and (added or w == words[1]) else None for w in words)
+    earlier, last = (
+        _record(Measurement, w) if w.is_file() and (added or w == words[1]) else None for w in words
+    )
     wanted = added[-1].repeats if added else plan.repeats
     first = added[0].before if added else 0
-    return Attempt(folder, _large(layout, folder, plan), plan, samples, last, wanted, first, len(added), earlier, _digests(folder))
+    return Attempt(
+        folder,
+        _large(layout, folder, plan),
+        plan,
+        samples,
+        last,
+        wanted,
+        first,
+        len(added),
+        earlier,
+        _digests(folder),
+    )
 
 
 def _large(layout: store.Layout, folder: Path, plan: Plan) -> Path:
     runs = (layout.sources / "runs").resolve()
-    inside = folder.resolve().relative_to(runs) if folder.resolve().is_relative_to(runs) else Path(folder.name)
+    inside = (
+        folder.resolve().relative_to(runs)
+        if folder.resolve().is_relative_to(runs)
+        else Path(folder.name)
+    )
     return layout.root / plan.keep / inside
 
 
@@ -234,7 +171,9 @@ def _samples(folder: Path) -> tuple[Sample, ...]:
     before = store.digest_of((folder / "plan.json").read_bytes())
     for number, (sample, line) in enumerate(zip(samples, lines, strict=True), 1):
         if sample.before != before:
-            raise KbError(f"{file}:{number}: what stands before this line changed since it was measured; restore it, or measure --again")
+            raise KbError(
+                f"{file}:{number}: what stands before this line changed since it was measured; restore it, or measure --again"
+            )
         before = store.digest_of(line)
     return samples
 
@@ -250,7 +189,9 @@ def _decoded(kind: type[Record], data: bytes, file: Path) -> Record:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise KbError(f"{file}: not a record of a run: {error}; restore it, or start another attempt with --again") from error
+        raise KbError(
+            f"{file}: not a record of a run: {error}; restore it, or start another attempt with --again"
+        ) from error
 
 
 def _encoded(record: Plan | Sample | Measurement | More) -> bytes:
@@ -262,7 +203,13 @@ def begin(layout: store.Layout, run: str, plan: Plan) -> Attempt:
     folder = layout.root / run / str(plan.number)
     data = _encoded(plan)
     _create(folder / "plan.json", data, "started this attempt")
-    return Attempt(folder, _large(layout, folder, plan), plan, wanted=plan.repeats, digests={"plan.json": store.digest_of(data)})
+    return Attempt(
+        folder,
+        _large(layout, folder, plan),
+        plan,
+        wanted=plan.repeats,
+        digests={"plan.json": store.digest_of(data)},
+    )
 
 
 def _create(file: Path, data: bytes, did: str) -> None:
@@ -276,7 +223,11 @@ def extend(layout: store.Layout, attempt: Attempt, repeats: int, *, started: str
     """Ask for so many more repeats of each side of a measured attempt, which is then unfinished again. What was filed of it stays as it is."""
     count = len(attempt.of("bench", "change"))
     more = More(count + repeats, started, count)
-    _create(attempt.folder / f"more-{attempt.extended + 2:03d}.json", _encoded(more), "adds repeats to this attempt")
+    _create(
+        attempt.folder / f"more-{attempt.extended + 2:03d}.json",
+        _encoded(more),
+        "adds repeats to this attempt",
+    )
     return _attempt_at(layout, attempt.folder)
 
 
@@ -284,12 +235,18 @@ def add(attempt: Attempt, sample: Sample, output: bytes) -> Attempt:
     """File one sample, and its output: in the sample where it is short, else as a file where it tells something by itself."""
     files = dict(attempt.digests)
     number = len(attempt.samples) + 1
-    whole = len(output) > _INLINE and (sample.problem or sample.kind in ("build", "checks", "profile") or sample.index == 1)
+    whole = len(output) > _INLINE and (
+        sample.problem or sample.kind in ("build", "checks", "profile") or sample.index == 1
+    )
     name = f"{number:03d}-{sample.kind}-{sample.side}.txt" if whole else ""
     if name:
         store.write(attempt.folder / name, output)
         files[name] = store.digest_of(output)
-    shown = output if len(output) <= _INLINE else output[: _INLINE // 2] + b"\n[...]\n" + output[-_INLINE // 2 :]
+    shown = (
+        output
+        if len(output) <= _INLINE
+        else output[: _INLINE // 2] + b"\n[...]\n" + output[-_INLINE // 2 :]
+    )
     lines = _lines(attempt)
     before = store.digest_of(lines[-1]) if lines else files["plan.json"]
     filed = replace(sample, output=shown.decode("utf-8", "replace"), file=name, before=before)
@@ -318,7 +275,9 @@ def keep(attempt: Attempt, item: Kept, data: bytes, *, room: int) -> tuple[Attem
     name = f"{item.role}-{item.side}/{item.path}"
     if len(data) <= min(_SMALL, room) and b"\0" not in data:
         store.write(attempt.folder / name, data)
-        return replace(attempt, digests={**attempt.digests, name: store.digest_of(data)}), replace(item, copy=name)
+        return replace(attempt, digests={**attempt.digests, name: store.digest_of(data)}), replace(
+            item, copy=name
+        )
     store.write(attempt.large / name, data, durable=False)
     return attempt, replace(item, copy=name, large=True)
 
@@ -333,7 +292,9 @@ def finish(attempt: Attempt, measurement: Measurement) -> Attempt:
     here = _digests(attempt.folder)
     changed = sorted(n for n, digest in attempt.digests.items() if here.get(n) != digest)
     if changed:
-        raise KbError(f"{attempt.folder}: {', '.join(changed[:4])} changed while it was measured: something wrote to the records; measure --again")
+        raise KbError(
+            f"{attempt.folder}: {', '.join(changed[:4])} changed while it was measured: something wrote to the records; measure --again"
+        )
     filed = replace(measurement, files=tuple(sorted(attempt.digests.items())))
     _create(attempt.folder / attempt.last_word, _encoded(filed), "finished this attempt")
     return replace(attempt, measurement=filed)
@@ -360,6 +321,8 @@ def tampered(attempt: Attempt, receipt: str) -> tuple[str, ...]:
             changed.append(item.copy)
     # Killed just after repeats were added, the page still names the word before; the newer one holds the digest of that.
     words = [_last_word(n) for n in range(attempt.extended + 1)]
-    if receipt.startswith(f"{attempt.plan.number}:") and receipt not in [_receipt(attempt, w) for w in words if w not in changed]:
+    if receipt.startswith(f"{attempt.plan.number}:") and receipt not in [
+        _receipt(attempt, w) for w in words if w not in changed
+    ]:
         changed.append(attempt.last_word)
     return tuple(sorted(changed))

@@ -13,7 +13,8 @@ from statistics import median
 import msgspec
 
 from kb import KbError, profiles, store
-from kb.experiments.attempt import SAMPLES, Attempt, Side
+from kb.experiments.attempt import SAMPLES, Attempt
+from kb.experiments.plan import Side
 from kb.experiments.stub import Stub
 from kb.profiles import Profile
 from kb.run.interval import ERROR, gain_interval
@@ -63,11 +64,15 @@ class Audit:
 def move_of(text: str) -> tuple[str, str, float]:
     """`copy down`, `matmul -10%`, `attention up 5 %` as (bucket, direction, least relative move). Raises KbError for anything else."""
     match = re.fullmatch(
-        r"\s*(.+?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%)?\s*", text, re.IGNORECASE
+        r"\s*(.+?)[\s=:]+(?:([a-z]+|[↓↑])\s*)?(?:by\s+)?(?:([+\-−]?)(\d+(?:\.\d+)?)\s*%)?\s*",
+        text,
+        re.IGNORECASE,
     )
     word = (match[2] or match[3] or "").lower().replace("−", "-") if match else ""
     if not match or word not in _WORDS:
-        raise KbError(f"predicted move '{text}' must name a bucket and a direction, such as 'copy down' or 'matmul -10%'")
+        raise KbError(
+            f"predicted move '{text}' must name a bucket and a direction, such as 'copy down' or 'matmul -10%'"
+        )
     return match[1].strip().lower(), _WORDS[word], float(match[4]) / 100 if match[4] else 0.0
 
 
@@ -81,11 +86,15 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
         ) from error
 
 
-def expectation_of(stub: Stub, attempt: Attempt, primary: str, *, more: Expectation | None = None) -> Expectation:
+def expectation_of(
+    stub: Stub, attempt: Attempt, primary: str, *, more: Expectation | None = None
+) -> Expectation:
     """What a page expects: its `expect`, `forbid` and `predict`, and metrics other than the deciding one that its predicted signal
     says will move; `more` was asked beside."""
     more = more or Expectation()
-    signal = moves_in(stub.facts.predicted_signal, tuple(m for m in attempt.metrics if m != primary))
+    signal = moves_in(
+        stub.facts.predicted_signal, tuple(m for m in attempt.metrics if m != primary)
+    )
     return Expectation(
         (*stub.page.words("expect"), *more.expect),
         (*stub.page.words("forbid"), *more.forbid),
@@ -93,7 +102,9 @@ def expectation_of(stub: Stub, attempt: Attempt, primary: str, *, more: Expectat
     )
 
 
-def expectation_from(expect: Iterable[str], forbid: Iterable[str], predict: Iterable[str]) -> Expectation:
+def expectation_from(
+    expect: Iterable[str], forbid: Iterable[str], predict: Iterable[str]
+) -> Expectation:
     """An expectation as options say it. Raises KbError for a pattern or a move that is none."""
     expect, forbid = tuple(expect), tuple(forbid)
     for text in (*expect, *forbid):
@@ -108,14 +119,20 @@ def moves_in(text: str, names: tuple[str, ...]) -> tuple[tuple[str, str, float],
         words = re.findall(r"[\w/%.-]+|[↓↑]", clause)
         way = next((_WORDS[w] for w in words if w in _WORDS), "")
         said = re.sub(r"[\s_-]+", " ", clause)
-        moves += [(n.lower(), way, 0.0) for n in names if way and f" {re.sub(r'[_-]+', ' ', n.lower())} " in f" {said} "]
+        moves += [
+            (n.lower(), way, 0.0)
+            for n in names
+            if way and f" {re.sub(r'[_-]+', ' ', n.lower())} " in f" {said} "
+        ]
     return tuple(dict.fromkeys(moves))
 
 
 def audit(attempt: Attempt, expectation: Expectation) -> Audit:
     """What a finished attempt shows of its mechanism."""
     if attempt.measurement is None:
-        raise KbError(f"{attempt.folder}: the attempt is not finished; `kb experiment run` goes on with it")
+        raise KbError(
+            f"{attempt.folder}: the attempt is not finished; `kb experiment run` goes on with it"
+        )
     unchanged, built = _built(attempt)
     if unchanged:
         return Audit("no-op", (built,) if built else ())
@@ -130,7 +147,11 @@ def audit(attempt: Attempt, expectation: Expectation) -> Audit:
     elif not any(f.held for f in asked):
         firing = "none"
     else:
-        firing = "confirmed" if all(f.held for f in asked) and any(f.telling for f in asked) else "partial"
+        firing = (
+            "confirmed"
+            if all(f.held for f in asked) and any(f.telling for f in asked)
+            else "partial"
+        )
     return Audit(firing, tuple(findings))
 
 
@@ -143,43 +164,67 @@ def _built(attempt: Attempt) -> tuple[bool, Finding | None]:
     """Whether what was built is the parent's although the change is not empty, with the evidence; no evidence where nothing was kept."""
     kept = attempt.measurement.kept if attempt.measurement else ()
     digests: dict[Side, dict[str, str]] = {
-        side: {k.path: k.digest for k in kept if k.role == "artifact" and k.side == side} for side in ("parent", "change")
+        side: {k.path: k.digest for k in kept if k.role == "artifact" and k.side == side}
+        for side in ("parent", "change")
     }
     before, after = digests["parent"], digests["change"]
     if not before or not after or not (attempt.plan.changed or attempt.plan.elsewhere):
         return False, None
     if before == after and attempt.plan.set:
-        return False, None  # Variables act when it runs; the same build is no sign that they did not.
+        return (
+            False,
+            None,
+        )  # Variables act when it runs; the same build is no sign that they did not.
     if before == after:
         shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
-        return True, Finding(False, f"built files are the parent's byte for byte ({shown}), though {_changes(attempt)}")
+        return True, Finding(
+            False,
+            f"built files are the parent's byte for byte ({shown}), though {_changes(attempt)}",
+        )
     path = next(p for p in sorted(before.keys() | after.keys()) if before.get(p) != after.get(p))
     return False, Finding(
-        True, f"built file {path} differs: {before.get(path, 'absent')} in the parent, {after.get(path, 'absent')} in the change"
+        True,
+        f"built file {path} differs: {before.get(path, 'absent')} in the parent, {after.get(path, 'absent')} in the change",
     )
 
 
 def _changes(attempt: Attempt) -> str:
     count = len(attempt.plan.changed)
-    return f"{count} source file{'s differ' if count > 1 else ' differs'}" if count else "something was changed"
+    return (
+        f"{count} source file{'s differ' if count > 1 else ' differs'}"
+        if count
+        else "something was changed"
+    )
 
 
 def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
     """Look for a pattern in what the change left: dumps and built files, outputs, then the patch."""
     pattern = pattern_of(text)
-    hits = [f"{name}:{line}: {shown}" for name, data in _material(attempt, "change") for line, shown in _hits(pattern, data)][
-        :_EVIDENCE_LINES
-    ]
+    hits = [
+        f"{name}:{line}: {shown}"
+        for name, data in _material(attempt, "change")
+        for line, shown in _hits(pattern, data)
+    ][:_EVIDENCE_LINES]
     before = any(pattern.search(data) for _, data in _material(attempt, "parent"))
     if wanted:
         if not hits:
             return Finding(False, f"expected `{text}` not found in any dump, output or patch")
         written = all(hit.startswith(_PATCH) for hit in hits)
-        also = "; the parent has it too" if before else "; written there, not seen to run" if written else ""
-        return Finding(True, f"expected `{text}` found at {'; '.join(hits)}{also}", not before and not written)
+        also = (
+            "; the parent has it too"
+            if before
+            else "; written there, not seen to run"
+            if written
+            else ""
+        )
+        return Finding(
+            True, f"expected `{text}` found at {'; '.join(hits)}{also}", not before and not written
+        )
     if hits:
         return Finding(False, f"forbidden `{text}` found at {'; '.join(hits)}")
-    return Finding(True, f"forbidden `{text}` is absent{', though the parent has it' if before else ''}")
+    return Finding(
+        True, f"forbidden `{text}` is absent{', though the parent has it' if before else ''}"
+    )
 
 
 def _material(attempt: Attempt, side: Side) -> Iterator[tuple[str, bytes]]:
@@ -194,7 +239,10 @@ def _material(attempt: Attempt, side: Side) -> Iterator[tuple[str, bytes]]:
     if side == "change" and patch.is_file():
         # Only what the change adds is the change's; lines taken away are the parent's.
         lines = patch.read_bytes().split(b"\n")
-        yield _PATCH, b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in lines)
+        yield (
+            _PATCH,
+            b"\n".join(b"" if line.startswith((b"-", b"@@", b" ")) else line for line in lines),
+        )
 
 
 def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
@@ -202,17 +250,27 @@ def _hits(pattern: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, str]]:
         if count == _EVIDENCE_LINES:
             return
         start, end = data.rfind(b"\n", 0, match.start()) + 1, data.find(b"\n", match.end())
-        shown = data[max(start, match.start() - 40) : end if end >= 0 else len(data)][:_SHOWN_LINE].decode("utf-8", "replace")
+        shown = data[max(start, match.start() - 40) : end if end >= 0 else len(data)][
+            :_SHOWN_LINE
+        ].decode("utf-8", "replace")
         yield (
             data.count(b"\n", 0, match.start()) + 1,
-            "`" + " ".join("".join(c if c.isprintable() else " " for c in shown).replace("`", "'").split()) + "`",
+            "`"
+            + " ".join(
+                "".join(c if c.isprintable() else " " for c in shown).replace("`", "'").split()
+            )
+            + "`",
         )
 
 
 def profile_of(attempt: Attempt, side: Side) -> Profile | None:
     """Bucket table of a side: of a file named like a profile that was left in KB_OUT, else of what the profile command printed; None where neither reads."""
     kept = attempt.measurement.kept if attempt.measurement else ()
-    files = [place for k in kept if k.role == "profile" and k.side == side and (place := attempt.copy_of(k))]
+    files = [
+        place
+        for k in kept
+        if k.role == "profile" and k.side == side and (place := attempt.copy_of(k))
+    ]
     for file in files:
         if found := _read_profile(file):
             return found
@@ -229,7 +287,14 @@ def profile_files(attempt: Attempt, side: Side) -> tuple[str, ...]:
     """Names of what may hold a profile of a side: files named so, then what the profile command printed."""
     kept = attempt.measurement.kept if attempt.measurement else ()
     files = [k.copy or k.path for k in kept if k.role == "profile" and k.side == side]
-    return (*files, *(s.file or "the profile command's output" for s in attempt.of("profile", side) if not s.problem and s.output_bytes))
+    return (
+        *files,
+        *(
+            s.file or "the profile command's output"
+            for s in attempt.of("profile", side)
+            if not s.problem and s.output_bytes
+        ),
+    )
 
 
 def _read_profile(file: Path) -> Profile | None:
@@ -247,28 +312,46 @@ def _moved(attempt: Attempt, move: tuple[str, str, float]) -> Finding:
         return _metric_moved(attempt, metric, direction, least, said)
     before, after = profile_of(attempt, "parent"), profile_of(attempt, "change")
     if before is None or after is None:
-        return Finding(None, f"{said}: there is no profile of {'the parent' if before is None else 'the change'} to see it in")
+        return Finding(
+            None,
+            f"{said}: there is no profile of {'the parent' if before is None else 'the change'} to see it in",
+        )
     shares = [
-        sum(b.share for b in p.buckets if b.name.lower() == name) or sum(op.share for op in p.ops if name in op.name.lower())
+        sum(b.share for b in p.buckets if b.name.lower() == name)
+        or sum(op.share for op in p.ops if name in op.name.lower())
         for p in (before, after)
     ]
     # Shares of runs of unequal length do not compare; where both tell a total in the same unit, times do.
-    scale = after.total / before.total if before.unit == after.unit and before.total and before.steps == after.steps else 1.0
+    scale = (
+        after.total / before.total
+        if before.unit == after.unit and before.total and before.steps == after.steps
+        else 1.0
+    )
     start, end = shares[0], shares[1] * scale
     if not start and not end:
         return Finding(None, f"{said}: neither profile has such a bucket or operation")
     relative = (end - start) / start if start else 1.0
-    held = (end - start > _MOVED and relative >= least) if direction == "up" else (start - end > _MOVED and -relative >= least)
-    return Finding(held, f"{said}: {100 * start:.1f} % of the parent's time became {100 * end:.1f} %")
+    held = (
+        (end - start > _MOVED and relative >= least)
+        if direction == "up"
+        else (start - end > _MOVED and -relative >= least)
+    )
+    return Finding(
+        held, f"{said}: {100 * start:.1f} % of the parent's time became {100 * end:.1f} %"
+    )
 
 
-def _metric_moved(attempt: Attempt, metric: str, direction: str, least: float, said: str) -> Finding:
+def _metric_moved(
+    attempt: Attempt, metric: str, direction: str, least: float, said: str
+) -> Finding:
     change, parent = attempt.values(metric, "change"), attempt.values(metric, "parent")
     found = gain_interval(change, parent, direction="higher", level=ERROR)
     if found is None:
         return Finding(None, f"{said}: it was not measured three times on both sides")
     held = found.low > least if direction == "up" else found.high < -least
-    shown = f"{number_text(median(parent), digits=5)} became {number_text(median(change), digits=5)}"
+    shown = (
+        f"{number_text(median(parent), digits=5)} became {number_text(median(change), digits=5)}"
+    )
     return Finding(held, f"{said}: {shown}, {100 * found.low:+.3g} to {100 * found.high:+.3g} %")
 
 

@@ -10,19 +10,20 @@ from dataclasses import dataclass, replace
 
 from kb import KbError, store
 from kb.experiments import rendering, writeback
-from kb.experiments.attempt import Attempt, attempts_in, receipt_of
-from kb.experiments.auditing import Audit, Expectation, audit, expectation_of, file_audit, is_asked, last_audit
-from kb.experiments.judging import evidence_of, primary_of
+from kb.experiments.attempt import attempts_in, receipt_of
+from kb.experiments.auditing import Expectation, file_audit, is_asked
+from kb.experiments.case import Case, blocks_of, judged
 from kb.experiments.opening import one_line, quoted
-from kb.experiments.planning import stub_in_flight, untouched
+from kb.experiments.planning import untouched
 from kb.experiments.stub import Stub, filled, stub_at, with_fields, without_markers
 from kb.experiments.targets import Target
 from kb.page import text_of
 from kb.page.seal import FIELD as SEAL
 from kb.page.seal import sealed
 from kb.page.superseding import Superseding, superseding, to_note
+from kb.run.evidence import Evidence
 from kb.run.record import Artifact, Check, Metric, Noise, Origin, Run, to_line
-from kb.run.rules import Evidence, Ruling, ruling_of
+from kb.run.rules import Ruling
 from kb.schema import Verdict
 from kb.trail import Facts
 
@@ -59,35 +60,30 @@ class Closed:
     more: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """All that a page is judged by."""
-
-    stub: Stub
-    attempt: Attempt | None
-    evidence: Evidence
-    ruling: Ruling
-    audit: Audit | None = None
-    expectation: Expectation | None = None
-
-    @property
-    def measured(self) -> Attempt | None:
-        return self.attempt if self.attempt and self.attempt.measurement else None
-
-
 def close(
-    layout: store.Layout, path: str, target: Target, *, remarks: Remarks, earlier: tuple[Facts, ...], today: str, dry: bool = False
+    layout: store.Layout,
+    path: str,
+    target: Target,
+    *,
+    remarks: Remarks,
+    earlier: tuple[Facts, ...],
+    today: str,
+    dry: bool = False,
 ) -> Closed:
     """File the verdict of the experiment at `path`; `earlier` are the target's experiments before it; `dry` writes nothing.
 
     Raises KbError where there is nothing to judge, and where the mechanism cannot be audited although all else speaks for support.
     """
     if remarks.overrule and not one_line(remarks.reason):
-        raise KbError(f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT")
+        raise KbError(
+            f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT"
+        )
     with store.lock(layout, "pages"):
         stub = stub_at(layout, path)
         if stub.filed:
-            return _closed_again(layout, stub, target, remarks, earlier=earlier, today=today, dry=dry)
+            return _closed_again(
+                layout, stub, target, remarks, earlier=earlier, today=today, dry=dry
+            )
         case = _case(layout, stub, target, remarks, earlier=earlier)
         _refuse_unaudited(case, remarks)
         done = _closed(case, remarks)
@@ -98,39 +94,72 @@ def close(
         if case.measured:
             _file_record(case, done, created=today)
         store.write(layout.root / path, _filed(case, remarks, done, today=today))
-        return replace(done, written=(path, *writeback.log_missing(layout, target.name, today=today)))
+        return replace(
+            done, written=(path, *writeback.log_missing(layout, target.name, today=today))
+        )
 
 
-def _would_write(layout: store.Layout, case: _Case, target: Target) -> tuple[str, ...]:
+def _would_write(layout: store.Layout, case: Case, target: Target) -> tuple[str, ...]:
     written = [case.stub.path, writeback.LOG]
     if case.measured:
         folder = case.measured.folder.relative_to(layout.root).as_posix()
         written.append(f"{folder}/run.json")
-        if case.audit and case.audit.findings and not list(case.measured.folder.glob("audit-*.json")):
+        if (
+            case.audit
+            and case.audit.findings
+            and not list(case.measured.folder.glob("audit-*.json"))
+        ):
             written.append(f"{folder}/audit-001.json")
     return (*written, *([target.path] if writeback.followed(layout, target) else []))
 
 
-def _closed(case: _Case, remarks: Remarks) -> Closed:
+def _closed(case: Case, remarks: Remarks) -> Closed:
     ruling, verdict = case.ruling, remarks.overrule or case.ruling.verdict
-    decision = remarks.decision or ("keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert")
+    decision = remarks.decision or (
+        "keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert"
+    )
     overruled = remarks.overrule is not None
-    return Closed(case.stub.path, verdict, ruling.rule, ruling.reason, ruling.gain, decision, overruled, False, (), "", ruling.more)
+    return Closed(
+        case.stub.path,
+        verdict,
+        ruling.rule,
+        ruling.reason,
+        ruling.gain,
+        decision,
+        overruled,
+        False,
+        (),
+        "",
+        ruling.more,
+    )
 
 
 def _case(
-    layout: store.Layout, stub: Stub, target: Target, remarks: Remarks, *, earlier: tuple[Facts, ...] = ()
-) -> _Case:
+    layout: store.Layout,
+    stub: Stub,
+    target: Target,
+    remarks: Remarks,
+    *,
+    earlier: tuple[Facts, ...] = (),
+) -> Case:
     """The attempt to judge, its audit, and what the rules say. Raises KbError for a page without a receipt or nothing finished."""
     if not stub.opened_by_kb:
-        raise KbError(f"{stub.path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves")
+        raise KbError(
+            f"{stub.path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves"
+        )
     if not stub.page.field("receipt"):
-        raise KbError(f"{stub.path}: has lost its receipt of `kb check`; restore the front matter that `kb experiment open` wrote")
+        raise KbError(
+            f"{stub.path}: has lost its receipt of `kb check`; restore the front matter that `kb experiment open` wrote"
+        )
     attempt = next(reversed(attempts_in(layout, stub.run)), None)
     if not attempt or not attempt.measurement:
         if remarks.overrule:
-            return _Case(stub, attempt, Evidence(""), _UNMEASURED)
-        what = f"attempt {attempt.plan.number} was cut off after {len(attempt.samples)} samples" if attempt else "nothing is measured yet"
+            return Case(stub, attempt, Evidence(""), _UNMEASURED)
+        what = (
+            f"attempt {attempt.plan.number} was cut off after {len(attempt.samples)} samples"
+            if attempt
+            else "nothing is measured yet"
+        )
         raise KbError(
             f"{stub.path}: {what}; `kb experiment run {stub.path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
@@ -138,32 +167,19 @@ def _case(
     return judged(layout, stub, target, attempt, more=remarks.expectation, earlier=earlier)
 
 
-def judged(
-    layout: store.Layout,
-    stub: Stub,
-    target: Target,
-    attempt: Attempt,
-    *,
-    more: Expectation | None = None,
-    earlier: tuple[Facts, ...] = (),
-) -> _Case:
-    """What the rules say of a finished attempt, audited by what its page expects, by what was asked before, and by `more`."""
-    before = last_audit(attempt)
-    expectation = expectation_of(stub, attempt, primary_of(attempt, target), more=_joined(before[1] if before else None, more))
-    found = audit(attempt, expectation)
-    evidence = evidence_of(layout, stub, target, attempt, firing=found.firing, earlier=earlier)
-    return _Case(stub, attempt, evidence, ruling_of(evidence), found, expectation)
-
-
-def _joined(one: Expectation | None, other: Expectation | None) -> Expectation:
-    parts = [e for e in (one, other) if e]
-    return Expectation(*(tuple(dict.fromkeys(v for p in parts for v in getattr(p, f))) for f in ("expect", "forbid", "moves")))
-
-
-def _refuse_unaudited(case: _Case, remarks: Remarks) -> None:
+def _refuse_unaudited(case: Case, remarks: Remarks) -> None:
     """Raises KbError where a win would be sealed as less for want of something to look for."""
-    asked = case.expectation is not None and is_asked(case.expectation) and any(f.held is not None for f in case.audit.findings)
-    wanting = case.ruling.rule == "no-audit" or case.ruling.rule == "not-fired" and case.evidence.firing == "partial" and not asked
+    asked = (
+        case.expectation is not None
+        and is_asked(case.expectation)
+        and any(f.held is not None for f in case.audit.findings)
+    )
+    wanting = (
+        case.ruling.rule == "no-audit"
+        or case.ruling.rule == "not-fired"
+        and case.evidence.firing == "partial"
+        and not asked
+    )
     if wanting and not remarks.overrule:
         raise KbError(
             f"{case.stub.path}: {case.ruling.gain:+.1%} would be supported, but nothing says how its mechanism shows. Say so and close again: "
@@ -173,24 +189,53 @@ def _refuse_unaudited(case: _Case, remarks: Remarks) -> None:
 
 
 def _closed_again(
-    layout: store.Layout, stub: Stub, target: Target, remarks: Remarks, *, earlier: tuple[Facts, ...], today: str, dry: bool
+    layout: store.Layout,
+    stub: Stub,
+    target: Target,
+    remarks: Remarks,
+    *,
+    earlier: tuple[Facts, ...],
+    today: str,
+    dry: bool,
 ) -> Closed:
     """A filed page: a dated note where its evidence is another now and says something else, and what follows from it."""
     notes = superseding(text_of(stub.data), seal=stub.page.field(SEAL))
     stands = notes[-1].verdict if notes else stub.facts.verdict.canonical or ""
-    again = Closed(stub.path, stands, stub.page.field("rule"), "", None, stub.facts.decision, bool(stub.page.field("overruled")), True, ())
+    again = Closed(
+        stub.path,
+        stands,
+        stub.page.field("rule"),
+        "",
+        None,
+        stub.facts.decision,
+        bool(stub.page.field("overruled")),
+        True,
+        (),
+    )
     known = {stub.page.field("measured"), *(n.evidence for n in notes)}
     attempt = next(reversed(attempts_in(layout, stub.run)), None) if stub.opened_by_kb else None
-    fresh = attempt and attempt.measurement and (receipt_of(attempt) not in known or remarks.expectation or remarks.overrule)
+    fresh = (
+        attempt
+        and attempt.measurement
+        and (receipt_of(attempt) not in known or remarks.expectation or remarks.overrule)
+    )
     if not fresh or stub.page.field("overruled") and not remarks.overrule:
-        return again if dry else replace(again, written=writeback.log_missing(layout, target.name, today=today))
+        return (
+            again
+            if dry
+            else replace(again, written=writeback.log_missing(layout, target.name, today=today))
+        )
     case = _case(layout, stub, target, remarks, earlier=earlier)
     _refuse_unaudited(case, remarks)
     done = replace(_closed(case, remarks), again=True)
     if done.verdict == stands:
         return replace(done, written=())
-    because = one_line(remarks.because or (remarks.reason if remarks.overrule else case.ruling.reason)).rstrip(".")
-    note = Superseding(max(today, stub.page.field("created")), str(done.verdict), because, receipt_of(attempt))
+    because = one_line(
+        remarks.because or (remarks.reason if remarks.overrule else case.ruling.reason)
+    ).rstrip(".")
+    note = Superseding(
+        max(today, stub.page.field("created")), str(done.verdict), because, receipt_of(attempt)
+    )
     line = to_note(note, seal=stub.page.field(SEAL))
     written = (stub.path, writeback.LOG)
     if not dry:
@@ -201,26 +246,16 @@ def _closed_again(
     return replace(done, superseded=stands, written=written)
 
 
-def blocks_of(case: _Case) -> dict[str, str]:
-    """What a finished attempt puts into the blocks of its page, verdict aside."""
-    attempt = case.measured
-    if not attempt:
-        return {"results": "Nothing was measured."}
-    return {
-        "setup": rendering.setup_of(attempt),
-        "results": rendering.results_of(case.evidence, case.ruling, attempt),
-        "profile": rendering.profile_text(attempt, case.ruling.verdict),
-        "audit": rendering.audit_text(case.audit),
-        "sources": rendering.sources_text(case.stub.path, attempt, run=case.stub.run),
-    }
-
-
-def _filed(case: _Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
+def _filed(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
     stub, ruling, attempt = case.stub, case.ruling, case.measured
     blocks = blocks_of(case)
     because, reopen_if = one_line(remarks.because), one_line(remarks.reopen_if)
     blocks["verdict"] = rendering.verdict_text(
-        ruling, overruled=remarks.overrule, reason=remarks.reason, because=because, reopen_if=reopen_if
+        ruling,
+        overruled=remarks.overrule,
+        reason=remarks.reason,
+        because=because,
+        reopen_if=reopen_if,
     )
     data = without_markers(stub.path, filled(stub.path, stub.data, blocks))
     fields = {
@@ -240,7 +275,7 @@ def _filed(case: _Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
     return sealed(stub.path, with_fields(stub.path, data, {k: v for k, v in fields.items() if v}))
 
 
-def _file_record(case: _Case, done: Closed, *, created: str) -> None:
+def _file_record(case: Case, done: Closed, *, created: str) -> None:
     """The normalised run record beside the attempt; one that is there already stands."""
     attempt, stub, evidence, ruling = case.attempt, case.stub, case.evidence, case.ruling
     assert attempt and attempt.measurement
@@ -248,10 +283,18 @@ def _file_record(case: _Case, done: Closed, *, created: str) -> None:
     if file.exists():
         return
     facts, withheld = stub.facts, ruling.verdict in (Verdict.INVALID, Verdict.CRASH)
-    metrics = (Metric(m.name, m.change.mean, m.unit, m.direction, m.change.n, m.change.stddev) for m in evidence.measured)
+    metrics = (
+        Metric(m.name, m.change.mean, m.unit, m.direction, m.change.n, m.change.stddev)
+        for m in evidence.measured
+    )
     arm = evidence.main and evidence.main.interval and evidence.main.parent
     noise = (
-        Noise((evidence.main.interval.high - evidence.main.interval.low) / 2 * abs(evidence.main.parent.mean), "half of the 95 % interval")
+        Noise(
+            (evidence.main.interval.high - evidence.main.interval.low)
+            / 2
+            * abs(evidence.main.parent.mean),
+            "half of the 95 % interval",
+        )
         if arm and evidence.main
         else None
     )
@@ -275,51 +318,19 @@ def _file_record(case: _Case, done: Closed, *, created: str) -> None:
         code=attempt.plan.change,
         baseline=attempt.plan.parent,
         checks=(Check("checks", evidence.checks),) if evidence.checks else (),
-        artifacts=tuple(Artifact(k.role, k.copy or k.path, k.digest) for k in attempt.measurement.kept if k.side == "change"),
+        artifacts=tuple(
+            Artifact(k.role, k.copy or k.path, k.digest)
+            for k in attempt.measurement.kept
+            if k.side == "change"
+        ),
         firing=evidence.firing,
         verdict=str(done.verdict),
         decision=done.decision,
         noise=noise,
         created=created,
-        notes=(("rule", ruling.rule), ("host", json.dumps(dict(attempt.plan.host), ensure_ascii=False, sort_keys=True))),
+        notes=(
+            ("rule", ruling.rule),
+            ("host", json.dumps(dict(attempt.plan.host), ensure_ascii=False, sort_keys=True)),
+        ),
     )
     store.write(file, to_line(run) + "\n")
-
-
-def show(layout: store.Layout, path: str, target: Target) -> tuple[Evidence, Ruling] | None:
-    """Fill the blocks of a stub with what its newest attempt measured, so that people see it before it is closed; None while nothing is finished."""
-    with store.lock(layout, "pages"):
-        stub = stub_at(layout, path)
-        attempt = next(reversed(attempts_in(layout, stub.run)), None)
-        if not attempt or not attempt.measurement:
-            return None
-        case = judged(layout, stub, target, attempt)
-        if not stub.filed:
-            data = filled(path, stub.data, blocks_of(case))
-            code = {"code": quoted(attempt.plan.change)} if attempt.plan.change else {}
-            data = with_fields(path, data, {"measured": quoted(receipt_of(attempt)), **code})
-            if data != stub.data:
-                store.write(layout.root / path, data)
-    return case.evidence, case.ruling
-
-
-def audit_page(layout: store.Layout, path: str, target: Target, *, more: Expectation) -> Audit:
-    """Audit the newest attempt of a page by what it expects and by `more`, and keep the audit. Raises KbError where nothing is measured."""
-    stub = stub_in_flight(layout, path, filed=True)
-    attempt = next(reversed(attempts_in(layout, stub.run)), None)
-    if not attempt or not attempt.measurement:
-        raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
-    case = judged(layout, stub, target, attempt, more=more)
-    assert case.audit and case.expectation
-    file_audit(attempt, case.audit, case.expectation)
-    show(layout, path, target)
-    return case.audit
-
-
-def hint_of(rule: str, more: int | None, path: str) -> str:
-    """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
-    if rule == "no-audit":
-        return f"`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows"
-    if rule in ("tie", "undecided", "criterion-open", "noise-unknown") and more:
-        return f"about {more} more samples of each side would decide: `kb experiment run {path} --more {more}`"
-    return "the gain lies on the line itself: no number of samples decides" if rule in ("undecided", "criterion-open") else ""

@@ -53,11 +53,23 @@ class Ended:
         """Why it did not end well; empty where it did."""
         if self.timed_out:
             return f"it was ended after {self.seconds:.0f} s"
-        return "" if not self.exit else f"it exited with {self.exit}" if self.exit > 0 else f"it was ended by signal {-self.exit}"
+        return (
+            ""
+            if not self.exit
+            else f"it exited with {self.exit}"
+            if self.exit > 0
+            else f"it was ended by signal {-self.exit}"
+        )
 
 
 def run_command(
-    command: str, *, folder: Path, timeout_s: float, env: Mapping[str, str], walls: Walls, keep: int = _KEEP
+    command: str,
+    *,
+    folder: Path,
+    timeout_s: float,
+    env: Mapping[str, str],
+    walls: Walls,
+    keep: int = _KEEP,
 ) -> Ended:
     """Run one command to its end, or end it at the deadline, and all that it started. `keep` bytes of head and of tail stay."""
     started = time.monotonic()
@@ -96,7 +108,9 @@ def run_command(
     if "refused" in said:
         raise KbError(f"the sandbox could not be set up: {said['refused']}")
     code = said.get("exit", -signal.SIGKILL)
-    return Ended(code, round(time.monotonic() - started, 3), timed_out, lines, kept.text, kept.total)
+    return Ended(
+        code, round(time.monotonic() - started, 3), timed_out, lines, kept.text, kept.total
+    )
 
 
 class _Kept:
@@ -115,10 +129,16 @@ class _Kept:
     @property
     def text(self) -> bytes:
         dropped = self.total - len(self._head) - len(self._tail)
-        return bytes(self._head) + (b"\n[... %d bytes not kept ...]\n" % dropped if dropped else b"") + bytes(self._tail)
+        return (
+            bytes(self._head)
+            + (b"\n[... %d bytes not kept ...]\n" % dropped if dropped else b"")
+            + bytes(self._tail)
+        )
 
 
-def _read(process: subprocess.Popen[bytes], deadline: float, lines: MetricLines, kept: _Kept) -> bool:
+def _read(
+    process: subprocess.Popen[bytes], deadline: float, lines: MetricLines, kept: _Kept
+) -> bool:
     """Read the output until the supervisor ends; False where the deadline came first."""
     assert process.stdout
     with selectors.DefaultSelector() as ready:
@@ -156,7 +176,9 @@ def sandbox_problem() -> str:
     if sys.platform != "linux":
         return f"{sys.platform} has no user namespaces"
     try:
-        ended = run_command("true", folder=Path("/"), timeout_s=20, env={}, walls=Walls(sandbox=True))
+        ended = run_command(
+            "true", folder=Path("/"), timeout_s=20, env={}, walls=Walls(sandbox=True)
+        )
     except KbError as error:
         return str(error)
     return ended.problem

@@ -3,24 +3,33 @@
 from dataclasses import replace
 
 from kb import KbError, store
-from kb.experiments.attempt import Attempt, Side
+from kb.experiments.attempt import Attempt
+from kb.experiments.plan import Side
 from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Target
+from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.interval import Interval, gain_of_spreads, level_of, value_of_spread
 from kb.run.noise import LEAST_CONFIDENCE, Spread, mad_of
 from kb.run.quantity import to_float
 from kb.run.record import Falsification
-from kb.run.rules import Evidence, Measured, measured_of
 from kb.schema import Verdict
 from kb.trail import Facts
 
 
 def evidence_of(
-    layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, *, firing: str = "", earlier: tuple[Facts, ...] = ()
+    layout: store.Layout,
+    stub: Stub,
+    target: Target,
+    attempt: Attempt,
+    *,
+    firing: str = "",
+    earlier: tuple[Facts, ...] = (),
 ) -> Evidence:
     """Evidence of one attempt. `earlier` are the target's experiments before it; those of its variant tell the noise where there are no repeats."""
     primary = primary_of(attempt, target)
-    measured = [m for name in attempt.metrics if (m := _measured(layout, stub, target, attempt, name))]
+    measured = [
+        m for name in attempt.metrics if (m := _measured(layout, stub, target, attempt, name))
+    ]
     measured = [_with_trail(m, stub, earlier) if m.name == primary else m for m in measured]
     done = attempt.measurement
     return Evidence(
@@ -47,12 +56,21 @@ def _with_trail(main: Measured, stub: Stub, earlier: tuple[Facts, ...]) -> Measu
     if main.interval or main.gain is None or not main.parent or not main.parent.mean:
         return main
     alike = (
-        e for e in earlier if e.variant == stub.facts.variant and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH)
+        e
+        for e in earlier
+        if e.variant == stub.facts.variant
+        and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH)
     )
-    values = [m.value for e in alike if (m := e.metric(main.name)) and m.value is not None and m.value > 0]
+    values = [
+        m.value for e in alike if (m := e.metric(main.name)) and m.value is not None and m.value > 0
+    ]
     deviation = mad_of([*values, main.change.mean]) if len(values) >= 2 else 0.0
     arm = LEAST_CONFIDENCE * deviation / abs(main.parent.mean)
-    return replace(main, interval=Interval(main.gain - arm, main.gain, main.gain + arm, "trail")) if arm else main
+    return (
+        replace(main, interval=Interval(main.gain - arm, main.gain, main.gain + arm, "trail"))
+        if arm
+        else main
+    )
 
 
 def primary_of(attempt: Attempt, target: Target) -> str:
@@ -72,11 +90,16 @@ def falsification_of(stub: Stub, target: Target, primary: str) -> tuple[Falsific
     return stub.falsification((*target.metrics, primary))
 
 
-def _measured(layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, name: str) -> Measured | None:
+def _measured(
+    layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, name: str
+) -> Measured | None:
     change, parent = attempt.values(name, "change"), attempt.values(name, "parent")
     if not change:
         return None
-    about = {"unit": target.unit if name == target.metric else "", "direction": target.direction_for(name)}
+    about = {
+        "unit": target.unit if name == target.metric else "",
+        "direction": target.direction_for(name),
+    }
     stated = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
     if not parent and attempt.plan.elsewhere and not stub.baseline:
         stated = (stated[0], _filed_spread(layout, stub.page.field("parent"), name))
@@ -92,15 +115,28 @@ def _of_spreads(found: Measured, level: float) -> Measured:
     """The metric with intervals from stated means and stddevs."""
     interval = None
     if found.parent and found.direction:
-        interval = gain_of_spreads(found.change, found.parent, direction=found.direction, level=level)
-    return replace(found, interval=interval, place=found.place or value_of_spread(found.change, level=level))
+        interval = gain_of_spreads(
+            found.change, found.parent, direction=found.direction, level=level
+        )
+    return replace(
+        found, interval=interval, place=found.place or value_of_spread(found.change, level=level)
+    )
 
 
 def _stated(attempt: Attempt, name: str, side: Side) -> Spread | None:
     """The spread that a single record states of its own repeats."""
     values = attempt.values(name, side)
-    spreads = [(stddev, n) for s in attempt.of("bench", side) for metric, stddev, n in s.spreads if metric == name]
-    return Spread(values[0], spreads[0][0], spreads[0][1] or None) if len(values) == 1 and spreads else None
+    spreads = [
+        (stddev, n)
+        for s in attempt.of("bench", side)
+        for metric, stddev, n in s.spreads
+        if metric == name
+    ]
+    return (
+        Spread(values[0], spreads[0][0], spreads[0][1] or None)
+        if len(values) == 1 and spreads
+        else None
+    )
 
 
 def _filed_spread(layout: store.Layout, parent: str, name: str) -> Spread | None:

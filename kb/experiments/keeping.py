@@ -6,7 +6,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from kb.experiments.attempt import Attempt, Kept, Side, keep, room_of
+from kb.experiments.attempt import Attempt, keep, room_of
+from kb.experiments.plan import Kept, Side
 
 # A copy of a file may have this many bytes, and all of one side together so many; what is larger is known by its digest alone,
 # and beyond the last figure not even that: reading a sparse file of terabytes takes days.
@@ -17,7 +18,11 @@ _MOST_FILES = 500
 def files_below(home: Path, patterns: tuple[str, ...], inside: Path = Path(".")) -> list[Path]:
     """Plain files that the patterns name, from the folder of the target or from the top of the repository."""
     found = {f for p in patterns for top in (home / inside, home) for f in top.glob(p.lstrip("/"))}
-    return sorted(f for f in found if f.is_file() and not f.is_symlink() and f.resolve().is_relative_to(home.resolve()))
+    return sorted(
+        f
+        for f in found
+        if f.is_file() and not f.is_symlink() and f.resolve().is_relative_to(home.resolve())
+    )
 
 
 def described(home: Path, file: Path, role: str, side: Side) -> Kept:
@@ -34,10 +39,16 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
 
 
-def keep_all(attempt: Attempt, home: Path, files: list[Path], role: str, side: Side) -> tuple[Attempt, tuple[Kept, ...], tuple[str, ...]]:
+def keep_all(
+    attempt: Attempt, home: Path, files: list[Path], role: str, side: Side
+) -> tuple[Attempt, tuple[Kept, ...], tuple[str, ...]]:
     """The attempt with the files of one folder: copies of those that are not too large. Also what was left out, in words."""
     kept: list[Kept] = []
-    left_out = [f"{len(files) - _MOST_FILES} more files of the {side}, beyond {_MOST_FILES}"] if len(files) > _MOST_FILES else []
+    left_out = (
+        [f"{len(files) - _MOST_FILES} more files of the {side}, beyond {_MOST_FILES}"]
+        if len(files) > _MOST_FILES
+        else []
+    )
     room = _COPIES
     for file in files[:_MOST_FILES]:
         item = described(home, file, role, side)

@@ -108,20 +108,37 @@ def _label(page: Page, facts: Facts, name: str) -> str:
 
 def one_line(text: str) -> str:
     """A text as it may stand in front matter and in a label: one line, printable, without a marker of a managed block."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("kb:auto", "kb:\u200bauto")
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace(
+        "kb:auto", "kb:\u200bauto"
+    )
 
 
 def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()) -> Proposal:
     """The proposal with its texts on one line. Raises KbError naming every label that is missing; `found` are levers its text seems to name."""
     clean = {
         f: one_line(getattr(proposal, f))
-        for f in ("title", "variant", "hypothesis", "mechanism", "predicted_signal", "falsification", "parent", "differs")
+        for f in (
+            "title",
+            "variant",
+            "hypothesis",
+            "mechanism",
+            "predicted_signal",
+            "falsification",
+            "parent",
+            "differs",
+        )
     }
     proposal = replace(
-        proposal, **clean, levers=tuple(Lever(one_line(v.name), one_line(v.value)) for v in proposal.levers if v.name.strip())
+        proposal,
+        **clean,
+        levers=tuple(
+            Lever(one_line(v.name), one_line(v.value)) for v in proposal.levers if v.name.strip()
+        ),
     )
     if proposal.baseline:
-        return replace(proposal, title=proposal.title or f"First measurement of {target.name}", parent="")
+        return replace(
+            proposal, title=proposal.title or f"First measurement of {target.name}", parent=""
+        )
     missing = [
         f"{label} (--{flag})"
         for label, flag, value in (
@@ -144,11 +161,15 @@ def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()
             f"the proposal for '{target.name}' lacks: {', '.join(missing)}{hint}; the first measurement of a target has no parent: --baseline"
         )
     criteria_of(proposal.falsification, metrics=target.metrics)
-    title = proposal.title or re.split(r"(?<=[.;!?])\s", proposal.hypothesis, maxsplit=1)[0][:100].rstrip(".")
+    title = proposal.title or re.split(r"(?<=[.;!?])\s", proposal.hypothesis, maxsplit=1)[0][
+        :100
+    ].rstrip(".")
     return replace(proposal, title=title)
 
 
-def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: Answer | None, today: str) -> str:
+def opened(
+    layout: store.Layout, proposal: Proposal, target: Target, *, answer: Answer | None, today: str
+) -> str:
     """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight.
 
     `answer` is what `kb check` said of it; only a baseline needs none.
@@ -157,13 +178,16 @@ def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: 
         raise KbError("an experiment is opened with the answer of `kb check`")
     if answer and answer.outcome == "repeat":
         said = "; ".join(
-            f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {m.because[:120]})" for m in answer.matches[:2]
+            f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {m.because[:120]})"
+            for m in answer.matches[:2]
         )
         raise GateClosed(
             f'this repeats what was refuted: {said}. Name the match and say what differs: --differs "unlike {Path(answer.matches[0].path).stem}, ..."'
         )
     with store.lock(layout, "pages"):
-        twin = next((stub for stub in in_flight(layout, target.name) if _same(proposal, stub)), None)
+        twin = next(
+            (stub for stub in in_flight(layout, target.name) if _same(proposal, stub)), None
+        )
         if twin:
             raise GateClosed(
                 f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant"
@@ -176,7 +200,15 @@ def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: 
         try:
             store.create(
                 layout.root / path,
-                page_of(replace(proposal, parent=parent), target, path=path, stem=stem, answer=answer, date=date, code=code),
+                page_of(
+                    replace(proposal, parent=parent),
+                    target,
+                    path=path,
+                    stem=stem,
+                    answer=answer,
+                    date=date,
+                    code=code,
+                ),
             )
         except FileExistsError as error:
             raise KbError(f"{path} is there already; open again to get the next number") from error
@@ -185,17 +217,26 @@ def opened(layout: store.Layout, proposal: Proposal, target: Target, *, answer: 
 
 def _slug(title: str) -> str:
     """Words of a title for a file name, but for those that a reader of file names would take for a verdict."""
-    words = re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower())
+    words = re.findall(
+        r"[a-z0-9]+",
+        unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower(),
+    )
     slug = "-".join(w for w in words if canonical_verdict(w) in (None, Verdict.OTHER))
     return (
-        slug if len(slug) <= _LONGEST_SLUG else slug[:_LONGEST_SLUG].rpartition("-")[0] or slug[:_LONGEST_SLUG]
+        slug
+        if len(slug) <= _LONGEST_SLUG
+        else slug[:_LONGEST_SLUG].rpartition("-")[0] or slug[:_LONGEST_SLUG]
     ) or "experiment"
 
 
 def _same(proposal: Proposal, stub: Stub) -> bool:
     facts = stub.facts
     if proposal.baseline or stub.baseline:
-        return proposal.baseline and stub.baseline and facts.variant.lower() == proposal.variant.lower()
+        return (
+            proposal.baseline
+            and stub.baseline
+            and facts.variant.lower() == proposal.variant.lower()
+        )
     if facts.variant.lower() != proposal.variant.lower():
         return False
     levers = {(v.name.lower(), v.value.lower()) for v in facts.levers}
@@ -219,7 +260,12 @@ def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> str:
 
 def _parent_code(layout: store.Layout, parent: str, target: Target) -> str:
     """Commit that a git reference means today, for a branch moves on; empty for a page, and where the repository is not here."""
-    if not parent or parent.endswith(".md") or not target.repository or not (layout.root / target.repository).is_dir():
+    if (
+        not parent
+        or parent.endswith(".md")
+        or not target.repository
+        or not (layout.root / target.repository).is_dir()
+    ):
         return ""
     return commit_of(repository_of(layout, target), parent)
 
@@ -239,7 +285,10 @@ def _number(layout: store.Layout, target: str) -> int:
 
 def _newest(layout: store.Layout, target: str) -> str:
     """Date of the target's newest experiment: where the clock went back, a new one still comes after its parent."""
-    dates = (re.match(r"\d{4}-\d{2}-\d{2}(?=-)", f.name) for f in (layout.wiki / "experiments" / target).rglob("*.md"))
+    dates = (
+        re.match(r"\d{4}-\d{2}-\d{2}(?=-)", f.name)
+        for f in (layout.wiki / "experiments" / target).rglob("*.md")
+    )
     return max((d[0] for d in dates if d), default="")
 
 
@@ -248,7 +297,16 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, answer: Answer | None, date: str, code: str) -> bytes:
+def page_of(
+    proposal: Proposal,
+    target: Target,
+    *,
+    path: str,
+    stem: str,
+    answer: Answer | None,
+    date: str,
+    code: str,
+) -> bytes:
     """The bytes of a stub."""
     levers = [f"{v.name}={v.value}" if v.value else v.name for v in proposal.levers]
     front = {
@@ -264,7 +322,9 @@ def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, answer:
     front = {key: value for key, value in front.items() if value != '""' or key == "parent"}
     if not proposal.baseline:
         front["falsification"] = quoted(
-            " or ".join(to_text(c) for c in criteria_of(proposal.falsification, metrics=target.metrics))
+            " or ".join(
+                to_text(c) for c in criteria_of(proposal.falsification, metrics=target.metrics)
+            )
         )
     front |= {
         "gate": answer.outcome if answer else "none",
@@ -281,7 +341,9 @@ def page_of(proposal: Proposal, target: Target, *, path: str, stem: str, answer:
         ("predict", proposal.predict),
     ):
         if words:
-            front[name] = words if isinstance(words, str) else json.dumps(list(words), ensure_ascii=False)
+            front[name] = (
+                words if isinstance(words, str) else json.dumps(list(words), ensure_ascii=False)
+            )
     labels = (
         ("Hypothesis", proposal.hypothesis),
         ("Mechanism", proposal.mechanism),

@@ -8,11 +8,12 @@ from kb import profiles
 from kb.experiments.attempt import Attempt
 from kb.experiments.auditing import Audit, profile_files, profile_of
 from kb.experiments.opening import one_line
+from kb.run.evidence import Evidence, Measured
 from kb.run.interval import level_of
 from kb.run.measure import values_text, without_secrets
 from kb.run.noise import outliers_of
 from kb.run.quantity import number_text
-from kb.run.rules import Evidence, Measured, Ruling, figures, percent
+from kb.run.rules import Ruling, figures, percent
 from kb.schema import Verdict
 
 # So many files are named on the page; the record names all.
@@ -24,7 +25,11 @@ def setup_of(attempt: Attempt) -> str:
     """Where and how it was measured."""
     plan = attempt.plan
     if plan.elsewhere:
-        sides = (f"{len(attempt.of('bench', side))} of the {side}" for side in ("change", "parent") if attempt.of("bench", side))
+        sides = (
+            f"{len(attempt.of('bench', side))} of the {side}"
+            for side in ("change", "parent")
+            if attempt.of("bench", side)
+        )
         code = f"; commit {_code(plan.change[:12])}" if plan.change else ""
         said = f"Measured elsewhere, filed from its records: runs {' and '.join(sides) or 'none'}{code}."
         return "\n".join([said, *([""] if attempt.repeated else []), *_repeated(attempt)])
@@ -33,10 +38,20 @@ def setup_of(attempt: Attempt) -> str:
     times = len(attempt.of("bench", "change"))
     warmed = f" after {plan.warmup} to warm up" if plan.warmup and times else ""
     added = f", repeats added {attempt.extended} times" if attempt.extended else ""
-    lines = [f"Commit {_code(plan.change[:12])} measured {times} times{against}{warmed}, attempt {plan.number}{added}.", ""]
-    commands = (("benchmark", plan.benchmark), ("build", plan.build), ("checks", plan.checks), ("profile", plan.profile))
+    lines = [
+        f"Commit {_code(plan.change[:12])} measured {times} times{against}{warmed}, attempt {plan.number}{added}.",
+        "",
+    ]
+    commands = (
+        ("benchmark", plan.benchmark),
+        ("build", plan.build),
+        ("checks", plan.checks),
+        ("profile", plan.profile),
+    )
     lines += [f"- {name}: {_code(value)}" for name, value in commands if value]
-    lines += [f"- set for the change alone: {_code(f'{k}={without_secrets(v)}')}" for k, v in plan.set]
+    lines += [
+        f"- set for the change alone: {_code(f'{k}={without_secrets(v)}')}" for k, v in plan.set
+    ]
     lines += [
         f"- sandbox: {one_line(plan.walls)}",
         f"- host: {_code(', '.join(host[k] for k in ('host', 'cpu', 'system') if k in host))}",
@@ -48,7 +63,8 @@ def setup_of(attempt: Attempt) -> str:
 def _repeated(attempt: Attempt) -> list[str]:
     """That a metric was printed with several values in one run, for the last one counts and a reader must know of the others."""
     return [
-        f"- {_code(name)} was printed {values_text(values)} in one run; the last counts" for name, values in attempt.repeated.items()
+        f"- {_code(name)} was printed {values_text(values)} in one run; the last counts"
+        for name, values in attempt.repeated.items()
     ]
 
 
@@ -56,16 +72,31 @@ def results_of(evidence: Evidence, ruling: Ruling, attempt: Attempt) -> str:
     """The table of metrics with their intervals, and what a reader must know of the samples; for an invalid or crashed run only what happened."""
     if ruling.verdict in (Verdict.INVALID, Verdict.CRASH):
         return f"No figures are reported: {one_line(ruling.reason)}."
-    rows = [_row(m) for m in sorted(evidence.measured, key=lambda m: (m.name != evidence.primary, m.name))]
-    checks = {"": "The target has no checks command.", "passed": "Checks passed.", "skipped": "Checks were skipped."}
+    rows = [
+        _row(m)
+        for m in sorted(evidence.measured, key=lambda m: (m.name != evidence.primary, m.name))
+    ]
+    checks = {
+        "": "The target has no checks command.",
+        "passed": "Checks passed.",
+        "skipped": "Checks were skipped.",
+    }
     head = "| Metric | Change | Parent | Gain | 95 % interval |\n|---|---|---|---|---|\n"
     table = head + "\n".join(rows) if rows else "Nothing was measured."
-    return "\n\n".join([table, *_about_samples(evidence, attempt), checks.get(evidence.checks, "")]).rstrip()
+    return "\n\n".join(
+        [table, *_about_samples(evidence, attempt), checks.get(evidence.checks, "")]
+    ).rstrip()
 
 
 def _row(m: Measured) -> str:
     gain = f"{100 * m.gain:+.2f} %" if m.gain is not None else "—"
-    span = "—" if not m.interval else "no spread" if m.interval.how == "equal" else f"{percent(m.interval.low)} to {percent(m.interval.high)}"
+    span = (
+        "—"
+        if not m.interval
+        else "no spread"
+        if m.interval.how == "equal"
+        else f"{percent(m.interval.low)} to {percent(m.interval.high)}"
+    )
     name = _code(m.name).replace("|", "\\|")
     return f"| {name} | {figures(m.change, m.unit)} | {figures(m.parent, m.unit) if m.parent else '—'} | {gain} | {span} |"
 
@@ -82,12 +113,16 @@ def _about_samples(evidence: Evidence, attempt: Attempt) -> list[str]:
     said, main = [], evidence.main
     if main and main.interval and main.interval.how in _METHODS:
         level = f"look {evidence.look}: this one at {100 * (1 - level_of(evidence.look)):.3g} %, so that all looks together err in 5 %"
-        said.append(f"Gain of `{main.name}`: {_METHODS[main.interval.how]}; {level}. Least effect {percent(main.least)[1:]}.")
+        said.append(
+            f"Gain of `{main.name}`: {_METHODS[main.interval.how]}; {level}. Least effect {percent(main.least)[1:]}."
+        )
     for side in ("change", "parent"):
         values = attempt.values(evidence.primary, side)
         far = [f"run {i + 1} ({number_text(values[i], digits=5)})" for i in outliers_of(values)]
         if far:
-            said.append(f"Outliers of the {side}: {', '.join(far[:6])}; the median of the others is {number_text(median(values), digits=5)}.")
+            said.append(
+                f"Outliers of the {side}: {', '.join(far[:6])}; the median of the others is {number_text(median(values), digits=5)}."
+            )
     return said
 
 
@@ -114,29 +149,55 @@ def audit_text(found: Audit | None) -> str:
     return "\n".join([f"Firing: {found.firing or 'nothing to go by'}.", "", *lines]).rstrip()
 
 
-def verdict_text(ruling: Ruling, *, overruled: Verdict | None, reason: str, because: str, reopen_if: str) -> str:
+def verdict_text(
+    ruling: Ruling, *, overruled: Verdict | None, reason: str, because: str, reopen_if: str
+) -> str:
     """The first sentence says the verdict; an overruled one says by which reason, and what the rules had said. Then what was learnt."""
     by_rule = f"{ruling.verdict.capitalize()}: {one_line(ruling.reason)}."
-    lessons = [f"**{label}**: {text}" for label, text in (("Because", because), ("Reopen if", reopen_if)) if text]
+    lessons = [
+        f"**{label}**: {text}"
+        for label, text in (("Because", because), ("Reopen if", reopen_if))
+        if text
+    ]
     if overruled is None:
         more = f"About {ruling.more} more samples of each side would decide." if ruling.more else ""
         parts = [by_rule, *lessons, more, f"Rule: `{ruling.rule}`."]
     else:
         said = f"The rule `{ruling.rule}` had said: {by_rule[:1].lower()}{by_rule[1:]}"
-        parts = [f"{overruled.capitalize()}, overruled by hand: {one_line(reason).rstrip('.')}.", *lessons, said]
+        parts = [
+            f"{overruled.capitalize()}, overruled by hand: {one_line(reason).rstrip('.')}.",
+            *lessons,
+            said,
+        ]
     return "\n\n".join(p for p in parts if p)
 
 
 def sources_text(path: str, attempt: Attempt, *, run: str) -> str:
     """Where the record lies, and what of it is not in the repository, by digest."""
-    record = posixpath.relpath(f"{run}/{attempt.plan.number}/{attempt.last_word}", posixpath.dirname(path))
-    lines = [f"- Run record: [attempt {attempt.plan.number}]({record}), with every sample and digest beside it."]
+    record = posixpath.relpath(
+        f"{run}/{attempt.plan.number}/{attempt.last_word}", posixpath.dirname(path)
+    )
+    lines = [
+        f"- Run record: [attempt {attempt.plan.number}]({record}), with every sample and digest beside it."
+    ]
     done = attempt.measurement
     large = [k for k in (done.kept if done else ()) if k.large or not k.copy]
     for item in large[:_SHOWN_FILES]:
-        place = f"in {_code(attempt.plan.keep)}" if attempt.copy_of(item) else "no longer here" if item.copy else "not kept"
-        lines.append(f"- {item.role} of the {item.side}: {_code(item.path)}, {item.size} bytes, {item.digest or 'too large to digest'}, {place}")
-    lines += [f"- and {len(large) - _SHOWN_FILES} more in the record"] if len(large) > _SHOWN_FILES else []
+        place = (
+            f"in {_code(attempt.plan.keep)}"
+            if attempt.copy_of(item)
+            else "no longer here"
+            if item.copy
+            else "not kept"
+        )
+        lines.append(
+            f"- {item.role} of the {item.side}: {_code(item.path)}, {item.size} bytes, {item.digest or 'too large to digest'}, {place}"
+        )
+    lines += (
+        [f"- and {len(large) - _SHOWN_FILES} more in the record"]
+        if len(large) > _SHOWN_FILES
+        else []
+    )
     lines += [f"- left out: {one_line(text)}" for text in (done.left_out if done else ())]
     return "\n".join(lines)
 

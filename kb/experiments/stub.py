@@ -50,7 +50,9 @@ class Stub:
         """The criteria of the front matter, else of the page's label; none for a baseline."""
         if self.baseline:
             return ()
-        return criteria_of(self.page.field("falsification") or self.facts.falsification, metrics=metrics)
+        return criteria_of(
+            self.page.field("falsification") or self.facts.falsification, metrics=metrics
+        )
 
 
 def stub_at(layout: store.Layout, path: str) -> Stub:
@@ -59,7 +61,11 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
         data = store.read_bytes(layout, path)
     except OSError as error:
         elsewhere = branch_with(layout.root, path)
-        where = f"; it is on '{elsewhere}', and the repository stands on another branch" if elsewhere else ""
+        where = (
+            f"; it is on '{elsewhere}', and the repository stands on another branch"
+            if elsewhere
+            else ""
+        )
         raise KbError(f"{path}: cannot read it: {error.strerror or error}{where}") from error
     page = read(path, data)
     if page.type != "experiment":
@@ -87,12 +93,20 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     if not paths:
         elsewhere = branch_with(layout.root, path if path.endswith(".md") else f"{stem}.md")
         if elsewhere:
-            raise KbError(f"no experiment page '{name}' here: it is on '{elsewhere}', and the repository stands on another branch")
-        newest = f"; the newest here is {max(found, key=lambda f: f.stem).relative_to(layout.root).as_posix()}" if found else ""
+            raise KbError(
+                f"no experiment page '{name}' here: it is on '{elsewhere}', and the repository stands on another branch"
+            )
+        newest = (
+            f"; the newest here is {max(found, key=lambda f: f.stem).relative_to(layout.root).as_posix()}"
+            if found
+            else ""
+        )
         raise KbError(
             f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md{newest}"
         )
-    raise KbError(f"'{name}' is {len(paths)} pages: {', '.join(paths[:4])}; give the path, or --target")
+    raise KbError(
+        f"'{name}' is {len(paths)} pages: {', '.join(paths[:4])}; give the path, or --target"
+    )
 
 
 def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
@@ -104,7 +118,11 @@ def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
                 head = opened.read(8192)
         except OSError:
             continue  # It went away, or is no file; the build reports what cannot be read.
-        if re.search(rb"^status[ \t]*:[ \t]*['\"]?(?:in[_ -]?progress|running|open|pending)\b", head, re.MULTILINE):
+        if re.search(
+            rb"^status[ \t]*:[ \t]*['\"]?(?:in[_ -]?progress|running|open|pending)\b",
+            head,
+            re.MULTILINE,
+        ):
             found.append(stub_at(layout, file.relative_to(layout.root).as_posix()))
     return tuple(stub for stub in found if not stub.filed)
 
@@ -130,7 +148,9 @@ def filled(path: str, data: bytes, blocks: dict[str, str]) -> bytes:
 def without_markers(path: str, data: bytes) -> bytes:
     """The page with the markers of a stub's own blocks taken away and their text left standing."""
     lines = re.findall(rb"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", data)
-    gone = {n for name, start, end in read(path, data).blocks if name in BLOCKS for n in (start, end)}
+    gone = {
+        n for name, start, end in read(path, data).blocks if name in BLOCKS for n in (start, end)
+    }
     return b"".join(line for n, line in enumerate(lines, 1) if n not in gone)
 
 

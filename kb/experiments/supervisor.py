@@ -38,7 +38,10 @@ def main() -> None:
         if spec["sandbox"]:
             _enter(spec)
     except OSError as error:
-        os.write(report, json.dumps({"refused": f"{error.filename or ''} {error.strerror}".strip()}).encode())
+        os.write(
+            report,
+            json.dumps({"refused": f"{error.filename or ''} {error.strerror}".strip()}).encode(),
+        )
         os._exit(125)
     child = os.fork()
     if not child:
@@ -52,7 +55,9 @@ def main() -> None:
 def _first(spec: dict, report: int) -> None:
     """Process 1 of the namespace: with its end the kernel ends all others in it."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    with contextlib.suppress(OSError):  # Where the outer /proc is masked a fresh one is refused; the outer one then stays.
+    with contextlib.suppress(
+        OSError
+    ):  # Where the outer /proc is masked a fresh one is refused; the outer one then stays.
         _mount("proc", "/proc", "proc", 0)
     child = os.fork()
     if not child:
@@ -129,26 +134,45 @@ def _enter(spec: dict) -> None:
     kinds = _NEWUSER | _NEWNS | _NEWPID | _NEWIPC | (0 if spec["network"] else _NEWNET)
     if _LIBC.unshare(kinds):
         raise _refused("unshare")
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
         with contextlib.suppress(FileNotFoundError), open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     # What shall be shown is held open before anything is laid over it.
-    opened = [os.open(source, os.O_PATH) if source and how != "over" else -1 for how, _, source in spec["mounts"]]
+    opened = [_opened(how, source) for how, _, source in spec["mounts"]]
     _set_read_only()
     for (how, where, source), handle in zip(spec["mounts"], opened, strict=True):
-        _lay(how, where, source, handle)
+        if handle is not None:
+            _lay(how, where, source, handle)
     with contextlib.suppress(OSError):
         _mount("none", "/dev/shm", "tmpfs", 0)
     if not spec["network"]:
         _raise_loopback()
 
 
+def _opened(how: str, source: str) -> int | None:
+    """Handle of what is to be shown, 0 where nothing is; None for what went away meanwhile and need not be there."""
+    if how not in ("read", "write"):
+        return 0
+    try:
+        return os.open(source, os.O_PATH)
+    except FileNotFoundError:
+        if how == "read":
+            return None
+        raise
+
+
 def _lay(how: str, where: str, source: str, handle: int) -> None:
     """One mount. `over`: changes go elsewhere; `hide`: an empty folder; `read`, `write`: a folder or file shown at a place."""
     if how == "over":
         layers = f"lowerdir={where},upperdir={source}/upper,workdir={source}/work,userxattr"
-        with contextlib.suppress(OSError):  # Not every disk can be laid over; then the folder stays read-only.
+        with contextlib.suppress(
+            OSError
+        ):  # Not every disk can be laid over; then the folder stays read-only.
             _mount("overlay", where, "overlay", 0, layers)
     elif how == "hide":
         _mount("none", where, "tmpfs", 0)
@@ -160,13 +184,22 @@ def _lay(how: str, where: str, source: str, handle: int) -> None:
 
 
 def _mount(source: str, where: str, kind: str | None, flags: int, data: str = "") -> None:
-    if _LIBC.mount(source.encode(), where.encode(), kind and kind.encode(), flags, data.encode() or None):
+    if _LIBC.mount(
+        source.encode(), where.encode(), kind and kind.encode(), flags, data.encode() or None
+    ):
         raise _refused(f"mount {where}")
 
 
 def _set_attributes(where: str, *, on: int, off: int, flags: int) -> None:
     attributes = (ctypes.c_uint64 * 4)(on, off, 0, 0)
-    call = (_SYS_MOUNT_SETATTR, _AT_FDCWD, where.encode(), flags, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
+    call = (
+        _SYS_MOUNT_SETATTR,
+        _AT_FDCWD,
+        where.encode(),
+        flags,
+        ctypes.byref(attributes),
+        ctypes.c_size_t(ctypes.sizeof(attributes)),
+    )
     if _LIBC.syscall(*call):
         raise _refused(f"mount_setattr {where}")
 

@@ -16,7 +16,17 @@ from kb.schema import folders_of
 BENCHMARKS = (".auto/measure.sh", "autoresearch.sh")
 CHECKS = (".auto/checks.sh", "autoresearch.checks.sh")
 # What builds a program wherever it stands at the top of a repository: protected, unless the target or the proposal says otherwise.
-BUILD_FILES = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.sh", "build.ninja", "meson.build", "setup.py", "build.rs")
+BUILD_FILES = (
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "CMakeLists.txt",
+    "build.sh",
+    "build.ninja",
+    "meson.build",
+    "setup.py",
+    "build.rs",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,11 @@ class Target:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names that the target is known to report."""
-        return tuple(dict.fromkeys(n for n in (self.metric, *self.tracked, *(b.metric for b in self.bounds)) if n))
+        return tuple(
+            dict.fromkeys(
+                n for n in (self.metric, *self.tracked, *(b.metric for b in self.bounds)) if n
+            )
+        )
 
     def direction_for(self, metric: str) -> Direction | None:
         """Which way a metric of this target is better: as its page says, else as its name says."""
@@ -83,7 +97,9 @@ def _relative(width: tuple[float, bool], parent: float) -> float:
 def target_named(layout: store.Layout, name: str) -> Target:
     """The target of that name; one without a page where only its experiments folder is there. Raises KbError where neither is."""
     if not re.fullmatch(r"[\w.+-]+(?:/[\w.+-]+)*", name) or {".", ".."} & set(name.split("/")):
-        raise KbError(f"target '{name}' is no name for a folder: letters, digits, '.', '_', '-' and '/' between them")
+        raise KbError(
+            f"target '{name}' is no name for a folder: letters, digits, '.', '_', '-' and '/' between them"
+        )
     for folder in folders_of("target"):
         file = layout.wiki / folder / f"{name}.md"
         if file.is_file():
@@ -91,7 +107,9 @@ def target_named(layout: store.Layout, name: str) -> Target:
             return target_of(read(path, file.read_bytes()), name=name)
     if (layout.wiki / "experiments" / name).is_dir():
         return Target(name)
-    known = sorted(f.stem for folder in folders_of("target") for f in (layout.wiki / folder).glob("*.md"))
+    known = sorted(
+        f.stem for folder in folders_of("target") for f in (layout.wiki / folder).glob("*.md")
+    )
     said = f"; targets here: {', '.join(known[:8])}" if known else ""
     raise KbError(
         f"no target '{name}': wiki/targets/{name}.md names the metric and the benchmark of a loop; write it first{said}"
@@ -103,7 +121,9 @@ def target_of(page: Page, *, name: str) -> Target:
     metric = page.front.get("metric")
     about = metric if isinstance(metric, dict) else {}
     named = str(about.get("name") or page.field("metric"))
-    direction = direction_from(about.get("direction") or page.field("direction")) or direction_of(named)
+    direction = direction_from(about.get("direction") or page.field("direction")) or direction_of(
+        named
+    )
     tracked, directions = _tracked(page)
     return Target(
         name,
@@ -140,7 +160,9 @@ def target_of(page: Page, *, name: str) -> Target:
 def _command(page: Page, key: str) -> str:
     value = page.front.get(key)
     if isinstance(value, (list, dict)):
-        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' takes one shell command as text")
+        raise KbError(
+            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' takes one shell command as text"
+        )
     return page.field(key)
 
 
@@ -182,8 +204,16 @@ _WIDTH = re.compile(r"\s*(?:±|\+/-)?\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)")
 def _noise(page: Page) -> tuple[float, bool]:
     """The band that `noise:` states: `0.5`, `±0.5 ms`, or relative as `2 %`; words that hold no number say nothing."""
     value = page.front.get("noise")
-    match = _WIDTH.match(str(value.get("band", "")) if isinstance(value, dict) else page.field("noise"))
-    return (0.0, False) if not match else (float(match[1]) / 100, True) if match[2] else (float(match[1]), False)
+    match = _WIDTH.match(
+        str(value.get("band", "")) if isinstance(value, dict) else page.field("noise")
+    )
+    return (
+        (0.0, False)
+        if not match
+        else (float(match[1]) / 100, True)
+        if match[2]
+        else (float(match[1]), False)
+    )
 
 
 def _width(page: Page, key: str) -> tuple[float, bool] | None:
@@ -191,21 +221,37 @@ def _width(page: Page, key: str) -> tuple[float, bool] | None:
     text = page.field(key)
     match = _WIDTH.match(text)
     if text and not match:
-        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a share such as 2 %, or a number in the metric's unit")
-    return None if not match else (float(match[1]) / 100, True) if match[2] else (float(match[1]), False)
+        raise KbError(
+            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a share such as 2 %, or a number in the metric's unit"
+        )
+    return (
+        None
+        if not match
+        else (float(match[1]) / 100, True)
+        if match[2]
+        else (float(match[1]), False)
+    )
 
 
 def _share(page: Page, key: str) -> float:
     width = _width(page, key)
     if width and not width[1]:
-        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' must be a share such as 2 %")
+        raise KbError(
+            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' must be a share such as 2 %"
+        )
     return width[0] if width else 0.0
 
 
 def _folder(page: Page, key: str, default: str) -> str:
     text = page.field(key) or default
-    if text.startswith("/") or ".." in PurePosixPath(text).parts or text.split("/")[0] in ("wiki", "sources", "indexes", "site", ".kb"):
-        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a folder of its own inside the knowledge base")
+    if (
+        text.startswith("/")
+        or ".." in PurePosixPath(text).parts
+        or text.split("/")[0] in ("wiki", "sources", "indexes", "site", ".kb")
+    ):
+        raise KbError(
+            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a folder of its own inside the knowledge base"
+        )
     return text
 
 
@@ -215,7 +261,9 @@ def _number(page: Page, key: str, default: float, *, least: float) -> float:
         return default
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:s|sec|seconds)?", text)
     if not match or float(match[1]) < least:
-        raise KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a number of at least {least:g}")
+        raise KbError(
+            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a number of at least {least:g}"
+        )
     return float(match[1])
 
 

@@ -21,9 +21,17 @@ _GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 _GIT_VARIABLES_KEPT = ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 
 
-def git(repository: Path, *words: str, env: Mapping[str, str] | None = None, ok: tuple[int, ...] = (0,), given: str = "") -> str:
+def git(
+    repository: Path,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    ok: tuple[int, ...] = (0,),
+    given: str = "",
+) -> str:
     """What a git command prints; `given` is its input. Raises KbError with git's own words where it fails."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT}
+    clean = {
+        k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT
+    }
     try:
         done = subprocess.run(
             [*_GIT, "-C", os.fspath(repository), *words],
@@ -37,7 +45,9 @@ def git(repository: Path, *words: str, env: Mapping[str, str] | None = None, ok:
             "git is not installed; kb measures in clean copies of commits (results measured elsewhere: --record FILE)"
         ) from error
     if done.returncode not in ok:
-        raise KbError(f"{repository}: git {words[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-400:] or 'failed'}")
+        raise KbError(
+            f"{repository}: git {words[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-400:] or 'failed'}"
+        )
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -56,13 +66,20 @@ def commit_of(repository: Path, reference: str) -> str:
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
     found = git(repository, *words, ok=(0, 1, 128)).strip()
     if not found:
-        raise KbError(f"{repository}: no commit '{reference}'; name a branch, a tag or a commit of this repository")
+        raise KbError(
+            f"{repository}: no commit '{reference}'; name a branch, a tag or a commit of this repository"
+        )
     return found
 
 
 def keep_commits(repository: Path, *commits: str) -> None:
     """Pin commits under refs/kb/, so that no garbage collection takes what was measured."""
-    git(repository, "update-ref", "--stdin", given="".join(f"update {_KEEPING}/{c} {c}\n" for c in sorted({*commits} - {""})))
+    git(
+        repository,
+        "update-ref",
+        "--stdin",
+        given="".join(f"update {_KEEPING}/{c} {c}\n" for c in sorted({*commits} - {""})),
+    )
 
 
 def branch_with(root: Path, path: str) -> str:
@@ -70,17 +87,37 @@ def branch_with(root: Path, path: str) -> str:
     try:
         top = top_of(root)
         inside = (root.resolve() / path).relative_to(top).as_posix()
-        found = git(top, "log", "--all", "-1", "--diff-filter=A", "--format=%H", "--", f":(glob)**/{inside}", f":(top){inside}").strip()
-        named = git(top, "branch", "--all", "--contains", found, "--format=%(refname:short)").split("\n") if found else [""]
+        found = git(
+            top,
+            "log",
+            "--all",
+            "-1",
+            "--diff-filter=A",
+            "--format=%H",
+            "--",
+            f":(glob)**/{inside}",
+            f":(top){inside}",
+        ).strip()
+        named = (
+            git(top, "branch", "--all", "--contains", found, "--format=%(refname:short)").split(
+                "\n"
+            )
+            if found
+            else [""]
+        )
         return named[0] or found[:12]
     except (KbError, ValueError):
         return ""
 
 
-def dirt_of(repository: Path, *, without: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def dirt_of(
+    repository: Path, *, without: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Uncommitted paths of a repository as (changed, untracked), leaving out folders that are not its code."""
     changed, untracked = [], []
-    entries = iter(git(repository, "status", "--porcelain=v1", "-z", "--untracked-files=all").split("\0"))
+    entries = iter(
+        git(repository, "status", "--porcelain=v1", "-z", "--untracked-files=all").split("\0")
+    )
     for entry in entries:
         if not entry:
             continue
@@ -98,19 +135,35 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 def snapshot(repository: Path, *, without: tuple[str, ...], message: str) -> str:
     """Commit of the working tree as it stands, untracked files included; branch, index and files stay as they are."""
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
-        who = {f"GIT_{role}_{what}": v for role in ("AUTHOR", "COMMITTER") for what, v in (("NAME", "kb"), ("EMAIL", "kb@localhost"))}
+        who = {
+            f"GIT_{role}_{what}": v
+            for role in ("AUTHOR", "COMMITTER")
+            for what, v in (("NAME", "kb"), ("EMAIL", "kb@localhost"))
+        }
         env = {"GIT_INDEX_FILE": os.path.join(beside, "index"), **who}
         git(repository, "read-tree", "HEAD", env=env)
-        git(repository, "add", "--all", "--", ".", *(f":(exclude,top){folder}" for folder in without), env=env)
+        git(
+            repository,
+            "add",
+            "--all",
+            "--",
+            ".",
+            *(f":(exclude,top){folder}" for folder in without),
+            env=env,
+        )
         tree = git(repository, "write-tree", env=env).strip()
         commit = git(repository, "commit-tree", tree, "-p", "HEAD", "-m", message, env=env).strip()
     keep_commits(repository, commit)
     return commit
 
 
-def changed_paths(repository: Path, parent: str, *, change: str, without: tuple[str, ...]) -> tuple[str, ...]:
+def changed_paths(
+    repository: Path, parent: str, *, change: str, without: tuple[str, ...]
+) -> tuple[str, ...]:
     """Paths that differ between two commits, both names of a move; sorted."""
-    listed = git(repository, "diff", "--name-only", "--no-renames", "-z", parent, change).split("\0")
+    listed = git(repository, "diff", "--name-only", "--no-renames", "-z", parent, change).split(
+        "\0"
+    )
     return tuple(sorted(p for p in listed if p and not _below(p, without)))
 
 
@@ -122,12 +175,27 @@ def builds_on(repository: Path, parent: str, *, change: str) -> bool:
 def patch_of(repository: Path, parent: str, *, change: str, without: tuple[str, ...]) -> bytes:
     """The change as a patch."""
     places = (".", *(f":(exclude,top){folder}" for folder in without))
-    return git(repository, "diff", "--no-color", "--no-ext-diff", "--no-textconv", parent, change, "--", *places).encode("utf-8")
+    return git(
+        repository,
+        "diff",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        parent,
+        change,
+        "--",
+        *places,
+    ).encode("utf-8")
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
     """Whether one of the patterns names a path: as it stands, as a folder above it, or as a glob in which `*` crosses `/`."""
-    return any(path == p.rstrip("/") or path.startswith(p.rstrip("/") + "/") or fnmatch.fnmatchcase(path, p) for p in patterns)
+    return any(
+        path == p.rstrip("/")
+        or path.startswith(p.rstrip("/") + "/")
+        or fnmatch.fnmatchcase(path, p)
+        for p in patterns
+    )
 
 
 def own_folders(layout: store.Layout, repository: Path) -> tuple[str, ...]:
@@ -140,7 +208,9 @@ def own_folders(layout: store.Layout, repository: Path) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def checked_out(layout: store.Layout, repository: Path, commits: Mapping[str, str]) -> Iterator[dict[str, Path]]:
+def checked_out(
+    layout: store.Layout, repository: Path, commits: Mapping[str, str]
+) -> Iterator[dict[str, Path]]:
     """A home for each commit, with a clean `tree` of it and folders `out` and `tmp`, gone afterwards; the caller holds the turn to measure.
 
     The trees are repositories of their own that borrow the objects, so the user's knows nothing of them and its configuration
@@ -194,7 +264,9 @@ def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for pattern in patterns:
         for match in sorted(folder.glob(pattern.rstrip("/"))):
-            for file in sorted(match.rglob("*")) if match.is_dir() and not match.is_symlink() else [match]:
+            for file in (
+                sorted(match.rglob("*")) if match.is_dir() and not match.is_symlink() else [match]
+            ):
                 name = file.relative_to(folder).as_posix()
                 if file.is_symlink():
                     found[name] = f"link to {os.readlink(file)}"
@@ -211,5 +283,10 @@ def stamps_of(folder: Path) -> dict[str, tuple[int, ...]]:
             file = os.path.join(place, name)
             with contextlib.suppress(FileNotFoundError):
                 about = os.lstat(file)
-                found[os.path.relpath(file, folder)] = (about.st_size, stat.S_IFMT(about.st_mode), about.st_mtime_ns, about.st_ctime_ns)
+                found[os.path.relpath(file, folder)] = (
+                    about.st_size,
+                    stat.S_IFMT(about.st_mode),
+                    about.st_mtime_ns,
+                    about.st_ctime_ns,
+                )
     return found

@@ -49,8 +49,12 @@ def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today
     log = file.read_bytes() if file.exists() else _HEAD.encode()
     subject, _ = _entry(stub, "")
     link = posixpath.relpath(stub.path, "wiki")
-    body = f"[{_plain(stub.page.title)}]({link}) superseded: {note.verdict}, because {note.because}."
-    store.write(file, with_entry(log, (f"{subject.rpartition(':')[0]}: {note.verdict}", body), today=today))
+    body = (
+        f"[{_plain(stub.page.title)}]({link}) superseded: {note.verdict}, because {note.because}."
+    )
+    store.write(
+        file, with_entry(log, (f"{subject.rpartition(':')[0]}: {note.verdict}", body), today=today)
+    )
 
 
 def _entry(stub: Stub, link: str) -> tuple[str, str]:
@@ -61,7 +65,8 @@ def _entry(stub: Stub, link: str) -> tuple[str, str]:
     metrics = stub.page.front.get("metrics")
     shown = (
         "; ".join(
-            f"{name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".strip() for name, m in list(metrics.items())[:3]
+            f"{name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".strip()
+            for name, m in list(metrics.items())[:3]
         )
         if isinstance(metrics, dict)
         else ""
@@ -88,16 +93,22 @@ def with_entry(log: bytes, entry: tuple[str, str], *, today: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def target_page(layout: store.Layout, target: Target, experiments: tuple[Facts, ...]) -> tuple[str, ...]:
+def target_page(
+    layout: store.Layout, target: Target, experiments: tuple[Facts, ...]
+) -> tuple[str, ...]:
     """Fill those managed blocks that the target's page has; the experiments are the target's, in trail order. Returns what was written."""
     if not target.path:
         return ()
     with store.lock(layout, "pages"):
         data = have = store.read_bytes(layout, target.path)
         present = {name for name, _, _ in read(target.path, data).blocks}
-        shown = {name: maker(target, experiments) for name, maker in _BLOCKS.items() if name in present}
+        shown = {
+            name: maker(target, experiments) for name, maker in _BLOCKS.items() if name in present
+        }
         for name, content in shown.items():
-            data = with_block(target.path, data, name=name, content=content.replace("kb:auto", "kb-auto"))
+            data = with_block(
+                target.path, data, name=name, content=content.replace("kb:auto", "kb-auto")
+            )
         if data == have:
             return ()
         store.write(layout.root / target.path, data)
@@ -108,23 +119,39 @@ def followed(layout: store.Layout, target: Target) -> tuple[str, ...]:
     """Names of the blocks of the target's page that follow from its experiments; none where it has no markers for any."""
     if not target.path:
         return ()
-    present = {name for name, _, _ in read(target.path, store.read_bytes(layout, target.path)).blocks}
+    present = {
+        name for name, _, _ in read(target.path, store.read_bytes(layout, target.path)).blocks
+    }
     return tuple(name for name in _BLOCKS if name in present)
 
 
 def primary(experiment: Facts, target: Target) -> Metric | None:
     """The target's metric as an experiment reports it."""
-    return next((m for m in experiment.metrics if m.name == target.metric and m.value is not None), None)
+    return next(
+        (m for m in experiment.metrics if m.name == target.metric and m.value is not None), None
+    )
 
 
 def best_of(experiments: tuple[Facts, ...], target: Target) -> tuple[Facts, ...]:
     """Supported and baseline experiments with a value of the target's metric, best first; in trail order where no direction is known."""
-    standing = [e for e in experiments if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE) and primary(e, target)]
+    standing = [
+        e
+        for e in experiments
+        if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE) and primary(e, target)
+    ]
     direction: Direction | None = target.direction
     if direction is None:
         return tuple(standing)
     sign = 1 if direction == "lower" else -1
-    return tuple(sorted(standing, key=lambda e: (sign * (found.value or 0.0) if (found := primary(e, target)) else 0.0, e.order)))
+    return tuple(
+        sorted(
+            standing,
+            key=lambda e: (
+                sign * (found.value or 0.0) if (found := primary(e, target)) else 0.0,
+                e.order,
+            ),
+        )
+    )
 
 
 def _row(target: Target, e: Facts) -> str:
@@ -147,19 +174,33 @@ def _frontier(target: Target, experiments: tuple[Facts, ...]) -> str:
     rows = []
     for variant in _variants(experiments):
         stands = progress_of(
-            [e for e in experiments if e.variant == variant and not e.failed], target=target.name, variant=variant, metric=metric
+            [e for e in experiments if e.variant == variant and not e.failed],
+            target=target.name,
+            variant=variant,
+            metric=metric,
         )
         if stands.frontier:
             band = "unknown" if stands.band is None else f"{100 * stands.band:.2f} %"
             rows.append(
                 f"| {_row(target, by_path[stands.frontier.path])} | {band} | {by_path[stands.frontier.path].verdict.canonical} | {by_path[stands.frontier.path].date} |"
             )
-    return _table(f"| Frontier | Variant | {target.metric or 'Metric'} | Noise | Verdict | Date |", rows, "Nothing is kept yet.")
+    return _table(
+        f"| Frontier | Variant | {target.metric or 'Metric'} | Noise | Verdict | Date |",
+        rows,
+        "Nothing is kept yet.",
+    )
 
 
 def _leaderboard(target: Target, experiments: tuple[Facts, ...]) -> str:
-    rows = [f"| {rank} | {_row(target, e)} | {e.date} |" for rank, e in enumerate(best_of(experiments, target), 1)]
-    return _table(f"| Rank | Experiment | Variant | {target.metric or 'Metric'} | Date |", rows, "Nothing is supported yet.")
+    rows = [
+        f"| {rank} | {_row(target, e)} | {e.date} |"
+        for rank, e in enumerate(best_of(experiments, target), 1)
+    ]
+    return _table(
+        f"| Rank | Experiment | Variant | {target.metric or 'Metric'} | Date |",
+        rows,
+        "Nothing is supported yet.",
+    )
 
 
 def _variant_matrix(target: Target, experiments: tuple[Facts, ...]) -> str:
@@ -186,10 +227,19 @@ def _experiments(target: Target, experiments: tuple[Facts, ...]) -> str:
         f"| {e.date} | {_row(target, e)} | {e.verdict.canonical or ('in flight' if e.running else '—')} |"
         for e in reversed(experiments)
     ]
-    return _table(f"| Date | Experiment | Variant | {target.metric or 'Metric'} | Verdict |", rows, "No experiments yet.")
+    return _table(
+        f"| Date | Experiment | Variant | {target.metric or 'Metric'} | Verdict |",
+        rows,
+        "No experiments yet.",
+    )
 
 
-_BLOCKS = {"frontier": _frontier, "leaderboard": _leaderboard, "variants": _variant_matrix, "experiments": _experiments}
+_BLOCKS = {
+    "frontier": _frontier,
+    "leaderboard": _leaderboard,
+    "variants": _variant_matrix,
+    "experiments": _experiments,
+}
 
 
 def _table(head: str, rows: list[str], empty: str) -> str:

@@ -34,7 +34,9 @@ def to_note(note: Superseding, *, seal: str) -> str:
 
 def superseding(text: str, *, seal: str) -> tuple[Superseding, ...]:
     """Later verdicts of a page with this seal, in order; notes without a receipt of their own are only remarks."""
-    notes = ((Superseding(m[1], m[2], m[3], m[4]), m[5]) for m in _NOTE.finditer(text)) if seal else ()
+    notes = (
+        ((Superseding(m[1], m[2], m[3], m[4]), m[5]) for m in _NOTE.finditer(text)) if seal else ()
+    )
     return tuple(note for note, receipt in notes if receipt == _receipt(note, seal))
 
 

@@ -37,7 +37,12 @@ class Interval:
 
     def narrowed(self, factor: float) -> "Interval":
         """What it would be, the estimate standing, with both arms so much shorter."""
-        return Interval(self.middle - factor * (self.middle - self.low), self.middle, self.middle + factor * (self.high - self.middle), self.how)
+        return Interval(
+            self.middle - factor * (self.middle - self.low),
+            self.middle,
+            self.middle + factor * (self.high - self.middle),
+            self.how,
+        )
 
 
 def level_of(look: int) -> float:
@@ -45,7 +50,9 @@ def level_of(look: int) -> float:
     return ERROR / (look * (look + 1))
 
 
-def gain_interval(change: Sequence[float], parent: Sequence[float], *, direction: Direction, level: float) -> Interval | None:
+def gain_interval(
+    change: Sequence[float], parent: Sequence[float], *, direction: Direction, level: float
+) -> Interval | None:
     """Relative gain over the parent, positive when better; None for fewer than three samples a side or a parent of 0."""
     if min(len(change), len(parent)) < LEAST_REPEATS:
         return None
@@ -64,12 +71,21 @@ def gain_interval(change: Sequence[float], parent: Sequence[float], *, direction
     return Interval(*gains, how)
 
 
-def gain_of_spreads(change: Spread, parent: Spread, *, direction: Direction, level: float) -> Interval | None:
+def gain_of_spreads(
+    change: Spread, parent: Spread, *, direction: Direction, level: float
+) -> Interval | None:
     """The same from stated means and stddevs, by Welch's test; None where a spread is unknown or the parent is 0."""
     gain = gain_of(change.mean, parent.mean, direction=direction)
-    if gain is None or change.stddev is None or parent.stddev is None or not (change.known and parent.known):
+    if (
+        gain is None
+        or change.stddev is None
+        or parent.stddev is None
+        or not (change.known and parent.known)
+    ):
         return None
-    error, freedom = _welch(change.stddev, change.n or LEAST_REPEATS, parent.stddev, parent.n or LEAST_REPEATS)
+    error, freedom = _welch(
+        change.stddev, change.n or LEAST_REPEATS, parent.stddev, parent.n or LEAST_REPEATS
+    )
     arm = student(freedom, level) * error / abs(parent.mean)
     return Interval(gain - arm, gain, gain + arm, "student")
 
@@ -95,7 +111,9 @@ def value_of_spread(spread: Spread, *, level: float) -> Interval | None:
     return Interval(spread.mean - arm, spread.mean, spread.mean + arm, "student")
 
 
-def _shift(change: Sequence[float], parent: Sequence[float], level: float) -> tuple[tuple[float, float, float], str]:
+def _shift(
+    change: Sequence[float], parent: Sequence[float], level: float
+) -> tuple[tuple[float, float, float], str]:
     rank = _rank(*sorted((len(change), len(parent))), level)
     if rank:
         return _differences(change, parent, rank), "ranks"
@@ -151,7 +169,9 @@ def _binomial_rank(n: int, level: float) -> int:
     return 0
 
 
-def _differences(change: Sequence[float], parent: Sequence[float], rank: int) -> tuple[float, float, float]:
+def _differences(
+    change: Sequence[float], parent: Sequence[float], rank: int
+) -> tuple[float, float, float]:
     """The differences of that rank from below, in the middle, and of that rank from above."""
     pairs = len(change) * len(parent)
     if pairs <= _SORTED:
@@ -168,7 +188,9 @@ def _difference(change: Sequence[float], minus: list[float], rank: int) -> float
     below, above = -rank, pairs - rank
     for turn in range(200):
         # Halving now and then, for false position alone may creep along a tail.
-        at = low + (high - low) * (0.5 if turn % 3 == 2 else min(max(-below / (above - below), 0.01), 0.99))
+        at = low + (high - low) * (
+            0.5 if turn % 3 == 2 else min(max(-below / (above - below), 0.01), 0.99)
+        )
         off = sum(map(bisect_left, repeat(minus), [at - c for c in change])) - rank
         if abs(off) * 20_000 <= pairs or high - low <= 1e-12 * max(abs(low), abs(high)):
             return at
@@ -187,7 +209,9 @@ def student(freedom: int, level: float) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _student_within(middle, freedom) < 1 - level else (low, middle)
+        low, high = (
+            (middle, high) if _student_within(middle, freedom) < 1 - level else (low, middle)
+        )
     return math.tan(low) * math.sqrt(freedom)
 
 

@@ -48,7 +48,9 @@ class MetricLines:
                 self._take(name.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
         self._carry = text[end:]
         if len(self._carry) > _LONGEST_LINE:
-            self._carry = b"\0"  # The middle of a line: what follows up to its end is no METRIC line.
+            self._carry = (
+                b"\0"  # The middle of a line: what follows up to its end is no METRIC line.
+            )
 
     def _take(self, name: str, text: str) -> None:
         if name not in self.counts and len(self.counts) >= MOST_NAMES:
@@ -73,7 +75,11 @@ class MetricLines:
     @property
     def repeated(self) -> dict[str, tuple[float, ...]]:
         """Metrics that were printed with several values, of which the last one counts."""
-        return {name: tuple(values) for name, values in sorted(self.printed.items()) if len(set(values)) > 1}
+        return {
+            name: tuple(values)
+            for name, values in sorted(self.printed.items())
+            if len(set(values)) > 1
+        }
 
     def problem(self, metric: str = "") -> str:
         """Why this is no measurement of `metric` (of anything, if that is empty); an empty text where it is one."""
@@ -126,6 +132,13 @@ def host_facts() -> tuple[tuple[str, str], ...]:
 def _cpu_name() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            return next((line.partition(":")[2].strip() for line in file if line.startswith(("model name", "Model"))), "")
+            return next(
+                (
+                    line.partition(":")[2].strip()
+                    for line in file
+                    if line.startswith(("model name", "Model"))
+                ),
+                "",
+            )
     except OSError:
         return platform.processor()

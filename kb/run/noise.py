@@ -56,7 +56,9 @@ def spread_of(values: Sequence[float]) -> Spread:
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
         return Spread(mean, None, len(values))
-    return Spread(mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)), len(values))
+    return Spread(
+        mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)), len(values)
+    )
 
 
 def band_of(change: Spread, parent: Spread) -> float | None:
@@ -69,7 +71,10 @@ def band_of(change: Spread, parent: Spread) -> float | None:
     spreads = math.hypot(change.stddev, parent.stddev)
     if change.n is None or parent.n is None:
         return spreads
-    return max(spreads, 2 * math.hypot(change.stddev / math.sqrt(change.n), parent.stddev / math.sqrt(parent.n)))
+    return max(
+        spreads,
+        2 * math.hypot(change.stddev / math.sqrt(change.n), parent.stddev / math.sqrt(parent.n)),
+    )
 
 
 def mad_of(values: Sequence[float]) -> float:
@@ -103,4 +108,6 @@ def least_effect_of(metric: str) -> float:
 def outliers_of(values: Sequence[float]) -> tuple[int, ...]:
     """Places of the values that lie absurdly far from the others, in median absolute deviations; none where half of them are equal."""
     mad = mad_of(values) if len(values) >= LEAST_REPEATS else 0.0
-    return tuple(i for i, v in enumerate(values) if mad and abs(v - median(values)) > OUTLYING * mad)
+    return tuple(
+        i for i, v in enumerate(values) if mad and abs(v - median(values)) > OUTLYING * mad
+    )

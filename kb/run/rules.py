@@ -5,108 +5,17 @@ Every comparison is made with a whole interval; where one straddles, `ruling_of`
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from kb.run.criterion import GAIN, holds, to_text
-from kb.run.direction import Direction
-from kb.run.interval import Interval, gain_interval, level_of, value_interval
-from kb.run.noise import LEAST_REPEATS, SMALLEST_GAIN, Spread, gain_of, spread_of
+from kb.run.evidence import Evidence
+from kb.run.interval import Interval, level_of
+from kb.run.noise import LEAST_REPEATS, Spread
 from kb.run.quantity import number_text
 from kb.run.record import Falsification
 from kb.schema import Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One metric of the change beside the parent's. `interval` is of the gain over the parent, `place` of the change's own value;
-    `least` is the smallest relative gain that matters."""
-
-    name: str
-    change: Spread
-    parent: Spread | None = None
-    unit: str = ""
-    direction: Direction | None = None
-    interval: Interval | None = None
-    place: Interval | None = None
-    least: float = SMALLEST_GAIN
-
-    @property
-    def gain(self) -> float | None:
-        """Relative gain over the parent, positive when better."""
-        if self.interval:
-            return self.interval.middle
-        if self.parent is None or self.direction is None:
-            return None
-        return gain_of(self.change.mean, self.parent.mean, direction=self.direction)
-
-
-def measured_of(
-    name: str,
-    change: Sequence[float],
-    parent: Sequence[float],
-    *,
-    unit: str = "",
-    direction: Direction | None = None,
-    least: float = SMALLEST_GAIN,
-    look: int = 1,
-) -> Measured:
-    """A metric from the samples of both sides; without a direction there is no gain."""
-    level = level_of(look)
-    return Measured(
-        name,
-        spread_of(change),
-        spread_of(parent) if parent else None,
-        unit,
-        direction,
-        gain_interval(change, parent, direction=direction, level=level) if direction and parent else None,
-        value_interval(change, level=level),
-        least,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """All that the rules look at. Texts are empty where there is nothing to say.
-
-    `crash`, `parent_crash`: why a side did not measure. `checks`: passed, skipped, or how they failed; empty: the target has none.
-    `forged`: METRIC lines that the parent does not print. `bounds` must hold for the change (parity); `falsification` are alternatives.
-    `firing`: confirmed, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
-    `look`: how often the samples were judged, this time included.
-    """
-
-    primary: str
-    measured: tuple[Measured, ...] = ()
-    has_parent: bool = True
-    crash: str = ""
-    parent_crash: str = ""
-    touched: tuple[str, ...] = ()
-    strayed: tuple[str, ...] = ()
-    forged: tuple[str, ...] = ()
-    checks: str = ""
-    bounds: tuple[Falsification, ...] = ()
-    falsification: tuple[Falsification, ...] = ()
-    firing: str = ""
-    tracked: tuple[str, ...] = ()
-    noise_limit: float = 0.0
-    look: int = 1
-
-    def of(self, name: str) -> Measured | None:
-        return next((m for m in self.measured if m.name == name), None)
-
-    @property
-    def main(self) -> Measured | None:
-        """The primary metric."""
-        return self.of(self.primary)
-
-    def interval(self, metric: str) -> Interval | None:
-        """What a criterion on `metric` is judged by: the gain in percent, or the change's own value."""
-        if metric != GAIN:
-            found = self.of(metric)
-            return found.place if found else None
-        found = self.main.interval if self.main else None
-        return found and Interval(100 * found.low, 100 * found.middle, 100 * found.high, found.how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +78,29 @@ def _more(e: Evidence) -> int | None:
     if _ON_THE_LINE * width < e.main.least:
         return None
     now, then = _quantile(e.look), _quantile(e.look + 1)
-    steps = (s for s in range(1, _STEPS) if not _first(_narrowed(e, then / now / math.sqrt(_GROWTH**s)))[0].open)
+    steps = (
+        s
+        for s in range(1, _STEPS)
+        if not _first(_narrowed(e, then / now / math.sqrt(_GROWTH**s)))[0].open
+    )
     standing = _GROWTH ** next(steps, _STEPS)
-    seeing = (width / 2 / now * (then + NormalDist().inv_cdf(_POWER)) / e.main.least) ** 2 if e.main.least else standing
-    return math.ceil(count * ((min(standing, seeing) if seeing > _GROWTH else min(standing, 2.0)) - 1))
+    seeing = (
+        (width / 2 / now * (then + NormalDist().inv_cdf(_POWER)) / e.main.least) ** 2
+        if e.main.least
+        else standing
+    )
+    return math.ceil(
+        count * ((min(standing, seeing) if seeing > _GROWTH else min(standing, 2.0)) - 1)
+    )
 
 
 def _narrowed(e: Evidence, factor: float) -> Evidence:
     shorter = (
-        replace(m, interval=m.interval and m.interval.narrowed(factor), place=m.place and m.place.narrowed(factor))
+        replace(
+            m,
+            interval=m.interval and m.interval.narrowed(factor),
+            place=m.place and m.place.narrowed(factor),
+        )
         for m in e.measured
     )
     return replace(e, measured=tuple(shorter))
@@ -221,32 +144,52 @@ def _compared(e: Evidence) -> str:
 
 
 def _touched(e: Evidence) -> str:
-    return f"protected files were changed: {', '.join(e.touched[:5])}; what was measured is not the benchmark" if e.touched else ""
+    return (
+        f"protected files were changed: {', '.join(e.touched[:5])}; what was measured is not the benchmark"
+        if e.touched
+        else ""
+    )
 
 
 def _strayed(e: Evidence) -> str:
-    return f"files outside the allowed paths were changed: {', '.join(e.strayed[:5])}" if e.strayed else ""
+    return (
+        f"files outside the allowed paths were changed: {', '.join(e.strayed[:5])}"
+        if e.strayed
+        else ""
+    )
 
 
 def _forged(e: Evidence) -> str:
-    return f"{'; '.join(e.forged[:3])}: what was printed is not the benchmark's alone" if e.forged else ""
+    return (
+        f"{'; '.join(e.forged[:3])}: what was printed is not the benchmark's alone"
+        if e.forged
+        else ""
+    )
 
 
 def _crashed(e: Evidence) -> str:
     if e.crash:
         return f"the change did not measure: {e.crash}"
-    return "" if e.main or e.parent_crash or e.firing == "no-op" else f"no value of {e.primary or 'the primary metric'} was measured"
+    return (
+        ""
+        if e.main or e.parent_crash or e.firing == "no-op"
+        else f"no value of {e.primary or 'the primary metric'} was measured"
+    )
 
 
 def _checks_failed(e: Evidence) -> str:
-    return f"the checks did not pass: {e.checks}" if e.checks not in ("", "passed", "skipped") else ""
+    return (
+        f"the checks did not pass: {e.checks}" if e.checks not in ("", "passed", "skipped") else ""
+    )
 
 
 def _parity_broken(e: Evidence) -> str:
     for bound in e.bounds if e.main else ():
         found = e.of(bound.metric)
         if found is None:
-            return f"the bound `{to_text(bound)}` cannot be tested: the run reports no {bound.metric}"
+            return (
+                f"the bound `{to_text(bound)}` cannot be tested: the run reports no {bound.metric}"
+            )
         if not holds(bound, found.change.mean):
             value = number_text(found.change.mean, digits=5)
             return f"the result is not the same: {bound.metric} is {value}, and `{to_text(bound)}` must hold"
@@ -254,22 +197,38 @@ def _parity_broken(e: Evidence) -> str:
 
 
 def _baseline(e: Evidence) -> str:
-    return f"the first measurement: {e.primary} {figures(e.main.change, e.main.unit)}" if not e.has_parent and e.main else ""
+    return (
+        f"the first measurement: {e.primary} {figures(e.main.change, e.main.unit)}"
+        if not e.has_parent and e.main
+        else ""
+    )
 
 
 def _no_op(e: Evidence) -> str:
-    return "the change is a no-op: what was built is the parent's, byte for byte" if e.firing == "no-op" else ""
+    return (
+        "the change is a no-op: what was built is the parent's, byte for byte"
+        if e.firing == "no-op"
+        else ""
+    )
 
 
 def _parent_unmeasured(e: Evidence) -> str:
     if e.parent_crash:
         return f"the parent did not measure: {e.parent_crash}"
-    return f"no value of {e.primary} was measured for the parent" if e.main and e.main.parent is None else ""
+    return (
+        f"no value of {e.primary} was measured for the parent"
+        if e.main and e.main.parent is None
+        else ""
+    )
 
 
 def _no_direction(e: Evidence) -> str:
     unsaid = e.main and e.main.direction is None
-    return f"whether lower or higher {e.primary} is better is not said on the target page" if unsaid else ""
+    return (
+        f"whether lower or higher {e.primary} is better is not said on the target page"
+        if unsaid
+        else ""
+    )
 
 
 def _noise_unknown(e: Evidence) -> str:
@@ -281,12 +240,14 @@ def _noise_unknown(e: Evidence) -> str:
 
 
 def _noise_wide(e: Evidence) -> str:
-    for side, spread in (("the change", e.main.change), ("the parent", e.main.parent)) if e.main and e.noise_limit else ():
+    for side, spread in (
+        (("the change", e.main.change), ("the parent", e.main.parent))
+        if e.main and e.noise_limit
+        else ()
+    ):
         relative = spread.relative if spread else None
         if relative is not None and relative >= e.noise_limit:
-            return (
-                f"the repeats of {side} vary by {100 * relative:.3g} % of their mean, and the target's noise_limit is {100 * e.noise_limit:.3g} %"
-            )
+            return f"the repeats of {side} vary by {100 * relative:.3g} % of their mean, and the target's noise_limit is {100 * e.noise_limit:.3g} %"
     return ""
 
 
@@ -305,7 +266,11 @@ def _spoken(e: Evidence, criterion: Falsification) -> str:
     found = e.interval(criterion.metric)
     assert found
     sign = " %" if criterion.metric == GAIN else ""
-    ends = "" if found.how == "equal" else f", 95 % interval {number_text(found.low, digits=4)} to {number_text(found.high, digits=4)}{sign}"
+    ends = (
+        ""
+        if found.how == "equal"
+        else f", 95 % interval {number_text(found.low, digits=4)} to {number_text(found.high, digits=4)}{sign}"
+    )
     return f"{criterion.metric} is {number_text(found.middle, digits=5)}{sign}{ends}"
 
 
@@ -342,8 +307,16 @@ def _straddles(e: Evidence) -> str:
 
 
 def _criterion_unmeasured(e: Evidence) -> str:
-    lacking = [c for c in e.falsification if c.metric != GAIN and (not e.of(c.metric) or not e.interval(c.metric))]
-    return f"the criterion `{to_text(lacking[0])}` cannot be tested: {lacking[0].metric} was not measured three times" if lacking else ""
+    lacking = [
+        c
+        for c in e.falsification
+        if c.metric != GAIN and (not e.of(c.metric) or not e.interval(c.metric))
+    ]
+    return (
+        f"the criterion `{to_text(lacking[0])}` cannot be tested: {lacking[0].metric} was not measured three times"
+        if lacking
+        else ""
+    )
 
 
 def _tracked_regression(e: Evidence) -> str:
@@ -357,16 +330,28 @@ def _tracked_regression(e: Evidence) -> str:
 def _not_fired(e: Evidence) -> str:
     if e.firing == "partial":
         return "the audit saw only part of what the mechanism predicts, so the gain may be something else's doing"
-    return "the audit saw nothing of the mechanism, so the gain is not its doing" if e.firing == "none" else ""
+    return (
+        "the audit saw nothing of the mechanism, so the gain is not its doing"
+        if e.firing == "none"
+        else ""
+    )
 
 
 def _unaudited(e: Evidence) -> str:
-    return "" if e.firing else "nothing shows that the mechanism fired: the page does not say what an audit should look for"
+    return (
+        ""
+        if e.firing
+        else "nothing shows that the mechanism fired: the page does not say what an audit should look for"
+    )
 
 
 def _supported(e: Evidence) -> str:
     assert e.main
-    checks = {"passed": "checks passed", "skipped": "checks were skipped", "": "the target has no checks"}[e.checks]
+    checks = {
+        "passed": "checks passed",
+        "skipped": "checks were skipped",
+        "": "the target has no checks",
+    }[e.checks]
     return f"{_compared(e)}, beyond the least effect of {percent(e.main.least)[1:]}; {checks}; mechanism {e.firing}"
 
 
@@ -378,17 +363,67 @@ RULES = (
         "at any turn of the run, or the parent's tree was written to",
         _touched,
     ),
-    Rule("outside-allowed", Verdict.INVALID, "the change edits files outside the target's allowed paths", _strayed),
-    Rule("forged-metric", Verdict.INVALID, "a METRIC line is printed more often by the change than by the parent", _forged),
-    Rule("checks-failed", Verdict.INVALID, "the checks command fails or hangs on the change", _checks_failed),
-    Rule("crash", Verdict.CRASH, "the change exits non-zero, hangs, or prints no finite value of the primary metric", _crashed),
-    Rule("parity-broken", Verdict.INVALID, "a bound of the target page does not hold: the semantics changed", _parity_broken),
+    Rule(
+        "outside-allowed",
+        Verdict.INVALID,
+        "the change edits files outside the target's allowed paths",
+        _strayed,
+    ),
+    Rule(
+        "forged-metric",
+        Verdict.INVALID,
+        "a METRIC line is printed more often by the change than by the parent",
+        _forged,
+    ),
+    Rule(
+        "checks-failed",
+        Verdict.INVALID,
+        "the checks command fails or hangs on the change",
+        _checks_failed,
+    ),
+    Rule(
+        "crash",
+        Verdict.CRASH,
+        "the change exits non-zero, hangs, or prints no finite value of the primary metric",
+        _crashed,
+    ),
+    Rule(
+        "parity-broken",
+        Verdict.INVALID,
+        "a bound of the target page does not hold: the semantics changed",
+        _parity_broken,
+    ),
     Rule("baseline", Verdict.BASELINE, "the experiment has no parent", _baseline),
-    Rule("no-op", Verdict.INCONCLUSIVE, "the artifacts' digests equal the parent's although the change is not empty", _no_op),
-    Rule("parent-unmeasured", Verdict.INCONCLUSIVE, "the parent has no value to compare with", _parent_unmeasured),
-    Rule("no-direction", Verdict.INCONCLUSIVE, "nobody said whether lower or higher is better", _no_direction),
-    Rule("noise-wide", Verdict.INCONCLUSIVE, "the repeats spread by the target's `noise_limit` or more, where it states one", _noise_wide),
-    Rule("falsified", Verdict.REFUTED, "a falsification criterion is met by the whole interval", _falsified),
+    Rule(
+        "no-op",
+        Verdict.INCONCLUSIVE,
+        "the artifacts' digests equal the parent's although the change is not empty",
+        _no_op,
+    ),
+    Rule(
+        "parent-unmeasured",
+        Verdict.INCONCLUSIVE,
+        "the parent has no value to compare with",
+        _parent_unmeasured,
+    ),
+    Rule(
+        "no-direction",
+        Verdict.INCONCLUSIVE,
+        "nobody said whether lower or higher is better",
+        _no_direction,
+    ),
+    Rule(
+        "noise-wide",
+        Verdict.INCONCLUSIVE,
+        "the repeats spread by the target's `noise_limit` or more, where it states one",
+        _noise_wide,
+    ),
+    Rule(
+        "falsified",
+        Verdict.REFUTED,
+        "a falsification criterion is met by the whole interval",
+        _falsified,
+    ),
     Rule(
         "noise-unknown",
         Verdict.INCONCLUSIVE,
@@ -396,10 +431,32 @@ RULES = (
         _noise_unknown,
         open=True,
     ),
-    Rule("regression", Verdict.REFUTED, "the whole interval of the gain is on the wrong side, and no tie", _regression),
-    Rule("criterion-open", Verdict.INCONCLUSIVE, "the interval straddles a falsification criterion", _criterion_open, open=True),
-    Rule("tie", Verdict.INCONCLUSIVE, "the whole interval lies within ± the least effect: decided", _tie),
-    Rule("undecided", Verdict.INCONCLUSIVE, "the interval straddles the least effect", _straddles, open=True),
+    Rule(
+        "regression",
+        Verdict.REFUTED,
+        "the whole interval of the gain is on the wrong side, and no tie",
+        _regression,
+    ),
+    Rule(
+        "criterion-open",
+        Verdict.INCONCLUSIVE,
+        "the interval straddles a falsification criterion",
+        _criterion_open,
+        open=True,
+    ),
+    Rule(
+        "tie",
+        Verdict.INCONCLUSIVE,
+        "the whole interval lies within ± the least effect: decided",
+        _tie,
+    ),
+    Rule(
+        "undecided",
+        Verdict.INCONCLUSIVE,
+        "the interval straddles the least effect",
+        _straddles,
+        open=True,
+    ),
     Rule(
         "criterion-unmeasured",
         Verdict.INCONCLUSIVE,
@@ -412,7 +469,22 @@ RULES = (
         "a tracked metric is worse by its whole interval, beyond its least effect",
         _tracked_regression,
     ),
-    Rule("not-fired", Verdict.INCONCLUSIVE, "the audit saw nothing of the mechanism, or only a part of it", _not_fired),
-    Rule("no-audit", Verdict.INCONCLUSIVE, "nothing says what an audit should look for; `close` asks instead of sealing this", _unaudited),
-    Rule("supported", Verdict.SUPPORTED, "the whole interval is beyond the least effect, and none of the rules above speaks", _supported),
+    Rule(
+        "not-fired",
+        Verdict.INCONCLUSIVE,
+        "the audit saw nothing of the mechanism, or only a part of it",
+        _not_fired,
+    ),
+    Rule(
+        "no-audit",
+        Verdict.INCONCLUSIVE,
+        "nothing says what an audit should look for; `close` asks instead of sealing this",
+        _unaudited,
+    ),
+    Rule(
+        "supported",
+        Verdict.SUPPORTED,
+        "the whole interval is beyond the least effect, and none of the rules above speaks",
+        _supported,
+    ),
 )

@@ -13,25 +13,6 @@ if TYPE_CHECKING:
 PAGE_HELP = "path, file name or label (v012) of the experiment"
 TARGET_HELP = "the target whose label is meant"
 
-# Rules that speak for want of repeats or of a quiet machine.
-_NOISE = ("noise-wide", "noise-unknown", "falsified-in-doubt")
-# Rules that speak for want of evidence, and how to come by it.
-_WANTING = {
-    "no-profile": (
-        "before it is closed, name a profile command (`profile:` of the target page, or --profile; a file in $KB_OUT with "
-        "'profile' in its name counts as well) and `kb experiment run {path} --again`"
-    ),
-    "no-audit": "before it is closed, `kb experiment audit {path}` looks for the mechanism (--expect PATTERN where the page names none)",
-}
-
-
-def hint_of(rule: str, path: str) -> str:
-    """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
-    if rule not in _NOISE:
-        return _WANTING.get(rule, "").format(path=path)
-    return f"before it is closed, `kb experiment run {path} --more 5` adds repeats of both sides (better on a quiet host)"
-
-
 def page_of(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
     """Path of the experiment that a user names by path, file name or label."""
     from kb.experiments.stub import located

@@ -3,7 +3,6 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from kb import KbError
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, option, several
 from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of
 
@@ -25,7 +24,7 @@ class AuditExperiment:
         "regular expression that they must not show", metavar="PATTERN"
     )
     predict: tuple[str, ...] = several(
-        "cost bucket and its move, such as 'copy down' or 'matmul -10%'", metavar="MOVE"
+        "metric or cost bucket and its move, such as 'copy down' or 'matmul -10%'", metavar="MOVE"
     )
     target: str = option(TARGET_HELP)
 
@@ -55,26 +54,13 @@ class AuditAnswer(Result):
 
 
 def run(request: AuditExperiment, caller: Caller) -> AuditAnswer:
-    from kb.experiments.attempt import attempts_in
-    from kb.experiments.auditing import Expectation, audit, file_audit, move_of
-    from kb.experiments.closing import show
-    from kb.experiments.running import in_flight_at
+    from kb.experiments.auditing import expectation_from
+    from kb.experiments.case import audit_page
 
     layout = caller.layout()
     path = page_of(layout, caller, request.page, target=request.target)
     _, target = target_of(layout, path)
-    stub = in_flight_at(layout, path)
-    attempts = attempts_in(layout.root / stub.page.field("run"))
-    if not attempts or not attempts[-1].measurement:
-        raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
-    words = stub.page.words
-    expectation = Expectation(
-        (*words("expect"), *request.expect),
-        (*words("forbid"), *request.forbid),
-        tuple(move_of(v) for v in (*words("predict"), *request.predict)),
-    )
-    answer = audit(attempts[-1], expectation)
-    file_audit(attempts[-1], answer, expectation)
-    show(layout, path, target)
+    more = expectation_from(request.expect, request.forbid, request.predict)
+    answer = audit_page(layout, path, target, more=more)
     caller.build(layout)
     return AuditAnswer(path, answer)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from kb import store
 from kb.schema import Verdict
-from kb.verbs import Caller, Result, argument, flag, option
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, hint_of, page_of, target_of, trail_of
+from kb.verbs import Caller, Result, argument, flag, option, several
+from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of, trail_of
 
 if TYPE_CHECKING:
-    from kb.experiments.closing import Closed
+    from kb.experiments.closing import Closed, Remarks
     from kb.experiments.targets import Target
 
 
@@ -21,6 +21,16 @@ class CloseExperiment:
     overrule: str = option(
         "a person's verdict; needs --reason",
         choices=tuple(v.value for v in Verdict if v != Verdict.OTHER),
+    )
+    because: str = option("what was learnt: why it came out so", metavar="TEXT")
+    reopen_if: str = option("what would have to change to try it again", metavar="TEXT")
+    expect: tuple[str, ...] = several(
+        "regular expression that shows the mechanism: found in dumps, outputs or built files, not in the parent's",
+        metavar="PATTERN",
+    )
+    forbid: tuple[str, ...] = several("regular expression that must not be found", metavar="PATTERN")
+    predict: tuple[str, ...] = several(
+        "metric or cost bucket and its move, such as 'copy down' or 'misses -10%'", metavar="MOVE"
     )
     reason: str = option("why the rules are overruled; stays on the page", metavar="TEXT")
     decision: str = option(
@@ -49,47 +59,54 @@ class Closing(Result):
 
     def to_text(self) -> str:
         r = self.ruling
+        if r.superseded:
+            return f"{r.verdict} supersedes {r.superseded}\nrule {r.rule}: {r.reason}\n{self.path}"
         if r.again:
             return f"{self.path} was filed before: {r.verdict}"
         by_hand = " (overruled by hand)" if r.overruled else ""
         text = f"{r.verdict}{by_hand}, {r.decision}\nrule {r.rule}: {r.reason}\n{self.path}"
-        return text + (
-            f"\nwould write: {', '.join(r.written)}; nothing was written" if self.dry_run else ""
-        )
+        if self.dry_run:
+            text += f"\nwould write: {', '.join(r.written)}; nothing was written"
+        return text
 
 
 def run(request: CloseExperiment, caller: Caller) -> Closing:
-    from kb.experiments.closing import Overrule, close, preview
+    from kb.experiments.case import hint_of
+    from kb.experiments.closing import close
 
     layout = caller.layout()
     path = page_of(layout, caller, request.page, target=request.target)
     stub, target = target_of(layout, path)
     today = caller.day(request.date)
-    overrule = Overrule(Verdict(request.overrule), request.reason) if request.overrule else None
+    remarks = _remarks(request)
     if request.dry_run:
         caller.tables(layout).close()
-        earlier = trail_of(layout, target.name, before=stub.facts.order)
-        ruling = preview(
-            layout, path, target, overrule=overrule, decision=request.decision, earlier=earlier
-        )
-        hint = "" if ruling.again else hint_of(ruling.rule, path)
-        if hint:
-            caller.talk(hint)
-        return Closing(path, ruling, True, hint)
-    caller.build(layout)
+    else:
+        caller.build(layout)
     earlier = trail_of(layout, target.name, before=stub.facts.order)
-    ruling = close(
-        layout,
-        path,
-        target,
-        overrule=overrule,
-        decision=request.decision,
-        earlier=earlier,
-        today=today,
+    ruling = close(layout, path, target, remarks=remarks, earlier=earlier, today=today, dry=request.dry_run)
+    hint = "" if ruling.again else hint_of(ruling.rule, ruling.more, path)
+    if hint:
+        caller.talk(hint)
+    if not request.dry_run:
+        caller.build(layout)
+        _write_target(layout, caller, target)
+    return Closing(path, ruling, request.dry_run, hint)
+
+
+def _remarks(request: CloseExperiment) -> "Remarks":
+    from kb.experiments.auditing import expectation_from
+    from kb.experiments.closing import Remarks
+
+    asked = request.expect or request.forbid or request.predict
+    return Remarks(
+        Verdict(request.overrule) if request.overrule else None,
+        request.reason,
+        request.decision,
+        request.because,
+        request.reopen_if,
+        expectation_from(request.expect, request.forbid, request.predict) if asked else None,
     )
-    caller.build(layout)
-    _write_target(layout, caller, target)
-    return Closing(path, ruling, False, "")
 
 
 def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:

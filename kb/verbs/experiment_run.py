@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, hint_of, page_of, target_of
+from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of
 
 if TYPE_CHECKING:
     from kb.experiments.attempt import Attempt
@@ -36,8 +36,11 @@ class RunExperiment:
     repeats: int = option(
         "measurements of each side (default: the target page's, else 5)", default=0, metavar="N"
     )
-    warmup: int = option(
-        "runs of each side that do not count (default: none)", default=0, metavar="N"
+    most: int = option(
+        "repeats of each side at most while the verdict is open (default: four times --repeats)", default=0, metavar="N"
+    )
+    warmup: int | None = option(
+        "runs of each side that do not count (default: the target page's, else 1)", default=None, metavar="N"
     )
     timeout: float = option(
         "limit of each command (default: the target page's, else 600)",
@@ -58,7 +61,7 @@ class RunExperiment:
     )
     again: bool = flag("measure another attempt; the earlier ones stay on file")
     more: int = option(
-        "add N repeats of each side, by turns, to the attempt that is measured; nothing else changes",
+        "add N repeats of each side, by turns, to the attempt that is measured, filed or not; nothing else changes",
         default=0,
         metavar="N",
     )
@@ -95,13 +98,19 @@ def _line(name: str, figure: dict) -> str:
     from kb.run.quantity import number_text
 
     against = f" against {number_text(figure['parent']['mean'])}" if figure["parent"] else ""
-    gain = "" if figure["gain"] is None else f" ({100 * figure['gain']:+.2f} %)"
+    gain = "" if figure["gain"] is None else f" ({100 * figure['gain']:+.2f} %{_span(figure['interval'])})"
     return f"{name}: {number_text(figure['change']['mean'])}{against}{gain}"
 
 
+def _span(interval: list[float] | None) -> str:
+    if not interval or interval[0] == interval[1]:
+        return ""
+    return f", {100 * interval[0]:+.2f} to {100 * interval[1]:+.2f}"
+
+
 def run(request: RunExperiment, caller: Caller) -> RunFigures:
-    from kb.experiments.closing import show
-    from kb.experiments.rendering import shown_values
+    from kb.experiments.case import hint_of, show
+    from kb.run.measure import values_text
 
     layout = caller.layout()
     path = page_of(layout, caller, request.page, target=request.target)
@@ -112,10 +121,10 @@ def run(request: RunExperiment, caller: Caller) -> RunFigures:
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
     for name, values in attempt.repeated.items():
         caller.talk(
-            f"one run printed METRIC {name} several times ({shown_values(values)}): the last one counts; "
+            f"one run printed METRIC {name} several times ({values_text(values)}): the last one counts; "
             "let the benchmark print what it means once"
         )
-    hint = hint_of(ruling.rule, path) if ruling else ""
+    hint = hint_of(ruling.rule, ruling.more, path) if ruling else ""
     if failed:
         caller.talk("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))
     elif hint:
@@ -130,6 +139,7 @@ def run(request: RunExperiment, caller: Caller) -> RunFigures:
                 "change": asdict(m.change),
                 "parent": asdict(m.parent) if m.parent else None,
                 "gain": m.gain,
+                "interval": [m.interval.low, m.interval.high] if m.interval else None,
             }
             for m in (evidence.measured if evidence and not failed else ())
         },
@@ -141,17 +151,15 @@ def run(request: RunExperiment, caller: Caller) -> RunFigures:
 
 def _printed(attempt: "Attempt") -> list[str]:
     """What the command that failed printed last, for it mostly says why, and the file with the whole of it."""
+    from kb.experiments.attempt import SAMPLES
+
     sample = next(
         (s for s in attempt.samples if s.side == "change" and s.problem and s.output), None
     )
     if not sample:
         return []
-    file = attempt.folder / sample.output
-    lines = [
-        line
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
-        if line.strip()
-    ]
+    lines = [line for line in sample.output.splitlines() if line.strip()]
+    file = attempt.folder / (sample.file or SAMPLES)
     return [*(f"  > {line[:300]}" for line in lines[-3:]), f"  all of it: {file}"]
 
 
@@ -162,8 +170,8 @@ def _attempt(
     from kb.experiments.recording import record
     from kb.experiments.running import run as measure
 
-    if min(request.repeats, request.warmup, request.timeout, request.more) < 0:
-        raise KbError("--repeats, --warmup, --timeout and --more take positive numbers")
+    if min(request.repeats, request.most, request.warmup or 0, request.timeout, request.more) < 0:
+        raise KbError("--repeats, --most, --warmup, --timeout and --more take positive numbers")
     _refuse_more(request)
     if not (request.record or request.record_parent or request.attach):
         return measure(
@@ -195,7 +203,7 @@ def _files(caller: Caller, names: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 def _ask(request: RunExperiment):
-    from kb.experiments.running import Ask
+    from kb.experiments.planning import Ask
 
     return Ask(
         request.repo,
@@ -212,6 +220,7 @@ def _ask(request: RunExperiment):
         tuple(_variable(v) for v in request.set),
         request.again,
         request.more,
+        request.most,
     )
 
 

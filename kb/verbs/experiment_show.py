@@ -87,7 +87,7 @@ def _attempts(layout: store.Layout, path: str):
     from kb.experiments.stub import stub_at
 
     stub = stub_at(layout, path)
-    for attempt in attempts_in(layout.root / stub.page.field("run")) if stub.opened_by_kb else ():
+    for attempt in attempts_in(layout, stub.run) if stub.opened_by_kb else ():
         problem = attempt.problem("change") or attempt.problem("parent")
         checks = (
             f", checks {attempt.measurement.checks}"

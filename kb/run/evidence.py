@@ -1,0 +1,103 @@
+"""What the verdict rules look at: metrics of both sides with their intervals, and what befell the run. Refuses to judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kb.run.criterion import GAIN
+from kb.run.direction import Direction
+from kb.run.interval import Interval, gain_interval, level_of, value_interval
+from kb.run.noise import SMALLEST_GAIN, Spread, gain_of, spread_of
+from kb.run.record import Falsification
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One metric of the change beside the parent's. `interval` is of the gain over the parent, `place` of the change's own value;
+    `least` is the smallest relative gain that matters."""
+
+    name: str
+    change: Spread
+    parent: Spread | None = None
+    unit: str = ""
+    direction: Direction | None = None
+    interval: Interval | None = None
+    place: Interval | None = None
+    least: float = SMALLEST_GAIN
+
+    @property
+    def gain(self) -> float | None:
+        """Relative gain over the parent, positive when better."""
+        if self.interval:
+            return self.interval.middle
+        if self.parent is None or self.direction is None:
+            return None
+        return gain_of(self.change.mean, self.parent.mean, direction=self.direction)
+
+
+def measured_of(
+    name: str,
+    change: Sequence[float],
+    parent: Sequence[float],
+    *,
+    unit: str = "",
+    direction: Direction | None = None,
+    least: float = SMALLEST_GAIN,
+    look: int = 1,
+) -> Measured:
+    """A metric from the samples of both sides; without a direction there is no gain."""
+    level = level_of(look)
+    return Measured(
+        name,
+        spread_of(change),
+        spread_of(parent) if parent else None,
+        unit,
+        direction,
+        gain_interval(change, parent, direction=direction, level=level)
+        if direction and parent
+        else None,
+        value_interval(change, level=level),
+        least,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the rules look at. Texts are empty where there is nothing to say.
+
+    `crash`, `parent_crash`: why a side did not measure. `checks`: passed, skipped, or how they failed; empty: the target has none.
+    `forged`: METRIC lines that the parent does not print. `bounds` must hold for the change (parity); `falsification` are alternatives.
+    `firing`: confirmed, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
+    `look`: how often the samples were judged, this time included.
+    """
+
+    primary: str
+    measured: tuple[Measured, ...] = ()
+    has_parent: bool = True
+    crash: str = ""
+    parent_crash: str = ""
+    touched: tuple[str, ...] = ()
+    strayed: tuple[str, ...] = ()
+    forged: tuple[str, ...] = ()
+    checks: str = ""
+    bounds: tuple[Falsification, ...] = ()
+    falsification: tuple[Falsification, ...] = ()
+    firing: str = ""
+    tracked: tuple[str, ...] = ()
+    noise_limit: float = 0.0
+    look: int = 1
+
+    def of(self, name: str) -> Measured | None:
+        return next((m for m in self.measured if m.name == name), None)
+
+    @property
+    def main(self) -> Measured | None:
+        """The primary metric."""
+        return self.of(self.primary)
+
+    def interval(self, metric: str) -> Interval | None:
+        """What a criterion on `metric` is judged by: the gain in percent, or the change's own value."""
+        if metric != GAIN:
+            found = self.of(metric)
+            return found.place if found else None
+        found = self.main.interval if self.main else None
+        return found and Interval(100 * found.low, 100 * found.middle, 100 * found.high, found.how)
