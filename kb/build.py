@@ -89,11 +89,8 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
         finally:
             db.close()
         if wanted:
-            store.write_tree(layout.indexes, wanted, suffixes=_INDEX_SUFFIXES)
+            store.write_tree(layout.indexes, wanted)
         return Report(**report, unread=seen.findings, fresh=False)
-
-
-_INDEX_SUFFIXES = (".md", ".json")
 
 
 def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, int], dict[str, bytes]]:
@@ -266,16 +263,13 @@ def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
 
 
 def _digest_of_tree(files: dict[str, bytes]) -> str:
-    return store.digest_of(json.dumps(sorted((name, store.digest_of(data)) for name, data in files.items())))
+    return _digest_of_names({name: store.digest_of(data) for name, data in files.items()})
+
+
+def _digest_of_names(digests: dict[str, str]) -> str:
+    return store.digest_of(json.dumps(sorted(digests.items())))
 
 
 def _indexes_digest(layout: store.Layout) -> str:
-    folder = layout.indexes
-    files = sorted(folder.rglob("*")) if folder.is_dir() else []
-    return _digest_of_tree(
-        {
-            f.relative_to(folder).as_posix(): f.read_bytes()
-            for f in files
-            if f.name.endswith((*_INDEX_SUFFIXES, ".kb-tmp")) and f.is_file()
-        }
-    )
+    noted = store.manifest_of(layout.indexes)
+    return _digest_of_names(store.tree_digests(layout.indexes, set(noted))) if noted else ""

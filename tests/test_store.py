@@ -2,7 +2,9 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
+import sqlite3
 import time
 from pathlib import Path
 
@@ -114,22 +116,112 @@ def test_a_lock_dies_with_its_holder(make_base):
         pass
 
 
-def test_a_tree_is_made_equal_and_other_files_stay(tmp_path):
-    (tmp_path / "keep.txt").write_text("mine")
+def test_a_tree_is_made_equal_and_other_peoples_files_stay(tmp_path):
+    store.write_tree(tmp_path, {"old.md": b"old", "same.md": b"same", "kept.md": b"as written"})
+    (tmp_path / "mine.json").write_text("mine")
+    (tmp_path / "kept.md").write_text("changed by hand")
     (tmp_path / ".old.md.abcdefgh.kb-tmp").write_text("of a killed writer")
-    (tmp_path / "folder.kb-tmp").mkdir()
-    (tmp_path / "old.md").write_text("old")
-    (tmp_path / "same.md").write_text("same")
     before = (tmp_path / "same.md").stat().st_mtime_ns
-    change = store.write_tree(tmp_path, {"a/new.md": b"new", "same.md": b"same"}, suffixes=(".md",))
+    change = store.write_tree(tmp_path, {"a/new.md": b"new", "same.md": b"same"})
     assert (change.added, change.changed, change.removed) == (("a/new.md",), (), ("old.md",))
-    assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()) == ["a/new.md", "keep.txt", "same.md"]
-    assert (tmp_path / "same.md").stat().st_mtime_ns == before and (tmp_path / "folder.kb-tmp").is_dir()
+    assert sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()) == ["MANIFEST", "a/new.md", "kept.md", "mine.json", "same.md"]
+    assert (tmp_path / "same.md").stat().st_mtime_ns == before
+    with pytest.raises(KbError, match="mine.json: kb did not write this file"):
+        store.write_tree(tmp_path, {"mine.json": b"{}", "a/new.md": b"newer"})
+    assert (tmp_path / "mine.json").read_text() == "mine" and (tmp_path / "a/new.md").read_text() == "new"
+
+
+def test_a_manifest_that_a_merge_spoiled_still_says_what_kb_wrote(tmp_path):
+    store.write_tree(tmp_path, {"a.md": b"one", "b.md": b"two"})
+    lines = (tmp_path / "MANIFEST").read_text()
+    (tmp_path / "MANIFEST").write_text(f"<<<<<<< ours\n{lines}=======\n{'0' * 16}  ../../etc/passwd\n>>>>>>> theirs\n")
+    store.write_tree(tmp_path, {"b.md": b"two", "a.md": b"three"})
+    assert (tmp_path / "a.md").read_text() == "three" and (tmp_path / "MANIFEST").read_text().count("\n") == 2
+
+
+OUT = ["../x.md", "a/../../x.md", "/etc/x.md", "", "a\0b", "x" * 300]
+
+
+@pytest.mark.parametrize("path", OUT)
+def test_a_path_that_leads_out_is_neither_read_nor_written_nor_removed(make_base, path):
+    layout = make_base({})
+    for attempt in (lambda: layout.at(path), lambda: store.read_bytes(layout, path), lambda: store.write_tree(layout.indexes, {path: b"x"})):
+        with pytest.raises(KbError):
+            attempt()
+    with pytest.raises(KbError):
+        store.write(layout.root / "wiki" / ".." / ".." / "x.md", "x")
+
+
+def test_a_link_on_the_way_out_is_not_followed(make_base, tmp_path):
+    layout = make_base({"wiki/index.md": "# I\n"})
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.md").write_text("mine")
+    layout.indexes.symlink_to(tmp_path / "notes")
+    (layout.wiki / "out").symlink_to(tmp_path / "notes")
+    (layout.wiki / "one.md").symlink_to(tmp_path / "notes" / "mine.md")
+    for attempt in (
+        lambda: build(layout), lambda: store.write(layout.wiki / "out" / "mine.md", "x"), lambda: store.create(layout.wiki / "out" / "new.md", "x"),
+        lambda: store.remove(layout.wiki / "out" / "mine.md"), lambda: store.read_bytes(layout, "wiki/out/mine.md"), lambda: store.read_bytes(layout, "wiki/one.md"),
+    ):
+        with pytest.raises(KbError, match="link"):
+            attempt()
+    assert [(f.name, f.read_text()) for f in (tmp_path / "notes").iterdir()] == [("mine.md", "mine")]
+
+
+def test_state_that_is_another_programs_is_refused(make_base, tmp_path):
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as db:
+        db.execute("create table precious (x)")
+    layout = make_base({"wiki/index.md": "# I\n"})
+    layout.state.mkdir()
+    (layout.state / "kb.db").symlink_to(other)
+    with pytest.raises(KbError, match="is a link"):
+        build(layout)
+    (layout.state / "kb.db").unlink()
+    shutil.copy(other, layout.state / "kb.db")
+    with pytest.raises(KbError, match="another program's tables"):
+        build(layout)
+    shutil.rmtree(layout.state)
+    layout.state.symlink_to(tmp_path)
+    with pytest.raises(KbError, match="is a link"):
+        build(layout)
+    with sqlite3.connect(other) as db:
+        assert db.execute("select count(*) from precious").fetchone() == (0,)
+
+
+def test_a_wiki_that_is_not_there_empties_nothing(make_base):
+    layout = make_base({"wiki/index.md": "# I\n"})
+    build(layout)
+    layout.wiki.rename(layout.root / "away")
+    with pytest.raises(KbError, match="not here"):
+        build(layout)
+    assert store.state(layout).execute("select count(*) from page").fetchone() == (1,)
+
+
+def test_the_wiki_may_stand_elsewhere_below_the_root(make_base, tmp_path):
+    layout = make_base({"docs/a.md": "# A\n", "kb.toml": '[kb]\nwiki = "docs"\n'})
+    assert set(store.scan(layout).digests) == {"docs/a.md"}
+    layout = make_base({"a.md": "# A\n", "sub/b.md": "x", "sources/c.md": "x", ".git/d.md": "x", "kb.toml": '[kb]\nwiki = "."\n'}, "dot")
+    assert set(store.scan(layout).digests) == {"a.md", "sub/b.md"}
+
+
+def test_a_wiki_link_counts_once_it_was_confirmed(make_base, tmp_path):
+    layout = make_base({})
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("# A\n")
+    layout.wiki.rmdir()
+    layout.wiki.symlink_to(tmp_path / "vault")
+    with pytest.raises(KbError, match="confirms"):
+        store.scan(layout)
+    layout.state.mkdir()
+    (layout.state / store.WIKI_LINK).write_text(os.path.realpath(layout.wiki))
+    assert set(store.scan(layout).digests) == {"wiki/a.md"} and store.read_bytes(layout, "wiki/a.md") == b"# A\n"
+    store.write(layout.wiki / "b.md", "x")
 
 
 def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_path):
     (tmp_path / "outside.md").write_text("secret")
-    layout = make_base({"wiki/a b#c.md": "x", "wiki/é.md": "x", "wiki/.md": "x", "wiki/x.md": "x", "wiki/X.md": "x", "wiki/.git/x.md": "x", "wiki/notes.txt": "x"})
+    layout = make_base({"wiki/a b#c.md": "x", "wiki/é.md": "x", "wiki/.md": "x", "wiki/x.md": "x", "wiki/X.md": "x", "wiki/.git/x.md": "x", "wiki/a\nb.md": "x", "wiki/a\u202eb.md": "x", "wiki/notes.txt": "x"})
     wiki = layout.wiki
     (wiki / "out.md").symlink_to(tmp_path / "outside.md")
     (wiki / "in.md").symlink_to(wiki / "x.md")
@@ -142,7 +234,7 @@ def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_
     seen = store.scan(layout)
     assert set(seen.digests) == {"wiki/a b#c.md", "wiki/é.md", "wiki/.md", "wiki/x.md", "wiki/X.md", "wiki/in.md"}
     assert {f.path.rsplit("/")[-1] for f in seen.findings if f.code == "symlink"} == {"out.md", "gone.md", "self.md", "loop"}
-    assert [f.code for f in seen.findings if f.code != "symlink"] == ["file-name"]
+    assert [f.code for f in seen.findings if f.code != "symlink"] == ["file-name"] * 3
 
 
 @pytest.mark.parametrize(
@@ -154,6 +246,12 @@ def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_
         ("[load]\nbudget = 'much'", "takes a int"),
         ("[links]\nlocal = 'raw/'", "list of strings"),
         ("[scopes]\nkernels = 3", "list of strings"),
+        ('[scopes]\n"../../precious" = ["*"]', "no name of a folder"),
+        ('[scopes]\n"/abs" = ["*"]', "no name of a folder"),
+        ('[scopes]\n"a\\u0000b" = ["*"]', "no name of a folder"),
+        ('[scopes]\na = ["\\u0000"]', "NUL"),
+        ('[kb]\nwiki = "../x"', "no folder below"),
+        ("[kb]\nname = " + "[" * 5000, "nested too deeply"),
     ],
 )
 def test_a_wrong_setting_is_named(text, message):

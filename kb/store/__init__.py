@@ -1,7 +1,7 @@
 """The disk: layout and configuration of a knowledge base, digests, atomic writes, locks, diff. Knows nothing of what a page says."""
 
-from kb.store.files import create, lock, remove, sweep, write, write_tree
-from kb.store.layout import CONFIG_NAME, Config, Layout, config_from, layout_at, root_of
+from kb.store.files import create, lock, manifest_of, own_state, remove, sweep, tree_digests, write, write_tree
+from kb.store.layout import CONFIG_NAME, WIKI_LINK, Config, Layout, config_from, is_inner, layout_at, root_of
 from kb.store.rows import Diff, diff, digest_of, packed, row_of, value_of
 from kb.store.scan import Scan, changed_since, look_of, read_bytes, scan
 from kb.store.tables import code_state, is_current, made_by, state
@@ -12,6 +12,7 @@ __all__ = [
     "Diff",
     "Layout",
     "Scan",
+    "WIKI_LINK",
     "changed_since",
     "code_state",
     "config_from",
@@ -19,9 +20,12 @@ __all__ = [
     "diff",
     "digest_of",
     "is_current",
+    "is_inner",
     "layout_at",
     "lock",
     "look_of",
+    "manifest_of",
+    "own_state",
     "made_by",
     "packed",
     "read_bytes",
@@ -31,6 +35,7 @@ __all__ = [
     "scan",
     "state",
     "sweep",
+    "tree_digests",
     "value_of",
     "write",
     "write_tree",

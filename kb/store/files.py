@@ -1,4 +1,7 @@
-"""Files written whole or not at all: beside, fsync, rename; trees made equal to what is wanted; locks between writers."""
+"""Files written whole or not at all: beside, fsync, rename; a tree made equal to what is wanted; locks between writers.
+
+Refuses to write or remove what a link leads out of its knowledge base, and what in a tree of its own kb did not write.
+"""
 
 import contextlib
 import fcntl
@@ -8,18 +11,34 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kb import KbError
-from kb.store.layout import Layout
+from kb.store.layout import CONFIG_NAME, Config, Layout, is_inner
 from kb.store.rows import Diff, diff, digest_of
 
 BESIDE = ".kb-tmp"
+# Names and digests of the files of a tree that kb wrote, one a line: what a merge left in it beside them is passed over.
+MANIFEST = "MANIFEST"
+
+
+def _checked(path: Path) -> Path:
+    """`path`, if it is one to write: not through `..`, and inside the knowledge base below whose `kb.toml` it stands, if it does."""
+    if ".." in path.parts or "\0" in os.fspath(path):
+        raise KbError(f"{os.fspath(path)[:300]!r}: no plain path; nothing was written")
+    for folder in path.parents:
+        if (folder / CONFIG_NAME).is_file():
+            if not Layout(folder, Config()).holds(path):
+                raise KbError(f"{path}: a link on the way leads out of {folder}; nothing was written")
+            break
+    return path
 
 
 def write(path: Path, data: bytes | str, *, durable: bool = True) -> None:
     """Replace a file whole: write beside, fsync, rename. A reader sees the old bytes or the new ones, never half.
 
-    `durable=False` leaves out the fsync, for trees that are rebuilt at will. Raises KbError where the disk refuses.
+    `durable=False` leaves out the fsync, for trees that are rebuilt at will. Raises KbError where the disk refuses, and where the file's
+    folder is not inside its knowledge base. A path that a page or a setting names comes through `Layout.at`.
     """
     raw = data.encode("utf-8") if isinstance(data, str) else data
+    _checked(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
@@ -31,10 +50,35 @@ def write(path: Path, data: bytes | str, *, durable: bool = True) -> None:
         raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
 
 
+def create(path: Path, data: bytes | str) -> None:
+    """Write a file that must not exist yet, whole and atomically. Raises FileExistsError if another writer was first."""
+    raw = data.encode("utf-8") if isinstance(data, str) else data
+    _checked(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _beside(path, raw, mode=0o666 & ~_umask(), durable=True) as beside:
+            os.link(beside, path)
+            os.unlink(beside)
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
+
+
+def remove(path: Path) -> None:
+    """Remove one file that kb wrote; a file already gone is fine."""
+    _checked(path)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise KbError(f"{path}: cannot remove: {error.strerror or error}") from error
+
+
 @contextlib.contextmanager
 def _beside(path: Path, raw: bytes, *, mode: int, durable: bool) -> Iterator[str]:
     """A file beside `path` that holds these bytes, locked for as long as its writer lives; gone afterwards, unless it was renamed."""
-    handle, name = _taken(path)
+    handle, name = _fresh_file(path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
@@ -49,7 +93,7 @@ def _beside(path: Path, raw: bytes, *, mode: int, durable: bool) -> Iterator[str
         raise
 
 
-def _taken(path: Path) -> tuple[int, str]:
+def _fresh_file(path: Path) -> tuple[int, str]:
     """Handle and name of a fresh, locked file beside `path`."""
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=BESIDE, dir=path.parent)
@@ -91,48 +135,57 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def create(path: Path, data: bytes | str) -> None:
-    """Write a file that must not exist yet, whole and atomically. Raises FileExistsError if another writer was first."""
-    raw = data.encode("utf-8") if isinstance(data, str) else data
+def manifest_of(folder: Path) -> dict[str, str]:
+    """What kb wrote below a folder by its manifest: name -> digest. Lines that are none (a merge's marks) are passed over."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _beside(path, raw, mode=0o666 & ~_umask(), durable=True) as beside:
-            os.link(beside, path)
-            os.unlink(beside)
-        _sync_folder(path.parent)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
+        text = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    rows = (line.partition("  ") for line in text.splitlines())
+    return {name: digest for digest, _, name in rows if len(digest) == 16 and is_inner(name)}
 
 
-def remove(path: Path) -> None:
-    """Remove one file that kb wrote; a file already gone is fine."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise KbError(f"{path}: cannot remove: {error.strerror or error}") from error
+def write_tree(folder: Path, wanted: Mapping[str, bytes]) -> Diff:
+    """Make what kb wrote below `folder` equal to `wanted` (relative path -> bytes), by the manifest that it keeps there.
 
-
-def write_tree(folder: Path, wanted: Mapping[str, bytes], *, suffixes: tuple[str, ...]) -> Diff:
-    """Make the files below `folder` that end in one of `suffixes` equal to `wanted` (relative path -> bytes).
-
-    Writes only what differs, removes what is no longer wanted and what a killed writer left, leaves other files alone.
-    The caller holds a lock that keeps other writers out of `folder`.
+    Writes only what differs. Of files that are no longer wanted it removes those that are as kb wrote them; of other people's files none.
+    Raises KbError, before anything is written, where one of those has a wanted name. The caller holds a lock that keeps other writers out.
     """
-    have = {}
-    if folder.is_dir():
-        for file in sorted(folder.rglob("*")):
-            if file.name.endswith(BESIDE) and not file.is_dir():
-                remove(file)
-            elif file.name.endswith(suffixes) and file.is_file():
-                have[file.relative_to(folder).as_posix()] = digest_of(file.read_bytes())
-    change = diff({name: digest_of(data) for name, data in wanted.items()}, have)
+    if strange := next((name for name in wanted if not is_inner(name)), None):
+        raise KbError(f"{folder}: {strange[:200]!r} is no name of a file in it")
+    noted = manifest_of(folder)
+    have = tree_digests(folder, {*noted, *wanted})
+    digests = {name: digest_of(data) for name, data in wanted.items()}
+    change = diff(digests, {name: digest for name, digest in have.items() if name in wanted or digest == noted.get(name)})
+    for name in change.changed:
+        if name not in noted:
+            raise KbError(f"{folder / name}: kb did not write this file; move it away, and `kb build` makes its own")
+    for left in _left_beside(folder):
+        remove(left)
     for name in (*change.added, *change.changed):
         write(folder / name, wanted[name])
     for name in change.removed:
         remove(folder / name)
+    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+    if not (folder / MANIFEST).is_file() or (folder / MANIFEST).read_text(errors="replace") != text:
+        write(folder / MANIFEST, text)
     return change
+
+
+def _left_beside(folder: Path) -> list[Path]:
+    return [f for f in sorted(folder.rglob(f".*{BESIDE}")) if f.is_file() and not f.is_symlink()]
+
+
+def tree_digests(folder: Path, names: set[str]) -> dict[str, str]:
+    """Digests of those of these files below a folder that are there; a link is as good as another's file."""
+    found = {}
+    for name in sorted(names):
+        file = folder / name
+        if file.is_symlink():
+            found[name] = "link"
+        elif file.is_file():
+            found[name] = digest_of(file.read_bytes())
+    return found
 
 
 @contextlib.contextmanager
@@ -140,7 +193,8 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
     """Hold one named lock of the knowledge base; locks die with their process. Raises KbError after `wait_s` seconds."""
     import filelock
 
-    held = filelock.FileLock(layout.state / f"{name}.lock", timeout=wait_s)
+    own_state(layout)
+    held = filelock.FileLock(layout.state / f"{name}.lock", timeout=wait_s, poll_interval=0.02)
     try:
         layout.state.mkdir(exist_ok=True)
         held.acquire()
@@ -153,3 +207,12 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
         yield
     finally:
         held.release()
+
+
+def own_state(layout: Layout, name: str = "") -> Path:
+    """The state folder, or a file in it. Raises KbError where it is a link: what stands behind one is not kb's to drop."""
+    path = layout.state / name if name else layout.state
+    for place in {layout.state, path}:
+        if place.is_symlink():
+            raise KbError(f"{place}: is a link to elsewhere; kb keeps its state here only: remove the link and build again")
+    return path

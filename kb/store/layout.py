@@ -1,14 +1,17 @@
-"""Where things stand in a knowledge base, and its `kb.toml`. Refuses keys that it does not know."""
+"""Where things stand in a knowledge base, and its `kb.toml`. Refuses keys it does not know and paths that lead out."""
 
 import difflib
+import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from kb import KbError
 
 CONFIG_NAME = "kb.toml"
+# Where it is noted, out of what is shipped, to which folder the link `wiki` led when it was adopted.
+WIKI_LINK = "wiki-link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +19,13 @@ class Config:
     """`kb.toml`, every key with a default. Tables: kb, links, lint, load, scopes, search, site, model."""
 
     name: str = ""
+    wiki: str = "wiki"
     local: tuple[str, ...] = ("raw/profiles/",)
+    link_root: str = ""
     rules: Mapping[str, str] = field(default_factory=dict)
     stale_days: int = 90
     page_lines: int = 500
     budget: int = 8000
-    tokenizer: str = ""
     scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     semantic_model: str = ""
     chroma: str = ""
@@ -35,10 +39,10 @@ class Config:
 
 # kb.toml key -> Config field
 _KEYS = {
-    "kb": {"name": "name"},
-    "links": {"local": "local"},
+    "kb": {"name": "name", "wiki": "wiki"},
+    "links": {"local": "local", "root": "link_root"},
     "lint": {"rules": "rules", "stale_days": "stale_days", "page_lines": "page_lines"},
-    "load": {"budget": "budget", "tokenizer": "tokenizer"},
+    "load": {"budget": "budget"},
     "search": {"semantic_model": "semantic_model", "chroma": "chroma"},
     "site": {"name": "site_name", "url": "site_url", "repository": "site_repository"},
     "model": {"url": "model_url", "name": "model_name", "command": "model_command"},
@@ -54,7 +58,7 @@ class Layout:
 
     @property
     def wiki(self) -> Path:
-        return self.root / "wiki"
+        return self.root / self.config.wiki
 
     @property
     def sources(self) -> Path:
@@ -76,6 +80,45 @@ class Layout:
     def state(self) -> Path:
         return self.root / ".kb"
 
+    def at(self, path: str) -> Path:
+        """The file at a path relative to the root, whoever names it. Raises KbError where it would lead out."""
+        if not is_inner(path):
+            raise KbError(f"{path[:200]!r}: no path inside this knowledge base")
+        file = self.root / path
+        if not self.holds(file):
+            raise KbError(f"{path}: a link on the way leads out of this knowledge base; move the files here")
+        return file
+
+    def holds(self, file: Path) -> bool:
+        """Whether a file's folder, links resolved, is inside the root or inside a `wiki` link that was confirmed."""
+        folder = os.path.realpath(file.parent)
+        return any(folder == home or folder.startswith(home + os.sep) for home in self._homes())
+
+    def _homes(self) -> Iterable[str]:
+        yield os.path.realpath(self.root)
+        if self.wiki.is_symlink() and self.links_wiki():
+            yield os.path.realpath(self.wiki)
+
+    def links_wiki(self) -> bool:
+        """Whether the link `wiki` leads where it led when somebody adopted it."""
+        try:
+            return (self.state / WIKI_LINK).read_text() == os.path.realpath(self.wiki)
+        except (OSError, ValueError):
+            return False
+
+
+def is_inner(path: str) -> bool:
+    """Whether a path is relative, plain and short enough for a file: no `..`, no NUL, no part that a disk refuses."""
+    parts = path.split("/")
+    return (
+        bool(path)
+        and "\0" not in path
+        and ".." not in parts
+        and not path.startswith("/")
+        and all(len(part.encode("utf-8", "surrogateescape")) < 250 for part in parts)
+        and len(path) < 2000
+    )
+
 
 def config_from(text: str) -> Config:
     """Config of a kb.toml text. Raises KbError at an unknown table or key, a wrong type, or text that is no TOML."""
@@ -83,42 +126,52 @@ def config_from(text: str) -> Config:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise KbError(f"{CONFIG_NAME}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise KbError(f"{CONFIG_NAME}: nested too deeply; settings are plain values and lists") from error
     wanted: dict[str, object] = {}
-    kinds = {f.name: f for f in fields(Config)}
+    kinds = {f.name: f.type for f in fields(Config)}
     for table, keys in tables.items():
         if table == "scopes" and isinstance(keys, dict):
-            wanted["scopes"] = {str(k): _words(v, f"[scopes] {k}") for k, v in keys.items()}
+            wanted["scopes"] = {name: _scope(name, patterns) for name, patterns in keys.items()}
             continue
         if table not in _KEYS or not isinstance(keys, dict):
             raise KbError(f"{CONFIG_NAME}: no such table '[{table}]'{_near(table, [*_KEYS, 'scopes'])}")
         for key, value in keys.items():
-            if key not in _KEYS[table]:
+            name = _KEYS[table].get(key)
+            if name is None:
                 raise KbError(f"{CONFIG_NAME}: no such key '{key}' in [{table}]{_near(key, _KEYS[table])}")
-            name = _KEYS[table][key]
-            wanted[name] = _value(value, kinds[name].type, f"[{table}] {key}")
-    return Config(**wanted)  # type: ignore[arg-type]
+            wanted[name] = _value(value, kinds[name], f"[{table}] {key}")
+    config = Config(**wanted)  # type: ignore[arg-type]
+    if config.wiki != "." and (not is_inner(config.wiki) or config.wiki.startswith(".")):
+        raise KbError(f"{CONFIG_NAME}: [kb] wiki: {config.wiki!r} is no folder below this one")
+    return config
 
 
-def _near(word: str, known) -> str:
+def _near(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, list(known), n=1)
     return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}"
 
 
-def _words(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise KbError(f"{CONFIG_NAME}: {where} takes a list of strings")
-    return tuple(value)
+def _scope(name: str, patterns: object) -> tuple[str, ...]:
+    if not is_inner(name) or any(part.startswith(".") for part in name.split("/")):
+        raise KbError(f"{CONFIG_NAME}: [scopes] {name[:80]!r} is no name of a folder below indexes/")
+    words = _value(patterns, tuple[str, ...], f"[scopes] {name}")
+    if any("\0" in word for word in words):
+        raise KbError(f"{CONFIG_NAME}: [scopes] {name}: a pattern holds NUL")
+    return words
 
 
 def _value(value: object, kind: object, where: str) -> object:
     if kind == tuple[str, ...]:
-        return _words(value, where)
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            raise KbError(f"{CONFIG_NAME}: {where} takes a list of strings")
+        return tuple(value)
     if kind == Mapping[str, str]:
         if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
             raise KbError(f'{CONFIG_NAME}: {where} takes a table of strings, such as {{ orphan = "off" }}')
         return dict(value)
     if type(value) is not kind:
-        raise KbError(f"{CONFIG_NAME}: {where} takes a {getattr(kind, '__name__', kind)}, not {value!r}")
+        raise KbError(f"{CONFIG_NAME}: {where} takes a {getattr(kind, '__name__', kind)}, not {value!r:.80}")
     return value
 
 
@@ -128,7 +181,8 @@ def root_of(start: Path) -> Path:
         if (folder / CONFIG_NAME).is_file():
             return folder
     raise KbError(
-        f"no {CONFIG_NAME} here or in any folder above; `kb init` starts a knowledge base, `kb init --adopt` takes over a wiki that is here"
+        f"no {CONFIG_NAME} here or in any folder above; `kb init` starts a knowledge base, "
+        "`kb init --adopt` takes over a wiki that is here"
     )
 
 

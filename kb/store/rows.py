@@ -1,4 +1,4 @@
-"""Digests, what differs between two sets of them, and values as rows of a table."""
+"""Digests, what differs between two sets of them, and values as rows of a table. Knows no files."""
 
 import hashlib
 import json
@@ -17,22 +17,22 @@ _packed = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 
 
 def packed(value: object) -> str:
-    """A value as the compiled tables keep it: JSON on one line."""
+    """A value as text on one line of JSON, for what is digested or read by SQL; rows of values are `row_of`'s."""
     return _packed(value)
 
 
 def row_of(value: object) -> bytes:
     """A frozen value (dataclass, Struct, tuple of them) as one cell of a table; `value_of` reads it again."""
-    return _codec().encode(value)
+    return _encoder().encode(value)
 
 
 def value_of(row: bytes, kind: type[_T]) -> _T:
-    """The value of type `kind` that `row_of` wrote: `value_of(row, Facts)`, `value_of(row, tuple[Statement, ...])`."""
+    """The value that `row_of` wrote: `value_of(row, Facts)`, `value_of(row, tuple[Statement, ...])`."""
     return _decoder(kind).decode(row)
 
 
 @cache
-def _codec() -> "msgspec.msgpack.Encoder":
+def _encoder() -> "msgspec.msgpack.Encoder":
     import msgspec
 
     return msgspec.msgpack.Encoder()

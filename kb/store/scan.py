@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kb import KbError
 from kb.schema import Finding
 from kb.store.files import BESIDE
 from kb.store.layout import Layout
@@ -15,9 +16,21 @@ from kb.store.rows import digest_of
 # `.PAGE.md.k3x_9a0b.kb-tmp`, as `write` names what it begins; a killed writer leaves it behind.
 _LEFT_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.kb-tmp")
 _LEFT = ("left-behind", "", "")
-
+# Signs that break a line, steer a terminal or turn the direction of writing.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+# Folders of a knowledge base that hold no pages, where its wiki is the root itself.
+_NO_PAGES = frozenset(("sources", "indexes", "site", "prompts", "raw", "node_modules"))
 # Beyond so many files a look at each would cost more than the question that it is for.
 _MOST_LOOKED_AT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The markdown files of a knowledge base: path relative to root -> digest, what could not be read, what writers left beside them."""
+
+    digests: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    left: tuple[str, ...] = ()
 
 
 def look_of(layout: Layout) -> str:
@@ -32,7 +45,8 @@ def look_of(layout: Layout) -> str:
                 for entry in entries:
                     count += 1
                     if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
+                        if not entry.name.startswith(".") and (folder != os.fspath(layout.root) or entry.name not in _NO_PAGES):
+                            folders.append(entry.path)
                     elif entry.name.endswith(".md"):
                         newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
         except OSError:
@@ -48,29 +62,30 @@ def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
     return bool(known and known[0]) and known[0] != look_of(layout)
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """The markdown files of a knowledge base as they stood: path relative to root -> digest, what could not be read, and what writers left beside them."""
-
-    digests: Mapping[str, str]
-    findings: tuple[Finding, ...]
-    left: tuple[str, ...] = ()
-
-
 def scan(layout: Layout) -> Scan:
-    """Digest of every `.md` file below wiki/. Links out of the tree, folder links and unreadable files become findings."""
+    """Digest of every `.md` file of the wiki. Links out of the tree, folder links and unreadable files become findings.
+
+    Raises KbError where the wiki's folder is missing or an unconfirmed link: an empty answer would empty every table.
+    """
+    wiki, name = layout.wiki, layout.config.wiki
+    if not wiki.is_dir():
+        raise KbError(f"{name}/: the folder of the pages is not here; bring it back, or make an empty one to start anew")
+    if wiki.is_symlink() and not layout.links_wiki() and not layout.holds(Path(os.path.realpath(wiki)) / "x"):
+        raise KbError(f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant")
     digests: dict[str, str] = {}
     findings: list[Finding] = []
     left: list[str] = []
     root = os.path.realpath(layout.root)
-    for path, problem in _walk(layout.wiki, "wiki", root):
+    for path, problem in _walk(wiki, "" if name == "." else f"{name}/", (root, os.path.realpath(wiki))):
         if problem is _LEFT:
             left.append(path)
         elif problem:
-            findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, problem[0], problem[1], hint=problem[2]))
+            code, message, hint = problem
+            findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint))
         else:
             try:
-                digests[path] = digest_of(read_bytes(layout, path))
+                with open(os.path.join(layout.root, path), "rb") as file:
+                    digests[path] = digest_of(file.read())
             except FileNotFoundError:
                 findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
             except OSError as error:
@@ -81,23 +96,25 @@ def scan(layout: Layout) -> Scan:
 
 
 def read_bytes(layout: Layout, path: str) -> bytes:
-    """Bytes of a file of the knowledge base, by its path relative to the root."""
-    with open(os.path.join(layout.root, path), "rb") as file:
-        return file.read()
+    """Bytes of a file of the knowledge base, by its path relative to the root. Raises KbError for a path that leads out."""
+    file = layout.at(path)
+    if file.is_symlink() and not layout.holds(Path(os.path.realpath(file))):
+        raise KbError(f"{path}: a link out of this knowledge base; copy the file here")
+    return file.read_bytes()
 
 
-def _walk(folder: Path, prefix: str, root: str) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
+def _walk(folder: Path, prefix: str, homes: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
     try:
         entries = sorted(os.scandir(folder), key=lambda e: e.name)
     except FileNotFoundError:
         return
     except OSError as error:
-        yield prefix, ("unreadable", f"folder cannot be read: {error.strerror or error}", "check its permissions")
+        yield prefix.rstrip("/"), ("unreadable", f"folder cannot be read: {error.strerror or error}", "check its permissions")
         return
     for entry in entries:
-        path = f"{prefix}/{entry.name}"
+        path = prefix + entry.name
         if entry.is_symlink():
-            problem = _link_problem(entry, root)
+            problem = _link_problem(entry, homes)
             if problem:
                 yield path, problem
             if problem or not entry.name.endswith(".md"):
@@ -105,22 +122,24 @@ def _walk(folder: Path, prefix: str, root: str) -> Iterator[tuple[str, tuple[str
         if entry.name.endswith(BESIDE) and _LEFT_BESIDE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
             yield path, _LEFT
         elif entry.is_dir():
-            if not entry.name.startswith("."):
-                yield from _walk(Path(entry.path), path, root)
+            if not entry.name.startswith(".") and (prefix or entry.name not in _NO_PAGES):
+                yield from _walk(Path(entry.path), path + "/", homes)
         elif entry.name.endswith(".md") and (entry.is_file() or entry.is_symlink()):
             if path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") != path:
                 yield path, ("file-name", "the file name is not valid UTF-8", "rename the file")
+            elif _UNSEEN.search(path):
+                yield path, ("file-name", "the file name holds a line break or another sign that no reader sees", "rename the file")
             else:
                 yield path, None
 
 
-def _link_problem(entry: os.DirEntry, root: str) -> tuple[str, str, str] | None:
+def _link_problem(entry: os.DirEntry, homes: tuple[str, ...]) -> tuple[str, str, str] | None:
     folder = os.path.isdir(entry.path)  # entry.is_dir() raises for a link to itself
     if not entry.name.endswith(".md") and not folder:
         return None
     real = os.path.realpath(entry.path)
     if folder:
         return "symlink", "a link to a folder is not followed", "move the pages here, or link to them"
-    if real != root and not real.startswith(root + os.sep):
+    if not any(real.startswith(home + os.sep) for home in homes):
         return "symlink", "links out of the knowledge base and is not read", "copy it below sources/ or raw/, and link to that"
     return None if os.path.exists(real) else ("symlink", "the link leads nowhere", "remove it or mend it")

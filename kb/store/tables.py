@@ -1,20 +1,25 @@
-"""The compiled tables: one SQLite file that any build makes again, and whether this code made it."""
+"""The compiled tables: one SQLite file that any build makes again, and whether this code made it. Refuses another program's file."""
 
 import hashlib
 import os
 import sqlite3
 
 from kb import KbError
+from kb.store.files import own_state
 from kb.store.layout import Layout
 from kb.store.rows import digest_of
+
+# "kbse" in the header of each file of tables that kb made.
+_OURS = 0x6B627365
 
 
 def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sqlite3.Connection:
     """The compiled tables, `.kb/kb.db` (or tables kept beside them). Deleting the file is always safe: `kb build` makes it again.
 
     Readers see the last committed build while another one runs. On a read-only disk the file is read as it is.
+    Raises KbError for a link, and for tables that another program made.
     """
-    file = layout.state / name
+    file = own_state(layout, name)
     if writable:
         try:
             layout.state.mkdir(exist_ok=True)
@@ -22,6 +27,7 @@ def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sql
             connection.execute("pragma journal_mode = wal")
         except (OSError, sqlite3.OperationalError) as error:
             raise KbError(f"{file}: cannot write the compiled tables: {error}; is the disk read-only or full?") from error
+        _claim(connection, file)
     else:
         if not file.is_file():
             raise KbError("nothing is built here yet; run `kb build`")
@@ -33,8 +39,19 @@ def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sql
     return connection
 
 
+def _claim(connection: sqlite3.Connection, file: os.PathLike) -> None:
+    """Mark an empty file of tables as kb's. Raises KbError for one that holds other tables; one that is damaged is its opener's matter."""
+    if connection.execute("pragma application_id").fetchone()[0] == _OURS:
+        return
+    tables = {name for (name,) in connection.execute("select name from sqlite_master")}
+    if tables and "meta" not in tables and "vector" not in tables:
+        connection.close()
+        raise KbError(f"{file}: another program's tables; kb keeps its own there: move the file away and build again")
+    connection.execute(f"pragma application_id = {_OURS}")
+
+
 # Rooms whose code makes no table.
-_NOT_COMPILING = ("cli", "experiments", "formats", "lint", "profiles", "site")
+_NOT_COMPILING = ("cli", "experiments", "formats", "harness", "ingest", "lint", "model", "profiles", "research", "server", "site", "source", "verbs")
 
 
 def made_by() -> str:
@@ -48,7 +65,8 @@ def made_by() -> str:
 
 def code_state() -> str:
     """Names, sizes and times of the same code: equal ones need not be hashed again."""
-    return digest_of("\n".join(f"{file} {(seen := os.stat(file)).st_size} {seen.st_mtime_ns}" for file in _compiling_code()))
+    stats = ((file, os.stat(file)) for file in _compiling_code())
+    return digest_of("\n".join(f"{file} {stat.st_size} {stat.st_mtime_ns}" for file, stat in stats))
 
 
 def _compiling_code() -> list[str]:
@@ -67,6 +85,3 @@ def is_current(db: sqlite3.Connection) -> bool:
     except sqlite3.DatabaseError:
         return False
     return bool(known) and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
-
-
-# Beyond so many files a look at each would cost more than the question that it is for.
