@@ -211,7 +211,7 @@ def _file_all(
         filed.append(replace(entry, digest=digest_of(bodies[-1])))
     store.write(ledger, "".join(_line(e) for e in filed))
     for entry, body in zip(filed, bodies, strict=True):
-        store.write(layout.root / entry.page, body, durable=False)
+        store.write(layout.at(entry.page), body, durable=False)
     # One barrier for all pages instead of one a page: thousands are on the disk before meta.json says that the import is whole.
     os.sync()
     return filed
@@ -262,7 +262,8 @@ def _take_back(layout: Layout, folder: Path) -> str:
     """Remove what an import filed, its ledger last; a page that reads otherwise than it was filed stays."""
     store.remove(folder / "meta.json")
     if (folder / LEDGER).is_file():
-        entries = entries_of(folder / LEDGER)
+        # A ledger that came from elsewhere may name any file: only pages here are taken back.
+        entries = [e for e in entries_of(folder / LEDGER) if store.is_inner(e.page) and layout.holds(layout.root / e.page)]
         begun = {f for place in {(layout.root / e.page).parent for e in entries} for f in place.glob(".*.kb-tmp")}
         names = tuple(f".{Path(e.page).name[:40]}." for e in entries)
         for left in sorted(f for f in begun if f.name.startswith(names)):
