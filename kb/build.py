@@ -212,9 +212,8 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
         indexes.notes_of(made, text),
         search.chunks_of(made, text),
     )
-    for unpacked in ("detail", "sections"):
-        made.__dict__.pop(unpacked, None)  # What a pool sends back is the packed form alone.
-    return compiled
+    # What a pool sends back is the packed form alone.
+    return (replace(made, known=None), *compiled[1:])
 
 
 def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> dict[str, bytes]:

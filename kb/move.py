@@ -27,8 +27,8 @@ def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> 
         plan = planned(layout, old, new=new)
         if not dry_run:
             for path in sorted(plan.writes, key=lambda p: (p != plan.new, p)):
-                store.write(layout.root / path, plan.writes[path])
-            store.remove(layout.root / old)
+                store.write(layout.at(path), plan.writes[path])
+            store.remove(layout.at(old))
     return plan
 
 

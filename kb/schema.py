@@ -4,7 +4,8 @@ Refuses to read files: it knows words, not pages.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -29,96 +30,124 @@ class Finding:
     fixable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageType:
-    """What a page of one type must say and where it lives.
+    """What a page of one type must say, where it lives, and what other rooms make of it: one row, from which they derive.
 
-    `folders` and `names` are the folder and `type:` spellings that mean this type (the first of each is the canonical one);
-    `required` are front-matter fields; `statuses` the vocabulary of its `status:` (empty: none is asked);
-    `sections` the H2 headings of a skeleton.
+    `folders` and `names` are the folder and `type:` spellings that mean this type (the first of each is the canonical one); `also` what
+    other wikis call it (name -> folder): read, never written. `bare` are folders that hold this type only where the page says so.
+    `required` are front-matter fields; `statuses` the vocabulary of its `status:` (empty: none is asked); `sections` the H2 headings of
+    a skeleton. `dated`: its date may stand in its file name; `lists`: it lists others and has no matter of its own; `topic`: it may head
+    a topic; `weight`: how much it counts in a ranking, 0 where it is never brought for its words.
     """
 
     name: str
-    folders: tuple[str, ...]
+    plural: str
+    folders: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
     names: tuple[str, ...]
-    required: tuple[str, ...]
+    also: Mapping[str, str] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ()
     sections: tuple[str, ...] = ()
+    dated: bool = False
+    lists: bool = False
+    topic: bool = False
+    weight: float = 0.0
 
 
 _COMMON = ("title", "type", "created", "updated")
+_TITLED = ("title", "type", "updated")
 
 PAGE_TYPES = (
     PageType(
-        "target",
-        ("targets", "models", "kernels"),
-        ("target", "model", "kernel"),
-        _COMMON,
-        (),
-        ("Goal", "Environment", "Variants", "What limits it"),
+        name="target",
+        plural="Targets",
+        folders=("targets", "models", "kernels"),
+        bare=("models",),
+        names=("target", "model", "kernel"),
+        required=_COMMON,
+        sections=("Goal", "Environment", "Variants", "What limits it"),
     ),
     PageType(
-        "hypothesis",
-        ("hypotheses",),
-        ("hypothesis", "idea"),
-        (*_COMMON, "status"),
-        ("open", "in_progress", "supported", "refuted", "inconclusive", "retired"),
-        ("Statement", "Rationale", "Measurement", "Risks"),
+        name="hypothesis",
+        plural="Hypotheses",
+        folders=("hypotheses",),
+        names=("hypothesis", "idea"),
+        also={"proposal": "ideas"},
+        required=(*_COMMON, "status"),
+        statuses=("open", "in_progress", "supported", "refuted", "inconclusive", "retired"),
+        sections=("Statement", "Rationale", "Measurement", "Risks"),
+        topic=True,
+        weight=0.6,
     ),
     PageType(
-        "experiment",
-        ("experiments", "kernel_experiments"),
-        ("experiment", "kernel-experiment"),
-        (*_COMMON, "hypothesis"),
-        ("open", "in_progress", "running", "filed", "supported", "refuted", "inconclusive", "invalid", "crash", "baseline"),
-        ("Hypothesis under test", "Setup", "Results", "Profile", "Verdict", "Next hypotheses", "Sources"),
+        name="experiment",
+        plural="Experiments",
+        folders=("experiments", "kernel_experiments"),
+        names=("experiment", "kernel-experiment"),
+        also={"trial": "trials", "run": "runs"},
+        required=(*_COMMON, "hypothesis"),
+        statuses=("open", "in_progress", "running", "filed", "supported", "refuted", "inconclusive", "invalid", "crash", "baseline"),
+        sections=("Hypothesis under test", "Setup", "Results", "Profile", "Verdict", "Next hypotheses", "Sources"),
+        dated=True,
+        weight=1.0,
     ),
     PageType(
-        "concept",
-        ("concepts",),
-        ("concept",),
-        ("title", "type", "updated"),
-        (),
-        ("What it is", "How to recognise it", "What it did here", "Limits"),
+        name="concept",
+        plural="Concepts",
+        folders=("concepts",),
+        names=("concept",),
+        also={"technique": "techniques", "entity": "entities", "note": "notes"},
+        required=_TITLED,
+        sections=("What it is", "How to recognise it", "What it did here", "Limits"),
+        topic=True,
+        weight=0.7,
     ),
     PageType(
-        "observation",
-        ("observations",),
-        ("observation",),
-        _COMMON,
-        (),
-        ("What was observed", "How to see it", "Implications", "Seen in"),
+        name="observation",
+        plural="Observations",
+        folders=("observations",),
+        names=("observation",),
+        also={"finding": "findings", "lesson": "lessons"},
+        required=_COMMON,
+        sections=("What was observed", "How to see it", "Implications", "Seen in"),
+        topic=True,
+        weight=0.6,
     ),
-    PageType("analysis", ("analyses",), ("analysis", "retrospective"), _COMMON, ()),
-    PageType("codebase", ("codebases",), ("codebase", "overview"), ("title", "type", "updated"), ()),
-    PageType("source", ("sources",), ("source", "source-page"), ("title", "type", "updated"), ()),
-    PageType("catalog", (), ("catalog",), ("title", "type"), ()),
-    PageType("index", (), ("index", "docs-index", "blueprint"), ("title", "type"), ()),
-    PageType("log", (), ("log",), (), ()),
-    PageType("program", (), ("program", "experiment-program"), ("title", "type"), ()),
+    PageType(
+        name="analysis",
+        plural="Analyses",
+        folders=("analyses",),
+        names=("analysis", "retrospective"),
+        also={"synthesis": "syntheses", "comparison": "comparisons", "summary": "summaries", "decision": "decisions", "adr": "adr"},
+        required=_COMMON,
+        dated=True,
+        weight=0.5,
+    ),
+    PageType(name="codebase", plural="Codebases", folders=("codebases",), names=("codebase", "overview"), required=_TITLED, weight=0.5),
+    PageType(
+        name="source",
+        plural="Sources",
+        folders=("sources",),
+        names=("source", "source-page"),
+        also={"paper": "papers", "article": "articles"},
+        required=_TITLED,
+        weight=0.5,
+    ),
+    PageType(name="catalog", plural="Catalogs", names=("catalog",), required=("title", "type"), lists=True),
+    PageType(name="index", plural="Index pages", names=("index", "docs-index", "blueprint"), also={"moc": "mocs"}, required=("title", "type"), lists=True),
+    PageType(name="log", plural="Logs", names=("log",), lists=True),
+    PageType(name="program", plural="Programs", names=("program", "experiment-program"), required=("title", "type")),
 )
 TYPES = {t.name: t for t in PAGE_TYPES}
-# What other wikis call pages of a type, and in the plural their folder: read, never written, and counted in no tally, for "5 runs" may count
-# what has no page.
-ALSO = {
-    "experiment": {"trial": "trials", "run": "runs"},
-    "concept": {"technique": "techniques"},
-    "observation": {"finding": "findings", "lesson": "lessons"},
-    "analysis": {"synthesis": "syntheses", "comparison": "comparisons"},
-    "source": {"paper": "papers", "article": "articles"},
-}
-_TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in (*t.names, *ALSO.get(t.name, ()))}
-_TYPE_OF_FOLDER = {folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *ALSO.get(t.name, {}).values())}
+# What other wikis call pages of a type: counted in no tally, for "5 runs" may count what has no page.
+ALSO = {t.name: t.also for t in PAGE_TYPES if t.also}
+_TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in (*t.names, *t.also)}
+_TYPE_OF_FOLDER = {folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *t.also.values())}
 
 # File names that say what a page is, whatever folder it stands in: they are never experiments.
-_TYPE_OF_FILE = {
-    "readme": "index",
-    "index": "index",
-    "log": "log",
-    "observations": "log",
-    "program": "program",
-    "schema": "program",
-}
+_TYPE_OF_FILE = {"readme": "index", "index": "index", "log": "log", "observations": "log", "program": "program", "schema": "program"}
 
 
 def type_of(name: str | None) -> str | None:
@@ -127,8 +156,16 @@ def type_of(name: str | None) -> str | None:
 
 
 def type_of_folder(folder: str) -> str | None:
-    """Page type that a folder directly below `wiki/` stands for."""
+    """Page type that a folder of the wiki stands for."""
     return _TYPE_OF_FOLDER.get(folder.lower())
+
+
+def type_of_place(path: str) -> tuple[str | None, bool]:
+    """(type of the first folder on a page's way that stands for one, whether that folder alone is enough to say so)."""
+    for folder in path.split("/")[:-1]:
+        if known := type_of_folder(folder):
+            return known, folder.lower() not in TYPES[known].bare
+    return None, False
 
 
 def type_of_file(stem: str) -> str | None:
@@ -138,8 +175,8 @@ def type_of_file(stem: str) -> str | None:
 
 # A run's page is named by its date or number; the number may stand behind a word for a run.
 _RUN_NAME = re.compile(r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE)
-# Front-matter fields that say when a page came to be, in the order in which they count.
-CREATED_FIELDS = ("created", "date", "created_at", "started")
+# Front-matter fields that say when a page came to be, in the order in which they count; `_` and `-` are one.
+CREATED_FIELDS = ("created", "date", "created-at", "started", "date-created", "published")
 
 
 def names_run(stem: str) -> bool:
@@ -164,39 +201,34 @@ class Verdict(StrEnum):
 
 FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
 
-# First match wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid. What is denied is not said: "no crash", "not refuted".
-_VERDICT_RULES = (
-    (re.compile(r"(?<!not )invalid"), Verdict.INVALID),
-    (re.compile(r"(?<!no )(?<!not )(?<!without )crash|^\W*failed"), Verdict.CRASH),
-    (re.compile(r"(?<!not )(?:refut|reject|falsif|discard)|^\W*revert"), Verdict.REFUTED),
-    (re.compile(r"\b(?:not|never) (?:support|confirm|accept|keep\b|kept\b)|unsupported"), Verdict.REFUTED),
-    (re.compile(r"inconclus|potential|parked|neutral|parity|^\W*(?:flat|tie)|\bnot yet\b|unconfirmed"), Verdict.INCONCLUSIVE),
-    (re.compile(r"support|accept|keep|\bkept\b|confirm|certif|provisional"), Verdict.SUPPORTED),
-    (re.compile(r"baseline"), Verdict.BASELINE),
+# How a verdict is spelled: first row wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid. `stems` count wherever they stand,
+# unless denied ("no crash", "not refuted"), `opening` only at the start, where all that is said is how it came out.
+_SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
+    (Verdict.INVALID, "invalid retract", ""),
+    (Verdict.CRASH, "crash", "failed"),
+    (Verdict.REFUTED, "refut reject falsif discard unsupported exhausted", "revert dead"),
+    (Verdict.INCONCLUSIVE, "inconclus potential parked neutral parity unconfirmed", "flat tie"),
+    (Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
+    (Verdict.BASELINE, "baseline", ""),
 )
-# Where a page is in its life says nothing of what came out of it.
-_LIFE = (
-    "open|pending|in[_ -]?progress|running|complete[d]?|filed|none|null|done|finished|closed|final|active|draft|proposed|planned|"
-    "queued|todo|new|started|executed|measured|analy[sz]ed|reviewed|archived|published|wip|ready|implemented|n/?a|tbd"
-)
-# Of these, in a status field, the ones that say that the run is still to end.
-RUNNING = frozenset(
-    (
-        "running",
-        "in_progress",
-        "open",
-        "pending",
-        "active",
-        "draft",
-        "proposed",
-        "planned",
-        "queued",
-        "todo",
-        "new",
-        "started",
-        "wip",
-    )
-)
+_DENIED = r"(?<!no )(?<!not )(?<!non-)(?<!without )"
+
+
+def _spelled(stems: str, opening: str) -> re.Pattern[str]:
+    forms = [f"{_DENIED}(?:{'|'.join(stems.split())})"] + ([rf"^\W*(?:{'|'.join(opening.split())})"] if opening else [])
+    return re.compile("|".join(forms))
+
+
+_VERDICT_RULES = [(_spelled(stems, opening), verdict) for verdict, stems, opening in _SPELLINGS]
+# A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
+_VERDICT_RULES[3:3] = [(re.compile(r"\b(?:not|never) (?:support|confirm|accept|keep\b|kept\b)"), Verdict.REFUTED)]
+_VERDICT_RULES[4:4] = [(re.compile(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
+_VERDICT_RULES[-1:-1] = [(re.compile(r"\bkept\b"), Verdict.SUPPORTED)]
+# Where a page is in its life says nothing of what came out of it; of these the first say that the run is still to end.
+_RUNNING = "running in_progress open pending active draft proposed planned queued todo new started wip"
+_ENDED = "complete completed filed none null done finished closed final executed measured analysed analyzed reviewed archived published ready implemented n/a na tbd"
+RUNNING = frozenset(_RUNNING.split())
+_LIFE = "|".join(f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split())
 _IN_LIFE = re.compile(rf"(?:{_LIFE})\b")
 _SAYS_NOTHING = re.compile(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 

@@ -258,6 +258,23 @@ def test_init_starts_an_empty_base_and_adopt_touches_no_page(tmp_path, kb_comman
     assert sorted(p.relative_to(other).as_posix() for p in other.rglob("*")) == [".kb", ".kb/.gitignore", "kb.toml", "wiki", "wiki/x.md"]
 
 
+@pytest.mark.parametrize(("files", "words", "wiki"), [
+    (["docs/a.md", "docs/b/c.md", "README.md"], [], "docs"),
+    (["a.md", "Projects/b.md", "Daily/c.md"], [], "."),
+    (["notes/a.md", "docs/b.md", "docs/c.md"], ["--wiki", "notes"], "notes"),
+    ([".obsidian/app.json", "Notes/a.md", "Notes/b.md"], [], "."),
+])
+def test_a_wiki_is_adopted_where_its_pages_are(tmp_path, kb_command, files, words, wiki):
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"# {name}\n")
+    said = kb_command("init", "--adopt", *words, cwd=tmp_path).stdout
+    assert store.layout_at(tmp_path).config.wiki == wiki and (f'wiki = "{wiki}"' in said) != bool(words)
+    count = sum(name.endswith(".md") and name.startswith(wiki.removeprefix(".")) for name in files)
+    assert f"{count} pages" in kb_command("build", cwd=tmp_path).stdout
+    assert "no such" not in kb_command("search", "md", cwd=tmp_path).stderr
+
+
 def test_a_page_that_raises_a_bad_setting_is_refused_before_anything_is_written(make_base):
     layout = make_base(PAGES)
     (layout.root / "kb.toml").write_text("[load]\nbudget = 'x'\n")

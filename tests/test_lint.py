@@ -85,7 +85,7 @@ def test_hostile_files_become_findings(make_base, tmp_path):
 
 def test_a_page_that_cannot_be_read_or_goes_away_is_reported_and_the_rest_is_linted(make_base, monkeypatch):
     layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[x](gone.md)\n", "wiki/concepts/b.md": HEAD.format("B"), "wiki/concepts/c.md": HEAD.format("C")})
-    read = store.read_bytes
+    read = store.walk._content
 
     def failing(where, path):
         if path.endswith("b.md"):
@@ -94,7 +94,7 @@ def test_a_page_that_cannot_be_read_or_goes_away_is_reported_and_the_rest_is_lin
             raise FileNotFoundError(2, "gone")
         return read(where, path)
 
-    monkeypatch.setattr(store, "read_bytes", failing)
+    monkeypatch.setattr(store.walk, "_content", failing)
     codes = {(f.path, f.code) for f in lint.lint(matter_at(layout)).findings}
     assert {("wiki/concepts/b.md", "unreadable"), ("wiki/concepts/c.md", "vanished"), ("wiki/concepts/a.md", "broken-link")} <= codes
 

@@ -1,12 +1,13 @@
 """The room `page`: reading markdown exactly, bad content as findings, edits that keep every other byte."""
 
+import json
 import re
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kb import KbError, page
+from kb import KbError, page, store
 from kb.page import edit, front, markdown
 
 # Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
@@ -199,11 +200,39 @@ def test_a_huge_page_is_cut_and_said_so():
         ("wiki/Concepts/x.md", "", "concept"),
         ("wiki/notes/x.md", "type: Finding", "observation"),
         ("wiki/syntheses/x.md", "type: synthesis", "analysis"),
-        ("wiki/notes/x.md", "type: entity", "entity"),
+        ("wiki/notes/x.md", "type: entity", "concept"),
+        ("wiki/notes/x.md", "type: gadget", "gadget"),
+        ("docs/decisions/x.md", "", "analysis"),
+        ("x.md", "type: moc", "index"),
+        ("concepts/x.md", "", "concept"),
+        ("wiki/models/bert4rec.md", "", "page"),
+        ("wiki/models/x.md", "metric: tok/s", "target"),
+        ("wiki/models/x.md", "type: model", "target"),
     ],
 )
 def test_types_and_folders_of_other_wikis_are_read(path, front, kind):
     assert read(f"---\n{front}\n---\ntext\n", path).type == kind
+
+
+ODD = st.sampled_from(["", "null", "[]", "{}", "3", "-1.5", "true", "2026-01-02", "{a: {b: 1}}", '{"": 3}', "[[], [1]]", '"a\\0b"', '"\\ud800"', "x" * 5000, "9" * 400, "[" * 1000, "{a: " * 500,
+                       "../../x", "/etc/passwd", "~", "!!binary aGk=", "&a [*a]", "|\n  text", "'\u202e'", '"a\\nb"', ".inf", ".nan", "0x1f", "- " * 900])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from(["title", "type", "created", "updated", "target", "variant", "verdict", "status", "metrics", "levers", "parent", "tags", "symbols", "aliases", '""']), ODD, max_size=6))
+def test_any_front_matter_is_read_and_its_page_kept(fields):
+    data = "---\n" + "".join(f"{key}: {value}\n" for key, value in fields.items()) + "---\n# Title\n"
+    odd = page.read("wiki/experiments/t/2026-01-02-v001-x.md", data.encode("utf-8", "surrogatepass"))
+    kept = page.from_row(odd.path, odd.digest, page.to_row(odd))
+    assert (kept, kept.headings, kept.type, kept.date) == (odd, odd.headings, odd.type, odd.date)
+    assert json.dumps(odd.front, ensure_ascii=False).encode() and "" not in odd.front
+    assert all(store.is_inner(value) for key in ("target", "variant") if (value := odd.field(key)))
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, '"a\\0b"', "../../x", "/abs", '"a\\u202eb"'])
+def test_a_target_that_names_no_folder_is_a_finding(value):
+    odd = read(f"---\ntarget: {value}\ntitle: t\n---\n")
+    assert codes(odd) == ["front-matter"] and odd.field("target") == "" and odd.title == "t"
 
 
 def test_one_line_that_is_no_yaml_hides_no_other_field():
@@ -245,7 +274,7 @@ def test_sections_cover_the_body_once():
     ("path", "front", "kind"),
     [
         ("wiki/concepts/x.md", "", "concept"),
-        ("wiki/models/x.md", "", "target"),
+        ("wiki/targets/x.md", "", "target"),
         ("wiki/kernels/x.md", "type: kernel", "target"),
         ("wiki/experiments/t/2026-01-02-v003-x.md", "", "experiment"),
         ("wiki/experiments/t/README.md", "", "index"),

@@ -59,7 +59,7 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(make_base):
 
 def _write_for_ever(file: Path) -> None:
     for n in range(10**9):
-        store.write(file, b"%d" % (n % 10) * 200_000)
+        store.write(file, b"%d" % (n % 10) * 200_000, declared=True)
 
 
 def test_a_killed_writer_leaves_the_old_bytes_or_the_new_ones(tmp_path):
@@ -79,21 +79,21 @@ def test_a_write_keeps_the_mode_of_the_file(tmp_path):
     file = tmp_path / "x.sh"
     file.write_text("old")
     file.chmod(0o750)
-    store.write(file, "new")
+    store.write(file, "new", declared=True)
     assert file.stat().st_mode & 0o777 == 0o750 and file.read_text() == "new"
 
 
 def test_of_two_creators_one_is_first(tmp_path):
-    store.create(tmp_path / "x.md", "one")
+    store.create(tmp_path / "x.md", "one", declared=True)
     with pytest.raises(FileExistsError):
-        store.create(tmp_path / "x.md", "two")
+        store.create(tmp_path / "x.md", "two", declared=True)
     assert (tmp_path / "x.md").read_text() == "one" and os.listdir(tmp_path) == ["x.md"]
 
 
 def test_a_write_that_the_disk_refuses_says_where(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(KbError, match="file/x.md: cannot write"):
-        store.write(tmp_path / "file" / "x.md", "text")
+        store.write(tmp_path / "file" / "x.md", "text", declared=True)
 
 
 def _hold(layout: store.Layout, ready) -> None:
@@ -116,7 +116,8 @@ def test_a_lock_dies_with_its_holder(make_base):
         pass
 
 
-def test_a_tree_is_made_equal_and_other_peoples_files_stay(tmp_path):
+def test_a_tree_is_made_equal_and_other_peoples_files_stay(make_base):
+    tmp_path = make_base({}).indexes
     store.write_tree(tmp_path, {"old.md": b"old", "same.md": b"same", "kept.md": b"as written"})
     (tmp_path / "mine.json").write_text("mine")
     (tmp_path / "kept.md").write_text("changed by hand")
@@ -131,7 +132,8 @@ def test_a_tree_is_made_equal_and_other_peoples_files_stay(tmp_path):
     assert (tmp_path / "mine.json").read_text() == "mine" and (tmp_path / "a/new.md").read_text() == "new"
 
 
-def test_a_manifest_that_a_merge_spoiled_still_says_what_kb_wrote(tmp_path):
+def test_a_manifest_that_a_merge_spoiled_still_says_what_kb_wrote(make_base):
+    tmp_path = make_base({}).indexes
     store.write_tree(tmp_path, {"a.md": b"one", "b.md": b"two"})
     lines = (tmp_path / "MANIFEST").read_text()
     (tmp_path / "MANIFEST").write_text(f"<<<<<<< ours\n{lines}=======\n{'0' * 16}  ../../etc/passwd\n>>>>>>> theirs\n")
@@ -148,8 +150,9 @@ def test_a_path_that_leads_out_is_neither_read_nor_written_nor_removed(make_base
     for attempt in (lambda: layout.at(path), lambda: store.read_bytes(layout, path), lambda: store.write_tree(layout.indexes, {path: b"x"})):
         with pytest.raises(KbError):
             attempt()
-    with pytest.raises(KbError):
-        store.write(layout.root / "wiki" / ".." / ".." / "x.md", "x")
+    for outside in (layout.root / "wiki" / ".." / ".." / "x.md", layout.root.parent / "x.md"):
+        with pytest.raises(KbError):
+            store.write(outside, "x")
 
 
 def test_a_link_on_the_way_out_is_not_followed(make_base, tmp_path):

@@ -391,4 +391,4 @@ def _append_rows(file: Path, missing: Sequence[Run], there: Sequence[Run]) -> No
         for i, run in enumerate(missing, 1)
     ]
     closed = b"" if raw[last - 1].endswith(b"\n") else newline.encode()
-    store.write(file, b"".join([*raw[:last], closed, "".join(rows).encode("utf-8"), *raw[last:]]))
+    store.write(file, b"".join([*raw[:last], closed, "".join(rows).encode("utf-8"), *raw[last:]]), declared=True)

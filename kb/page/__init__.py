@@ -20,16 +20,31 @@ import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.page.text import Heading, Link, cells_of, plain_text, slug_of
-from kb.schema import CREATED_FIELDS, Finding, names_run, type_of, type_of_file, type_of_folder
+from kb.schema import CREATED_FIELDS, TYPES, Finding, names_run, type_of, type_of_file, type_of_place
 from kb.store import packed
 
 if TYPE_CHECKING:
     from kb.page.document import Document
 
-__all__ = ["Heading", "Link", "Page", "Section", "cells_of", "document_of", "from_row", "newlines_of", "plain_text", "read", "slug_of", "text_of", "to_row"]
+__all__ = [
+    "Heading",
+    "Link",
+    "Page",
+    "Section",
+    "cells_of",
+    "document_of",
+    "from_row",
+    "newlines_of",
+    "plain_text",
+    "read",
+    "slug_of",
+    "text_of",
+    "to_row",
+]
 
 # Beyond this a file is no page that a person or an agent reads; its head is compiled and a finding says so.
 LARGEST = 2 * 1024 * 1024
@@ -38,6 +53,12 @@ LARGEST = 2 * 1024 * 1024
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _DATE = re.compile(rf"(?<!\d){_DAY}(?!\d)")
 _DATE_NAME = re.compile(rf"(?:^|/)({_DAY})(?=[-_. ]|$)")
+# The number of a run: behind its date, labelled (`v165`, `exp-3`) or at the head of what follows.
+_NUMBER = re.compile(
+    r"(?:\d{4}-\d{2}-\d{2}[-_]?)?+(?:.*?(?<![a-z0-9])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))"
+    r"|(?:(?:e|experiment|trial|iter|iteration|attempt|round)[-_]?)?(\d{1,4})(?=[-_.]|$))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +75,15 @@ class Section:
 class Detail(NamedTuple):
     """The parts of a page that take long to unpack; see `Page`."""
 
-    front_lines: dict[str, int]
-    headings: tuple[Heading, ...]
-    links: tuple[Link, ...]
-    ids: tuple[str, ...]
-    symbols: tuple[str, ...]
-    fences: tuple[tuple[int, int], ...]
-    blocks: tuple[tuple[str, int, int], ...]
-    allowed: tuple[tuple[int, str], ...]
-    problems: tuple[tuple[int, str, str, str, str], ...]
+    front_lines: dict[str, int] = {}
+    headings: tuple[Heading, ...] = ()
+    links: tuple[Link, ...] = ()
+    ids: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    fences: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[tuple[str, int, int], ...] = ()
+    allowed: tuple[tuple[int, str], ...] = ()
+    problems: tuple[tuple[int, str, str, str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,8 @@ class Page:
 
     `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
-    the destinations of its links without their anchors, each once, in order. `row` is the packed `detail`, empty where a build skimmed the page.
+    the destinations of its links without their anchors, each once, in order, those of wikilinks as `[[name`. `row` is the packed
+    `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read.
     """
 
     path: str
@@ -82,62 +104,33 @@ class Page:
     first_heading: str
     cited: tuple[str, ...]
     row: str = field(repr=False)
+    known: Detail | None = field(default=None, repr=False, compare=False)
 
     @property
     def skimmed(self) -> bool:
-        """Whether a build read only what it needs, so that `detail` must be read from the file."""
+        """Whether a build read only what it needs, so that the rest of `detail` must be read from the file."""
         return not self.row
 
     @cached_property
     def detail(self) -> Detail:
         """What few rooms need of many pages; unpacked when it is first asked for. Raises ValueError for a page that was skimmed."""
+        if self.known is not None:
+            return self.known
         if self.skimmed:
             raise ValueError(f"{self.path} was skimmed: its detail stands in its file")
-        front_lines, headings, links, ids, symbols, fences, blocks, allowed, problems = json.loads(self.row)
-        return Detail(
-            front_lines,
-            tuple(map(Heading._make, headings)),
-            tuple(map(Link._make, links)),
-            tuple(ids),
-            tuple(symbols),
-            *(tuple(map(tuple, rows)) for rows in (fences, blocks, allowed, problems)),
-        )
+        front_lines, headings, links, ids, symbols, *lists = json.loads(self.row)
+        spans = (tuple(map(tuple, rows)) for rows in lists)
+        return Detail(front_lines, tuple(map(Heading._make, headings)), tuple(map(Link._make, links)), tuple(ids), tuple(symbols), *spans)
 
-    @property
-    def front_lines(self) -> dict[str, int]:
-        return self.detail.front_lines
-
-    @property
-    def headings(self) -> tuple[Heading, ...]:
-        return self.detail.headings
-
-    @property
-    def links(self) -> tuple[Link, ...]:
-        return self.detail.links
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return self.detail.ids
-
-    @property
-    def symbols(self) -> tuple[str, ...]:
-        return self.detail.symbols
-
-    @property
-    def fences(self) -> tuple[tuple[int, int], ...]:
-        return self.detail.fences
-
-    @property
-    def blocks(self) -> tuple[tuple[str, int, int], ...]:
-        return self.detail.blocks
-
-    @property
-    def allowed(self) -> tuple[tuple[int, str], ...]:
-        return self.detail.allowed
-
-    @property
-    def problems(self) -> tuple[tuple[int, str, str, str, str], ...]:
-        return self.detail.problems
+    front_lines = property(attrgetter("detail.front_lines"))
+    headings = property(attrgetter("detail.headings"))
+    links = property(attrgetter("detail.links"))
+    ids = property(attrgetter("detail.ids"))
+    symbols = property(attrgetter("detail.symbols"))
+    fences = property(attrgetter("detail.fences"))
+    blocks = property(attrgetter("detail.blocks"))
+    allowed = property(attrgetter("detail.allowed"))
+    problems = property(attrgetter("detail.problems"))
 
     @cached_property
     def stem(self) -> str:
@@ -151,13 +144,14 @@ class Page:
     def type(self) -> str:
         """Canonical page type: what the front matter says, else the file name, else the folder; an unknown spelling is kept as it is."""
         raw = self.field("type")
+        said = type_of(raw)
         by_file = type_of_file(self.stem)
-        by_folder = type_of_folder(self.path.split("/")[1]) if self.path.count("/") > 1 else None
+        by_folder, sure = type_of_place(self.path)
         if by_file:
-            return type_of(raw) or by_file
+            return said or by_file
         if by_folder == "experiment":
-            return "experiment" if names_run(self.stem) or type_of(raw) == "experiment" else type_of(raw) or raw or "page"
-        return type_of(raw) or raw or by_folder or "page"
+            return "experiment" if names_run(self.stem) or said == "experiment" else said or raw or "page"
+        return said or raw or (by_folder if sure or _names_target(self) else None) or "page"
 
     @cached_property
     def title(self) -> str:
@@ -166,14 +160,15 @@ class Page:
 
     @cached_property
     def date(self) -> str:
-        """ISO date of the page: the one in its file name for experiments and analyses, else `created:` or what other wikis call it, else the
+        """ISO date of the page: the one in its file name where its type is dated so, else `created:` or what other wikis call it, else the
         one in an experiment's first heading; empty if none says.
         """
-        if self.type in ("experiment", "analysis"):
+        if self.type in TYPES and TYPES[self.type].dated:
             named = _DATE_NAME.search(self.stem)
             if named:
                 return named[1]
-        dated = next((d for name in CREATED_FIELDS if (d := _DATE.match(self.field(name)))), None)
+        fields = (self.field(name) or self.field(name.replace("-", "_")) for name in CREATED_FIELDS)
+        dated = next((d for value in fields if (d := _DATE.match(value))), None)
         if dated is None and self.type == "experiment":
             dated = _DATE.search(self.first_heading)
         return dated[0] if dated else ""
@@ -181,12 +176,8 @@ class Page:
     @cached_property
     def number(self) -> int:
         """The number in an experiment's file name (`2026-06-04-v165-...` is 165), 0 without one: a label for ordering, never a key."""
-        rest = re.sub(r"^\d{4}-\d{2}-\d{2}[-_]?", "", self.stem)
-        labelled = re.search(r"(?:^|[-_])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))", rest, re.IGNORECASE)
-        plain = re.match(
-            r"(?:(?:e|experiment|trial|iter|iteration|attempt|round)[-_]?)?(\d{1,4})(?=[-_.]|$)", rest, re.IGNORECASE
-        )
-        return int((labelled or plain)[1]) if labelled or plain else 0
+        number = _NUMBER.match(self.stem)
+        return int(number[1] or number[2]) if number else 0
 
     @property
     def order(self) -> tuple[str, int, str]:
@@ -210,8 +201,7 @@ class Page:
     def findings(self) -> tuple[Finding, ...]:
         """What reading this page found wrong with it."""
         return tuple(
-            Finding(self.path, line, code, message, target=target, hint=hint)
-            for line, code, message, target, hint in self.problems
+            Finding(self.path, line, code, message, target=target, hint=hint) for line, code, message, target, hint in self.problems
         )
 
     def field(self, name: str) -> str:
@@ -224,6 +214,11 @@ class Page:
         value = self.front.get(name)
         items = value if isinstance(value, list) else [] if value is None or isinstance(value, dict) else [value]
         return tuple(str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list)))
+
+
+def _names_target(page: Page) -> bool:
+    """Whether a page of a folder that may hold targets (`models/` of a wiki of kernels, or of recommenders) says how it is measured."""
+    return any(name in page.front for name in ("metric", "primary_metric", "benchmark", "bench", "repository", "repo", "baseline"))
 
 
 def document_of(text: str) -> "Document":

@@ -70,17 +70,10 @@ def body_of(text: str) -> tuple[int, int]:
 def front_of(text: str, path: str) -> Front:
     """Front matter of a page text (newlines already `\\n`, no byte-order mark)."""
     opening = _FENCE.match(text)
-    if not opening:
-        return Front({}, {}, 1, 0, ())
-    closing = _CLOSE.search(text, opening.end() - 1)
+    closing = _CLOSE.search(text, opening.end() - 1) if opening else None
     if not closing:
-        return Front(
-            {},
-            {},
-            1,
-            0,
-            (Finding(path, 1, "front-matter", "the front matter opens with --- and never closes", hint="add a line ---"),),
-        )
+        unclosed = Finding(path, 1, "front-matter", "the front matter opens with --- and never closes", hint="add a line ---")
+        return Front({}, {}, 1, 0, (unclosed,) if opening else ())
     raw = text[opening.end() : closing.start() + 1]
     end = min(closing.end() + 1, len(text))
     body_line = text.count("\n", 0, end) + 1
@@ -148,39 +141,50 @@ def _values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]
 
 
 def _yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
-    def refused(line: int, message: str, hint: str, fields: dict[str, object] | None = None):
-        return fields or {}, (Finding(path, line, "front-matter", message, hint=hint),)
+    def finding(line: int, message: str, hint: str, target: str = "", code: str = "front-matter") -> Finding:
+        return Finding(path, 2 + line, code, message, target=target, hint=hint)
 
+    plain_hint = "keep it to plain values, lists and short tables"
+    if _nested_deeply(raw):
+        return _line_by_line(raw), (finding(0, "the front matter is nested too deeply", plain_hint),)
+    loader = None
     try:
-        loader = _Loader(raw)
-        try:
-            value = loader.get_single_data()
-        finally:
-            loader.dispose()
+        loader = _Loader(raw.replace("\0", "\ufffd"))
+        value = loader.get_single_data()
         if value is None:
             return {}, ()
         if not isinstance(value, dict):
-            return refused(2, f"the front matter is a {type(value).__name__}, not fields", "write `key: value` lines")
-        budget = [_MOST_NODES]
-        fields = {str(k): _plain(v, budget) for k, v in value.items()}
+            return {}, (finding(0, f"the front matter is a {type(value).__name__}, not fields", "write `key: value` lines"),)
+        fields = _plain(value, [_MOST_NODES])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        return refused(
-            2 + (mark.line if mark else 0),
-            f"the front matter is not valid YAML: {problem}",
-            "quote values that hold ': ' or start with a special character",
-            _line_by_line(raw),
-        )
+        hint = "quote values that hold ': ' or start with a special character"
+        return _line_by_line(raw), (finding(mark.line if mark else 0, f"the front matter is not valid YAML: {problem}", hint),)
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        return refused(2, f"the front matter cannot be read: {error}", "keep it to plain values, lists and short tables")
-    twice = tuple(
-        Finding(
-            path, 2 + line, "duplicate-key", f"the key '{key}' stands twice; the last one counts", target=key, hint="remove one"
-        )
+        return _line_by_line(raw), (finding(0, f"the front matter cannot be read: {str(error)[:200]}", plain_hint),)
+    finally:
+        if loader is not None:
+            loader.dispose()
+    twice = (
+        finding(line, f"the key '{key}' stands twice; the last one counts", "remove one", key, "duplicate-key")
         for key, line in loader.twice
     )
-    return fields, twice
+    return fields, tuple(twice)
+
+
+# Deeper than this no page nests its fields, and a parser that calls itself for every level ends.
+_DEEPEST = 60
+
+
+def _nested_deeply(raw: str) -> bool:
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", raw):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    lines = raw.split("\n")
+    inner = max(len(line) - len(line.lstrip(" ")) for line in lines)
+    return max(deepest, inner // 2, *(line.count("- ") + line.count("? ") for line in lines)) > _DEEPEST * 4
 
 
 _LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]+(\S.*)$")
@@ -200,17 +204,25 @@ def _line_by_line(raw: str) -> dict[str, object]:
 
 
 def _plain(value: object, budget: list[int]) -> object:
+    """A value of YAML as JSON holds it: keys and dates as text, keys that are empty left out, no sign that cannot be saved."""
     budget[0] -= 1
     if budget[0] < 0:
         raise ValueError(f"it unfolds to more than {_MOST_NODES} values (a YAML bomb?)")
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, (datetime.date, datetime.datetime)):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {str(k): _plain(v, budget) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [_plain(v, budget) for v in value]
-    return str(value)
+    match value:
+        case None | bool():
+            return value
+        case int():
+            return value if abs(value) < 1 << 63 else "a number of more digits than count"
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case datetime.date():
+            return value.isoformat()
+        case dict():
+            return {key: _plain(v, budget) for k, v in value.items() if (key := _sayable(str(k)).strip())}
+        case list() | tuple() | set():
+            return [_plain(v, budget) for v in value]
+    return _sayable(str(value))
+
+
+def _sayable(text: str) -> str:
+    return text if text.isprintable() else text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

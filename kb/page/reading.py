@@ -2,16 +2,22 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kb.page import LARGEST, Detail, Heading, Page, text_of
 from kb.page.document import Document, document_of, skimmed
-from kb.page.front import front_of
+from kb.page.front import Front, front_of
 from kb.page.text import slug_of
-from kb.store import digest_of, packed
+from kb.store import digest_of, is_inner, packed
 
-_ALLOW = re.compile(r"<!--\s*kb:allow\s+([\w, -]+?)\s*-->")
+_ALLOW = re.compile(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
+_EXPLICIT_ID = re.compile(r"\{#([\w.:-]+)\}\s*$")
+# Fields that name folders and files: a value that no disk takes names nothing.
+_NAMING = ("target", "variant", "model")
+_LONGEST_NAME = 120
+
+# (line, code, message, target, hint)
+_Problem = tuple[int, str, str, str, str]
 
 
 def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
@@ -19,21 +25,14 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
 
     With `skim` a plain catalog of code is not read whole: its `detail` holds the texts of its headings and its symbols, and no row is kept of it.
     """
-    problems: list[tuple[int, str, str, str, str]] = []
     digest = digest_of(data)
     if b"\0" in data[:65536]:
-        problems.append((1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/"))
-        return _page(path, digest, {}, 1, 0, Detail({}, (), (), (), (), (), (), (), tuple(problems)))
+        binary = (1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/")
+        return _page(path, digest, Front({}, {}, 1, 0, ()), 0, Detail(problems=(binary,)))
+    problems: list[_Problem] = []
     if len(data) > LARGEST:
-        problems.append(
-            (
-                1,
-                "too-large",
-                f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled",
-                "",
-                "split the page",
-            )
-        )
+        most = f"{len(data) / 1e6:.0f} MB: only the first {LARGEST / 1e6:.0f} MB are compiled"
+        problems.append((1, "too-large", most, "", "split the page"))
         data = data[: data.rfind(b"\n", 0, LARGEST) + 1 or LARGEST]
     text = text_of(data)
     if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
@@ -42,67 +41,52 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     if not text.strip():
         problems.append((1, "empty", "the page is empty", "", "write it or remove it"))
     front = front_of(text, path)
-    problems.extend((f.line, f.code, f.message, f.target, f.hint) for f in front.findings)
-    body = text[front.body_offset :]
-    symbols = front.fields.pop("symbols", None)
-    if not isinstance(symbols, dict):
-        if symbols is not None:
-            front.fields["symbols"] = symbols
-        symbols = {}
+    problems += [(f.line, f.code, f.message, f.target, f.hint) for f in front.findings]
+    problems += _unnamable(front)
+    symbols = front.fields.get("symbols")
+    symbols = tuple(front.fields.pop("symbols")) if isinstance(symbols, dict) else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
-    bare = Page(path, digest, front.fields, front.body_line, lines, "", (), "")
     # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
-    if skim and symbols and bare.type == "catalog" and "[[" not in body:
-        return _skim(bare, symbols, *skimmed(body))
+    if skim and symbols and "[[" not in text and Page(path, digest, front.fields, 1, 0, "", (), "").type == "catalog":
+        headings, hrefs = skimmed(text[front.body_offset :])
+        named = tuple(Heading(level, shown.strip(), "", 0, True) for level, shown in headings)
+        return _page(path, digest, front, lines, Detail(headings=named, symbols=symbols), hrefs=hrefs)
     document = document_of(text)
+    if document.open_fence:
+        open_fence = "a code fence is never closed; all that follows reads as code"
+        problems.append((document.open_fence, "open-fence", open_fence, "", "close it with the same marker"))
+    glued = "a list right below a paragraph, which some renderers read as more of it"
+    problems += [(line, "list-blank-line", glued, "", "put a blank line before it") for line in document.glued]
     ids = list(document.ids)
     headings = tuple(_headings(document, ids))
     fences = tuple((b.line, b.stop) for b in document.of("fence"))
-    if document.open_fence:
-        problems.append(
-            (
-                document.open_fence,
-                "open-fence",
-                "a code fence is never closed; all that follows reads as code",
-                "",
-                "close it with the same marker",
-            )
-        )
-    problems.extend(
-        (
-            line,
-            "list-blank-line",
-            "a list right below a paragraph, which some renderers read as more of it",
-            "",
-            "put a blank line before it",
-        )
-        for line in document.glued
-    )
-    blocks = _blocks(body, front.body_line, fences, problems)
+    blocks = tuple(_managed(text, fences, problems)) if "kb:auto" in text else ()
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
-    detail = Detail(
-        front.lines,
-        headings,
-        document.links,
-        tuple(ids),
-        tuple(symbols),
-        fences,
-        blocks,
-        allowed,
-        tuple(problems),
-    )
-    return _page(path, digest, front.fields, front.body_line, lines, detail)
+    detail = Detail(front.lines, headings, document.links, tuple(ids), symbols, fences, blocks, allowed, tuple(problems))
+    return _page(path, digest, front, lines, detail)
 
 
-def _page(path: str, digest: str, front: dict[str, object], body_line: int, lines: int, detail: Detail) -> Page:
+def _page(path: str, digest: str, front: Front, lines: int, detail: Detail, *, hrefs: list[str] | None = None) -> Page:
+    """The page; `hrefs` are where a skimmed one leads, whose detail is not kept."""
     first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
-    cited = dict.fromkeys(link.href.partition("#")[0] for link in detail.links if link.kind not in ("wikilink", "unresolved"))
-    page = Page(path, digest, front, body_line, lines, first, tuple(cited), packed(detail))
-    page.__dict__["detail"] = detail
-    return page
+    ways = hrefs if hrefs is not None else [_way(link.href, link.kind) for link in detail.links if link.kind != "unresolved"]
+    cited = tuple(dict.fromkeys(way.partition("#")[0] for way in ways))
+    row = packed(detail) if hrefs is None else ""
+    return Page(path, digest, front.fields, front.body_line, lines, first, cited, row, detail)
 
 
-_EXPLICIT_ID = re.compile(r"\{#([\w.:-]+)\}\s*$")
+def _way(href: str, kind: str) -> str:
+    return f"[[{href.partition('|')[0].strip()}" if kind == "wikilink" else href
+
+
+def _unnamable(front: Front) -> Iterator[_Problem]:
+    """Values that name a folder or a file and cannot: taken out of the fields, so that nobody trips over them."""
+    for key in _NAMING:
+        value = front.fields.get(key)
+        name = str(value) if isinstance(value, (str, int, float)) else ""
+        if value and not (is_inner(name) and len(name) <= _LONGEST_NAME and "\ufffd" not in name and name.isprintable()):
+            del front.fields[key]
+            yield (front.lines.get(key, 1), "front-matter", f"'{key}' names no folder", name[:80], "write a short plain name")
 
 
 def _headings(document: Document, ids: list[str]) -> Iterator[Heading]:
@@ -121,47 +105,28 @@ def _headings(document: Document, ids: list[str]) -> Iterator[Heading]:
         yield Heading(block.level, text, slug, block.line, not block.depth)
 
 
-def _skim(page: Page, symbols: dict[str, object], headings: list[tuple[int, str]], hrefs: list[str]) -> Page:
-    """`page`, of which only the front matter was read, with what a catalog is found by."""
-    named = tuple(Heading(level, text.strip(), "", 0, True) for level, text in headings)
-    first = next((h.text for h in named if h.level == 1 and h.text), "")
-    catalog = replace(page, first_heading=first, cited=tuple(dict.fromkeys(h.partition("#")[0] for h in hrefs)))
-    catalog.__dict__["detail"] = Detail({}, named, (), (), tuple(symbols), (), (), (), ())
-    return catalog
+def _allowed(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        for comment in _ALLOW.finditer(line):
+            for code in comment[1].replace(",", " ").split():
+                # A comment alone on its line speaks of the next one.
+                yield number + (line.strip() == comment[0]), code
 
 
-def _allowed(text: str):
-    for m in _ALLOW.finditer(text):
-        line = text.count("\n", 0, m.start()) + 1
-        whole = text[text.rfind("\n", 0, m.start()) + 1 : (text.find("\n", m.end()) + 1 or len(text) + 1) - 1]
-        for code in re.split(r"[,\s]+", m[1]):
-            # A comment alone on its line speaks of the next one.
-            yield line + (whole.strip() == m[0]), code
-
-
-def _blocks(body: str, first: int, fences, problems: list) -> tuple[tuple[str, int, int], ...]:
-    if "kb:auto" not in body:
-        return ()
-    found, name, start = [], "", 0
-    for m in _AUTO.finditer(body):
-        line = first + body.count("\n", 0, m.start())
-        if any(a <= line < b for a, b in fences):
-            continue
-        if not m[1] and not name and m[2]:
-            name, start = m[2], line
-        elif m[1] and name:
-            found.append((name, start, line))
+def _managed(text: str, fences: tuple[tuple[int, int], ...], problems: list[_Problem]) -> Iterator[tuple[str, int, int]]:
+    """Managed blocks as (name, first line, last line); markers without a partner become problems."""
+    name, start = "", 0
+    coded = {line for first, stop in fences for line in range(first, stop)}
+    markers = ((n, m) for n, line in enumerate(text.split("\n"), 1) if "kb:auto" in line and n not in coded and (m := _AUTO.match(line)))
+    for line, marker in markers:
+        if not marker[1] and not name and marker[2]:
+            name, start = marker[2], line
+        elif marker[1] and name:
+            yield name, start, line
             name = ""
         else:
-            problems.append(
-                (
-                    line,
-                    "managed-block",
-                    "a kb:auto marker without its partner",
-                    m[2] or "",
-                    "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->",
-                )
-            )
+            hint = "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"
+            problems.append((line, "managed-block", "a kb:auto marker without its partner", marker[2] or "", hint))
     if name:
-        problems.append((start, "managed-block", f"the managed block '{name}' is never closed", name, "add <!-- /kb:auto -->"))
-    return tuple(found)
+        message = f"the managed block '{name}' is never closed"
+        problems.append((start, "managed-block", message, name, "add <!-- /kb:auto -->"))

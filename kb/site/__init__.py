@@ -101,7 +101,7 @@ def publish(layout: store.Layout, report: Report, *, out: Path | None = None, st
     except OSError as error:
         raise KbError(f"{target}: cannot make its folder: {error.strerror or error}; give another --out") from error
     fresh = run_mkdocs(layout.site, target, strict=strict)
-    store.write(fresh / _MARK, made_from, durable=False)
+    store.write(fresh / _MARK, made_from, durable=False, declared=True)
     swap(fresh, target)
     return True
 

@@ -19,26 +19,27 @@ BESIDE = ".kb-tmp"
 MANIFEST = "MANIFEST"
 
 
-def _checked(path: Path) -> Path:
-    """`path`, if it is one to write: not through `..`, and inside the knowledge base below whose `kb.toml` it stands, if it does."""
+def _checked(path: Path, *, declared: bool = False) -> Path:
+    """`path`, if it is one to write: not through `..`, and inside the knowledge base below whose `kb.toml` it stands.
+
+    Below none it is written only where the command line named it (`declared`).
+    """
     if ".." in path.parts or "\0" in os.fspath(path):
         raise KbError(f"{os.fspath(path)[:300]!r}: no plain path; nothing was written")
-    for folder in path.parents:
-        if (folder / CONFIG_NAME).is_file():
-            if not Layout(folder, Config()).holds(path):
-                raise KbError(f"{path}: a link on the way leads out of {folder}; nothing was written")
-            break
+    home = next((folder for folder in path.absolute().parents if (folder / CONFIG_NAME).is_file()), None)
+    if not declared and (home is None or not Layout(home, Config()).holds(path)):
+        raise KbError(f"{path}: leads out of the knowledge base, and no command named it; nothing was written")
     return path
 
 
-def write(path: Path, data: bytes | str, *, durable: bool = True) -> None:
+def write(path: Path, data: bytes | str, *, durable: bool = True, declared: bool = False) -> None:
     """Replace a file whole: write beside, fsync, rename. A reader sees the old bytes or the new ones, never half.
 
     `durable=False` leaves out the fsync, for trees that are rebuilt at will. Raises KbError where the disk refuses, and where the file's
-    folder is not inside its knowledge base. A path that a page or a setting names comes through `Layout.at`.
+    folder is not inside a knowledge base, unless the command line `declared` it. What a page or a setting names comes through `Layout.at`.
     """
     raw = data.encode("utf-8") if isinstance(data, str) else data
-    _checked(path)
+    _checked(path, declared=declared)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_umask()
@@ -50,10 +51,10 @@ def write(path: Path, data: bytes | str, *, durable: bool = True) -> None:
         raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
 
 
-def create(path: Path, data: bytes | str) -> None:
+def create(path: Path, data: bytes | str, *, declared: bool = False) -> None:
     """Write a file that must not exist yet, whole and atomically. Raises FileExistsError if another writer was first."""
     raw = data.encode("utf-8") if isinstance(data, str) else data
-    _checked(path)
+    _checked(path, declared=declared)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _beside(path, raw, mode=0o666 & ~_umask(), durable=True) as beside:

@@ -42,6 +42,6 @@ def run(request: ExportRuns, caller: Caller) -> Exported:
     file = caller.file(request.out)
     if file.exists():
         raise KbError(f"{request.out}: is there already; name another file")
-    store.write(file, text)
+    store.write(file, text, declared=True)
     what = "what was kept" if request.log_format == "leaderboard" else f"{len(runs)} runs"
     return Exported(f"{request.out}: {what} of {request.target}")

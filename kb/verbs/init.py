@@ -1,6 +1,9 @@
 """kb init [begin]: start a knowledge base here, or adopt the wiki that is here."""
 
+import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, flag, option
@@ -26,41 +29,78 @@ Pages by type stand in the folders beside this one: `sources/`, `concepts/`, `co
 class Init:
     """Where a knowledge base begins."""
 
-    adopt: bool = flag("take over the wiki/ that is here: add kb.toml and .kb/, touch nothing else")
+    adopt: bool = flag("take over the wiki that is here: add kb.toml and .kb/, touch nothing else")
     name: str = option("name of the knowledge base (default: the folder's)")
+    wiki: str = option("folder of the pages to adopt (default: wiki/, else the one with most pages)")
 
 
 @dataclass(frozen=True, slots=True)
 class Start(Result):
-    """A knowledge base that stands."""
+    """A knowledge base that stands: its pages are those of `wiki`; `found` says how many and why there, where that was not plain."""
 
     name: str
     adopted: bool
+    wiki: str = "wiki"
+    found: str = ""
 
     def to_text(self) -> str:
         page = "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
         verb, then = ("adopted", "") if self.adopted else ("started", page)
-        return f"{verb} the knowledge base '{self.name}'; next: {then}`kb build`"
+        return f"{self.found}{verb} the knowledge base '{self.name}'; next: {then}`kb build`"
 
 
 def run(request: Init, caller: Caller) -> Start:
     root = caller.folder
     if (root / store.CONFIG_NAME).exists():
-        raise KbError(
-            f"{store.CONFIG_NAME} is here already; `kb build` compiles the knowledge base"
-        )
+        raise KbError(f"{store.CONFIG_NAME} is here already; `kb build` compiles the knowledge base")
+    if (root / ".kb").is_symlink():
+        raise KbError(".kb is a link to elsewhere; kb keeps its state here only: remove the link")
     name = (request.name or root.name or "knowledge base").replace('"', "'").replace("\\", "/")
+    wiki, found = "wiki", ""
     if request.adopt:
-        if not (root / "wiki").is_dir():
-            raise KbError(f"there is no wiki/ in {root} to adopt; `kb init` starts an empty one")
+        wiki, found = _wiki_of(root, request.wiki.rstrip("/"))
     elif (root / "wiki").exists():
-        raise KbError(
-            "there is a wiki/ here; `kb init --adopt` takes it over without touching a page"
-        )
+        raise KbError("there is a wiki/ here; `kb init --adopt` takes it over without touching a page")
     else:
-        store.create(root / "wiki" / "index.md", _INDEX.format(name=name, date=caller.today))
+        index = _INDEX.format(name=name, date=caller.today)
+        store.create(root / "wiki" / "index.md", index, declared=True)
         (root / "sources").mkdir(exist_ok=True)
     (root / ".kb").mkdir(exist_ok=True)
-    store.create(root / ".kb" / ".gitignore", "*\n")
-    store.create(root / store.CONFIG_NAME, _CONFIG.format(name=name))
-    return Start(name, request.adopt)
+    if not (root / ".kb" / ".gitignore").exists():
+        store.create(root / ".kb" / ".gitignore", "*\n", declared=True)
+    if (root / wiki).is_symlink():
+        real = os.path.realpath(root / wiki)
+        store.write(root / ".kb" / store.WIKI_LINK, real, declared=True)
+        found += f"{wiki}/ is a link to {real}, and kb will read and write there\n"
+    setting = "" if wiki == "wiki" else f"wiki = {json.dumps(wiki, ensure_ascii=False)}\n"
+    store.create(root / store.CONFIG_NAME, _CONFIG.format(name=name) + setting, declared=True)
+    return Start(name, request.adopt, wiki, found)
+
+
+# Folders whose markdown is about the code beside it, or no page of a wiki.
+_NO_WIKI = frozenset(("sources", "indexes", "site", "raw", "node_modules", "vendor", "third_party", "tests", "test", "build", "dist"))
+
+
+def _wiki_of(root: Path, given: str) -> tuple[str, str]:
+    """(folder of the pages, what to say of the choice). Raises KbError where no folder holds a page."""
+    if given and given != "." and not (store.is_inner(given) and (root / given).is_dir()):
+        raise KbError(f"{given}/: no folder here; --wiki names one below {root}")
+    if given or (root / "wiki").is_dir():
+        return given or "wiki", ""
+    counts = {entry.name: _pages_in(entry) for entry in sorted(root.iterdir()) if _may_hold(entry)}
+    best = max(counts, key=lambda folder: (counts[folder], folder == "docs"), default="")
+    whole = sum(counts.values()) + sum(f.suffix == ".md" for f in root.iterdir() if f.is_file())
+    if not whole:
+        raise KbError(f"there is no wiki/ or other folder with pages in {root} to adopt; `kb init` starts an empty wiki/")
+    # A vault is the folder itself; else one folder that holds most of the pages is the wiki.
+    if (root / ".obsidian").is_dir() or not best or counts[best] * 2 <= whole:
+        return ".", f"the pages are the {whole} markdown files of this folder (wiki = \".\" in kb.toml)\n"
+    return best, f"the pages are the {counts[best]} markdown files of {best}/ (wiki = \"{best}\" in kb.toml)\n"
+
+
+def _may_hold(entry: Path) -> bool:
+    return entry.is_dir() and not entry.is_symlink() and entry.name[0] != "." and entry.name not in _NO_WIKI
+
+
+def _pages_in(folder: Path) -> int:
+    return sum(name.endswith(".md") for _, _, names in os.walk(folder) for name in names)

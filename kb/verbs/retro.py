@@ -59,7 +59,7 @@ def run(request: AskRetro, caller: Caller) -> RetroPage:
     )
     if path:
         try:
-            store.create(layout.root / path, page)
+            store.create(layout.at(path), page)
         except FileExistsError:
             raise KbError(
                 f"{path} is there already; a correction is a new page or a dated note below it"

@@ -84,8 +84,7 @@ def scan(layout: Layout) -> Scan:
             findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint))
         else:
             try:
-                with open(os.path.join(layout.root, path), "rb") as file:
-                    digests[path] = digest_of(file.read())
+                digests[path] = digest_of(_content(layout, path))
             except FileNotFoundError:
                 findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
             except OSError as error:
@@ -95,12 +94,17 @@ def scan(layout: Layout) -> Scan:
     return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)), tuple(left))
 
 
+def _content(layout: Layout, path: str) -> bytes:
+    with open(os.path.join(layout.root, path), "rb") as file:
+        return file.read()
+
+
 def read_bytes(layout: Layout, path: str) -> bytes:
     """Bytes of a file of the knowledge base, by its path relative to the root. Raises KbError for a path that leads out."""
     file = layout.at(path)
     if file.is_symlink() and not layout.holds(Path(os.path.realpath(file))):
         raise KbError(f"{path}: a link out of this knowledge base; copy the file here")
-    return file.read_bytes()
+    return _content(layout, path)
 
 
 def _walk(folder: Path, prefix: str, homes: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
