@@ -24,7 +24,7 @@ FLOORS = {
 }
 # A package is imported by its home alone (tests and scripts aside).
 HOMES = {
-    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page", "ingest", "experiments"}, "yaml": {"page"}, "filelock": {"store"}, "networkx": {"graph"},
+    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page", "ingest", "experiments"}, "yaml": {"page", "ingest"}, "filelock": {"store"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
     "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),

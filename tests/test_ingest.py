@@ -393,3 +393,74 @@ def test_near_duplicates_are_proposed_and_versions_are_not(base):
     build(layout)
     db = store.state(layout)
     assert [p.subject for p in questions.merge_packets(layout, db)] == ["wiki/concepts/a.md and wiki/concepts/b.md"]
+
+
+GUIDE = """# Guide
+
+## matmul_tile(a, b)
+
+Multiplies one tile. Set `parallel=True` for each grid dimension that is independent.
+
+```python
+def kernel(a, b):
+    out = matmul_tile(a, b)
+    return out
+```
+
+## Choosing shapes
+
+A tile narrower than 128 is refused by the compiler.
+Split the grid over both cores when there are two.
+
+## `async_copy`
+
+Starts a copy. ## Environment setup is no heading here.
+"""
+ENTRY = {"name": "shapes", "source": "sources/guide", "start_line": 13, "end_line": 16}
+PARTS = {
+    "strategies": [
+        {"text": "Mark independent grid dimensions parallel", "quote": "Set `parallel=True` for each grid dimension that is independent", "source": "sources/guide"},
+        {"text": "Mark grid dimensions that are independent parallel", "quote": "Set `parallel=True` for each grid dimension", "source": "sources/guide"},
+        {"text": "Split the grid over both cores", "quote": "Split the grid over both cores", "source": "sources/guide", "applies": "cores > 1"},
+    ],
+    "rules": [{"text": "Tiles are at least 128 wide", "quote": "A tile narrower than 128 is refused by the compiler", "category": "coding"}],
+    "entries": [ENTRY],
+}  # fmt: skip
+
+
+def test_an_agent_pack_quotes_copies_and_leaves_peoples_edits(base, kb_command):
+    layout = base(guide=GUIDE, facts="# Facts\n\nThe C9 has 1 core.\n")
+    cores = {"section": "Limits", "claim": "The C9 has 1 core.", "quote": "The C9 has 1 core.",
+             "quantity": {"subject": "C9", "quantity": "cores", "value": 1, "unit": ""}}  # fmt: skip
+    settled(layout, packets_of(layout, "facts")[0], draft(cores, path="wiki/concepts/c9.md", title="C9"))
+    build_pack = ("pack", "build", "c9", "--source", "guide", "--source", "facts", "--scope", "C9")
+    kb_command(*build_pack, cwd=layout.root)
+    (guide,) = (p for p in queue.queued(layout) if "guide" in p.subject)
+    bad = {**PARTS, "rules": [{"text": "Never tile", "quote": "Tiling is forbidden"}]}
+    assert "does not stand" in str(settled(layout, guide, json.dumps(bad)).rejected)
+    assert settled(layout, guide, json.dumps(PARTS)).state == "answered"
+    out = kb_command(*build_pack, cwd=layout.root).stdout
+    assert "Split the grid over both cores: needs cores > 1; the facts say 1" in out and "the same as" in out
+    folder = layout.root / "packs/c9"
+    assert sorted(f.name for f in folder.iterdir()) == sorted(
+        ["agent_config.yaml", "architecture.md", "isa_docs.md", "optimization_menu.yaml", "translation_menu.yaml", "rules.yaml", "code_examples.md"]
+    )
+    reference = (folder / "isa_docs.md").read_text()
+    assert "### matmul_tile" in reference and "### shapes" in reference and GUIDE[GUIDE.index("A tile") : GUIDE.index("## `async")].strip() in reference
+    assert "out = matmul_tile(a, b)" in (folder / "code_examples.md").read_text()
+    assert "prior: 0.5" in (folder / "optimization_menu.yaml").read_text()
+    before = {f: f.read_bytes() for f in folder.iterdir()}
+    assert "wrote" not in kb_command(*build_pack, cwd=layout.root).stdout
+    assert {f: f.read_bytes() for f in folder.iterdir()} == before
+    menu, rules = folder / "optimization_menu.yaml", folder / "rules.yaml"
+    menu.write_text(menu.read_text().replace("Mark independent", "Always mark independent") + "- strategy: By hand\n")
+    rules.write_text("rules: []\n")
+    (folder / "isa_docs.md").write_text("Read this first.\n\n" + reference)
+    out = kb_command(*build_pack, cwd=layout.root).stdout
+    assert "was changed" in out and "was removed" in out
+    assert "Always mark" in menu.read_text() and "By hand" in menu.read_text() and "128" not in rules.read_text()
+    assert (folder / "isa_docs.md").read_text().startswith("Read this first.")
+    code = layout.root / "k.py"
+    code.write_text("x = matmul_tile(p, q)\n")
+    shown = kb_command("pack", "sections", "c9", "k.py", cwd=layout.root).stdout
+    assert "### matmul_tile" in shown and "async_copy" not in shown

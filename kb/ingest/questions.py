@@ -175,6 +175,26 @@ def alike(a: frozenset[str], b: frozenset[str]) -> bool:
     return 3 * len(a & b) >= 2 * len(a | b)
 
 
+def pack_packets(
+    layout: store.Layout, names: Iterable[str], scope: str, *, context: int = CONTEXT
+) -> tuple[Packet, ...]:
+    """A packet for each piece of the documents of an agent pack, its lines numbered so that a reply can point at them."""
+    found = []
+    for name in names:
+        path, title, text = text_of(layout, name)
+        for piece in pieces(path, title, text, tokens=context):
+            first = text.count("\n", 0, piece.start) + 1
+            context_text = (
+                f"Scope: {scope or 'all of it'}. The material begins at line {first} of {path}."
+            )
+            found.append(
+                packet(
+                    layout, "pack", f"{path} for {scope or 'a pack'}", [piece], context=context_text
+                )
+            )
+    return tuple(found)
+
+
 def regenerate_packets(
     layout: store.Layout, index: str, *, context: int = CONTEXT
 ) -> tuple[Packet, ...]:

@@ -14,9 +14,10 @@ from kb.ingest.claims import Claim, claims_in, file_claims
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
+from kb.ingest.packs import strategy_reasons
 from kb.ingest.queue import Attempt, record
 from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, Notes, Record, Unreadable, read_reply
+from kb.ingest.replies import Drafts, Notes, PackParts, Record, Unreadable, read_reply
 from kb.ingest.tasks import task_named
 
 
@@ -88,6 +89,12 @@ def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: 
     if isinstance(reply, Notes):
         return Admission(
             (), (), tuple(Rejection(packet.subject, "", r) for r in note_reasons(reply, passages))
+        )
+    if isinstance(reply, PackParts):
+        return Admission(
+            (),
+            (),
+            tuple(Rejection(packet.subject, "", r) for r in strategy_reasons(reply, passages)),
         )
     quotes = (reply.quote_first, reply.quote_second)
     missing = [q for q in quotes if not any(p.captured.find(q) for p in passages)]

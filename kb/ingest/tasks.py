@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from kb import KbError, store
-from kb.ingest.replies import Comparison, Drafts, Duplicate, Notes, Record, SecondReadings
+from kb.ingest.replies import (
+    Comparison,
+    Drafts,
+    Duplicate,
+    Notes,
+    PackParts,
+    Record,
+    SecondReadings,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,7 @@ TASKS = {
         Task(
             "verify", "whether a quote says what its claim says, by a second reader", SecondReadings
         ),
+        Task("pack", "strategies, rules and reference of an agent pack", PackParts),
         Task("hypothesis", "prose of the hypothesis index", Notes),
         Task("blueprint", "prose of the blueprint", Notes),
         Task("profile", "prose of the profile index", Notes),

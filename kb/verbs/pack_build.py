@@ -1,0 +1,115 @@
+"""kb pack build [bring]: compile an agent pack from documents: architecture, reference, menus, rules, examples."""
+
+import re
+from dataclasses import dataclass
+
+from kb import KbError, store
+from kb.verbs import Caller, Result, argument, option, several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildPack:
+    """Name of the pack and the documents that it is made of."""
+
+    name: str = argument("name of the pack")
+    source: tuple[str, ...] = several("a captured source (again for more)", metavar="SOURCE")
+    scope: str = option("what the pack is for, such as 'TPU v6e, Pallas kernels'", metavar="TEXT")
+    out: str = option("folder of the pack (default: packs/NAME)", metavar="FOLDER")
+    context: int = option("tokens of material in a packet (default 8000)", default=8000)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPack(Result):
+    """What was written, what people's edits kept, and what was left out."""
+
+    folder: str
+    parts: dict[str, int]
+    written: tuple[str, ...]
+    theirs: tuple[str, ...]
+    left_out: tuple[str, ...]
+    unanswered: int
+
+    def to_text(self) -> str:
+        lines = [
+            f"{self.folder}: " + ", ".join(f"{name} {count}" for name, count in self.parts.items())
+        ]
+        lines += [f"wrote {name}" for name in self.written]
+        lines += [f"kept as people made it: {text}" for text in self.theirs]
+        lines += [f"left out: {text}" for text in self.left_out]
+        if self.unanswered:
+            lines.append(
+                f"{self.unanswered} packets about strategies and rules are open: `kb packet next --task pack`, then build again"
+            )
+        return "\n".join(lines)
+
+
+def run(request: BuildPack, caller: Caller) -> BuiltPack:
+    from kb.ingest import packs, queue, reference
+    from kb.ingest.claims import claims_in
+    from kb.ingest.material import text_of
+    from kb.ingest.questions import pack_packets, unanswered
+    from kb.ingest.replies import PackParts, read_reply
+
+    if not request.source:
+        raise KbError("a pack is made of documents; name captured sources with --source")
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,60}", request.name):
+        raise KbError(f"'{request.name}' is no name of a pack; letters, digits, dots and dashes")
+    layout = caller.layout()
+    folder = caller.folder / request.out if request.out else layout.root / "packs" / request.name
+    texts = [text_of(layout, name) for name in request.source]
+    packets = pack_packets(layout, request.source, request.scope, context=request.context)
+    todo = unanswered(layout, packets)
+    queue.offer(layout, todo)
+    answers = [a for p in packets if (a := queue.answers_to(layout, p.id)) and a.entered]
+    replies = [read_reply(a.attempts[-1].text, PackParts) for a in answers]
+    lines = {path: text for path, _, text in texts}
+    entries = [e for path, _, text in texts for e in reference.entries_of(path, text)]
+    entries += [
+        reference.entry(p.name, p.source, lines[p.source], p.start_line, min(p.end_line, p.start_line + reference.LONGEST - 1))
+        for r in replies for p in r.entries if p.source in lines and 0 < p.start_line <= p.end_line
+    ]  # fmt: skip
+    kept, copies = reference.without_copies(entries)
+    examples = [e for path, _, text in texts for e in reference.examples_of(path, text)]
+    claims = [c for c in claims_in(layout) if c.source in lines]
+    pack = packs.pack_of(claims, kept, examples, replies, priors=_priors(caller, layout))
+    have = {
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in packs.FILES
+        if (folder / name).is_file()
+    }
+    config = {
+        "agent_name": f"built:{request.name}", "scope": request.scope,
+        "sources": [{"id": path, "digest": store.digest_of(text)} for path, _, text in texts],
+    }  # fmt: skip
+    files, theirs = packs.written(pack, have, config=config)
+    changed = [name for name, text in files.items() if have.get(name) != text]
+    for name in changed:
+        store.write(folder / name, files[name])
+    counts = {name: len(parts) for name, parts in pack.parts.items()}
+    left = (*pack.left_out, *(f"{name}: stands whole in another entry" for name in copies))
+    shown = (
+        folder.relative_to(layout.root).as_posix()
+        if folder.is_relative_to(layout.root)
+        else str(folder)
+    )
+    return BuiltPack(shown, counts, tuple(changed), theirs, left, len(todo))
+
+
+def _priors(caller: Caller, layout: store.Layout) -> dict[str, tuple[int, int]]:
+    """Wins and losses of every lever of the trail, by its name."""
+    from kb import trail
+    from kb.schema import FAILED, Verdict
+
+    db = caller.tables(layout)
+    tally: dict[str, tuple[int, int]] = {}
+    try:
+        for run in trail.experiments(db):
+            for lever in run.levers:
+                won, lost = tally.get(lever.name, (0, 0))
+                tally[lever.name] = (
+                    won + (run.verdict.canonical == Verdict.SUPPORTED),
+                    lost + (run.verdict.canonical in FAILED),
+                )
+    finally:
+        db.close()
+    return tally

@@ -1,0 +1,55 @@
+"""kb pack sections [ask]: print the sections of a pack's reference that a piece of code needs, by its symbols."""
+
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.verbs import Caller, Result, argument, option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackSections:
+    """The pack, and the code."""
+
+    pack: str = argument("name or folder of the pack")
+    code: str = argument("file with the code, or - for stdin", metavar="FILE")
+    budget: int = option("tokens at most (default 8000)", default=8000)
+
+
+@dataclass(frozen=True, slots=True)
+class Sections(Result):
+    """Sections in the order of how many symbols of the code they explain; `left` did not fit."""
+
+    sections: tuple[str, ...]
+    left: int
+
+    def to_text(self) -> str:
+        rest = [f"… {self.left} more sections beyond the budget"] if self.left else []
+        return (
+            "\n\n".join([*self.sections, *rest])
+            or "no section of the reference explains a symbol of this code"
+        )
+
+
+def run(request: PackSections, caller: Caller) -> Sections:
+    from kb.ingest.material import CHARS_PER_TOKEN
+    from kb.ingest.reference import sections_for
+
+    layout = caller.layout()
+    folder = next(
+        (
+            f
+            for f in (layout.root / "packs" / request.pack, caller.folder / request.pack)
+            if (f / "isa_docs.md").is_file()
+        ),
+        None,
+    )
+    if folder is None:
+        raise KbError(f"{request.pack}: no pack with a reference; `kb pack build` makes one")
+    found = sections_for(
+        (folder / "isa_docs.md").read_text(encoding="utf-8"), caller.text(request.code)
+    )
+    kept: list[str] = []
+    for section in found:
+        if sum(map(len, (*kept, section))) <= request.budget * CHARS_PER_TOKEN:
+            kept.append(section)
+    return Sections(tuple(kept), len(found) - len(kept))
