@@ -14,9 +14,9 @@ FLOORS = {
     "schema": 0, "text": 0, "store": 0,
     "page": 1, "source": 1, "run": 1, "model": 1,
     "graph": 2, "formats": 2, "research": 2,
-    "search": 3, "trail": 3, "move": 3,
+    "search": 3, "trail": 3, "move": 3, "claims": 3,
     "refuted": 4, "profiles": 4,
-    "indexes": 5,
+    "indexes": 5, "packs": 5,
     "slices": 6, "experiments": 6, "ingest": 6, "site": 6, "lint": 6,
     "build": 7, "replay": 7,
     "verbs": 8,
@@ -24,7 +24,7 @@ FLOORS = {
 }
 # A package is imported by its home alone (tests and scripts aside).
 HOMES = {
-    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page", "ingest", "experiments"}, "yaml": {"page", "ingest"}, "filelock": {"store"}, "networkx": {"graph"},
+    "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page", "claims", "packs", "ingest", "experiments"}, "yaml": {"page", "packs"}, "filelock": {"store"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
     "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.ingest.gate import Passage, ruling_on
-from kb.ingest.quotes import Captured
+from kb.claims import Captured, Passage, ruling_on
 
 HOME = Path(__file__).parent / "gate"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kb import KbError, store
+from kb import KbError, claims, store
 from kb.build import build
-from kb.ingest import asking, claims, queue, questions, records, settling
+from kb.ingest import asking, questions, queue, records, settling
 from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.model import Endpoint

@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kb import store
-from kb.ingest.claims import Claim, Quantity
-from kb.ingest.gate import Passage, Ruling, ruling_on
+from kb.claims import Captured, Claim, Passage, Quantity, Ruling, Span, ruling_on
 from kb.ingest.packets import Packet
-from kb.ingest.quotes import Captured, Span
 from kb.ingest.replies import ClaimedQuantity, Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
 from kb.text import numbers_in, unit_of, words_of

@@ -10,10 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from kb import store
+from kb.claims import Claim, ruling_on
 from kb.ingest import questions
 from kb.ingest.admission import Rejection, passages_of
-from kb.ingest.claims import Claim
-from kb.ingest.gate import ruling_on
 from kb.ingest.material import CHARS_PER_TOKEN, Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.queue import Attempt, answers_to, give_back, queued, record, take

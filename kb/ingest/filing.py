@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from kb import KbError, store
-from kb.ingest.claims import Claim, Conflict, claims_in, conflicts, withdraw
+from kb.claims import Claim, Conflict, claims_in, conflicts, withdraw
 from kb.ingest.replies import Draft
 from kb.page import newlines_of, read, slug_of
 from kb.page.edit import with_block

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from kb import KbError, store
-from kb.ingest.gate import Passage, ruling_on
+from kb.claims import Passage, ruling_on
 from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
 from kb.ingest.replies import Note, Notes

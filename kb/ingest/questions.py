@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 from kb import KbError, page, store
-from kb.ingest.claims import Claim, claims_in, conflicts
+from kb.claims import Claim, claims_in, conflicts
 from kb.ingest.material import Excerpt, pieces, text_of
 from kb.ingest.notes import INDEXES, notes_in, topics_of
 from kb.ingest.packets import Packet

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from kb import KbError, store
-from kb.ingest.gate import Passage
+from kb.claims import Passage
 from kb.ingest.replies import QuotedLever, QuotedMetric, Record
 from kb.schema import Verdict, field_verdict
 from kb.text import fold, numbers_in, unit_of

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kb import store
+from kb.claims import Claim, claims_in, file_claims
 from kb.ingest.admission import Admission, Rejection, admission_of, passages_of, wiki_of
-from kb.ingest.claims import Claim, claims_in, file_claims
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
-from kb.ingest.packs import strategy_reasons
 from kb.ingest.queue import Attempt, record
 from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, Notes, PackParts, Record, Unreadable, read_reply
+from kb.ingest.replies import Drafts, Notes, Record, Unreadable, read_reply
 from kb.ingest.tasks import task_named
+from kb.packs import PackParts, strategy_reasons
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from kb.ingest.replies import (
     Drafts,
     Duplicate,
     Notes,
-    PackParts,
     Record,
     SecondReadings,
 )
+from kb.packs import PackParts
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from kb.store.files import create, lock, manifest_of, own_state, remove, sweep, tree_digests, write, write_tree
 from kb.store.layout import CONFIG_NAME, WIKI_LINK, Config, Layout, config_from, is_inner, layout_at, root_of
 from kb.store.rows import Diff, diff, digest_of, packed, row_of, value_of
-from kb.store.walk import Scan, changed_since, look_of, read_bytes, scan
 from kb.store.tables import code_state, is_current, made_by, state
+from kb.store.walk import Scan, changed_since, look_of, read_bytes, scan
 
 __all__ = [
     "CONFIG_NAME",

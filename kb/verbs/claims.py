@@ -7,7 +7,7 @@ from kb import store
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 
 if TYPE_CHECKING:
-    from kb.ingest.claims import Claim, Conflict
+    from kb.claims import Claim, Conflict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class ClaimList(Result):
         return FINDINGS if self.conflicts else FINE
 
     def to_json(self) -> object:
-        from kb.ingest.claims import plain
+        from kb.claims import plain
 
         shown = () if self.only_conflicts else self.claims
         return {
@@ -63,7 +63,7 @@ class ClaimList(Result):
 
 
 def run(request: ListClaims, caller: Caller) -> ClaimList:
-    from kb.ingest.claims import about, claims_in, conflicts
+    from kb.claims import about, claims_in, conflicts
 
     layout = caller.layout()
     gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0

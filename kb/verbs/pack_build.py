@@ -44,11 +44,13 @@ class BuiltPack(Result):
 
 
 def run(request: BuildPack, caller: Caller) -> BuiltPack:
-    from kb.ingest import packs, queue, reference
-    from kb.ingest.claims import claims_in
+    from kb import packs
+    from kb.claims import claims_in
+    from kb.ingest import queue
     from kb.ingest.material import text_of
     from kb.ingest.questions import pack_packets, unanswered
-    from kb.ingest.replies import PackParts, read_reply
+    from kb.ingest.replies import read_reply
+    from kb.packs import PackParts, reference
 
     if not request.source:
         raise KbError("a pack is made of documents; name captured sources with --source")

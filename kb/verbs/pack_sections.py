@@ -32,7 +32,7 @@ class Sections(Result):
 
 def run(request: PackSections, caller: Caller) -> Sections:
     from kb.ingest.material import CHARS_PER_TOKEN
-    from kb.ingest.reference import sections_for
+    from kb.packs.reference import sections_for
 
     layout = caller.layout()
     folder = next(

@@ -4,8 +4,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from kb.ingest.case import Case
-from kb.ingest.names import names_in
+from kb.claims.case import Case
+from kb.claims.names import names_in
 from kb.text import Number, numbers_in, unit_of, words_of
 
 _SPELT = {w: float(n) for n, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 import yaml
 
 from kb import KbError
-from kb.ingest.claims import Claim
-from kb.ingest.gate import Passage, ruling_on
-from kb.ingest.reference import Entry, Example, shown
-from kb.ingest.replies import PackParts, Strategy
+from kb.claims import Claim, Passage, ruling_on
+from kb.packs.parts import PackParts, Strategy
+from kb.packs.reference import Entry, Example, shown
 from kb.source import fence_for
 from kb.store import digest_of
 from kb.text import STOP, stem, words_of

@@ -5,8 +5,8 @@ Words are all there is to go by here; each list is closed and says what kind of 
 
 import re
 
-from kb.ingest.case import Case
-from kb.ingest.figures import clauses_of
+from kb.claims.case import Case
+from kb.claims.figures import clauses_of
 from kb.text import numbers_in, stem, words_of
 
 _NEGATIONS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed "

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kb.ingest.case import Case
-from kb.ingest.figures import names, numbers, subjects
-from kb.ingest.quotes import Captured, Span
-from kb.ingest.sense import certainty, condition, direction, negation
+from kb.claims.captured import Captured, Span
+from kb.claims.case import Case
+from kb.claims.figures import names, numbers, subjects
+from kb.claims.sense import certainty, condition, direction, negation
 from kb.source import marks_of
 from kb.text import fold, stem, words_of
 

@@ -1,0 +1,39 @@
+"""Claims: sentences that stand on the words of a source. What lets one in, those on file, and where they contradict each other.
+
+    ruling_on(claim, quote, origin=…, passages=[Passage(origin, Captured(text))])   # its place in the source, or the reason why not
+    claims_in(layout), file_claims(layout, claims), withdraw(layout, source)        # sources/claims/<source>.json
+    conflicts(claims)                                                               # one quantity, one condition, two values
+
+Refuses to know packets, models and pages: who drafts claims and where they stand is the matter of `ingest`.
+"""
+
+from kb.claims.captured import Captured, Span
+from kb.claims.filed import (
+    Claim,
+    Conflict,
+    Quantity,
+    about,
+    claims_in,
+    conflicts,
+    file_claims,
+    plain,
+    withdraw,
+)
+from kb.claims.gate import Passage, Ruling, ruling_on
+
+__all__ = [
+    "Captured",
+    "Claim",
+    "Conflict",
+    "Passage",
+    "Quantity",
+    "Ruling",
+    "Span",
+    "about",
+    "claims_in",
+    "conflicts",
+    "file_claims",
+    "plain",
+    "ruling_on",
+    "withdraw",
+]
