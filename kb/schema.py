@@ -175,6 +175,8 @@ def type_of_file(stem: str) -> str | None:
 
 # A run's page is named by its date or number; the number may stand behind a word for a run.
 _RUN_NAME = re.compile(r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE)
+# Files that tell what the folder that they stand in is.
+_RECORDS = ("readme", "results", "report", "summary", "experiment", "index")
 # Front-matter fields that say when a page came to be, in the order in which they count; `_` and `-` are one.
 CREATED_FIELDS = ("created", "date", "created-at", "started", "date-created", "published")
 
@@ -182,6 +184,11 @@ CREATED_FIELDS = ("created", "date", "created-at", "started", "date-created", "p
 def names_run(stem: str) -> bool:
     """Whether a file below the folder of experiments has the name of an experiment: one that starts with a date or a number."""
     return bool(_RUN_NAME.match(stem))
+
+
+def records_run(folder: str, stem: str) -> bool:
+    """Whether a file is the record of the run that its folder is: findings by name, or the page of a folder named as a run is."""
+    return stem.lower() == "findings" or stem.lower() in _RECORDS and names_run(folder)
 
 
 def folders_of(type_name: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.page.text import Heading, Link, cells_of, plain_text, slug_of
-from kb.schema import CREATED_FIELDS, TYPES, Finding, names_run, type_of, type_of_file, type_of_place
+from kb.schema import CREATED_FIELDS, TYPES, Finding, names_run, records_run, type_of, type_of_file, type_of_folder, type_of_place
 from kb.store import packed
 
 if TYPE_CHECKING:
@@ -141,10 +141,19 @@ class Page:
         return self.path.rpartition("/")[0]
 
     @cached_property
+    def name(self) -> str:
+        """What the page is called: its file, or its folder where it is the record of the run that the folder is."""
+        above = self.folder.rsplit("/", 1)[-1]
+        inside = self.path.count("/") > 1 and type_of_folder(above) is None and records_run(above, self.stem)
+        return above if inside and (self.stem.lower() == "findings" or type_of_folder(self.path.split("/")[1]) == "experiment") else self.stem
+
+    @cached_property
     def type(self) -> str:
         """Canonical page type: what the front matter says, else the file name, else the folder; an unknown spelling is kept as it is."""
         raw = self.field("type")
         said = type_of(raw)
+        if self.name != self.stem:
+            return said or "experiment"
         by_file = type_of_file(self.stem)
         by_folder, sure = type_of_place(self.path)
         if by_file:
@@ -164,7 +173,7 @@ class Page:
         one in an experiment's first heading; empty if none says.
         """
         if self.type in TYPES and TYPES[self.type].dated:
-            named = _DATE_NAME.search(self.stem)
+            named = _DATE_NAME.search(self.name)
             if named:
                 return named[1]
         fields = (self.field(name) or self.field(name.replace("-", "_")) for name in CREATED_FIELDS)
@@ -176,7 +185,7 @@ class Page:
     @cached_property
     def number(self) -> int:
         """The number in an experiment's file name (`2026-06-04-v165-...` is 165), 0 without one: a label for ordering, never a key."""
-        number = _NUMBER.match(self.stem)
+        number = _NUMBER.match(self.name)
         return int(number[1] or number[2]) if number else 0
 
     @property

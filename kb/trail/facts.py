@@ -161,6 +161,11 @@ def read_facts(page: Page, text: str) -> Facts:
     mechanism = said.get("mechanism") or prose(body("mechanism"))
     reasons = prose(body("verdict"), limit=900)
     verdict = verdict_of(page, titled_verdict(page) or reasons)
+    if verdict.source in ("section", ""):
+        # What a page says of itself at its head goes before what its Verdict section begins with.
+        head = next((s.start - 1 for s in page.sections if s.level > 1), 0)
+        said_first = labelled_verdict(page, lines, stop=head) if head else ""
+        verdict = verdict_of(page, said_first) if said_first and verdict_of(page, said_first).canonical else verdict
     labelled = labelled_verdict(page, lines) if verdict.canonical in (None, Verdict.OTHER) else ""
     if labelled:
         verdict = verdict_of(page, labelled)
@@ -224,7 +229,7 @@ def target_of_page(page: Page) -> str:
     named = page.field("target")
     if named:
         return named
-    folders = page.folder.split("/")[2:]
+    folders = page.folder.split("/")[2 : None if page.name == page.stem else -1]
     if folders and folders[-1] == "experiments":
         folders = folders[:-1]
     return "/".join(folders)

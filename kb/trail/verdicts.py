@@ -84,14 +84,14 @@ def _agreed(sayings: list[str]) -> str:
 _LABEL_ROW = re.compile(r"^\s*\|([^|]{3,40})\|([^|]+)\|\s*$")
 
 
-def labelled_verdict(page: Page, lines: list[str]) -> str:
+def labelled_verdict(page: Page, lines: list[str], *, stop: int = 0) -> str:
     """What stands behind a label of an outcome outside code ("**Outcome**: reverted", a row of two cells, a heading "Status" above it), by the first
     label that says one verdict; else behind "Verdict".
     """
     fenced = {line for a, b in page.fences for line in range(a, b)}
     headed = {h.line for h in page.headings}
     found: dict[str, list[str]] = {}
-    for at in range(page.body_line, len(lines) + 1):
+    for at in range(page.body_line, (stop or len(lines)) + 1):
         line = lines[at - 1].lstrip("> ")
         if at in headed:
             name, behind = line.strip("# "), ""
