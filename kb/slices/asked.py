@@ -16,8 +16,8 @@ from kb.trail.state import State, state_of
 
 # Runs of the target that are looked at; older ones are found by words and links only.
 _LAST_RUNS = 200
-# A question of so few words asks for the state more than for a matter.
-_FEW = 3
+# So few words hardly name a matter, and so many runs tell it then.
+_FEW, _ABOUT = 3, 3
 
 
 class Asked:
@@ -30,10 +30,11 @@ class Asked:
         self.variant = request.variant or (own.variant if own else "")
         self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target else []
         self.text = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
-        if not self.text and self.runs:
-            self.text = trail.experiment(db, self.runs[-1]).hypothesis
-        self.weights = search.weights(db, search.terms_of(self.text))
+        # A question of few words asks for the state more than for a matter; what the last runs were about is the matter then.
+        self.neutral = len(search.terms_of(self.text)) <= _FEW
         self._facts = facts
+        last = [f for f in map(self.facts, self.runs[-_ABOUT:]) if f] if self.neutral else []
+        self.weights = search.weights(db, search.terms_of(" ".join((self.text, *(f"{f.title} {f.hypothesis}" for f in last)))))
 
     @cached_property
     def pages(self) -> list[Ranked]:
@@ -82,11 +83,6 @@ class Asked:
         near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
         wins = [w for w in trail.wins(self.view.db, self.target, before=self.view.moment) if self.view.sees(w.path)]
         return state_of(self.tried, wins, trail.kin(self.view.db, self.target), target=self.target, stated=metric, nearness=near)
-
-    @property
-    def neutral(self) -> bool:
-        """Whether the question hardly names a matter: then the state is the answer."""
-        return len(self.weights) <= _FEW
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""

@@ -30,7 +30,7 @@ _THRASH = 5
 
 # How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
 # the rest are pages that answer it.
-_SMALL, _STATE, _NEUTRAL = 0.2, 0.5, 0.85
+_SMALL, _STATE, _NEUTRAL = 0.17, 0.5, 0.85
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 

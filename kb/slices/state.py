@@ -25,6 +25,8 @@ _PARTS = (
     ("leads", "leads", 0.10),
 )
 
+# In a slice this small the last run is told by one card.
+_SMALL = 3000
 # What a reader of a slice knows some parts by.
 _TITLES = {"standing": "frontier", "config": "configuration", "profile": "buckets"}
 
@@ -39,8 +41,13 @@ def bring_state(bring: Bringing, *, tokens: int) -> None:
     if not bring.runs:
         return
     state = bring.asked.state
+    small = bring.filling.budget < _SMALL
+    if small:
+        bring.page("recent", bring.runs[-1], "last run", closely=False)
     allowed = 0.0
     for part, name, share in _PARTS:
+        if small and part == "recent":
+            continue
         allowed += share * tokens
         bring_lines(bring, part, name, getattr(state, name), most=start + int(allowed))
     for facts in [f for f in bring.asked.tried[-12:] if f.running][-3:]:
