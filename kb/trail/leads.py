@@ -18,6 +18,7 @@ def lead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
     runs, before = told.runs, []
     ranked: list[tuple[float, int, Line]] = []
     best = told.best.run.path if told.best else ""
+    subjects = {r.path: words_of(subject_of(r)) for r in runs[-_LAST_RUNS:]}
     for age, e in enumerate(reversed(runs[-_LAST_RUNS:])):
         later = runs[len(runs) - age :] if age else ()
         for place, note in enumerate(e.account.leads):
@@ -26,7 +27,9 @@ def lead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
                 continue
             before.append(note.text)
             named = {int(n) for n in _NUMBERED.findall(note.text)} & {r.number for r in later}
-            takers = [r for r in later if r.number in named] or [r for r in later if len(words_of(subject_of(r)) & words) >= max(3, 0.6 * len(words_of(subject_of(r))))]
+            takers = [r for r in later if r.number in named] or [
+                r for r in later if len(subjects[r.path] & words) >= max(3, 0.6 * len(subjects[r.path]))
+            ]
             moot = f" (since tried: {handle(takers[-1].path)} {takers[-1].verdict.canonical or 'open'})" if takers else ""
             score = 1 / (1 + age / 4) + 0.4 * (e.path == best) - 0.6 * bool(takers) - 0.03 * place + nearness.get(e.path, 0.0)
             ranked.append((-score, len(ranked), Line(f"{handle(e.path)}: {cut(note.text, 320)}{moot}", e.path)))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _WORD = re.compile(r"[\w.=]+")
 _LEVEL = re.compile(r"[a-z][a-z0-9_]{2,}|\d{3,}")
@@ -18,10 +19,16 @@ class Line:
 
 def repeats(text: str, before: Sequence[str]) -> bool:
     """Whether more than two thirds of a text's words stand in one of the texts before it."""
-    words = set(_WORD.findall(text.lower()))
-    return any(len(words & set(_WORD.findall(t.lower()))) > 0.67 * len(words) for t in before)
+    words = _all_words(text)
+    return any(len(words & _all_words(t)) > 0.67 * len(words) for t in before)
 
 
-def words_of(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 13)
+def _all_words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+@lru_cache(maxsize=1 << 13)
+def words_of(text: str) -> frozenset[str]:
     """Words of a text that may tell a lever from another."""
-    return set(_LEVEL.findall(text.lower().replace("-", " ")))
+    return frozenset(_LEVEL.findall(text.lower().replace("-", " ")))
