@@ -15,14 +15,15 @@ _LONGEST = 1150
 
 # Part of a slice, part of the state, share of what the state may cost. What one leaves over the next may use.
 _PARTS = (
-    ("state", "standing", 0.08),
+    ("state", "standing", 0.07),
     ("state", "config", 0.19),
     ("state", "profile", 0.13),
     ("state", "memory", 0.07),
-    ("recent", "recent", 0.08),
-    ("refuted", "dead", 0.20),
+    ("recent", "recent", 0.07),
+    ("refuted", "dead", 0.19),
     ("transfers", "transfers", 0.15),
     ("leads", "leads", 0.10),
+    ("disputed", "disputed", 0.03),
 )
 
 # In a slice this small the last run is told by one card.

@@ -64,6 +64,14 @@ class Outcomes:
         return cut(told, most)
 
 
+_REPEAT = re.compile(r"\bre-?(?:run|peat|measure|valid|check)\w*\b|\bbound (?:run-to-run )?noise\b", re.I)
+
+
+def is_repeat(e: Facts) -> bool:
+    """Whether a run measures again what was measured before."""
+    return bool(_REPEAT.search(e.title))
+
+
 _BARE = re.compile(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
 
 

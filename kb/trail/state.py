@@ -8,18 +8,20 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kb.run.quantity import number_text
 from kb.run.record import Lever
 from kb.schema import Verdict
 from kb.text import cut
 from kb.trail.account import Note
 from kb.trail.dead import dead_lines
+from kb.trail.disputed import disputed_lines
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, frontiers_of, kept, parents_of
 from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
 from kb.trail.levers import is_common, key_of
 from kb.trail.line import Line, repeats
-from kb.trail.outcomes import Outcomes, measured, subject_of
+from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
 from kb.trail.transfers import Win, transfer_lines
 
 
@@ -68,7 +70,7 @@ def state_of(
         tuple(dead_lines(told, near)),
         tuple(transfer_lines(runs, wins, kin or {}, near)),
         tuple(lead_lines(told, near)),
-        (),
+        tuple(disputed_lines(told)),
     )
 
 
@@ -82,7 +84,7 @@ def _standing(told: Outcomes) -> Iterable[Line]:
         still = len(paths) - 1 - paths.index(f.moved) if f.moved in paths else 0
         more = [f"{100 * gain:+.1f} % over the best before it"] if gain is not None else []
         if not place:
-            more += [f"noise ±{100 * f.band:.2g} %" if f.band is not None else "noise not measured"]
+            more += [_noise(told, f)]
             more += [f"last moved by 1 % or more {still} runs ago" if still else "moved by the last run"]
         figures = measured(e, 5 if not place else 3)
         yield Line(
@@ -95,6 +97,16 @@ def _standing(told: Outcomes) -> Iterable[Line]:
         first = next((e for e in runs if e.verdict.canonical is Verdict.BASELINE), None)
         base = f"; baseline {handle(first.path)} {measured(first, 2)}" if first else ""
         yield Line(f"{len(runs)} runs: {', '.join(f'{n} {v}' for v, n in counts.most_common())}{base}", runs[-1].path)
+
+
+def _noise(told: Outcomes, f: Frontier) -> str:
+    """The noise of the frontier's own repeats, else what the runs that repeat it measured."""
+    parents = parents_of(told.runs)
+    repeats = [e for e in told.runs if is_repeat(e) and parents.get(e.path) == f.run.path and f.metric and e.metric(f.metric.name)]
+    if f.band is None and repeats:
+        values = ", ".join(f"{number_text(m.value)} ({handle(e.path)})" for e in repeats[-3:] if (m := e.metric(f.metric.name)) and m.value is not None)
+        return f"repeated as {values}"
+    return f"noise ±{100 * f.band:.2g} %" if f.band is not None else "noise not measured"
 
 
 def _chain(runs: Sequence[Facts], best: Frontier) -> list[Facts]:

@@ -14,7 +14,8 @@ class Open:
     """A page or a section."""
 
     where: str = argument(
-        "a page, or one of its sections, such as wiki/concepts/x.md#limits", metavar="PATH[#ANCHOR]"
+        "a page or one of its sections, such as wiki/concepts/x.md#limits, or a slice's handle, such as v012~k3",
+        metavar="PATH[#ANCHOR]",
     )
 
 
@@ -37,12 +38,13 @@ class Passage(Result):
 
 def run(request: Open, caller: Caller) -> Passage:
     from kb.page import read, text_of
+    from kb.trail.handles import is_handle, path_of
 
     layout = caller.layout()
     # A file name may hold a # itself.
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
     typed, _, anchor = (request.where, "", "") if whole else request.where.partition("#")
-    path = caller.path(layout, typed)
+    path = path_of(typed, _paths(layout)) if is_handle(typed) else caller.path(layout, typed)
     if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):
         raise KbError(f"{path}: leads out of the knowledge base and is not read")
     if not (layout.root / path).is_file():
@@ -65,6 +67,10 @@ def run(request: Open, caller: Caller) -> Passage:
         start, end = section.start, after[0].start if after else end
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
     return Passage(path, anchor, page.digest, start, page.title, page.type, text)
+
+
+def _paths(layout: store.Layout) -> list[str]:
+    return sorted(f.relative_to(layout.root).as_posix() for f in (layout.root / "wiki").rglob("*.md"))
 
 
 def _nowhere(layout: store.Layout, path: str) -> str:
