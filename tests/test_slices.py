@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def shipped(tmp_path_factory) -> store.Layout:
     """The knowledge base that ships with the project, built."""
     root = tmp_path_factory.mktemp("shipped")
     (root / "kb.toml").write_text("")
-    (root / "wiki").symlink_to(CHECKOUT / "wiki")
+    shutil.copytree(CHECKOUT / "wiki", root / "wiki")
     layout = store.layout_at(root)
     build(layout)
     return layout
