@@ -131,7 +131,7 @@ def test_killed_a_hundred_times_nothing_filed_is_lost(layout, tmp_path):
             for attempt in range(2):
                 path = stub_of(layout, lever)
                 words = {"open": opening(lever), "run": ["experiment", "run", str(path), *(w for f in records for w in ("--record", str(f)))],
-                         "close": ["experiment", "close", str(path), "--date", "2026-05-02"], "import": ["import", "pi", str(log), "--target", "imported"], "build": ["build"]}[name]
+                         "close": ["experiment", "close", str(path), "--date", "2026-05-02", "--expect", "METRIC time_ms=8"], "import": ["import", "pi", str(log), "--target", "imported"], "build": ["build"]}[name]
                 started = time.monotonic()
                 code = ended(forked(words, layout.root), within_s=dice.random() * lasts[name] * 1.1 if attempt == 0 else None)
                 if code is None:

@@ -10,3 +10,11 @@ class GateClosed(KbError):
     """A gate says no: a repeat of something refuted, or a duplicate of what is in flight. The message says what to state or do."""
 
     code = 3
+
+
+class InFlight(GateClosed):
+    """The same experiment is open already; `path` is its page."""
+
+    def __init__(self, message: str, path: str):
+        super().__init__(message)
+        self.path = path

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.experiments import GateClosed
+from kb.experiments import GateClosed, InFlight
 from kb.experiments.stub import BLOCKS, Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.worktree import commit_of
@@ -189,8 +189,10 @@ def opened(
             (stub for stub in in_flight(layout, target.name) if _same(proposal, stub)), None
         )
         if twin:
-            raise GateClosed(
-                f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant"
+            raise InFlight(
+                f"{twin.path} is the same experiment and still in flight; "
+                "run and close that one, or change a lever or the variant",
+                twin.path,
             )
         parent = _parent(layout, proposal, target)
         code = _parent_code(layout, parent, target)

@@ -21,6 +21,7 @@ Note = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a user says beside the target page; empty and 0 mean "as the target page says". `set` are variables for the change alone.
+    `snapshot` measures the working tree with all that is in it, `edited` with the edits of known files.
 
     `most` bounds the repeats that are added until the verdict is decided; `more` adds so many of each side to the attempt that is measured.
     """
@@ -28,6 +29,7 @@ class Ask:
     repository: str = ""
     commit: str = ""
     snapshot: bool = False
+    edited: bool = False
     benchmark: str = ""
     checks: str = ""
     profile: str = ""
@@ -185,11 +187,14 @@ def _committed(
 ) -> str:
     """The commit of a working tree. Raises KbError where it is not what is committed, and nobody asked for a snapshot."""
     changed, untracked = worktree.dirt_of(repository, without=without)
-    if ask.snapshot and (changed or untracked):
+    taken = (changed or untracked) if ask.snapshot else changed if ask.edited else ()
+    if taken:
         message = f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}"
-        commit = worktree.snapshot(repository, without=without, message=message)
-        note(f"measuring the working tree as commit {commit[:12]}, kept as refs/kb/{commit}")
-        return commit
+        head = worktree.snapshot(
+            repository, without=without, message=message, untracked=ask.snapshot
+        )
+        note(f"measuring the working tree as commit {head[:12]}, kept as refs/kb/{head}")
+        changed, untracked = (), () if ask.snapshot else untracked
     if changed:
         raise KbError(
             f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "

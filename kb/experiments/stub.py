@@ -81,6 +81,9 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     path = posixpath.normpath(name)
     if path.startswith("wiki/") and (layout.root / path).is_file():
         return path
+    of, _, label = path.rpartition("/")
+    if of and not target and (layout.wiki / "experiments" / of).is_dir():
+        path, target = label, of  # `decoder/v012`, as lists print it.
     home = layout.wiki / "experiments" / target if target else layout.wiki / "experiments"
     found = sorted(home.rglob("*.md")) if home.is_dir() else []
     stem = posixpath.basename(path).removesuffix(".md")

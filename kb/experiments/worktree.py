@@ -132,8 +132,13 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return any(path == f or path.startswith(f + "/") for f in folders)
 
 
-def snapshot(repository: Path, *, without: tuple[str, ...], message: str) -> str:
-    """Commit of the working tree as it stands, untracked files included; branch, index and files stay as they are."""
+def snapshot(
+    repository: Path, *, without: tuple[str, ...], message: str, untracked: bool = True
+) -> str:
+    """Commit of the working tree as it stands, with untracked files or without.
+
+    Branch, index and files stay as they are.
+    """
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
         who = {
             f"GIT_{role}_{what}": v
@@ -145,7 +150,7 @@ def snapshot(repository: Path, *, without: tuple[str, ...], message: str) -> str
         git(
             repository,
             "add",
-            "--all",
+            "--all" if untracked else "--update",
             "--",
             ".",
             *(f":(exclude,top){folder}" for folder in without),

@@ -13,6 +13,17 @@ if TYPE_CHECKING:
 PAGE_HELP = "path, file name or label (v012) of the experiment"
 TARGET_HELP = "the target whose label is meant"
 
+
+def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
+    """What names an experiment in a line: its label, with its target where there are several; its file where it has no number."""
+    label = (
+        f"v{number:03d}"
+        if number and f"-v{number:03d}-" in path
+        else path.rpartition("/")[2].removesuffix(".md")
+    )
+    return label if one_target or not target else f"{target}/{label}"
+
+
 def page_of(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
     """Path of the experiment that a user names by path, file name or label."""
     from kb.experiments.stub import located

@@ -28,7 +28,9 @@ class CloseExperiment:
         "regular expression that shows the mechanism: found in dumps, outputs or built files, not in the parent's",
         metavar="PATTERN",
     )
-    forbid: tuple[str, ...] = several("regular expression that must not be found", metavar="PATTERN")
+    forbid: tuple[str, ...] = several(
+        "regular expression that must not be found", metavar="PATTERN"
+    )
     predict: tuple[str, ...] = several(
         "metric or cost bucket and its move, such as 'copy down' or 'misses -10%'", metavar="MOVE"
     )
@@ -84,7 +86,9 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
     else:
         caller.build(layout)
     earlier = trail_of(layout, target.name, before=stub.facts.order)
-    ruling = close(layout, path, target, remarks=remarks, earlier=earlier, today=today, dry=request.dry_run)
+    ruling = close(
+        layout, path, target, remarks=remarks, earlier=earlier, today=today, dry=request.dry_run
+    )
     hint = "" if ruling.again else hint_of(ruling.rule, ruling.more, path)
     if hint:
         caller.talk(hint)

@@ -3,63 +3,111 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kb import KbError
 from kb.verbs import Caller, Result, option
+from kb.verbs.experiment import label_of
 
 if TYPE_CHECKING:
     from kb.trail import Experiment
 
 
+# So many lines a page of the printed list has, unless told otherwise.
+_PAGE = 30
+_LEVERS_SHOWN = 48
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListExperiments:
-    """Which experiments."""
+    """Which experiments. As JSON all that fit are printed, as text the newest page of them."""
 
     target: str = option("of this target only")
-    verdict: str = option("with this canonical verdict only")
+    verdict: str = option("with this canonical verdict only, or `open` for what is in flight")
+    since: str = option("of this day or later", metavar="DATE")
+    lever: str = option("that pull a lever with this in its name or value", metavar="TEXT")
+    text: str = option("with this in title, hypothesis or lesson", metavar="TEXT")
     before: str = option("strictly earlier than this page", metavar="PAGE")
     as_of: str = option("up to this day", metavar="DATE")
+    last: int = option("lines of one page", default=_PAGE, metavar="N")
+    page: int = option("which page, 1 being the newest", default=1, metavar="N")
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentList(Result):
-    """Experiments in trail order; as JSON in the form of DESIGN §7."""
+    """Experiments in trail order; as JSON in the form of DESIGN §7, as text one page of them, newest last."""
 
     experiments: "tuple[Experiment, ...]"
+    first: int
+    end: int
+    lines: tuple[str, ...]
 
     def to_json(self) -> object:
         return [_record(e) for e in self.experiments]
 
     def to_text(self) -> str:
-        return "\n".join(map(_line, self.experiments))
+        return "\n".join(self.lines)
 
 
 def run(request: ListExperiments, caller: Caller) -> ExperimentList:
     from kb import trail
 
+    if request.last < 1 or request.page < 1:
+        raise KbError("--last and --page count from 1")
     layout = caller.layout()
     db = caller.tables(layout)
     before = request.before and caller.page(layout, request.before)
     moment = trail.moment(db, before=before or None, as_of=request.as_of or None)
     listed = trail.experiments(db, target=request.target or None, before=moment)
-    return ExperimentList(
-        tuple(
-            e
-            for e in listed
-            if not request.verdict or (e.verdict.canonical or "") == request.verdict
-        )
+    fitting = tuple(e for e in listed if _fits(e, request))
+    end = max(0, len(fitting) - request.last * (request.page - 1))
+    first = max(0, end - request.last)
+    by_path = {e.path: e for e in listed}
+    lines = tuple(_line(e, by_path, one_target=bool(request.target)) for e in fitting[first:end])
+    if first:
+        caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
+    return ExperimentList(fitting, first, end, lines)
+
+
+def _fits(e: "Experiment", request: ListExperiments) -> bool:
+    levers = " ".join(f"{v.name}={v.value}" for v in e.levers).lower()
+    words = " ".join((e.title, e.hypothesis, e.because)).lower()
+    verdict = e.verdict.canonical or ("open" if e.running else "")
+    return (
+        (not request.verdict or verdict == request.verdict)
+        and (not request.since or e.date >= request.since)
+        and request.lever.lower() in levers
+        and request.text.lower() in words
     )
 
 
-def _line(e: "Experiment") -> str:
+def _line(e: "Experiment", by_path: "dict[str, Experiment]", *, one_target: bool) -> str:
+    """Day, handle, verdict, levers, metric and gain over the parent."""
+    levers = ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers) or e.title
+    if len(levers) > _LEVERS_SHOWN:
+        levers = levers[: _LEVERS_SHOWN - 1].rstrip() + "…"
+    handle = label_of(e.path, e.number, e.target, one_target=one_target)
+    verdict = e.verdict.canonical or ("in flight" if e.running else "-")
+    return (
+        f"{e.date or '----------'} {handle}  {verdict:<12} {levers}  {_figure(e, by_path)}".rstrip()
+    )
+
+
+def _figure(e: "Experiment", by_path: "dict[str, Experiment]") -> str:
+    from kb.run.direction import direction_of
+    from kb.run.noise import gain_of
     from kb.run.quantity import number_text, unit_beside
 
-    figures = (
-        f"{m.name}={number_text(m.value)}{unit_beside(m.name, m.unit)}"
-        for m in e.metrics[:2]
-        if m.value is not None
-    )
-    return (
-        f"{e.date or '----------'}  {e.verdict.canonical or '-':<12} {e.path}  {' '.join(figures)}"
-    )
+    found = e.metric(e.primary) if e.primary else None
+    found = found or next((m for m in e.metrics if m.value is not None), None)
+    if not found or found.value is None:
+        return ""
+    text = f"{found.name} {number_text(found.value, digits=5)}{unit_beside(found.name, found.unit)}"
+    parent = by_path.get(e.parent)
+    other = parent.metric(found.name) if parent else None
+    direction = found.direction or direction_of(found.name)
+    if not other or other.value is None or not direction:
+        return text
+    gain = gain_of(found.value, other.value, direction=direction)
+    return text if gain is None else f"{text} ({100 * gain:+.1f} %)"
 
 
 def _record(e: "Experiment") -> dict[str, object]:

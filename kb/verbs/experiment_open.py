@@ -47,6 +47,7 @@ class OpenExperiment:
         "cost bucket and its move, such as 'copy down'", metavar="MOVE"
     )
     baseline: bool = flag("the first measurement of a target: no parent, no levers")
+    receipt: str = option("what `kb check` printed of this proposal", metavar="RECEIPT")
     date: str = option("day in the file name (default: today)", metavar="YYYY-MM-DD")
 
 
@@ -73,6 +74,11 @@ def run(request: OpenExperiment, caller: Caller) -> Opening:
     today = caller.day(request.date)
     caller.build(layout)
     proposal, answer = _gate(layout, proposal, target)
+    if request.receipt and answer and request.receipt != answer.receipt:
+        raise KbError(
+            f"--receipt {request.receipt} is not what `kb check` says of this proposal now ({answer.receipt}); "
+            "check it again, and open what was checked"
+        )
     path = opened(layout, proposal, target, answer=answer, today=today)
     if not proposal.baseline:
         _tell_criteria(layout, caller, path, target)

@@ -37,10 +37,14 @@ class RunExperiment:
         "measurements of each side (default: the target page's, else 5)", default=0, metavar="N"
     )
     most: int = option(
-        "repeats of each side at most while the verdict is open (default: four times --repeats)", default=0, metavar="N"
+        "repeats of each side at most while the verdict is open (default: four times --repeats)",
+        default=0,
+        metavar="N",
     )
     warmup: int | None = option(
-        "runs of each side that do not count (default: the target page's, else 1)", default=None, metavar="N"
+        "runs of each side that do not count (default: the target page's, else 1)",
+        default=None,
+        metavar="N",
     )
     timeout: float = option(
         "limit of each command (default: the target page's, else 600)",
@@ -59,6 +63,7 @@ class RunExperiment:
     attach: tuple[str, ...] = several(
         "with --record: a dump or a profile to keep with it", metavar="FILE"
     )
+    edited: bool = flag("measure uncommitted edits of known files as a commit under refs/kb/")
     again: bool = flag("measure another attempt; the earlier ones stay on file")
     more: int = option(
         "add N repeats of each side, by turns, to the attempt that is measured, filed or not; nothing else changes",
@@ -98,7 +103,11 @@ def _line(name: str, figure: dict) -> str:
     from kb.run.quantity import number_text
 
     against = f" against {number_text(figure['parent']['mean'])}" if figure["parent"] else ""
-    gain = "" if figure["gain"] is None else f" ({100 * figure['gain']:+.2f} %{_span(figure['interval'])})"
+    gain = (
+        ""
+        if figure["gain"] is None
+        else f" ({100 * figure['gain']:+.2f} %{_span(figure['interval'])})"
+    )
     return f"{name}: {number_text(figure['change']['mean'])}{against}{gain}"
 
 
@@ -209,6 +218,7 @@ def _ask(request: RunExperiment):
         request.repo,
         request.commit,
         request.snapshot,
+        request.edited,
         request.bench,
         request.checks,
         request.profile,
