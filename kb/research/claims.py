@@ -10,7 +10,7 @@ from kb.text import number_of, numbers_in, one_line
 _LABELLED = re.compile(
     r"\b([A-Za-z][\w ]{0,30}?)[\"'`*]*\s*(?:=|:|of|to|→|->|~|\(|)\s*[`*~]*([-+]?\d+(?:\.\d+)?)(?![\w.]*\d)"
 )
-_MEASURES = re.compile(
+MEASURES = re.compile(
     r"(?i)\b\w*(bpb|loss|ppl|perplexity|acc|accuracy|vram|memory|mem|tok|speed|latency|throughput|time|seconds|steps|mfu|flops|params|experiments?|score)\w*\b"
 )
 _TAKEN_BACK = re.compile(
@@ -106,7 +106,7 @@ def _of_table(change: FileChange) -> Iterator[Claim]:
     columns = [
         i
         for i, name in enumerate(header)
-        if _MEASURES.search(name) or "_" in name and number_of(name) is None
+        if MEASURES.search(name) or "_" in name and number_of(name) is None
     ]
     kept = [
         row for row in rows[1:] if re.search(r"(?i)\b(keep|kept|baseline|best|accepted)\b", row[1])
@@ -134,11 +134,11 @@ def _figures(line: str) -> Iterator[tuple[str, str]]:
             met.add(value.lstrip("-"))
             yield value, number.unit
     for label in _LABELLED.finditer(line):
-        measure = _MEASURES.findall(label[1])
+        measure = MEASURES.findall(label[1])
         if measure and label[2].lstrip("+-") not in met:
             met.add(label[2].lstrip("+-"))
             yield label[2].lstrip("+"), label[1].strip().split()[-1]
-    if measures := _MEASURES.search(line):
+    if measures := MEASURES.search(line):
         for found in _DECIMAL.finditer(line):
             if found[0].lstrip("+-") not in met:
                 met.add(found[0].lstrip("+-"))

@@ -66,7 +66,7 @@ def document_of(data: bytes, media_type: str, *, name: str = "", address: str = 
     return (
         _markdown(text)
         if end in ("md", "markdown") or media_type == "text/markdown"
-        else replace(_plain(text), title="")
+        else _plain(text)
     )
 
 
@@ -108,7 +108,12 @@ def _plain(text: str) -> Document:
     text = normal_text(text)
     sections = tuple((" ".join(m[0].split()), m.start()) for m in _PAPER_HEADING.finditer(text))
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return Document(text, title=first[:200], sections=sections, references=references_in(text))
+    return Document(
+        text,
+        title=first if len(first) <= 120 else "",
+        sections=sections,
+        references=references_in(text),
+    )
 
 
 def _html(data: bytes, address: str) -> Document:

@@ -1,5 +1,6 @@
 """Captures as jobs: each on its own, each safe to run again; a bounded pool here, or tasks on Ray. The journal knows what failed and what is left."""
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -19,7 +20,8 @@ STATES = ("pending", "new", "changed", "same", "failed", "refused")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One capture: a paper (with what its feed says), a page by its address, or a file by its path. `key` names it in the journal."""
+    """One capture: a paper (with what its feed says), a page by its address, or a file by its path. `key` names it in the journal;
+    `about` is title, authors and version as whoever captures it knows them."""
 
     kind: str
     key: str
@@ -27,6 +29,9 @@ class Job:
     site: str = SITE
     folder: str = ""
     licence: str = ""
+    origin: str = ""
+    about: tuple[str, str, str] = ("", "", "")
+    keep: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,8 @@ def _captured(layout: Layout, paper: Paper) -> str:
 
 def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
     if job.paper:
-        return material_of_paper(session, job.paper, site=job.site), ()
+        paper = material_of_paper(session, job.paper, site=job.site)
+        return replace(paper, keep=job.keep, licence=paper.licence or job.licence), ()
     if job.kind == "page":
         reply = session.get(
             job.key,
@@ -89,23 +95,29 @@ def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
         file = Path(job.folder) / job.key
         data = _bytes_of(file)
         kind = "application/pdf" if data[:5] == b"%PDF-" else "text/plain"
-        document, version, wish = document_of(data, "", name=file.name), "", job.key
+        document, version, wish = (
+            document_of(data, "", name=file.name),
+            "",
+            job.key.rpartition(".")[0] or job.key,
+        )
     end = "html" if "html" in kind else "pdf" if "pdf" in kind else ""
+    title, authors, about_version = job.about
     material = Material(
-        origin=job.key if job.kind == "page" else f"file:{job.key}",
+        origin=job.origin or (job.key if job.kind == "page" else f"file:{job.key}"),
         kind="web" if job.kind == "page" else "file",
         name=wish,
-        version=version,
-        title=document.title,
-        authors=document.authors,
-        licence=job.licence or document.licence,
+        version=about_version or version,
+        title=title or document.title,
+        authors=authors or document.authors,
+        licence=document.licence or job.licence,
         text=document.text,
         sections=document.sections,
         hidden=document.hidden,
         references=document.references,
         tool=f"kb research {'web' if job.kind == 'page' else 'files'}",
         files={f"original.{end}": (data, kind)} if end else {},
-        keep=job.licence != "no-text",
+        keep=job.keep,
+        note=f"sha256 as it came: {hashlib.sha256(data).hexdigest()}",
     )
     return material, document.links
 
@@ -254,6 +266,7 @@ def crawl(
     depth: int,
     most: int,
     licence: str = "",
+    keep: bool = True,
     workers: int = 4,
     on: str = "",
     note: Callable[[int, int, str], None] | None = None,
@@ -270,7 +283,8 @@ def crawl(
             if a not in allowed
         ]
         jobs = [
-            Job("page", address, licence=licence) for address in allowed[: most - len(outcomes)]
+            Job("page", address, licence=licence, keep=keep)
+            for address in allowed[: most - len(outcomes)]
         ]
         ended = run_jobs(layout, session, jobs, now=now, workers=workers, on=on, note=note)
         outcomes += ended

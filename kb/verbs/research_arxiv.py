@@ -46,6 +46,7 @@ def run(request: ResearchArxiv, caller: Caller) -> Captures:
                     p,
                     site=request.site,
                     licence=request.licence,
+                    keep=not request.no_text,
                 )
                 for p in found
             ]

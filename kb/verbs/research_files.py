@@ -16,6 +16,10 @@ class ResearchFiles(Reach):
     """Files, or folders of which every document is taken; links are not followed."""
 
     paths: tuple[str, ...] = argument("files or folders", metavar="PATH")
+    origin: str = option("the address that one file was saved from", metavar="URL")
+    title: str = option("title of that one file")
+    authors: str = option("authors of that one file")
+    version: str = option("its version or date")
     most: int = option("files at most", default=2000, metavar="N")
 
 
@@ -24,13 +28,26 @@ def run(request: ResearchFiles, caller: Caller) -> Captures:
     from kb.research.network import Session
 
     layout = caller.layout()
-    licence = "no-text" if request.no_text else request.licence
     files = [pair for typed in request.paths for pair in _files(caller.file(typed))]
+    about = (request.title, request.authors, request.version)
+    if (request.origin or any(about)) and len(files) != 1:
+        raise KbError("--origin, --title, --authors and --version are those of one file; name one")
     if len(files) > request.most:
         raise KbError(
             f"{len(files)} documents, more than --most {request.most}; name a smaller folder or allow more"
         )
-    jobs = [Job("file", name, folder=str(folder), licence=licence) for folder, name in files]
+    jobs = [
+        Job(
+            "file",
+            name,
+            folder=str(folder),
+            licence=request.licence,
+            origin=request.origin,
+            about=about,
+            keep=not request.no_text,
+        )
+        for folder, name in files
+    ]
     with Session(access_of(request, caller), layout.state / CACHE) as session:
         return Captures(
             run_jobs(

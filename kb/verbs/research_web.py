@@ -20,7 +20,6 @@ def run(request: ResearchWeb, caller: Caller) -> Captures:
     from kb.research.network import Session
 
     layout = caller.layout()
-    licence = "no-text" if request.no_text else request.licence
     with Session(access_of(request, caller), layout.state / CACHE) as session:
         outcomes = crawl(
             layout,
@@ -29,7 +28,8 @@ def run(request: ResearchWeb, caller: Caller) -> Captures:
             now=caller.now,
             depth=request.depth,
             most=request.most,
-            licence=licence,
+            licence=request.licence,
+            keep=not request.no_text,
             workers=request.workers,
             on=request.on,
             note=bar(caller, "pages"),

@@ -1,0 +1,201 @@
+"""kb research ideas [bring]: list what captured forks and papers offer a target, checked against what it refuted and has set."""
+
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from kb import store
+from kb.verbs import Caller, Result, flag, option
+
+if TYPE_CHECKING:
+    from kb.refuted.gate import Answer
+    from kb.research.ideas import Idea
+
+# How an idea's outcome at the gate and its nearness order it before its own weight.
+_OUTCOMES = {"clear": 0, "distinguish": 1, "repeat": 2}
+_NEARNESS = {"same code": 0, "near": 1, "far": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchIdeas:
+    """Ideas for one target; with --file the clear ones become hypothesis pages, which are open leads of its slices."""
+
+    target: str = option("what is to be optimized (default: the only target)")
+    most: int = option("ideas at most", default=20, metavar="N")
+    file: bool = flag("write those that are clear as pages below wiki/hypotheses/")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedIdea:
+    """An idea with what the target knows of it: the gate's outcome, the card that it meets, levers that are set already, and how far it is."""
+
+    idea: "Idea"
+    outcome: str
+    because: str
+    evidence: str
+    already: tuple[str, ...]
+    distance: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdeaList(Result):
+    """Ideas, best first; `left_out` counts those whose every lever the target has set already."""
+
+    target: str
+    ideas: tuple[CheckedIdea, ...]
+    left_out: int
+    pages: tuple[str, ...]
+
+    def to_json(self) -> object:
+        return {
+            "target": self.target,
+            "left_out": self.left_out,
+            "pages": list(self.pages),
+            "ideas": [asdict(i) for i in self.ideas],
+        }
+
+    def to_text(self) -> str:
+        from kb.text import one_line
+
+        lines = []
+        for item in self.ideas:
+            idea = item.idea
+            labels = (
+                ("from", f"sources/{idea.source}  ({idea.origin})"),
+                ("claims", f"{idea.gain}: “{idea.conditions}”" if idea.gain else "no gain stated"),
+                ("levers", ", ".join(idea.levers)),
+                ("techniques", ", ".join(idea.techniques)),
+                ("set already", ", ".join(item.already)),
+                ("met", f"{item.evidence}: {item.because}" if item.evidence else ""),
+            )
+            lines.append(one_line(f"{item.outcome:<11} {item.distance:<9} {idea.title}"))
+            lines += [f"      {name}: {one_line(value)}" for name, value in labels if value]
+        lines += [f"written: {page}" for page in self.pages]
+        tail = f"; {self.left_out} left out, all set already" if self.left_out else ""
+        return "\n".join([*lines, f"{len(self.ideas)} ideas for {self.target}{tail}"])
+
+
+def run(request: ResearchIdeas, caller: Caller) -> IdeaList:
+    from kb.refuted.gate import Gate, Proposal
+    from kb.research.ideas import ideas_of
+    from kb.verbs.status import only_target
+
+    layout = caller.layout()
+    db = caller.tables(layout)
+    target = only_target(db, request.target, ask="--target says for which target")
+    gate, known = Gate(db), _Known(db, target)
+    checked, left_out = [], 0
+    for idea in ideas_of(layout):
+        already = tuple(lever for lever in idea.levers if known.has(lever))
+        if idea.levers and len(already) == len(idea.levers):
+            left_out += 1
+            continue
+        answer = gate.check(Proposal(idea.to_proposal(), f"sources/{idea.source}", target))
+        checked.append(_checked(idea, answer, already, known.distance(idea)))
+    checked.sort(
+        key=lambda i: (_OUTCOMES[i.outcome], _NEARNESS[i.distance], -i.idea.weight, i.idea.source)
+    )
+    listed = tuple(checked[: request.most])
+    pages = tuple(
+        _filed(layout, item, target, caller.today)
+        for item in listed
+        if request.file and item.outcome == "clear"
+    )
+    return IdeaList(target, listed, left_out, tuple(p for p in pages if p))
+
+
+def _checked(
+    idea: "Idea", answer: "Answer", already: tuple[str, ...], distance: str
+) -> CheckedIdea:
+    best = answer.matches[0] if answer.matches and answer.outcome != "clear" else None
+    return CheckedIdea(
+        idea,
+        answer.outcome,
+        best.because or best.claim if best else "",
+        best.path if best else "",
+        already,
+        distance,
+    )
+
+
+class _Known:
+    """What a target is and has set: its page's text and repository, and the levers of the runs that it kept."""
+
+    def __init__(self, db, target: str) -> None:
+        from kb.research.techniques import techniques_in
+        from kb.trail import experiments
+        from kb.trail.frontier import kept
+        from kb.trail.standing import target_page
+
+        runs = experiments(db, target=target)
+        self.levers = {
+            (lever.name.lower(), lever.value.lower())
+            for run in runs
+            if kept(run)
+            for lever in (*run.levers, *run.settings)
+        }
+        spoken = " ".join(f"{run.title} {run.hypothesis} {' '.join(run.tags)}" for run in runs)
+        self.techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
+        page = target_page(db, target)
+        self.repository = (
+            page.field("repository").lower().removesuffix(".git").rstrip("/").rpartition("/")[2]
+            if page
+            else ""
+        )
+
+    def has(self, lever: str) -> bool:
+        name, _, value = lever.lower().partition("=")
+        return bool(value) and (name, value) in self.levers
+
+    def distance(self, idea: "Idea") -> str:
+        """same code: a fork of the target's own repository; near: half of its techniques are spoken of in the trail; far: neither."""
+        repository = idea.origin.partition("#")[0].lower()
+        if self.repository and re.search(
+            rf"(?<![a-z0-9]){re.escape(self.repository)}(?![a-z0-9])", repository
+        ):
+            return "same code"
+        named = set(idea.techniques[:4])
+        return "near" if named and 2 * len(named & self.techniques) >= len(named) else "far"
+
+
+def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> str:
+    """The page of an idea, written once; an idea that has its page already is left alone."""
+    import json
+
+    from kb.source import fence_for, visible
+    from kb.text import one_line
+
+    idea = item.idea
+    slug = re.sub(r"[^a-z0-9]+", "-", idea.source.lower()).strip("-")[:60]
+    path = f"wiki/hypotheses/{target.replace('/', '-')}-{slug}.md"
+    title = one_line(idea.title)[:120]
+    gain = one_line(idea.gain) or "not stated"
+    quoted = visible(one_line(idea.conditions))
+    fence = fence_for(quoted)
+    claim = (
+        f"## Claimed\n\nQuoted, and measured by nobody here:\n\n{fence}text\n{quoted}\n{fence}\n\n"
+        if quoted
+        else ""
+    )
+    levers = "".join(f"- `{one_line(lever).replace('`', '')}`\n" for lever in idea.levers)
+    front = {
+        "title": title,
+        "type": "hypothesis",
+        "target": target,
+        "status": "open",
+        "expected_gain": gain,
+        "confidence": "low",
+        "origin": f"sources/{idea.source}",
+    }
+    head = "".join(
+        f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in front.items()
+    )
+    text = (
+        f"---\n{head}created: {today}\nupdated: {today}\n---\n\n# {title}\n\n{', '.join(idea.techniques).capitalize() or 'A change'}, as found in "
+        f"[the captured source](../../sources/{idea.source}/meta.json).\n\n{claim}{'## Levers' + chr(10) * 2 + levers if levers else ''}"
+    )
+    try:
+        store.create(layout.root / path, text)
+    except FileExistsError:
+        return ""
+    return path
