@@ -96,7 +96,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
 def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, int], dict[str, bytes]]:
     """What follows from all pages together, written to the tables: counts for the report, and the files of `indexes/`."""
     pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
-    whole = graph.graph_of(pages)
+    whole = graph.graph_of(pages, link_root=layout.config.link_root)
     tried = trail.trail_of(_rows(db, "facts"), whole)
     lists = _lists(db, tried, whole)
     wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}

@@ -57,7 +57,7 @@ def test_the_status_of_a_link(make_base, href, status):
 
 
 def test_a_wikilink_and_a_reference_without_definition_are_findings(make_base):
-    whole, files = built(make_base({"wiki/x.md": "see [[y|label]] and [text][nowhere], not `[[code]]` or `a[i][j]` or m[0][1], m_[0][1]; but _[so][nor this]_\n", "wiki/y.md": ""}))
+    whole, files = built(make_base({"wiki/x.md": "see [[y|label]] and [text][nowhere], not `[[code]]` or `a[i][j]` or m[0][1], m_[0][1]; but _[so][nor this]_\n", "wiki/y.md": "[x](x.md)"}))
     found = [(f.code, f.target, f.hint) for f in graph.link_findings(whole, files)]
     assert found == [("unresolved-reference", "nowhere", "add a line [nowhere]: path.md"), ("unresolved-reference", "nor this", "add a line [nor this]: path.md"), ("wikilink", "y|label", "write [label](y.md)")]
 
@@ -72,18 +72,62 @@ def test_a_wikilink_and_a_reference_without_definition_are_findings(make_base):
         ("a/twin", "write [a/twin](a/twin.md)"),
         ("two words", "write [two words](two%20words.md)"),
         ("Tile size", "did you mean concepts/tile-size.md?"),
-        ("blocking", "did you mean concepts/tile-size.md?"),
-        ("tile-size#^b1", "did you mean concepts/tile-size.md?"),
-        ("tile-size#gone", "did you mean concepts/tile-size.md?"),
-        ("twin", "write [text](path.md)"),
-        ("nowhere", "write [text](path.md)"),
+        ("blocking", "write [blocking](concepts/tile-size.md)"),
+        ("tile-size#gone", "link to a heading that is there"),
+        ("twin", "write its folder too: a/twin.md, b/twin.md"),
+        ("nowhere", "write the page, or [text](path.md)"),
     ],
 )
 def test_a_wikilink_is_told_as_the_link_it_stands_for(make_base, wikilink, hint):
     whole, files = built(make_base({"wiki/x.md": f"# Here\n\n[[{wikilink}]]\n", "wiki/concepts/tile-size.md": "---\naliases: [blocking]\n---\n## What it is\n",
-                                    "wiki/a/twin.md": "", "wiki/b/twin.md": "", "wiki/two words.md": ""}))
+                                    "wiki/a/twin.md": "[x](../x.md)", "wiki/b/twin.md": "", "wiki/two words.md": ""}))
     found, = graph.link_findings(whole, files)
-    assert (found.target, found.hint, found.fixable) == (wikilink, hint, hint.startswith("write") and "path.md" not in hint)
+    assert (found.target, found.hint, found.fixable) == (wikilink, hint, hint.startswith("write ["))
+
+
+VAULT = {
+    "wiki/Notes/Tile Size.md": "---\naliases: [Blocking]\n---\n# Tile Size\n\n## What it is\n\ntext ^b1\n",
+    "wiki/Notes/Deep/Tile.md": "", "wiki/a/Twin.md": "", "wiki/b/Twin.md": "", "wiki/编程.md": "", "wiki/files/plot.png": "", "wiki/files/paper.v2.pdf": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("wikilink", "leads"),
+    [
+        ("[[tile size]]", "wiki/Notes/Tile Size.md"), ("[[Tile Size|tiles]]", "wiki/Notes/Tile Size.md"), ("[[Tile Size#What it is]]", "wiki/Notes/Tile Size.md"),
+        ("[[Tile Size#^b1]]", "wiki/Notes/Tile Size.md"), ("[[Blocking]]", "wiki/Notes/Tile Size.md"), ("[[Deep/Tile]]", "wiki/Notes/Deep/Tile.md"), ("[[Notes/Deep/Tile.md]]", "wiki/Notes/Deep/Tile.md"),
+        ("[[编程]]", "wiki/编程.md"), ("![[plot.png]]", "wiki/files/plot.png"), ("[[paper.v2.pdf#page=3]]", "wiki/files/paper.v2.pdf"), ("![[files/plot.png|300]]", "wiki/files/plot.png"),
+        ("| a |\n|---|\n| [[Tile Size\\|t]] |", "wiki/Notes/Tile Size.md"), ("[[a/Twin]]", "wiki/a/Twin.md"),
+        ("[[Twin]]", None), ("[[Nothing]]", None), ("[[Tile Size#Gone]]", None), ("[[gone.png]]", None),
+    ],
+)
+def test_wikilinks_lead_where_a_vault_leads_them(make_base, wikilink, leads):
+    whole, files = built(make_base({**VAULT, "wiki/x.md": wikilink}))
+    link, = whole.pages["wiki/x.md"].links
+    status, path = graph.status_of(link, whole.pages["wiki/x.md"], files)
+    assert (status is LinkStatus.OK) == bool(leads) and (path == leads or not leads)
+    assert [f.code for f in graph.link_findings(whole, files)] == ([] if leads else ["broken-anchor" if "#" in wikilink else "wikilink"])
+    if leads and leads.endswith(".md"):
+        assert whole.outlinks["wiki/x.md"] == (leads,) and whole.backlinks[leads] == ("wiki/x.md",)
+
+
+def test_of_two_pages_of_a_name_the_one_beside_is_meant(make_base):
+    whole, _ = built(make_base({**VAULT, "wiki/b/x.md": "[[Twin]]"}))
+    assert whole.outlinks == {"wiki/b/x.md": ("wiki/b/Twin.md",)}
+
+
+def test_mathematics_is_no_link(make_base):
+    whole, files = built(make_base({"wiki/x.md": "$A[i][j] + [[x]]$ and $$[[B]]$$, but [[gone]] costs $5 or $6\n"}))
+    assert [f.target for f in graph.link_findings(whole, files)] == ["gone"]
+
+
+def test_links_from_the_root_lead_from_where_a_setting_says(make_base):
+    layout = make_base({"kb.toml": '[links]\nroot = "wiki"\n', "wiki/x.md": "[a](/concepts/y/) [b](/concepts/y.md#head) [c](/z/)\n", "wiki/concepts/y.md": "# Head\n", "wiki/z/index.md": ""})
+    from kb import page
+
+    pages = {p: page.read(p, store.read_bytes(layout, p)) for p in store.scan(layout).digests}
+    whole = graph.graph_of(pages, link_root=layout.config.link_root)
+    assert whole.outlinks == {"wiki/x.md": ("wiki/concepts/y.md", "wiki/z/index.md")} and graph.link_findings(whole, graph.Files(layout, pages)) == []
 
 
 def test_a_moved_page_with_one_candidate_is_named(make_base):

@@ -133,7 +133,8 @@ def test_fix_gives_a_link_its_ending_its_case_and_its_root(make_base):
 def test_fix_writes_a_wikilink_as_the_link_it_stands_for_and_leaves_what_is_not_certain(make_base):
     text = HEAD.format("A") + "See [[b-page]], [[B-Page|the other]] and [[b-page#Part]].\r\n\r\n| a | b |\r\n|---|---|\r\n| [[b-page\\|x]] | 1 |\r\n\r\n"
     kept = "`[[b-page]]` and [[b-page]]\r\n![[b-page]] [[nowhere]] [[b-page#gone]]\r\n"
-    layout = make_base({"wiki/sources/a.md": (text + kept).encode(), "wiki/concepts/b-page.md": HEAD.format("B") + "## Part\n"})
+    linking = {f"wiki/concepts/m{n}.md": HEAD.format(f"M{n}") + "[a](../sources/a.md)\n" for n in range(9)}
+    layout = make_base({"wiki/sources/a.md": (text + kept).encode(), "wiki/concepts/b-page.md": HEAD.format("B") + "## Part\n", **linking})
     to = "../concepts/b-page.md"
     mended_text = text.replace("[[b-page]]", f"[b-page]({to})").replace("[[B-Page|the other]]", f"[the other]({to})").replace("[[b-page#Part]]", f"[b-page#Part]({to}#part)")
     assert mended(layout) == {"wiki/sources/a.md": (mended_text.replace("[[b-page\\|x]]", f"[x]({to})") + kept).encode()}

@@ -106,7 +106,7 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
             said = trail.facts_of(pages[path], page.text_of(data[: page.LARGEST])) if pages[path].lines else None
         if said is not None:
             facts.append((path, said))
-    graph = graph_of(pages)
+    graph = graph_of(pages, link_root=layout.config.link_root)
     tried = {f.path: f for f in trail.trail_of(facts, graph).experiments}
     return Matter(layout, graph, Files(layout, pages), tried, (*seen.findings, *gone), today)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from kb.page.front import body_of
-from kb.page.inline import PARSER, SPANS, Event, Places, Span, destination_of, inline_of
+from kb.page.inline import PARSER, SPANS, Event, Places, InlineSpan, destination_of, inline_of
 from kb.page.text import Link, slug_of
 
 # Where a run of inline text is read from: the events, its first one, and the places that they count.
@@ -26,15 +26,15 @@ class _Text(msgspec.Struct, frozen=True, dict=True):
     end: int
 
     @cached_property
-    def _inline(self) -> tuple[str, tuple[Span, ...]]:
+    def _inline(self) -> tuple[str, tuple[InlineSpan, ...]]:
         return inline_of(*self.run) if self.run else ("", ())
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[InlineSpan, ...]:
         return self._inline[1]
 
 
-class Cell(_Text, frozen=True, dict=True):
+class TableCell(_Text, frozen=True, dict=True):
     """One cell of a table: its place, what a reader sees of it (`plain`), and what is marked in it (`spans`)."""
 
     run: _Run | None = None
@@ -46,7 +46,7 @@ class Cell(_Text, frozen=True, dict=True):
 
 class Row(NamedTuple):
     line: int
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
 
 
 class Block(_Text, frozen=True, dict=True):
@@ -97,7 +97,7 @@ class Document(NamedTuple):
         first = bisect_left(self.blocks, line, key=_line)
         return self.blocks[first : bisect_left(self.blocks, stop, lo=first, key=_line)]
 
-    def source(self, piece: Block | Cell | Span) -> str:
+    def source(self, piece: Block | TableCell | InlineSpan) -> str:
         """What was written there."""
         return self.text[piece.start : piece.end]
 
@@ -151,7 +151,8 @@ _LINKED, _HELD = "\x00", "\x01"
 _UNRESOLVED = re.compile(
     r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]"
 )
-_ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]")
+# An escaped sign, or mathematics: what stands in it is no link.
+_ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
@@ -349,12 +350,12 @@ class _Reading:
 
     def _table(self, place: dict, at: int) -> int:
         rows: list[Row] = []
-        cells: list[Cell] = []
+        cells: list[TableCell] = []
         while True:
             event, spot = self.events[at]
             at += 1
             if event == {"Start": "TableCell"}:
-                cell = Cell(
+                cell = TableCell(
                     self.places.char(spot["start"]),
                     self.places.char(spot["end"]),
                     (self.events, at, self.places),
@@ -381,7 +382,7 @@ class _Reading:
         self.ids.extend(slug_of(_TAG.sub("", m[2])) for m in _HTML_HEADING.finditer(block.plain))
         return at + 1
 
-    def _references(self, piece: Block | Cell) -> None:
+    def _references(self, piece: Block | TableCell) -> None:
         """Keep the links of a piece that markdown sees as plain text: to the names of pages, and to definitions that are not there."""
         source = self.text[piece.start : piece.end]
         if "[[" not in source and "][" not in source:
@@ -395,7 +396,7 @@ class _Reading:
                 )
                 self.links.append(Link(href, text, self.places.line(piece.start + m.start()), kind))
 
-    def _masked(self, source: str, start: int, spans: tuple[Span, ...]) -> str:
+    def _masked(self, source: str, start: int, spans: tuple[InlineSpan, ...]) -> str:
         """A run of text with everything that markdown recognised in it hidden, each sign in its place."""
         pieces: list[str] = []
         at = 0
@@ -409,4 +410,4 @@ class _Reading:
             ]
             at = last
         pieces.append(source[at:])
-        return _ESCAPE.sub(_HELD * 2, "".join(pieces))
+        return _ESCAPE.sub(lambda held: _HELD * len(held[0]), "".join(pieces))

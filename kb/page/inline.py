@@ -12,7 +12,7 @@ PARSER = pyromark.Markdown(options=pyromark.Options.ENABLE_TABLES)
 Event = tuple[str | dict, dict]
 
 
-class Span(NamedTuple):
+class InlineSpan(NamedTuple):
     """A marked stretch of a block: `start` to `end` of the page's text, `at` the place of its `text` in the block's plain text.
 
     kind: code, strong, emphasis, link, auto, image, html; `href` is where a link or picture leads. A picture's text is no part of the plain text.
@@ -60,10 +60,10 @@ def destination_of(name: str, link: dict) -> tuple[str, str]:
     return link["dest_url"], SPANS[name]
 
 
-def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[Span, ...]]:
+def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[InlineSpan, ...]]:
     """Shown text and marked stretches of the run of inline events that begins at `at`."""
     pieces: list[str] = []
-    spans: list[Span] = []
+    spans: list[InlineSpan] = []
     begun: list[
         tuple[int, list[str], int]
     ] = []  # (place in `spans`, where its text gathers, from which piece)
@@ -74,12 +74,12 @@ def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[
         pictured = shown is not pieces  # The text of a picture is no part of what is shown.
         if kind in _SHOWN:
             if kind == "Code" and not pictured:
-                spans.append(Span("code", place["start"], place["end"], size, value))
+                spans.append(InlineSpan("code", place["start"], place["end"], size, value))
             shown.append(value)
             size += 0 if pictured else len(value)
         elif kind == "InlineHtml":
             if not pictured:
-                spans.append(Span("html", place["start"], place["end"], size, value))
+                spans.append(InlineSpan("html", place["start"], place["end"], size, value))
         else:
             name = value if type(value) is str else next(iter(value), "")
             if name not in SPANS or kind == "Rule":
@@ -91,7 +91,7 @@ def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[
                 shown = [] if name == "Image" and not pictured else shown
                 begun.append((-1 if pictured else len(spans), shown, len(shown)))
                 if not pictured:
-                    spans.append(Span(mark, place["start"], place["end"], size, "", href))
+                    spans.append(InlineSpan(mark, place["start"], place["end"], size, "", href))
             else:
                 opened, text, first = begun.pop()
                 if opened >= 0:

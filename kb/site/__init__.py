@@ -52,7 +52,7 @@ def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str]
         p: _whole(layout, page.from_row(p, d, row))
         for p, d, row in db.execute("select path, digest, row from page order by path")
     }
-    graph = graph_of(read)
+    graph = graph_of(read, link_root=layout.config.link_root)
     compiled = _index_pages(layout)
     site = Map(
         layout,

@@ -1,0 +1,156 @@
+"""Pages and the links between them: what each page leads to, backlinks, reachability, rank. Computed anew at every build; keeps no state.
+
+Refuses to touch the disk while resolving pages to pages; only `kb.graph.links`, which lint and site call, asks what other files exist.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of, status_of
+from kb.graph.names import Names, relative, wikilink_of
+from kb.graph.paths import indexes_of, target_of
+from kb.page import Page
+from kb.schema import TYPES
+
+__all__ = [
+    "Files",
+    "Graph",
+    "LinkStatus",
+    "Names",
+    "generations",
+    "graph_of",
+    "link_findings",
+    "longest_chain",
+    "nearest_anchor",
+    "place_of",
+    "relative",
+    "status_of",
+    "target_of",
+    "wikilink_of",
+]
+
+_PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+# Rounds of PageRank: after these no place in a wiki of thousands of pages changes.
+_ROUNDS = 20
+_DAMPING = 0.85
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Pages by path, the pages that each of them cites (in the order of first mention, itself left out), and what follows from both."""
+
+    pages: Mapping[str, Page]
+    outlinks: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def backlinks(self) -> Mapping[str, tuple[str, ...]]:
+        """Pages that link to a page, sorted, itself left out."""
+        citing: dict[str, list[str]] = {}
+        for source in sorted(self.outlinks):
+            for target in self.outlinks[source]:
+                citing.setdefault(target, []).append(source)
+        return {path: tuple(sources) for path, sources in citing.items()}
+
+    def reachable(self, starts: Iterable[str]) -> frozenset[str]:
+        """Pages that a reader comes to by links from `starts`, those included."""
+        reached: set[str] = set()
+        queue = [s for s in starts if s in self.pages]
+        while queue:
+            path = queue.pop()
+            if path not in reached:
+                reached.add(path)
+                queue.extend(t for t in self.outlinks.get(path, ()) if t not in reached)
+        return frozenset(reached)
+
+    @cached_property
+    def rank(self) -> Mapping[str, float]:
+        """PageRank of every page, summing to 1 (Brin and Page 1998); pages that list others give no votes."""
+        nodes = sorted(self.pages)
+        place = {path: n for n, path in enumerate(nodes)}
+        votes = [(place[p], [place[t] for t in self.outlinks[p]]) for p in nodes if p in self.outlinks and not _lists(self.pages[p])]
+        size = len(nodes) or 1
+        rank = [1 / size] * len(nodes)
+        for _ in range(_ROUNDS):
+            fresh = [0.0] * len(nodes)
+            given = 0.0
+            for voter, targets in votes:
+                given += rank[voter]
+                share = rank[voter] / len(targets)
+                for target in targets:
+                    fresh[target] += share
+            base = (1 - _DAMPING + _DAMPING * (sum(rank) - given)) / size
+            rank = [base + _DAMPING * value for value in fresh]
+        return dict(zip(nodes, rank, strict=True))
+
+
+def _lists(page: Page) -> bool:
+    return page.type in TYPES and TYPES[page.type].lists
+
+
+def graph_of(pages: Mapping[str, Page], *, link_root: str = "") -> Graph:
+    """Graph of all pages. A link to a folder counts as one to its index or README page, a wikilink as one to the page that it means.
+
+    Links that start with `/` lead from `link_root`.
+    """
+    outlinks: dict[str, tuple[str, ...]] = {}
+    known: dict[tuple[str, str], str | None] = {}
+    names = Names(pages)
+    # Most links of catalogs of code lead to files: a plain last name that no page or folder of a page has needs no closer look.
+    ends = {part for path in pages for part in path.split("/")}
+    for path in sorted(pages):
+        page = pages[path]
+        folder = page.folder
+        targets: dict[str, None] = {}
+        for bare in page.cited:
+            key = (folder, bare)
+            if key not in known:
+                end = bare[bare.rfind("/") + 1 :]
+                if bare.startswith("[["):
+                    meant = names.meant(bare[2:].strip(), page)
+                    known[key] = meant[0] if len(meant) == 1 else None
+                elif end not in ends and _PLAIN_NAME.fullmatch(end) and not link_root:
+                    known[key] = None
+                else:
+                    known[key] = _page_target(bare, folder, pages, link_root)
+            target = known[key]
+            if target and target != path:
+                targets[target] = None
+        if targets:
+            outlinks[path] = tuple(targets)
+    return Graph(pages, outlinks)
+
+
+def _page_target(bare: str, folder: str, pages: Mapping[str, Page], link_root: str) -> str | None:
+    """The page that a link without its anchor leads to; empty for the citing page itself, None for no page."""
+    where = target_of(bare, folder=folder, link_root=link_root)
+    if where is None or not where[0]:
+        return None
+    return next((path for path in indexes_of(where[0], link_root) if path in pages), None)
+
+
+def generations(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Names in layers by pairs (earlier, later): every name stands in a later layer than those that come before it.
+
+    Names that come before one another in a circle share a layer.
+    """
+    import networkx
+
+    order = networkx.DiGraph(sorted(set(pairs)))
+    circles = networkx.condensation(order)
+    return [
+        sorted(name for node in layer for name in circles.nodes[node]["members"])
+        for layer in networkx.topological_generations(circles)
+    ]
+
+
+def longest_chain(steps: Iterable[tuple[str, str]]) -> list[str]:
+    """The longest path through steps (from, to); steps that would close a circle are left out."""
+    import networkx
+
+    paths = networkx.DiGraph()
+    for a, b in sorted(set(steps)):
+        if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
+            paths.add_edge(a, b)
+    return networkx.dag_longest_path(paths)

@@ -1,0 +1,222 @@
+"""The status of every link: whether what it leads to is there, on the disk where it is no page; and what to say where it is not."""
+
+import configparser
+import os
+import posixpath
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from kb.graph.names import Names, anchor_in, attachments, relative, wikilink_of
+from kb.graph.paths import indexes_of, target_of
+from kb.page import Link, Page, read
+from kb.schema import Finding
+from kb.store import Layout, read_bytes
+
+_LINE_ANCHOR = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?")
+
+
+class LinkStatus(StrEnum):
+    OK = "ok"
+    BROKEN = "broken"
+    BROKEN_ANCHOR = "broken-anchor"
+    UNRESOLVED = "unresolved-reference"
+    WIKILINK = "wikilink"  # One that means nothing here, or several things.
+    EXTERNAL = "external"
+    UNVERIFIABLE = "unverifiable"
+
+
+class LinkPlace(NamedTuple):
+    """Where a link leads: its status, the path (empty where there is none) and the anchor there."""
+
+    status: LinkStatus
+    path: str = ""
+    anchor: str = ""
+
+
+class Files:
+    """What is on the disk around the pages, asked once per path; open for the length of one lint."""
+
+    def __init__(self, layout: Layout, pages: Mapping[str, Page]):
+        self.layout, self.pages = layout, pages
+        self.link_root = layout.config.link_root
+        self.unseen = tuple(p.rstrip("/") + "/" for p in (*submodules(layout), *layout.config.local))
+        self.exists: dict[str, bool] = {}
+        self.read: dict[str, Page | None] = {}
+
+    @cached_property
+    def names(self) -> Names:
+        return Names(self.pages, attachments(self.layout.root, self.layout.config.wiki))
+
+    def has(self, path: str) -> bool:
+        if path not in self.exists:
+            self.exists[path] = path in self.pages or os.path.exists(os.path.join(self.layout.root, path))
+        return self.exists[path]
+
+    def page(self, path: str) -> Page | None:
+        """The page at a path, a markdown file outside wiki/ included; None for any other file."""
+        if path in self.pages:
+            return self.pages[path]
+        if path not in self.read:
+            file = os.path.join(self.layout.root, path)
+            here = path.endswith(".md") and os.path.isfile(file) and self.layout.holds(self.layout.root / path)
+            self.read[path] = read(path, read_bytes(self.layout, path)) if here else None
+        return self.read[path]
+
+
+def submodules(layout: Layout) -> tuple[str, ...]:
+    """Folders that `.gitmodules` says belong to other repositories."""
+    file = layout.root / ".gitmodules"
+    if not file.is_file():
+        return ()
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    try:
+        # git indents keys; configparser would read an indented line as a continuation.
+        parser.read_string("\n".join(line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()))
+    except configparser.Error:
+        return ()
+    return tuple(sorted(parser[s]["path"] for s in parser.sections() if "path" in parser[s]))
+
+
+def status_of(link: Link, page: Page, files: Files) -> tuple[LinkStatus, str]:
+    """Status of one link and the path it leads to (empty where it leads to none)."""
+    return place_of(link, page, files)[:2]
+
+
+def place_of(link: Link, page: Page, files: Files) -> LinkPlace:
+    """Where one link of a page leads."""
+    if link.kind == "wikilink":
+        return _wikilink_place(link.href, page, files)
+    if link.kind == "unresolved":
+        return LinkPlace(LinkStatus.UNRESOLVED)
+    if link.href.lower().startswith("file:"):
+        return LinkPlace(LinkStatus.BROKEN)
+    where = target_of(link.href, folder=page.folder, link_root=files.link_root)
+    if where is None:
+        return LinkPlace(LinkStatus.EXTERNAL)
+    target, anchor = where
+    if not target:
+        return LinkPlace(LinkStatus.OK if _has_anchor(page, anchor) else LinkStatus.BROKEN_ANCHOR, page.path, anchor)
+    if target == ".." or target.startswith("../"):
+        return LinkPlace(LinkStatus.BROKEN, target, anchor)
+    if (target + "/").startswith(files.unseen):
+        return LinkPlace(LinkStatus.UNVERIFIABLE, target, anchor)
+    if not files.has(target):
+        target = next((path for path in indexes_of(target, files.link_root)[1:] if path in files.pages), target)
+    if not files.has(target):
+        return LinkPlace(LinkStatus.BROKEN, target, anchor)
+    cited = files.page(target) if anchor else None
+    return LinkPlace(LinkStatus.BROKEN_ANCHOR if cited is not None and not _has_anchor(cited, anchor) else LinkStatus.OK, target, anchor)
+
+
+def _wikilink_place(written: str, page: Page, files: Files) -> LinkPlace:
+    link = wikilink_of(written)
+    meant = files.names.meant(link.name, page)
+    if len(meant) != 1:
+        return LinkPlace(LinkStatus.WIKILINK)
+    cited = files.page(meant[0])
+    # A block (`#^id`) is named by its own text, which no reader of headings sees.
+    if cited is None or not link.heading or link.heading.startswith("^"):
+        return LinkPlace(LinkStatus.OK, meant[0])
+    anchor = anchor_in(cited, link.heading)
+    return LinkPlace(LinkStatus.OK if anchor is not None else LinkStatus.BROKEN_ANCHOR, meant[0], anchor or "")
+
+
+def _has_anchor(page: Page, anchor: str) -> bool:
+    return not anchor or anchor == "top" or anchor in page.anchors or bool(_LINE_ANCHOR.fullmatch(anchor))
+
+
+def link_findings(graph: "Graph", files: Files) -> list[Finding]:  # noqa: F821  Whatever has pages.
+    """A finding for every link that leads nowhere, with the one page it may have meant as a hint where there is just one.
+
+    A wiki that writes most of its links as wikilinks is read by what follows them; in another one each is a finding, for markdown does not.
+    """
+    diagnosis = _Diagnosis(files, strict=not _prefers_wikilinks(graph.pages))
+    found: list[Finding] = []
+    for path in sorted(graph.pages):
+        page = graph.pages[path]
+        known: dict[tuple[str, str], Finding | None] = {}
+        for link in page.links:
+            key = (link.href, link.kind)
+            if key not in known:
+                known[key] = diagnosis.finding(link, page)
+            sample = known[key]
+            if sample is not None:
+                found.append(Finding(path, link.line, sample.code, sample.message, link.href, sample.hint, sample.fixable))
+    return found
+
+
+def _prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
+    wikilinks = sum(way.startswith("[[") for page in pages.values() for way in page.cited)
+    return wikilinks * 2 > sum(way.startswith("[[") or way.endswith(".md") for page in pages.values() for way in page.cited)
+
+
+class _Diagnosis:
+    """What lint says of the links of one wiki, with the tables of names that hints come from."""
+
+    def __init__(self, files: Files, *, strict: bool):
+        self.files, self.strict = files, strict
+
+    @cached_property
+    def by_name(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.files.pages):
+            found.setdefault(posixpath.basename(path), []).append(path)
+        return found
+
+    def finding(self, link: Link, page: Page) -> Finding | None:
+        status, target, anchor = place_of(link, page, self.files)
+        if link.kind == "wikilink" and status is not LinkStatus.BROKEN_ANCHOR:
+            return self._wikilink(link.href, page, status)
+        match status:
+            case LinkStatus.UNRESOLVED:
+                message, hint = f"no definition for the reference '{link.href}'", f"add a line [{link.href}]: path.md"
+                return Finding(page.path, 0, "unresolved-reference", message, hint=hint)
+            case LinkStatus.BROKEN_ANCHOR:
+                cited = self.files.page(target)
+                near = nearest_anchor(anchor or wikilink_of(link.href).heading, cited) if cited else ""
+                hint = f"did you mean #{near}?" if near else "link to a heading that is there"
+                return Finding(page.path, 0, "broken-anchor", f"'{target}' has no such heading or anchor", hint=hint)
+            case LinkStatus.BROKEN:
+                return self._broken(link.href, target, page)
+        return None
+
+    def _wikilink(self, written: str, page: Page, status: LinkStatus) -> Finding | None:
+        if status is LinkStatus.OK:
+            markdown = self.files.names.markdown_of(written, page) if self.strict else ""
+            message = "a wikilink, which markdown does not follow"
+            return Finding(page.path, 0, "wikilink", message, hint=f"write {markdown}", fixable=True) if markdown else None
+        meant = self.files.names.meant(wikilink_of(written).name, page)
+        if len(meant) > 1:
+            some = ", ".join(relative(path, page.folder) for path in meant[:3])
+            return Finding(page.path, 0, "wikilink", f"{len(meant)} files have that name", hint=f"write its folder too: {some}")
+        likely = self.files.names.likely(written, page)
+        hint = f"did you mean {likely}?" if likely else "write the page, or [text](path.md)"
+        return Finding(page.path, 0, "wikilink", "no page or file has that name", hint=hint)
+
+    def _broken(self, href: str, target: str, page: Page) -> Finding:
+        spelled = self.files.names.spelled(target, rooted=href.startswith("/")) if target else ""
+        others = [c for c in self.by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
+        candidates = [spelled] if spelled else others
+        if len(candidates) == 1:
+            hint = f"did you mean {relative(candidates[0], page.folder)}?"
+            return Finding(page.path, 0, "broken-link", f"no file '{target}'", hint=hint, fixable=True)
+        reason = f"no file '{target}'"
+        if not target:
+            reason = "file: links work on one machine only"
+        elif target.startswith(".."):
+            reason = "it climbs out of the knowledge base"
+        hint = f"{len(candidates)} pages have that name" if candidates else "write the page, or remove the link"
+        return Finding(page.path, 0, "broken-link", reason, hint=hint)
+
+
+def nearest_anchor(anchor: str, page: Page) -> str:
+    """The one anchor of a page that reads the same but for case and punctuation; empty if there is none or more."""
+    same = [h.slug for h in page.headings if _squeezed(h.slug) == _squeezed(anchor)]
+    return same[0] if len(same) == 1 else ""
+
+
+def _squeezed(anchor: str) -> str:
+    return "".join(c for c in anchor.lower() if c.isalnum())
