@@ -464,3 +464,39 @@ def test_an_agent_pack_quotes_copies_and_leaves_peoples_edits(base, kb_command):
     code.write_text("x = matmul_tile(p, q)\n")
     shown = kb_command("pack", "sections", "c9", "k.py", cwd=layout.root).stdout
     assert "### matmul_tile" in shown and "async_copy" not in shown
+
+
+INDEX = "# Hypothesis index\n\nIntro.\n\n## Operator fusion\n\nTried 12 times.\n\n- Fusing two passes cut latency by 4 %.\n\n## Graphs\n\nNever tried.\n"
+
+
+def test_notes_of_an_index_stand_on_its_facts_and_are_asked_again_only_where_these_change(base):
+    layout = base()
+    layout.indexes.mkdir(exist_ok=True)
+    (layout.indexes / "hypothesis.md").write_text(INDEX)
+    (packet,) = questions.regenerate_packets(layout, "hypothesis")
+    assert [m.origin for m in packet.material] == ["Operator fusion", "Graphs"]
+
+    def notes(*sentences, topic="Operator fusion"):
+        return json.dumps({"notes": [{"topic": topic, "sentences": [{"text": t, "quote": q} for t, q in sentences]}]})
+
+    fused = ("Fusing two passes cut latency by 4 %.", "Fusing two passes cut latency by 4 %")
+    never = notes(("Graphs were never tried.", "Never tried."), topic="Graphs")
+    for wrong, reason in ((notes(("It cut latency by 40 %.", fused[1])), "40 %"), (notes(fused, topic="Elsewhere"), "no topic of this packet")):
+        assert reason in str(settled(layout, packet, wrong).rejected)
+        queue.forget(layout, packet.id)
+    both = json.dumps({"notes": json.loads(notes(fused))["notes"] + json.loads(never)["notes"]})
+    db = store.state(layout)
+    assert settling.settle(layout, db, packet, queue.Attempt(by="t", text=both), today="2026-11-22").state == "answered"
+    assert questions.regenerate_packets(layout, "hypothesis") == ()
+    (layout.indexes / "hypothesis.md").write_text(INDEX.replace("12 times", "13 times"))
+    (packet,) = questions.regenerate_packets(layout, "hypothesis")
+    assert [m.origin for m in packet.material] == ["Operator fusion"]
+
+
+def test_the_profile_index_takes_no_advice(base):
+    layout = base()
+    layout.indexes.mkdir(exist_ok=True)
+    (layout.indexes / "profile.md").write_text("# Profile index\n\n## Idle\n\nGaps between kernels. The lane went on to enable graphs.\n")
+    (packet,) = questions.regenerate_packets(layout, "profile")
+    reply = {"notes": [{"topic": "Idle", "sentences": [{"text": "The lane went on to enable graphs.", "quote": "The lane went on to enable graphs."}]}]}
+    assert "advice" in str(settled(layout, packet, json.dumps(reply)).rejected)

@@ -3,6 +3,7 @@
 Stands in `sources/notes/<index>.json`, whence a build shows it beside the facts for as long as these are the same.
 """
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -24,8 +25,15 @@ class FiledNotes(msgspec.Struct, frozen=True, kw_only=True):
     topics: dict[str, tuple[str, Note]]
 
 
-def note_reasons(notes: Notes, passages: Iterable[Passage]) -> list[str]:
-    """Everything that keeps notes out: a topic that was not asked, a sentence that its quote does not carry."""
+# Who reads profiles is told what is seen, not what to change: that would bias the audit of what was changed.
+_ADVICE = re.compile(
+    r"\b(?:should|try|consider|recommend\w*|worth trying|next step|instead use|switch to|enable|disable|raise|lower|increase|reduce|tune)\b",
+    re.IGNORECASE,
+)
+
+
+def note_reasons(notes: Notes, passages: Iterable[Passage], *, index: str) -> list[str]:
+    """Everything that keeps notes out: a topic that was not asked, a sentence that its quote does not carry, advice in the profile index."""
     passages = tuple(passages)
     origins = {p.origin for p in passages}
     reasons = []
@@ -37,8 +45,13 @@ def note_reasons(notes: Notes, passages: Iterable[Passage]) -> list[str]:
             continue
         for sentence in note.sentences:
             ruling = ruling_on(sentence.text, sentence.quote, origin=note.topic, passages=passages)
+            advice = _ADVICE.search(sentence.text) if index == "profile" else None
             if ruling.reason:
                 reasons.append(f"{note.topic}: {sentence.text}: {ruling.reason}")
+            elif advice:
+                reasons.append(
+                    f"{note.topic}: {sentence.text}: “{advice[0]}” is advice, which the profile index holds none of"
+                )
     return reasons
 
 

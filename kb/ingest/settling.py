@@ -88,7 +88,12 @@ def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: 
         )
     if isinstance(reply, Notes):
         return Admission(
-            (), (), tuple(Rejection(packet.subject, "", r) for r in note_reasons(reply, passages))
+            (),
+            (),
+            tuple(
+                Rejection(packet.subject, "", r)
+                for r in note_reasons(reply, passages, index=packet.task)
+            ),
         )
     if isinstance(reply, PackParts):
         return Admission(
