@@ -30,7 +30,7 @@ _THRASH = 5
 
 # How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
 # the rest are pages that answer it.
-_SMALL, _STATE, _NEUTRAL = 0.17, 0.5, 0.85
+_SMALL, _STATE, _NEUTRAL = 0.17, 0.5, 0.88
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 
@@ -133,7 +133,7 @@ def _bring_layers(bring: Bringing, *, budget: int, mode: str, cold: bool) -> Non
             bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(160, share))
             bring_topics(bring, most=1 if budget < 3000 else 3, tokens=share)
         if budget >= 3000:
-            bring_untried(bring, most=3 if wide else 1)
+            bring_untried(bring, most=4 if wide else 1 + budget // 4000)
             bring_blueprint(bring, tokens=share * (2 if wide else 1))
     if budget >= 3000 and (bring.target or wide):
         bring_envelope(bring, most=1 if budget < 6000 else 2, tokens=max(150, share))

@@ -8,6 +8,7 @@ from kb.schema import Verdict
 from kb.search.gist import clean
 from kb.slices.bringing import Bringing
 from kb.slices.topics import TopicRow, Tried
+from kb.trail.line import words_of
 
 _DIRECTIONS = re.compile(
     r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE
@@ -29,6 +30,8 @@ _HARDWARE = (
     "environment",
     "machine",
 )
+# So many letters of a word tell it: "rematerialization" is pulled by `use_remat`.
+_STEM = 5
 _QUANTITY = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B|[GT]B/s|[GTP]?FLOP|TOPS|GHz|MHz|ns|µs|us|ms|W|cores?|lanes?|bytes?|bit)\b")
 
 
@@ -192,27 +195,25 @@ def _machine(bring: Bringing) -> set[str]:
 
 
 def bring_untried(bring: Bringing, *, most: int) -> None:
-    """Levers that no run of the target pulled: topics that paid elsewhere, the nearest first; else the nearest concept that no run cites."""
+    """What no run of the target pulled: a topic that paid elsewhere and that no run's title or setting names, and concepts that no run cites."""
     if not bring.target:
         return
     everywhere = [row for _, rows in bring.asked.ladder for row in rows]
+    pulled = {w[:_STEM] for f in bring.asked.tried for w in words_of(f"{f.title} {' '.join(v.name for v in f.settings)}")}
     brought = 0
     for row in {r.anchor: r for r in (*bring.asked.topics, *everywhere)}.values():
         best = _best(row)
-        if brought < most and best and not any(t.target == bring.target for t in row.tried):
+        named = {w[:_STEM] for w in words_of(row.name)} & pulled
+        if brought < (most + 1) // 2 and best and not named and not any(t.target == bring.target for t in row.tried):
             text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {_short(best.title, 90)}"
             brought += bring.words("untried", best.path, "", why="untried here", text=text)
-    if brought:
-        return
     rows = bring.view.db.execute(
         "select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(bring.runs)),)
     )
     cited = {path for (cites,) in rows for path in json.loads(cites)}
     for page in bring.asked.pages:
-        if page.type == "concept" and page.path not in cited:
-            title = bring.view.standing(page.path).title
-            bring.words("untried", page.path, "", why="untried here", text=f"{title}: no run of this target cites it")
-            return
+        if brought < most and page.type == "concept" and page.path not in cited and page.path not in bring.filling.full:
+            brought += bring.page("untried", page.path, "no run cites it", closely=False)
 
 
 def _best(row: TopicRow) -> Tried | None:

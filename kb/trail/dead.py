@@ -9,7 +9,7 @@ from kb.trail.facts import Facts
 from kb.trail.frontier import kept
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
-from kb.trail.line import Line, words_of
+from kb.trail.line import Line
 from kb.trail.outcomes import Outcomes, subject_of
 from kb.trail.themes import themes_of
 
@@ -17,15 +17,14 @@ from kb.trail.themes import themes_of
 _TRIES, _REASONS = 7, 3
 
 
-def families_of(runs: Sequence[Facts]) -> list[tuple[str, list[Facts]]]:
+def families_of(runs: Sequence[Facts], names_of_targets: frozenset[str] = frozenset()) -> list[tuple[str, list[Facts]]]:
     """Runs by the lever that they share, else by what their titles have in common; what is alone has an empty name."""
     names: dict[str, str] = {}
     counts: Counter[str] = Counter()
     keys: dict[str, list[str]] = {}
-    targets = {w for e in runs for w in words_of(e.target.replace("_", " "))}
     for e in runs:
         levers = [v for v in (*levers_in(e.title), *e.levers[:4]) if len(key_of(v.name)) >= 3 and not is_common(v.name)]
-        own = {key_of(v.name): v.name for v in levers if not any(t.startswith(v.name.lower()) for t in targets)}
+        own = {key_of(v.name): v.name for v in levers if not any(t.startswith(v.name.lower()) for t in names_of_targets)}
         keys[e.path] = list(own)
         counts.update(own.keys())
         names = own | names
@@ -48,7 +47,7 @@ def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
     age = {e.path: at for at, e in enumerate(reversed(told.runs))}
     decided = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
     families = []
-    for name, group in families_of(decided):
+    for name, group in families_of(decided, told.names):
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
         if lost:
             near = max(nearness.get(e.path, 0.0) for e in lost)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kb.run.noise import gain_of
 from kb.run.quantity import number_text, unit_beside
@@ -10,6 +10,7 @@ from kb.run.record import Metric
 from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
+from kb.trail.line import words_of
 
 _LABEL = re.compile(r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)", re.I)
 _OUTCOME = re.compile(
@@ -29,8 +30,10 @@ _VERDICT_WORD = re.compile(
 class Outcomes:
     """The runs of one target, with what follows from all of them together: gains, and sentences that many of them repeat."""
 
-    def __init__(self, runs: Sequence[Facts], frontiers: Sequence[Frontier]):
+    def __init__(self, runs: Sequence[Facts], frontiers: Sequence[Frontier], *, targets: Iterable[str] = ()):
         self.runs, self.frontiers = runs, frontiers
+        # Names of targets are written like settings (`llama3`) and are none.
+        self.names = frozenset(w for t in (*targets, *(e.target for e in runs[:1])) for w in words_of(t.replace("_", " ")))
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)

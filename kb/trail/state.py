@@ -58,7 +58,8 @@ def state_of(
     """
     near = nearness or {}
     frontiers = frontiers_of(runs, stated=stated)
-    told = Outcomes(runs, frontiers)
+    wins = tuple(wins)
+    told = Outcomes(runs, frontiers, targets={w.target for w in wins})
     return State(
         target,
         frontiers,
@@ -124,10 +125,8 @@ _WATCHED = re.compile(r"profil|dump|(?:^|_|-)(?:dir|path|steps?|run|name|id|url|
 
 def _settings(told: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
     """The frontier's settings by the run that first had them at this value, newest first."""
-    names = set(re.findall(r"[a-z]+", " ".join(e.target for e in told.runs[:1]).lower()))
-
     def counts(v: Lever) -> bool:
-        return not _WATCHED.search(v.name) and v.name.lower() not in names and (bool(v.value) or v.name.startswith("-"))
+        return not _WATCHED.search(v.name) and not any(t.startswith(v.name.lower()) for t in told.names) and (bool(v.value) or v.name.startswith("-"))
 
     own = {key_of(v.name): v for v in chain[0].settings if counts(v)}
     setter: dict[str, Facts] = dict.fromkeys(own, chain[0])
