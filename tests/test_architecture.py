@@ -20,13 +20,13 @@ FLOORS = {
     "slices": 6, "experiments": 6, "ingest": 6, "site": 6, "lint": 6,
     "build": 7, "replay": 7,
     "verbs": 8,
-    "cli": 9, "server": 9, "harness": 9, "loop": 9, "__main__": 9,
+    "cli": 9, "server": 9, "harness": 9, "loop": 9, "mkdocs_plugin": 9, "__main__": 9,
 }
 # A package is imported by its home alone (tests and scripts aside).
 HOMES = {
     "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page", "claims", "packs", "ingest", "experiments"}, "yaml": {"page", "packs"}, "filelock": {"store"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
-    "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
+    "mkdocs": {"mkdocs_plugin"}, "jinja2": {"site"}, "markupsafe": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),
 }
 BANNED_MODULES = {"utils", "helpers", "common", "types", "models", "misc"}

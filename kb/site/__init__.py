@@ -1,109 +1,227 @@
-"""Graph and trail to the tree that MkDocs builds. Refuses to be the renderer of that tree: any that reads mkdocs.yml may take over.
+"""Graph and trail to a site to browse: every page rendered once and put into a shell. Refuses to write where others wrote.
 
-A file of site/docs is rendered again only if something it shows has changed; files that are no longer wanted are removed.
+A page is rendered again only if something that it shows has changed, and written again only if it or its shell has.
 """
 
 import gc
 import hashlib
 import json
-import multiprocessing
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from kb import KbError, page, refuted, store, trail
-from kb.graph import Files, Graph, graph_of
-from kb.page import Page
-from kb.site.config import config_text, run_mkdocs, swap, template, versions
-from kb.site.pages import View, key_of, rendered
-from kb.site.places import Map, site_paths
-from kb.site.tree import plan_of
-from kb.trail.standing import Standing, standing_of
+from kb import KbError, store
 
-__all__ = ["Report", "publish", "render"]
+if TYPE_CHECKING:
+    from kb.site.look import Frame
+    from kb.site.shell import Shell
 
-# Fewer files than this are rendered in this process: starting a pool costs more.
-_POOL_FROM = 100
-# A folder that kb may clear holds this file; without it, what stands there is someone else's.
+__all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
+
+# A folder that kb may write holds this file: what kb wrote there, each with its key, size and time.
 _MARK = ".kb-site"
-_IGNORED = "# Made by `kb site build`; safe to delete.\n.gitignore\ndocs/\nhtml/\noverrides/\nmkdocs.yml\n.*.kb-*\n"
+_IGNORED = "# Made by `kb site build`; safe to delete.\n.gitignore\nhtml/\n"
+_OWN_TEXTS = (".css", ".js", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What a rendering did: wiki pages, all files of the tree, those written and removed; `digest` stands for the whole tree."""
+class SiteReport:
+    """What a build of the site did: its pages, those rendered anew, files written and removed."""
 
     pages: int
-    files: int
+    rendered: int
     written: int
     removed: int
-    digest: str
+    fresh: bool
 
 
-def render(layout: store.Layout, db: sqlite3.Connection, *, note: Callable[[str], None] = lambda text: None) -> Report:
-    """Bring site/docs and site/mkdocs.yml up to date with the compiled tables. Raises KbError where someone else's files are in the way."""
-    docs = layout.site / "docs"
-    _claim(docs)
-    read = {
-        p: _whole(layout, page.from_row(p, d, row))
-        for p, d, row in db.execute("select path, digest, row from page order by path")
-    }
-    graph = graph_of(read, link_root=layout.config.link_root)
-    compiled = _index_pages(layout)
-    site = Map(
-        layout,
-        Graph({**read, **compiled}, graph.outlinks),
-        site_paths([*read, *compiled], taken=("index.md", "404.md")),
-        Files(layout, read),
-        {},
-    )
-    plan = plan_of(
-        site, wiki=graph, experiments=trail.experiments(db), cards=refuted.cards(db), standing=partial(_standing, layout, db)
-    )
-    code = _code_digest()
-    keys = {view.place: key_of(view, code) for view in plan.views}
-    had = _ledger(layout)
-    stale = [view for view in plan.views if had.get(view.place) != [keys[view.place], *_stamp(docs / view.place)]]
-    if len(stale) >= _POOL_FROM:
-        note(f"rendering {len(stale)} of {len(plan.views)} pages")
-    replayed = _replayed(layout)
-    made = {**replayed, **{name: text.encode() for name, text in plan.files.items()}, **site.pictures, **_assets()}
-    written = sum(_put(docs / place, data) for place, data in _rendered(layout, stale)) + sum(
-        _put(docs / name, data) for name, data in sorted(made.items())
-    )
-    removed = _sweep(docs, {*keys, *made})
-    written += _put(layout.site / "overrides" / "main.html", template().encode())
-    settings = config_text(layout.config, [*plan.nav, *([{"Replay": "replay.md"}] if replayed else [])])
-    written += _put(layout.site / "mkdocs.yml", settings.encode())
-    _put(
-        layout.state / "site.json",
-        json.dumps({place: [key, *_stamp(docs / place)] for place, key in sorted(keys.items())}).encode(),
-    )
-    whole = [code, settings, sorted(keys.items()), sorted((name, store.digest_of(data)) for name, data in made.items())]
-    return Report(len(keys), len(keys) + len(made), written, removed, store.digest_of(json.dumps(whole, ensure_ascii=False)))
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The site before it is written: its pages, its shell, its other files by place, and how many pages were rendered anew."""
+
+    frames: tuple["Frame", ...]
+    shell: "Shell"
+    files: Mapping[str, bytes]
+    fresh: int
 
 
-def publish(layout: store.Layout, report: Report, *, out: Path | None = None, strict: bool = False) -> bool:
-    """Build the rendered tree into `out` (default site/html); False where what stands there is built from the same tree already."""
+def publish(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    *,
+    out: Path | None = None,
+    handed: Callable[[str], object | None] = lambda target: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> SiteReport:
+    """Bring the site in `out` (default site/html) up to date with the compiled tables; `handed` gives a target's slice as of now.
+
+    Raises KbError where others' files are in the way, an address of kb.toml is none, or the shell cannot be had.
+    """
     target = out or layout.site / "html"
-    made_from = f"{report.digest} {versions()}\n"
+    have = _manifest(layout, target, declared=out is not None)
+    inputs = _inputs(layout, db)
+    if have["inputs"] == inputs and not _touched(target, have["files"]):
+        return SiteReport(have["pages"], 0, 0, 0, True)
+    gc.disable()  # Much is made here and nothing cyclic: looking for garbage took a fifth of the time.
+    try:
+        site = rendered_site(layout, db, handed=handed, note=note, have=lambda p: p in have["files"] and (target / p).is_file())
+        return _put_in_place(layout, target, site, own=out is None, have=have, inputs=_inputs(layout, db))
+    finally:
+        gc.enable()
+
+
+def _put_in_place(layout: store.Layout, target: Path, site: Rendered, *, own: bool, have: dict, inputs: str) -> SiteReport:
+    """Write a site over the one that was there."""
+    if own and not (layout.site / ".gitignore").exists():
+        store.write(layout.site / ".gitignore", _IGNORED, durable=False)
+    wanted: dict[str, tuple[str, Callable[[], bytes]]] = {f.place: (f"{site.shell.digest} {f.key} {f.title}", lambda f=f: site.shell.page(f)) for f in site.frames}
+    wanted["404.html"] = (site.shell.digest, site.shell.missing_page)
+    for name, data in site.files.items():
+        # A picture that stands already came without its bytes.
+        wanted[name] = (store.digest_of(data) if data else "kept", lambda data=data: data)
+    ledger, written = _write(target, wanted, have["files"])
+    removed = _sweep(target, set(have["files"]) - set(wanted), have["files"])
+    store.write(target / _MARK, json.dumps({"inputs": inputs, "pages": len(site.frames), "files": ledger}), durable=False, declared=True)
+    return SiteReport(len(site.frames), site.fresh, written, removed, False)
+
+
+def rendered_site(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    *,
+    handed: Callable[[str], object | None],
+    note: Callable[[str], None] = lambda text: None,
+    have: Callable[[str], bool] = lambda place: False,
+) -> Rendered:
+    """The site as it should be; pages that earlier builds rendered come from their cache. `have` is whether a picture is in place already."""
+    from kb.site.hubs import sheets_of
+    from kb.site.leaves import cache_of, leaves_of
+    from kb.site.look import sheet_frame
+    from kb.site.search import script_of
+    from kb.site.shell import groups_of, shell_of
+    from kb.site.survey import survey_of
+
+    _check_settings(layout)
+    survey = survey_of(layout, db)
+    # It stays open with the frames, which read their content from it.
+    leaves = leaves_of(survey, cache_of(layout), code=_code_digest(), have=have, note=note)
+    name = layout.config.site_name or layout.config.name or "Knowledge base"
+    replay = _replayed(layout)
+    sheets = list(sheets_of(survey, name=name, handed=handed, replayed=replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")))
+    frames = (*leaves.frames, *(sheet_frame(survey, sheet) for sheet in sheets))
+    groups = groups_of(survey, [("Replay", "replay.html")] if replay else [])
+    shell = shell_of(layout, layout.config.site_shell, groups, depth=max(f.place.count("/") for f in frames))
+    files = {**shell.files, **_assets(), **leaves.pictures, **replay, "kb-assets/search-index.js": script_of(survey, leaves.documents)}
+    files |= {place: data for sheet in sheets for place, data in sheet.files.items()}
+    if layout.config.site_url:
+        files["sitemap.xml"] = _sitemap(layout.config.site_url.rstrip("/"), [f.place for f in frames])
+    return Rendered(frames, shell, files, leaves.fresh)
+
+
+def _check_settings(layout: store.Layout) -> None:
+    from kb.site.places import web_address
+    from kb.site.shell import SHELLS, versions
+
+    config = layout.config
+    web_address(config.site_url, "url")
+    web_address(config.site_repository, "repository")
+    if config.site_shell not in SHELLS:
+        raise KbError(f"kb.toml: [site] shell is '{config.site_shell}'; it takes {' or '.join(SHELLS)}")
+    versions()
+
+
+def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
+    """Digest of all that the site is made from, the files outside the wiki that pages hang on among it."""
+    from kb.site.leaves import cache_of, stamp_of
+    from kb.site.shell import overrides_of, versions
+
+    sha = hashlib.sha256(f"{_code_digest()} {versions()} {layout.config!r}".encode())
+    for row in db.execute("select path, digest from page order by path"):
+        sha.update(repr(row).encode("utf-8", "surrogatepass"))
+    _check_settings(layout)
+    with closing(cache_of(layout)) as cache:
+        names = {name for (text,) in cache.execute("select files from leaf") for name in json.loads(text)}
+    sha.update(repr([(n, stamp_of(layout, n)) for n in sorted(names)]).encode("utf-8", "surrogatepass"))
+    own = [layout.state / "replay.svg", layout.state / "replay.txt", *(layout.indexes.rglob("*.md") if layout.indexes.is_dir() else ())]
+    overrides = overrides_of(layout)
+    for file in sorted([*own, *(overrides.rglob("*") if overrides else ())]):
+        if file.is_file():
+            sha.update(f"{file}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\0".encode("utf-8", "surrogatepass"))
+    return sha.hexdigest()[:16]
+
+
+def _manifest(layout: store.Layout, target: Path, *, declared: bool) -> dict:
+    """What kb wrote into a folder before. Raises KbError for a folder with others' files, and for one that leads out of the knowledge base."""
+    if not declared and not target.resolve().is_relative_to(layout.root.resolve()):
+        raise KbError(f"{target}: leads out of the knowledge base; give a folder with --out")
+    nothing = {"inputs": "", "pages": 0, "files": {}}
+    if not target.exists():
+        return nothing
     mark = target / _MARK
-    if mark.is_file() and mark.read_text(encoding="utf-8", errors="replace") == made_from:
-        return False
-    if target.exists() and (not target.is_dir() or any(target.iterdir()) and not mark.is_file()):
+    if not target.is_dir() or not mark.is_file() and any(target.iterdir()):
         raise KbError(f"{target}: holds files that kb did not write; give an empty folder with --out, or move them")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise KbError(f"{target}: cannot make its folder: {error.strerror or error}; give another --out") from error
-    fresh = run_mkdocs(layout.site, target, strict=strict)
-    store.write(fresh / _MARK, made_from, durable=False, declared=True)
-    swap(fresh, target)
-    return True
+        known = json.loads(mark.read_bytes()) if mark.is_file() else nothing
+        files = {name: tuple(row) for name, row in known["files"].items() if _is_place(name) and len(row) == 3}
+        return {"inputs": str(known["inputs"]), "pages": int(known["pages"]), "files": files}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return nothing
+
+
+def _is_place(name: str) -> bool:
+    """Whether a name of the manifest, which may have come with a knowledge base of others, stays in the site."""
+    return not name.startswith("/") and "\\" not in name and ".." not in PurePosixPath(name).parts and name != _MARK
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return 0, 0
+    return there.st_size, there.st_mtime_ns
+
+
+def _touched(target: Path, files: Mapping[str, tuple]) -> bool:
+    return any(tuple(row[1:]) != _stamp(target / name) for name, row in files.items())
+
+
+def _write(
+    target: Path, wanted: Mapping[str, tuple[str, Callable[[], bytes]]], have: Mapping[str, tuple]
+) -> tuple[dict[str, tuple[str, int, int]], int]:
+    """Write what differs; the ledger of all files, and how many were written. Raises KbError before writing where a file is not kb's."""
+    stale = [n for n, (key, _) in wanted.items() if n not in have or (key not in ("kept", have[n][0])) or tuple(have[n][1:]) != _stamp(target / n)]
+    for folder in sorted({p for n in stale for p in PurePosixPath(n).parents} - {PurePosixPath(".")}):
+        if (target / folder).is_symlink() or (target / folder).exists() and not (target / folder).is_dir():
+            raise KbError(f"{target / folder}: kb did not make this; move it, or give an empty folder with --out")
+    foreign = next((n for n in stale if n not in have and os.path.lexists(target / n)), None)
+    if foreign and have:
+        raise KbError(f"{target / foreign}: kb did not write this file; move it, or give an empty folder with --out")
+    if not (target / _MARK).exists():
+        store.write(target / _MARK, json.dumps({"inputs": "", "pages": 0, "files": {}}), durable=False, declared=True)
+    for name in stale:
+        store.write(target / name, wanted[name][1](), durable=False, declared=True)
+    keys = {n: have[n][0] if key == "kept" and n in have else key for n, (key, _) in wanted.items()}
+    return {n: (keys[n], *_stamp(target / n)) for n in wanted}, len(stale)
+
+
+def _sweep(target: Path, gone: Iterable[str], have: Mapping[str, tuple]) -> int:
+    """Remove files that kb wrote, as kb wrote them, and folders that this leaves empty."""
+    removed = 0
+    for name in sorted(gone):
+        path = target / name
+        if not path.parent.resolve().is_relative_to(target.resolve()) or tuple(have[name][1:]) != _stamp(path):
+            continue
+        path.unlink()
+        removed += 1
+        for folder in path.parents:
+            if folder == target or any(os.scandir(folder)):
+                break
+            os.rmdir(folder)
+    return removed
 
 
 def _replayed(layout: store.Layout) -> dict[str, bytes]:
@@ -111,114 +229,26 @@ def _replayed(layout: store.Layout) -> dict[str, bytes]:
     picture, table = layout.state / "replay.svg", layout.state / "replay.txt"
     if not picture.is_file() or not table.is_file():
         return {}
-    rows = "".join(f"    {line}\n" for line in table.read_text(encoding="utf-8", errors="replace").splitlines())
-    lead = "Put just before each past experiment and asked its own question, the loader brings this share of the pages that it later cited."
-    said = f"# How well this wiki serves its loop\n\n{lead}\n\n![Recall by budget](kb-assets/replay.svg)\n\n{rows}"
-    return {"replay.md": said.encode(), "kb-assets/replay.svg": picture.read_bytes()}
-
-
-def _standing(layout: store.Layout, db: sqlite3.Connection, target: str) -> Standing:
-    def text_of(path: str) -> str:
-        file = layout.root / path
-        return page.text_of(store.read_bytes(layout, path)) if file.is_file() else ""
-
-    return standing_of(db, target, text_of=text_of)
-
-
-def _claim(docs: Path) -> None:
-    """Take a folder for kb's own use, if it is empty or was kb's before."""
-    mark = docs / _MARK
-    if not mark.is_file():
-        if docs.is_dir() and any(docs.iterdir()):
-            raise KbError(f"{docs}: holds files that kb did not write; move them away, and `kb site build` makes the folder anew")
-        settings = docs.parent / "mkdocs.yml"
-        if settings.exists() and not settings.read_text(encoding="utf-8", errors="replace").startswith("# Made by `kb"):
-            raise KbError(f"{settings}: kb did not write this file; move it away, and `kb site build` makes its own")
-        store.write(mark, "", durable=False)
-    if not (docs.parent / ".gitignore").exists():
-        store.write(docs.parent / ".gitignore", _IGNORED, durable=False)
-
-
-def _whole(layout: store.Layout, known: Page) -> Page:
-    """The page with all its detail, read from its file where the build only skimmed it."""
-    if not known.skimmed:
-        return known
-    try:
-        return page.read(known.path, store.read_bytes(layout, known.path))
-    except OSError as error:
-        raise KbError(f"{known.path}: {error.strerror} while the site was made; `kb build` and try again") from error
-
-
-def _index_pages(layout: store.Layout) -> dict[str, Page]:
-    """The compiled indexes, as pages."""
-    files = sorted(layout.indexes.rglob("*.md")) if layout.indexes.is_dir() else []
-    paths = [f.relative_to(layout.root).as_posix() for f in files if f.is_file()]
-    return {path: page.read(path, store.read_bytes(layout, path)) for path in paths}
-
-
-def _rendered(layout: store.Layout, stale: list[View]) -> Iterator[tuple[str, bytes]]:
-    one = partial(_rendered_one, os.fspath(layout.root))
-    if len(stale) < _POOL_FROM:
-        yield from map(one, stale)
-        return
-    with ProcessPoolExecutor(
-        max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork"), initializer=gc.disable
-    ) as pool:  # short-lived, nothing cyclic
-        yield from pool.map(one, stale, chunksize=32)
-
-
-def _rendered_one(root: str, view: View) -> tuple[str, bytes]:
-    return view.place, rendered(root, view).encode("utf-8", "replace")
+    return {"kb-assets/replay.svg": picture.read_bytes(), "kb-assets/replay.txt": table.read_bytes()}
 
 
 def _assets() -> dict[str, bytes]:
     folder = Path(__file__).parent / "assets"
-    return {f"kb-assets/{file.name}": file.read_bytes() for file in sorted(folder.iterdir()) if file.suffix in (".css", ".js")}
+    return {f"kb-assets/{f.name}": f.read_bytes() for f in sorted(folder.iterdir()) if f.suffix in _OWN_TEXTS}
 
 
-def _put(path: Path, data: bytes) -> bool:
-    if path.is_file() and path.read_bytes() == data:
-        return False
-    store.write(path, data, durable=False)
-    return True
+def _sitemap(url: str, places: Iterable[str]) -> bytes:
+    from html import escape
 
-
-def _sweep(docs: Path, wanted: set[str]) -> int:
-    """Remove files below site/docs that are no longer wanted, and folders left empty."""
-    removed = 0
-    for folder, _, names in os.walk(docs, topdown=False):
-        for name in sorted(names):
-            path = Path(folder, name)
-            if name != _MARK and path.relative_to(docs).as_posix() not in wanted:
-                store.remove(path)
-                removed += 1
-        if Path(folder) != docs and not any(os.scandir(folder)):
-            os.rmdir(folder)
-    return removed
-
-
-def _ledger(layout: store.Layout) -> Mapping[str, list]:
-    """Key, size and time of every rendered page as last written; what was changed by hand since is rendered again."""
-    file = layout.state / "site.json"
-    try:
-        known = json.loads(file.read_bytes()) if file.is_file() else {}
-    except ValueError:
-        return {}
-    return known if isinstance(known, dict) else {}
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return 0, 0
-    return found.st_size, found.st_mtime_ns
+    rows = "".join(f"<url><loc>{escape(f'{url}/{place}')}</loc></url>\n" for place in places)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{rows}</urlset>\n'.encode()
 
 
 def _code_digest() -> str:
     """Digest of the code that renders; a page rendered by other code is rendered again."""
     sha = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
-        sha.update(file.read_bytes())
-    sha.update((Path(__file__).parent.parent / "page" / "markdown.py").read_bytes())
+    for folder in (Path(__file__).parent, Path(__file__).parent.parent / "page"):
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in (".py", ".html", ".css", ".js"):
+                sha.update(file.read_bytes())
     return sha.hexdigest()[:16]

@@ -1,38 +1,93 @@
-"""Pages that no one wrote: home, one per target with its experiments and why they were refuted, one per page type, tags.
-
-Refuses to judge: verdicts, metrics and reasons are the trail's and the cards' own; this room only lays them out.
+"""Pages that no one wrote: home, targets, runs, why refuted, comparison, lists, tags, graph. Refuses to judge or to render: it gathers what
+each shows, and the template of that name lays it out.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
+from kb.page import Page
 from kb.refuted import Card
-from kb.schema import PAGE_TYPES, Verdict
-from kb.site.html import block, escaped, heading
-from kb.site.pages import Ref, badge, front
-from kb.trail import Facts
-from kb.trail.progress import Progress, Step
-from kb.trail.standing import Standing
+from kb.run.quantity import number_text
+from kb.schema import Verdict
+from kb.site.charts import Climb, climb_of, scale_of, spark, whole_sky
+from kb.site.runs import VERDICT_ORDER, Change, Run, change_of, compared, csv_of, figure, runs_of, table_of
+from kb.site.places import name_of
+from kb.site.survey import Survey
+from kb.trail.levers import key_of
+from kb.trail.progress import Progress
 
-_ORDER = (
-    Verdict.SUPPORTED,
-    Verdict.REFUTED,
-    Verdict.INCONCLUSIVE,
-    Verdict.INVALID,
-    Verdict.CRASH,
-    Verdict.BASELINE,
-    Verdict.OTHER,
-)
 _PLURALS = {
     "hypothesis": "Hypotheses",
     "analysis": "Analyses",
     "index": "Index pages",
     "page": "Other pages",
-    "program": "Programs",
-    "log": "Logs",
 }
-TYPE_ORDER = tuple(t.name for t in PAGE_TYPES)
+# Rows of the table of all runs; the older ones stand in the tables of their targets.
+_MOST_RUNS = 200
+# Fewer runs tell a loop nothing that its pages do not.
+_FEWEST_RUNS = 5
+# From here on a list of pages is folded by folder.
+_LONG_LIST = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A page to render: its place, its title, and a template with what it shows; `files` are other files that belong to it."""
+
+    place: str
+    title: str
+    template: str
+    shows: Mapping[str, object]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """Where one variant of a target stands: its best value with unit, and the change against its baseline."""
+
+    progress: Progress
+    best: str
+    baseline: str
+    change: Change | None
+    noise: str
+    spark: str
+    climb: Climb | None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetView:
+    """All that home and the pages of a target show of it."""
+
+    name: str
+    folder: str
+    page: Page | None
+    runs: tuple[Run, ...]
+    standpoints: tuple[Standpoint, ...]
+    alarms: tuple[tuple[str, str], ...]
+    leads: tuple[tuple[str, str], ...]
+    closed: tuple[str, ...]
+    in_flight: tuple[str, ...]
+    tally: tuple[tuple[str, int], ...]
+    levers: tuple["LeverGroup", ...]
+    notes: tuple[str, ...]
+    hypotheses: tuple[Page, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeverGroup:
+    """The refuted cards of one lever, newest first, with the tally of every run that moved it."""
+
+    name: str
+    cards: tuple[Card, ...]
+    tally: tuple[tuple[str, int], ...]
+    targets: tuple[str, ...]
+    values: tuple[str, ...]
+
+    @property
+    def failed(self) -> int:
+        return len(self.cards)
 
 
 def plural(type_name: str) -> str:
@@ -40,414 +95,214 @@ def plural(type_name: str) -> str:
     return _PLURALS.get(type_name) or f"{type_name.replace('-', ' ').replace('_', ' ').capitalize()}s"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a list: `kind` is text, number, date or facet (a text that can be chosen from a menu)."""
-
-    title: str
-    kind: str = "text"
+def type_place(survey: Survey, type_name: str) -> str:
+    return "runs.html" if type_name == "experiment" and survey.experiments else f"by-type/{name_of(type_name)}.html"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """HTML of a cell and the plain value it sorts and filters by."""
-
-    html: str
-    value: str = ""
+def tally_of(verdicts: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Verdicts with their counts, in the order of the vocabulary."""
+    counted = Counter(verdicts)
+    return tuple((v, counted[v]) for v in (*VERDICT_ORDER, "no verdict") if counted[v])
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, noun: str) -> str:
-    """A list that the site's script makes sortable and filterable; without scripts it is a plain table."""
-    heads = "".join(f'<th scope="col" data-kb-kind="{c.kind}">{escaped(c.title)}</th>' for c in columns)
-    body = "\n".join("<tr>" + "".join(_cell(cell, c) for cell, c in zip(row, columns, strict=True)) + "</tr>" for row in rows)
-    return block(
-        f'<div class="kb-list" data-kb-noun="{escaped(noun)}" data-search-exclude>\n<table class="kb-table"><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table>\n</div>'
+def view_of(survey: Survey, name: str) -> TargetView:
+    """What there is to show of a target."""
+    runs = runs_by_target(survey, name)
+    standing = survey.standings.get(name)
+    moved = [p for p in standing.progress if p.frontier] if standing else []
+    own = {r.facts.path for r in runs}
+    folders = {p.rpartition("/")[0] for p in own} - {"wiki/experiments"}
+    leads: dict[str, tuple[str, str]] = {}
+    for lead in standing.leads if standing else ():
+        leads.setdefault(" ".join(lead.text.split()).casefold(), (lead.path, lead.text))
+    alarms = {a.code: (f"{p.variant}: {a.text}" if p.variant and len(moved) > 1 else a.text) for p in moved for a in p.alarms}
+    return TargetView(
+        name or "no target",
+        survey.target_folders[name],
+        survey.target_pages.get(name),
+        runs,
+        _standpoints(moved, runs),
+        tuple(sorted(alarms.items())),
+        tuple(leads.values()),
+        tuple(f"{t.name}: refuted {t.failed} times, never supported" for t in standing.closed) if standing else (),
+        standing.in_flight if standing else (),
+        tally_of([r.verdict for r in runs]),
+        levers_of(survey, [c for c in survey.cards if c.target == name]),
+        tuple(p for p in sorted(survey.wiki.pages) if p.rpartition("/")[0] in folders and p not in own),
+        tuple(p for p in survey.by_type.get("hypothesis", ()) if name and (p.field("target") == name or name in p.words("targets"))),
     )
 
 
-def _cell(cell: Cell, column: Column) -> str:
-    value = f' data-kb-value="{escaped(cell.value)}"' if column.kind != "text" else ""
-    css = {"number": ' class="kb-number"', "text": ' class="kb-words"'}.get(column.kind, "")
-    return f"<td{css}{value}>{cell.html}</td>"
-
-
-def anchor(ref: Ref, *, css: str = "") -> str:
-    """A link as HTML."""
-    return f'<a{f" class={css}" if css else ""} href="{escaped(ref.url)}">{escaped(ref.title)}</a>'
-
-
-def verdict_badge(verdict: Verdict | None) -> str:
-    return badge(verdict or "none", verdict or "no verdict")
-
-
-def tallies(experiments: Iterable[Facts]) -> str:
-    """A bar of verdicts with their counts."""
-    counted = Counter(e.verdict.canonical for e in experiments)
-    total = sum(counted.values()) or 1
-    shown = [v for v in (*_ORDER, None) if counted[v]]
-    bar = "".join(f'<span class="kb-bar kb-{v or "none"}" style="width:{100 * counted[v] / total:.2f}%"></span>' for v in shown)
-    legend = "".join(
-        f'<span class="kb-count"><i class="kb-dot kb-{v or "none"}"></i>{counted[v]} {v or "no verdict"}</span>' for v in shown
-    )
-    return f'<div class="kb-tally" data-search-exclude><div class="kb-bars" role="img" aria-label="verdicts">{bar}</div><div class="kb-counts">{legend}</div></div>'
-
-
-def number(value: float | None) -> str:
-    """A measured value for reading: six figures, no trailing zeros."""
-    return "" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
-
-
-def experiments_table(
-    experiments: Sequence[Facts], refs: dict[str, Ref], *, metric_names: Sequence[str], with_target: bool = False
-) -> str:
-    """The experiments of a target, newest first, with the metrics named."""
-    units = {m.name: m.unit for e in experiments for m in e.metrics if m.unit}
-    variants = len({e.variant for e in experiments if e.variant}) > 1
-    columns = [
-        Column("Date", "date"),
-        Column("No.", "number"),
-        Column("Experiment"),
-        *([Column("Target", "facet")] if with_target else []),
-        *([Column("Variant", "facet")] if variants else []),
-        Column("Verdict", "facet"),
-        Column("Levers"),
-        *(Column(f"{name} ({units[name]})" if units.get(name, name) != name else name, "number") for name in metric_names),
-    ]
-    rows = []
-    for e in reversed(experiments):
-        values = {m.name: m for m in reversed(e.metrics)}
-        levers = " ".join(
-            f"<code>{escaped(lever.name + ('=' + lever.value if lever.value else ''))}</code>" for lever in e.levers[:4]
-        )
-        decision = f" {badge('decision', e.decision)}" if e.decision else ""
-        measured = [values.get(name) for name in metric_names]
-        rows.append(
-            [
-                Cell(f'<span class="kb-date">{escaped(e.date)}</span>', f"{e.date}#{e.number:05d}"),
-                Cell(str(e.number or ""), str(e.number or "")),
-                Cell(anchor(refs[e.path])),
-                *([Cell(escaped(e.target), e.target)] if with_target else []),
-                *([Cell(escaped(e.variant), e.variant)] if variants else []),
-                Cell(verdict_badge(e.verdict.canonical) + decision, e.verdict.canonical or "no verdict"),
-                Cell(levers),
-                *(
-                    Cell(escaped(number(m.value) if m else ""), "" if m is None or m.value is None else f"{m.value!r}")
-                    for m in measured
-                ),
-            ]
-        )
-    return table(columns, rows, noun="experiments")
-
-
-def metrics_shown(experiments: Sequence[Facts], primary: str) -> list[str]:
-    """The target's own primary metric and the ones that its experiments report most, three at most."""
-    counted = Counter(name for e in experiments for name in {m.name for m in e.metrics})
-    ranked = sorted(counted, key=lambda name: (name != primary, -counted[name], name))
-    return [name for name in ranked if counted[name] >= 2 or len(experiments) < 4 or name == primary][:3]
-
-
-@dataclass(frozen=True, slots=True)
-class TargetHub:
-    """What the page of one target shows. Refs are as seen from that page."""
-
-    name: str
-    experiments: tuple[Facts, ...]
-    refs: dict[str, Ref]
-    page: Ref | None
-    primary: str
-    notes: tuple[Ref, ...]
-    hypotheses: tuple[tuple[Ref, str], ...]
-    refuted: Ref | None
-    standing: Standing | None
-
-
-def target_page(hub: TargetHub) -> str:
-    """The page of one target: verdicts at a glance, the experiments, and where to read on."""
-    pieces = [front(f"{hub.name}: experiments", hidden=("toc",)), heading(1, hub.name, "target")]
-    pieces.append(block(tallies(hub.experiments)) if hub.experiments else "")
-    ways = [*([hub.page] if hub.page else []), *([hub.refuted] if hub.refuted else []), *hub.notes]
-    pieces.append(f'<div class="kb-ways">{"".join(anchor(w, css="kb-way") for w in ways)}</div>' if ways else "")
-    pieces += _standing(hub.standing, hub.refs) if hub.standing else []
-    pieces.append(heading(2, f"Experiments ({len(hub.experiments)})", "experiments"))
-    pieces.append(experiments_table(hub.experiments, hub.refs, metric_names=metrics_shown(hub.experiments, hub.primary)))
-    if hub.hypotheses:
-        pieces.append(heading(2, f"Hypotheses ({len(hub.hypotheses)})", "hypotheses"))
-        rows = [
-            [Cell(anchor(ref)), Cell(badge(status or "none", status or "no status"), status or "no status")]
-            for ref, status in hub.hypotheses
-        ]
-        pieces.append(table([Column("Hypothesis"), Column("Status", "facet")], rows, noun="hypotheses"))
-    return _joined(pieces)
-
-
-def _standing(standing: Standing, refs: Mapping[str, Ref]) -> list[str]:
-    """Frontier by variant, what the rules of the trail ask for, and what is left to try."""
-    moved = [p for p in standing.progress if p.frontier]
-    pieces = [heading(2, "Where it stands", "standing"), _frontiers(moved, refs)] if moved else []
-    alarms = [f"{f'{p.variant}: ' if p.variant and len(moved) > 1 else ''}{a.text}" for p in standing.progress for a in p.alarms]
-    closed = [f"{t.name}: refuted {t.failed} times, never supported" for t in standing.closed]
-    leads = [anchor(Ref(refs[lead.path].url, clipped(lead.text, 160))) for lead in standing.leads if lead.path in refs][:_LEADS]
-    lists = (
-        ("What the trail asks for", [*map(escaped, alarms)]),
-        ("Open leads", leads),
-        ("Closed topics", [*map(escaped, closed)]),
-    )
-    for title, items in lists:
-        if items:
-            made = "".join(f"<li>{item}</li>" for item in items)
-            opened = " open" if len(items) <= 6 else ""
-            pieces.append(
-                block(
-                    f'<details class="kb-notes" data-search-exclude{opened}><summary>{title} <small>{len(items)}</small></summary><ul>{made}</ul></details>'
-                )
-            )
-    return pieces
-
-
-_LEADS = 40
-
-
-def _frontiers(moved: Sequence[Progress], refs: Mapping[str, Ref]) -> str:
-    columns = [
-        Column("Variant"),
-        Column("Runs", "number"),
-        Column("Metric"),
-        Column("Baseline", "number"),
-        Column("Best supported", "number"),
-        Column("Change", "number"),
-        Column("Noise", "number"),
-        Column("Plateau", "number"),
-        Column("Steps"),
-    ]
-    rows = []
+def _standpoints(moved: Sequence[Progress], runs: Sequence[Run]) -> tuple[Standpoint, ...]:
+    """Every variant by itself, the busiest first; variants of one metric share the axis of their charts."""
+    by_variant = {p.variant: [r for r in runs if r.facts.variant == p.variant] for p in moved}
+    scales: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for p in moved:
-        change = (
-            p.frontier.value / p.baseline.value - 1
-            if p.baseline and p.baseline.value and p.baseline.path != p.frontier.path
-            else None
+        if any(r.metric for r in by_variant[p.variant]):
+            scales[p.metric].append(scale_of(p, by_variant[p.variant]))
+    made = []
+    for p in sorted(moved, key=lambda p: (-p.runs, p.variant)):
+        best, base = p.frontier, p.baseline
+        near = scales[p.metric]
+        low, high = (min(s[0] for s in near), max(s[1] for s in near)) if near else (0.0, 1.0)
+        # Lanes that differ by a power of ten on one axis would all be flat lines.
+        narrow = [s[1] - s[0] for s in near]
+        shared = (low, high) if len(near) > 1 and high - low < 8 * min(narrow) else None
+        made.append(
+            Standpoint(
+                p,
+                figure(p.metric, best.value, p.unit) if best else "",
+                figure(p.metric, base.value, p.unit) if base else "",
+                change_of(best.value, base.value, p.direction) if best and base and base.path != best.path else None,
+                "" if p.band is None else f"±{p.band:.2%}",
+                spark(p),
+                climb_of(p, by_variant[p.variant], scale=shared),
+            )
         )
-        rows.append(
-            [
-                Cell(escaped(p.variant or "(one variant)")),
-                Cell(str(p.runs), str(p.runs)),
-                Cell(escaped(p.metric) + (f" ({escaped(p.unit)})" if p.unit and p.unit != p.metric else "")),
-                _step(p.baseline, refs),
-                _step(p.frontier, refs),
-                Cell("" if change is None else f"{change:+.1%}", "" if change is None else repr(change)),
-                Cell("unknown" if p.band is None else f"±{p.band:.2%}", "" if p.band is None else repr(p.band)),
-                Cell(f"{p.plateau} runs", str(p.plateau)),
-                Cell(_curve([s.value for s in p.steps])),
-            ]
-        )
-    return table(columns, rows, noun="variants")
+    return tuple(made)
 
 
-def _step(step: Step | None, refs: Mapping[str, Ref]) -> Cell:
-    if step is None:
-        return Cell("")
-    shown = number(step.value)
-    return Cell(anchor(Ref(refs[step.path].url, shown)) if step.path in refs else escaped(shown), repr(step.value))
+def levers_of(survey: Survey, cards: Sequence[Card]) -> tuple[LeverGroup, ...]:
+    """Cards by lever, the most refuted first; a card of several levers stands under each, one of none under an empty name."""
+    groups: dict[str, list[Card]] = defaultdict(list)
+    names: dict[str, str] = {}
+    for card in cards:
+        if card.kind == "hypothesis" and not card.because:
+            continue
+        for name in [lever.name for lever in card.levers[:3]] or [""]:
+            names.setdefault(key_of(name), name)
+            groups[key_of(name)].append(card)
+    made = []
+    for key, members in groups.items():
+        values = dict.fromkeys(v.value for c in members for v in c.levers if key_of(v.name) == key and v.value)
+        newest = sorted(members, key=lambda c: c.order, reverse=True)
+        tally = tally_of(survey.lever_verdicts.get(key, [])) if key else tally_of([c.verdict or "refuted" for c in members])
+        made.append(LeverGroup(names[key], tuple(newest), tally, tuple(sorted({c.target for c in members if c.target})), tuple(values)))
+    return tuple(sorted(made, key=lambda g: (not g.name, -len(g.cards), g.name)))
 
 
-def _curve(values: Sequence[float]) -> str:
-    """The values of the kept runs as a small drawing."""
-    if len(values) < 3:
-        return ""
-    low, high = min(values), max(values)
-    spread = (high - low) or 1
-    points = " ".join(f"{4 + 112 * n / (len(values) - 1):.1f},{26 - 22 * (v - low) / spread:.1f}" for n, v in enumerate(values))
-    label = f"{len(values)} steps from {number(values[0])} to {number(values[-1])}"
-    return f'<svg class="kb-curve" viewBox="0 0 120 30" width="120" height="30" role="img" aria-label="{escaped(label)}"><polyline points="{points}"/></svg>'
+def sheets_of(survey: Survey, *, name: str, handed: Callable[[str], object | None], replayed: str) -> Iterator[Sheet]:
+    """Every page that no one wrote. `replayed` is the table of `kb replay`, empty where none was kept; `handed` gives the slice that a loop on a target would be handed now."""
+    views = tuple(view_of(survey, n) for n in survey.trails)
+    yield _home(survey, name, views)
+    for view, target in zip(views, survey.trails, strict=True):
+        yield from _target(survey, view, handed(target) if target and len(view.runs) >= _FEWEST_RUNS else None)
+    if survey.experiments:
+        every = [run for view in views for run in view.runs]
+        newest = sorted(every, key=lambda r: r.facts.order)[-_MOST_RUNS:]
+        title = f"Runs ({len(every):,})"
+        yield _run_sheet("runs.html", title, newest, every, back=None, left_out=len(every) - len(newest))
+        yield Sheet("compare.html", "Targets side by side", "compare.html", {"groups": _side_by_side(views)})
+    if survey.cards:
+        yield _refuted(survey, survey.cards, "refuted.html", "Why refuted", None)
+    yield Sheet("graph.html", "The whole wiki", "graph.html", {"sky": whole_sky(survey), "pages": len(survey.wiki.pages)})
+    if replayed:
+        yield Sheet("replay.html", "How well this wiki serves its loop", "replay.html", {"rows": replayed})
+    yield from _types(survey)
+    yield from _tags(survey)
 
 
-def refuted_page(target: str, cards: Sequence[Card], refs: Mapping[str, Ref], *, hub: Ref | None) -> str:
-    """Why the things that were tried on a target (or, with an empty name, anywhere) did not work, newest first."""
-    title = f"Why refuted: {target}" if target else "Why refuted, whatever the target"
-    back = f" All of its experiments are on {anchor(hub)}." if hub else ""
-    lead = f"{len(cards)} things that were tried and did not hold, newest first.{back} A card is a warning, not a ban: each says what would reopen it."
-    scoped, marked = len({c.variant for c in cards if c.variant}) > 1, any(c.status != "standing" for c in cards)
-    columns = [
-        Column("Date", "date"),
-        Column("What was tried"),
-        Column("Verdict", "facet"),
-        *([Column("Status", "facet")] if marked else []),
-        Column("Why it did not hold"),
-        *([Column("Variant", "facet")] if scoped else []),
-    ]
-    rows = []
-    for card in reversed(cards):
-        verdict = card.verdict or card.kind
-        by = f" {anchor(refs[card.by])}" if card.by in refs else ""
-        rows.append(
-            [
-                Cell(f'<span class="kb-date">{escaped(card.date)}</span>', f"{card.date}#{card.number:05d}"),
-                Cell(_tried(card, refs)),
-                Cell(badge(verdict, verdict), verdict),
-                *([Cell(badge(card.status, card.status) + by, card.status)] if marked else []),
-                Cell(_why(card)),
-                *([Cell(escaped(card.variant), card.variant)] if scoped else []),
-            ]
-        )
-    return _joined(
-        [
-            front(title, searched=False, hidden=("toc",)),
-            heading(1, title, "why-refuted"),
-            f'<div class="kb-text" data-search-exclude><p>{lead}</p></div>',
-            table(columns, rows, noun="refuted"),
-        ]
-    )
+def _home(survey: Survey, name: str, views: Sequence[TargetView]) -> Sheet:
+    rank = survey.wiki.rank
+    read = [p for p in survey.wiki.pages.values() if p.type in ("concept", "observation", "hypothesis", "source", "analysis", "codebase")]
+    shows = {
+        "views": sorted(views, key=lambda v: (v.runs[-1].facts.date if v.runs else "", len(v.runs)), reverse=True),
+        "idle": survey.idle_targets,
+        "types": [(plural(t), type_place(survey, t), len(members)) for t, members in survey.by_type.items()],
+        "central": sorted(read, key=lambda p: (-rank[p.path], p.path))[:18],
+        "lead": [p for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in survey.wiki.pages],
+        "indexes": survey.compiled,
+    }
+    return Sheet("index.html", name, "home.html", shows)
 
 
-def _tried(card: Card, refs: Mapping[str, Ref]) -> str:
-    ref = refs.get(card.evidence)
-    title = anchor(Ref(ref.url, clipped(card.title or ref.title, 140))) if ref else escaped(card.title)
-    claim = f'<p class="kb-claim">{escaped(clipped(card.claim, 260))}</p>' if card.claim and card.claim != card.title else ""
-    levers = " ".join(f"<code>{escaped(v.name + ('=' + v.value if v.value else ''))}</code>" for v in card.levers[:4])
-    return f'<div class="kb-tried">{title}{claim}{f"<p>{levers}</p>" if levers else ""}</div>'
+def _target(survey: Survey, view: TargetView, slice_now: object | None) -> Iterator[Sheet]:
+    place = f"{view.folder}/index.html"
+    cards = [c for c in survey.cards if c.target == ("" if view.name == "no target" else view.name)]
+    state = f"indexes/state/{view.name}.md"
+    shows = {"view": view, "cards": cards, "state": state if state in survey.pages else "", "handed": slice_now}
+    yield Sheet(place, view.name, "target.html", shows)
+    yield _run_sheet(f"{view.folder}/runs.html", f"Runs of {view.name} ({len(view.runs)})", view.runs, view.runs, back=(view.name, place))
+    if cards:
+        yield _refuted(survey, cards, f"{view.folder}/refuted.html", f"Why refuted: {view.name}", (view.name, place))
+    if slice_now is not None:
+        shows = {"handed": slice_now, "back": (view.name, place), "state": state if state in survey.pages else ""}
+        yield Sheet(f"{view.folder}/state.html", f"What the loop is handed: {view.name}", "state.html", shows)
 
 
-def _why(card: Card) -> str:
-    because = f"<p>{escaped(clipped(card.because, 420))}</p>" if card.because else ""
-    delta = f'<p class="kb-delta">{escaped(card.delta)}</p>' if card.delta else ""
-    reopen = f'<p class="kb-delta">Reopen if {escaped(clipped(card.reopen_if, 200))}</p>' if card.reopen_if else ""
-    return because + delta + reopen
+def _run_sheet(place: str, title: str, runs: Sequence[Run], every: Sequence[Run], *, back, left_out: int = 0) -> Sheet:
+    file = place.rsplit("/", 1)[-1].replace(".html", ".csv")
+    shows = {
+        "table": table_of(runs),
+        "back": back,
+        "csv": file,
+        "left_out": left_out,
+        "compared": {r.facts.path: {"title": r.facts.title, "verdict": r.verdict, **compared(r)} for r in runs},
+    }
+    return Sheet(place, title, "runs.html", shows, {place.replace(".html", ".csv"): csv_of(every).encode("utf-8", "replace")})
 
 
-def clipped(text: str, length: int) -> str:
-    """Text cut at a word, with a mark where it goes on."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= length else flat[:length].rsplit(" ", 1)[0] + " …"
+def _refuted(survey: Survey, cards: Sequence[Card], place: str, title: str, back) -> Sheet:
+    groups = levers_of(survey, cards)
+    silent = [c for c in cards if c.kind == "hypothesis" and not c.because]
+    targets = sorted({t for g in groups for t in g.targets})
+    shows = {"groups": groups, "silent": silent, "count": len(cards), "targets": targets, "back": back}
+    return Sheet(place, title, "refuted.html", shows)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One page in a list of pages."""
-
-    ref: Ref
-    folder: str
-    date: str
-    citations: int
-    note: str = ""
-
-
-def listing_page(title: str, entries: Sequence[Entry], *, lead: str = "") -> str:
-    """All pages of one type."""
-    pieces = [
-        front(title, searched=False, hidden=("toc",)),
-        heading(1, f"{title} ({len(entries)})", "pages"),
-        f'<div class="kb-text" data-search-exclude><p>{escaped(lead)}</p></div>' if lead else "",
-    ]
-    dated, noted, folders = any(e.date for e in entries), any(e.note for e in entries), len({e.folder for e in entries}) > 1
-    columns = [
-        Column("Page"),
-        *([Column("Status", "facet")] if noted else []),
-        *([Column("Folder", "facet")] if folders else []),
-        *([Column("Date", "date")] if dated else []),
-        Column("Cited by", "number"),
-    ]
-    rows = [
-        [
-            Cell(anchor(e.ref)),
-            *([Cell(badge(e.note, e.note) if e.note else "", e.note)] if noted else []),
-            *([Cell(f'<span class="kb-dim">{escaped(e.folder)}</span>', e.folder)] if folders else []),
-            *([Cell(f'<span class="kb-date">{escaped(e.date)}</span>', e.date)] if dated else []),
-            Cell(str(e.citations), str(e.citations)),
-        ]
-        for e in entries
-    ]
-    pieces.append(table(columns, rows, noun="pages"))
-    return _joined(pieces)
+def _side_by_side(views: Sequence[TargetView]) -> list[tuple[str, list[tuple[TargetView, Standpoint]]]]:
+    """Every target and variant by metric, each metric's charts in one group, the best change first."""
+    groups: dict[str, list[tuple[TargetView, Standpoint]]] = defaultdict(list)
+    for view in views:
+        for point in view.standpoints:
+            groups[point.progress.metric or "no metric"].append((view, point))
+    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [(name, sorted(rows, key=lambda row: -abs(row[1].change.ratio if row[1].change else 0))) for name, rows in ranked]
 
 
-def tags_index(tags: Sequence[tuple[Ref, int]]) -> str:
-    """Every tag with the number of pages that carry it."""
-    most = max((n for _, n in tags), default=1)
-    cloud = " ".join(
-        f'<a class="kb-tag kb-size-{min(4, 1 + (4 * n) // (most + 1))}" href="{escaped(ref.url)}">{escaped(ref.title)} <small>{n}</small></a>'
-        for ref, n in tags
-    )
-    return _joined(
-        [
-            front("Tags", searched=False, hidden=("navigation", "toc")),
-            heading(1, f"Tags ({len(tags)})", "tags"),
-            block(f'<div class="kb-cloud" data-search-exclude>{cloud}</div>'),
-        ]
-    )
+def _types(survey: Survey) -> Iterator[Sheet]:
+    for name, members in survey.by_type.items():
+        place = type_place(survey, name)
+        if place == "runs.html":
+            continue
+        rows = [(p, p.folder.removeprefix("wiki").strip("/"), len(survey.wiki.backlinks.get(p.path, ()))) for p in members]
+        by_folder: dict[str, list[Page]] = defaultdict(list)
+        for p, folder, _ in rows if len(rows) > _LONG_LIST else ():
+            by_folder[folder].append(p)
+        shows = {
+            "rows": [] if by_folder else rows,
+            "by_folder": sorted(by_folder.items()),
+            "dated": any(p.date for p in members),
+            "status": any(p.field("status") for p in members) and name == "hypothesis",
+            "folders": len({folder for _, folder, _ in rows}) > 1,
+        }
+        yield Sheet(place, f"{plural(name)} ({len(members):,})", "listing.html", shows)
 
 
-def tags_page(title: str, tags: Sequence[tuple[str, str, Sequence[Ref]]], *, back: Ref) -> str:
-    """Pages under each of some tags, given as (tag, anchor, pages)."""
-    pieces = [
-        front(f"Tags: {title}", searched=False, hidden=("navigation",)),
-        heading(1, f"Tags: {title}", "tags"),
-        f'<div class="kb-text" data-search-exclude><p>{anchor(back)}</p></div>',
-    ]
-    for tag, place, refs in tags:
-        pieces.append(heading(2, tag, place))
-        items = "".join(f"<li>{anchor(r)} <small>{escaped(r.type)}</small></li>" for r in refs)
-        pieces.append(block(f'<div class="kb-text" data-search-exclude><ul>{items}</ul></div>'))
-    return _joined(pieces)
+def _tags(survey: Survey) -> Iterator[Sheet]:
+    if not survey.tags:
+        return
+    most = max(map(len, survey.tags.values()))
+    sizes = [(tag, *survey.tag_places[tag], len(paths), min(4, 1 + 4 * len(paths) // (most + 1))) for tag, paths in survey.tags.items()]
+    yield Sheet("by-tag/index.html", f"Tags ({len(survey.tags):,})", "tags.html", {"sizes": sizes, "tags": []})
+    shared: dict[str, list[str]] = defaultdict(list)
+    for tag, (place, _) in survey.tag_places.items():
+        shared[place].append(tag)
+    for place, tags in shared.items():
+        shows = {"sizes": [], "tags": [(tag, survey.tag_places[tag][1], survey.tags[tag]) for tag in tags]}
+        yield Sheet(place, f"Tags: {place[7:-5]}", "tags.html", shows)
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
-    """What the home page shows. Refs are as seen from it."""
-
-    name: str
-    lead: tuple[Ref, ...]
-    types: tuple[tuple[Ref, int], ...]
-    targets: tuple[tuple[Ref, tuple[Facts, ...], Standing | None], ...]
-    latest: tuple[Facts, ...]
-    refs: dict[str, Ref]
-    central: tuple[Ref, ...]
-    indexes: tuple[Ref, ...]
+def head_of(survey: Survey, path: str) -> Mapping[str, object] | None:
+    """What the head of an experiment's page shows: its run, its card, and why it ended as it did."""
+    e = survey.facts.get(path)
+    if e is None:
+        return None
+    run = next(r for r in runs_by_target(survey, e.target) if r.facts.path == path)
+    noise = f" ± {number_text(run.metric.stddev)}" if run.metric and run.metric.stddev is not None else ""
+    return {"run": run, "card": survey.card_of.get(path), "noise": noise, "failed": e.verdict.canonical in (Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH)}
 
 
-def home_page(home: Home) -> str:
-    """What the knowledge base holds, and the ways in."""
-    pieces = [front(home.name, searched=False, hidden=("navigation", "toc")), heading(1, home.name, "home")]
-    tiles = "".join(
-        f'<a class="kb-tile" href="{escaped(ref.url)}"><b>{count:,}</b><span>{escaped(ref.title)}</span></a>'
-        for ref, count in home.types
-    )
-    pieces.append(f'<div class="kb-tiles" data-search-exclude>{tiles}</div>')
-    if home.lead:
-        pieces.append(f'<div class="kb-ways">{"".join(anchor(r, css="kb-way") for r in home.lead)}</div>')
-    if home.targets:
-        pieces.append(heading(2, "Targets", "targets"))
-        cards = "".join(_target_card(*entry) for entry in home.targets)
-        pieces.append(block(f'<div class="kb-cards" data-search-exclude>{cards}</div>'))
-    if home.latest:
-        pieces.append(heading(2, "Latest experiments", "latest"))
-        pieces.append(experiments_table(home.latest, home.refs, metric_names=(), with_target=True))
-    for title, place, refs in (("Most cited pages", "most-cited", home.central), ("Compiled indexes", "indexes", home.indexes)):
-        if refs:
-            pieces.append(heading(2, title, place))
-            items = "".join(f"<li>{anchor(r)}{f' <small>{escaped(r.type)}</small>' if r.type else ''}</li>" for r in refs)
-            pieces.append(block(f'<div class="kb-columns" data-search-exclude><ul>{items}</ul></div>'))
-    return _joined(pieces)
-
-
-def _target_card(ref: Ref, experiments: tuple[Facts, ...], standing: Standing | None) -> str:
-    last = experiments[-1].date if experiments else ""
-    meta = f"{len(experiments)} experiments" + (f", last {last}" if last else "")
-    best = max((p for p in standing.progress if p.frontier), key=lambda p: p.runs, default=None) if standing else None
-    line = ""
-    if best:
-        start = f"{number(best.baseline.value)} → " if best.baseline and best.baseline.path != best.frontier.path else ""
-        unit = f" {best.unit}" if best.unit and best.unit != best.metric else ""
-        line = f'<p class="kb-best">{escaped(f"{best.metric} {start}{number(best.frontier.value)}{unit}")}</p>'
-    bars = tallies(experiments) if experiments else ""
-    return f'<div class="kb-card"><p>{anchor(ref)}<small>{escaped(meta)}</small></p>{line}{bars}</div>'
-
-
-def _joined(pieces: Iterable[str]) -> str:
-    return "\n\n".join(p for p in pieces if p) + "\n"
-
-
-def target_box(experiments: Sequence[Facts], ways: Sequence[Ref]) -> str:
-    """What a target's own page shows of its trail."""
-    links = "".join(anchor(w, css="kb-way") for w in ways)
-    return block(
-        f'<div class="kb-box" data-search-exclude>{tallies(experiments) if experiments else ""}<div class="kb-ways">{links}</div></div>'
-    )
+@lru_cache(maxsize=256)
+def runs_by_target(survey: Survey, target: str) -> tuple[Run, ...]:
+    return runs_of(survey, target)

@@ -8,12 +8,15 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from kb.graph import Files, Graph, LinkStatus, status_of, target_of
-from kb.page import Page
-from kb.site.html import Destination, anchor_of
-from kb.store import Layout, digest_of
+from kb import KbError
+from kb.graph import Files, target_of, wikilink_of
+from kb.graph.names import anchor_in
+from kb.graph.paths import indexes_of
+from kb.page import Page, read
+from kb.site.body import Destination, anchor_of
+from kb.store import Layout, digest_of, read_bytes
 
 _PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 _LARGEST_PICTURE = 8 * 1024 * 1024
@@ -21,25 +24,25 @@ _LARGEST_PICTURE = 8 * 1024 * 1024
 _LARGEST_SVG = 400 * 1024
 # Longer names would pass what file systems take once `.html` is added.
 _LONGEST_NAME = 150
-# Folders of the site that are MkDocs's own, or ours.
+# Folders of the site that are the shell's own, or ours.
 _KEPT_FOLDERS = frozenset(("assets", "search", "templates", "pictures", "kb-assets", "by-target", "by-type", "by-tag"))
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 
 
-def site_paths(paths: Iterable[str], *, taken: Iterable[str] = ()) -> dict[str, str]:
-    """Path below site/docs of every page, from the set of paths alone; no two differ by case only, none is a name MkDocs keeps for itself."""
+def site_paths(paths: Iterable[str], *, wiki: str = "wiki", taken: Iterable[str] = ()) -> dict[str, str]:
+    """Path below the site of every page, from the set of paths alone; no two differ by case only, none is a name that is kept for the site itself."""
     used = {t.lower() for t in taken}
     places: dict[str, str] = {}
     for path in sorted(paths):
-        parts = [_name(part) for part in path.removesuffix(".md").removeprefix("wiki/").split("/")]
+        parts = [_name(part) for part in path.removesuffix(".md").removeprefix(f"{wiki}/").split("/")]
         if len(parts) > 1 and parts[0].lower() in _KEPT_FOLDERS:
             parts[0] += "-"
         stem = "/".join(parts)
         if "/" not in stem and stem.lower() == "index":
-            stem = "contents"  # The site's own home page stands at index.md.
-        place, n = f"{stem}.md", 2
+            stem = "contents"  # The site's own home page stands at index.html.
+        place, n = f"{stem}.html", 2
         while place.lower() in used:
-            place, n = f"{stem}-{n}.md", n + 1
+            place, n = f"{stem}-{n}.html", n + 1
         used.add(place.lower())
         places[path] = place
     return places
@@ -58,58 +61,119 @@ def name_of(text: str) -> str:
 
 
 def url_between(place: str, to: str, anchor: str = "") -> str:
-    """Relative URL from one file of site/docs to another."""
+    """Relative URL from one file of the site to another."""
     here, there = place.split("/")[:-1], to.split("/")
     shared = 0
     while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
         shared += 1
     path = "../" * (len(here) - shared) + "/".join(there[shared:])
-    if path.endswith(".md"):
-        path = path[:-3] + ".html"
     return (path if path.isascii() else quote(path)) + (f"#{quote(anchor_of(anchor))}" if anchor else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
-    """What resolving needs: where pages and pictures stand, and what is on the disk around them. `pictures` is filled on the way."""
+class Resolved:
+    """Where the links of one page lead: destinations by href as written (images as `!href`), the pictures that it shows by place, and
+    the files outside the wiki that all this hangs on.
+    """
 
-    layout: Layout
-    graph: Graph
-    places: Mapping[str, str]
-    files: Files
-    pictures: dict[str, bytes]
-
-
-def destinations(page: Page, sitemap: Map, *, place: str) -> dict[str, Destination]:
-    """Destination of every link of a page by href as written (images by `!href`)."""
-    found: dict[str, Destination] = {}
-    for link in page.links:
-        if link.kind == "image":
-            found.setdefault("!" + link.href, _picture(link.href, page, sitemap, place))
-        elif link.kind in ("inline", "auto"):
-            found.setdefault(link.href, _destination(link, page, sitemap, place))
-    return found
+    links: Mapping[str, Destination]
+    pictures: Mapping[str, bytes]
+    files: tuple[str, ...]
 
 
-def _destination(link, page: Page, sitemap: Map, place: str) -> Destination:
-    status, target = status_of(link, page, sitemap.files)
-    if status is LinkStatus.EXTERNAL:
-        return _web(link.href)
-    if status is LinkStatus.BROKEN:
-        return Destination("broken", note=f"broken link: {target or link.href}")
-    anchor = target_of(link.href, folder=page.folder)[1]
-    for candidate in (target, f"{target}/index.md", f"{target}/README.md"):
-        if candidate in sitemap.places:
-            cited = sitemap.graph.pages.get(candidate)
-            if anchor and cited is not None and anchor not in cited.anchors:
-                loose = status is LinkStatus.BROKEN_ANCHOR
-                return Destination(
-                    "loose" if loose else "page",
-                    url_between(place, sitemap.places[candidate]),
-                    f"no such heading: #{anchor}" if loose else f"#{anchor}",
-                )
-            return Destination("page", url_between(place, sitemap.places[candidate], anchor))
-    return _file(target, sitemap)
+class Resolver:
+    """Resolves links of pages; open for the length of one build, because what it read of cited pages it keeps."""
+
+    def __init__(self, layout: Layout, pages: Mapping[str, Page], places: Mapping[str, str], files: Files):
+        self.layout, self.pages, self.places, self.files = layout, pages, places, files
+        self.repository = web_address(layout.config.site_repository, "repository")
+        self.read: dict[str, Page] = {}
+
+    def whole(self, path: str) -> Page:
+        """A page with all its detail, read from its file where the build only skimmed it."""
+        known = self.pages[path]
+        if known.skimmed and path not in self.read:
+            try:
+                self.read[path] = read(path, read_bytes(self.layout, path))
+            except OSError as error:
+                raise KbError(f"{path}: {error.strerror} while the site was made; `kb build` and try again") from error
+        return self.read.get(path, known)
+
+    def resolved(self, page: Page, place: str) -> Resolved:
+        """Every link of a page."""
+        links: dict[str, Destination] = {}
+        pictures: dict[str, bytes] = {}
+        files: set[str] = set()
+        for link in page.links:
+            if link.kind == "image":
+                links.setdefault("!" + link.href, self._picture(link.href, page, place, pictures, files))
+            elif link.kind == "wikilink":
+                links.setdefault(f"[[{link.href}]]", self._wikilink(link.href, page, place))
+            elif link.kind in ("inline", "auto") and link.href not in links:
+                links[link.href] = self._destination(link, page, place, files)
+        return Resolved(links, pictures, tuple(sorted(files)))
+
+    def _destination(self, link, page: Page, place: str, files: set[str]) -> Destination:
+        root = self.layout.config.link_root
+        where = target_of(link.href, folder=page.folder, link_root=root)
+        if where is None:
+            return _web(link.href)
+        target, anchor = where[0] or page.path, where[1]
+        for candidate in indexes_of(target, root):
+            if candidate in self.places:
+                cited = self.whole(candidate)
+                known = not anchor or anchor == "top" or anchor in cited.anchors
+                url = url_between(place, self.places[candidate], anchor if known else "")
+                lines = anchor.startswith("L") and anchor[1:2].isdigit()
+                note = "" if known else f"#{anchor}" if lines else f"no such heading: #{anchor}"
+                return Destination("page" if known or lines else "loose", url, note)
+        if target == ".." or target.startswith("../"):
+            return Destination("broken", note=f"broken link: {target}")
+        files.add(target)
+        if (target + "/").startswith(self.files.unseen) or self.files.has(target):
+            return self._file(target)
+        return Destination("broken", note=f"broken link: {target}")
+
+    def _wikilink(self, written: str, page: Page, place: str) -> Destination:
+        link = wikilink_of(written)
+        meant = self.files.names.meant(link.name, page)
+        if len(meant) != 1:
+            return Destination("broken", note=f"{'several pages have' if meant else 'no page has'} this name: {link.name}")
+        if meant[0] not in self.places:
+            return self._file(meant[0])
+        anchor = anchor_in(self.whole(meant[0]), link.heading) if link.heading and not link.heading.startswith("^") else ""
+        return Destination("page" if anchor is not None else "loose", url_between(place, self.places[meant[0]], anchor or ""))
+
+    def _file(self, target: str) -> Destination:
+        if self.repository and not target.startswith(".."):
+            return Destination("web", f"{self.repository}/{quote(target)}", target)
+        return Destination("file", note=f"not part of the site: {target}")
+
+    def _picture(self, href: str, page: Page, place: str, pictures: dict[str, bytes], files: set[str]) -> Destination:
+        where = target_of(href, folder=page.folder, link_root=self.layout.config.link_root)
+        if where is None:
+            return _web(href)
+        path = where[0]
+        files.add(path)
+        data = _picture_bytes(path, self.layout.root)
+        if data is None:
+            unseen = (path + "/").startswith(self.files.unseen)
+            return self._file(path) if unseen else Destination("broken", note=f"no picture {path}")
+        suffix = posixpath.splitext(path)[1].lower()
+        if suffix == ".svg" and len(data) <= _LARGEST_SVG:
+            return Destination("image", "data:image/svg+xml;base64," + base64.b64encode(data).decode())
+        if suffix not in _PICTURES:
+            return self._file(path)
+        name = f"pictures/{digest_of(data)}{suffix}"
+        pictures[name] = data
+        return Destination("image", url_between(place, name))
+
+
+def web_address(text: str, key: str) -> str:
+    """An address of kb.toml's `[site]`, without its last slash. Raises KbError for one that a browser would run or not follow."""
+    if text and (urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).netloc or set(text) & set("\"'<>` \n\t")):
+        raise KbError(f"kb.toml: [site] {key} is '{text}'; it takes an address that starts with https://")
+    return text.rstrip("/")
 
 
 def _web(href: str) -> Destination:
@@ -117,32 +181,6 @@ def _web(href: str) -> Destination:
     if href.startswith("//") or (scheme and scheme[1].lower() in ("http", "https", "mailto")):
         return Destination("web", href if not href.startswith("//") else "https:" + href)
     return Destination("broken", note=f"not followed: {href[:80]}")
-
-
-def _file(target: str, sitemap: Map) -> Destination:
-    base = sitemap.layout.config.site_repository
-    if base and not target.startswith(".."):
-        return Destination("web", f"{base.rstrip('/')}/{quote(target)}", target)
-    return Destination("file", note=f"not part of the site: {target}")
-
-
-def _picture(href: str, page: Page, sitemap: Map, place: str) -> Destination:
-    where = target_of(href, folder=page.folder)
-    if where is None:
-        return _web(href)
-    path = where[0]
-    data = _picture_bytes(path, sitemap.layout.root)
-    if data is None:
-        unseen = (path + "/").startswith(sitemap.files.unseen)
-        return _file(path, sitemap) if unseen else Destination("broken", note=f"no picture {path}")
-    suffix = posixpath.splitext(path)[1].lower()
-    if suffix == ".svg" and len(data) <= _LARGEST_SVG:
-        return Destination("image", "data:image/svg+xml;base64," + base64.b64encode(data).decode())
-    if suffix not in _PICTURES:
-        return _file(path, sitemap)
-    name = f"pictures/{digest_of(data)}{suffix}"
-    sitemap.pictures[name] = data
-    return Destination("image", url_between(place, name))
 
 
 def _picture_bytes(path: str, root: Path) -> bytes | None:

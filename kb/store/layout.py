@@ -32,6 +32,8 @@ class Config:
     site_name: str = ""
     site_url: str = ""
     site_repository: str = ""
+    site_shell: str = "material"
+    site_overrides: str = ""
     model_url: str = ""
     model_name: str = ""
     model_command: str = ""
@@ -44,7 +46,13 @@ _KEYS = {
     "lint": {"rules": "rules", "stale_days": "stale_days", "page_lines": "page_lines"},
     "load": {"budget": "budget"},
     "search": {"semantic_model": "semantic_model", "chroma": "chroma"},
-    "site": {"name": "site_name", "url": "site_url", "repository": "site_repository"},
+    "site": {
+        "name": "site_name",
+        "url": "site_url",
+        "repository": "site_repository",
+        "shell": "site_shell",
+        "overrides": "site_overrides",
+    },
     "model": {"url": "model_url", "name": "model_name", "command": "model_command"},
 }
 

@@ -1,26 +1,27 @@
-"""kb site build [serve]: render the knowledge base as a site to browse, in site/docs, and build it into site/html."""
+"""kb site build [serve]: render the knowledge base as a site to browse, into site/html."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kb import store
-from kb.verbs import Caller, Result, flag, option
+from kb import KbError, store
+from kb.verbs import Caller, Result, option
+
+if TYPE_CHECKING:
+    import sqlite3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteBuild:
-    """Where to, and how far."""
+    """Where to."""
 
     out: str = option("build into this folder instead of site/html", metavar="DIR")
-    render_only: bool = flag(
-        "stop after site/docs and site/mkdocs.yml; any renderer can go on from there"
-    )
-    strict: bool = flag("fail on any warning of MkDocs")
 
 
 @dataclass(frozen=True, slots=True)
 class SitePlace(Result):
-    """The page where reading starts, or the settings where nothing was built."""
+    """The page where reading starts."""
 
     formats = ("text",)
     path: str
@@ -31,30 +32,49 @@ class SitePlace(Result):
 
 def run(request: SiteBuild, caller: Caller) -> SitePlace:
     layout = caller.layout()
-    out = caller.file(request.out).resolve() if request.out else layout.site / "html"
-    render(layout, caller, out=None if request.render_only else out, strict=request.strict)
-    if request.render_only:
-        return SitePlace("site/mkdocs.yml")
-    start = out / "index.html"
-    return SitePlace(
-        str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start)
-    )
+    out = caller.file(request.out).resolve() if request.out else None
+    start = render(layout, caller, out=out) / "index.html"
+    return SitePlace(str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start))
 
 
-def render(layout: store.Layout, caller: Caller, *, out: Path | None, strict: bool) -> None:
-    """Compile, render site/docs and build it into `out`, unless it is None."""
-    from kb import site
-
+def render(layout: store.Layout, caller: Caller, *, out: Path | None) -> Path:
+    """Compile the knowledge base and bring its site up to date; the folder of the site."""
+    site = _site()
     caller.build(layout)
     with store.lock(layout, "site"):
         db = store.state(layout)
         try:
-            report = site.render(layout, db, note=caller.talk)
+            report = site.publish(layout, db, out=out, handed=slice_now(db, budget=layout.config.budget), note=caller.talk)
         finally:
             db.close()
-        caller.talk(
-            f"{report.pages} pages in {report.files} files of site/docs: {report.written} written, {report.removed} removed"
-        )
-        if out:
-            fresh = site.publish(layout, report, out=out, strict=strict)
-            caller.talk("built anew" if fresh else "nothing changed since it was built")
+    caller.talk(
+        f"{report.pages} pages: nothing changed since they were built"
+        if report.fresh
+        else f"{report.pages} pages: {report.rendered} rendered, {report.written} files written, {report.removed} removed"
+    )
+    return out or layout.site / "html"
+
+
+def _site():
+    """The room that renders. Raises KbError where its extra is not installed."""
+    try:
+        from kb import site
+        from kb.site import look  # noqa: F401  It needs what only the extra brings.
+    except ModuleNotFoundError as error:
+        raise KbError(f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'") from error
+    return site
+
+
+def slice_now(db: "sqlite3.Connection", *, budget: int) -> Callable[[str], object | None]:
+    """What a loop on a target would be handed at its next step."""
+    from kb.slices import Loader, Request
+
+    loader = Loader(db)
+
+    def handed(target: str) -> object | None:
+        try:
+            return loader.slice(Request(step="hypothesis", target=target, budget=budget))
+        except KbError:
+            return None
+
+    return handed

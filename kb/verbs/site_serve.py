@@ -1,12 +1,22 @@
-"""kb site serve [serve]: build the site and show it on this machine until interrupted."""
+"""kb site serve [serve]: build the site and show it on this machine until interrupted; edits are shown as they are saved."""
 
 import functools
 import http.server
+import io
+import os
+import threading
 from dataclasses import dataclass
+from pathlib import Path
 
-from kb import KbError
-from kb.verbs import Caller, Result, option
+from kb import KbError, store
+from kb.verbs import Caller, Result, flag, option
 from kb.verbs.site_build import render
+
+# How long after a look at the files the next one is taken.
+_PAUSE_S = 1.0
+_RELOAD = b"<script src=\"/kb-reload.js\" defer></script></body>"
+_SCRIPT = b"""(function(){"use strict";var known="";setInterval(function(){fetch("/kb-version",{cache:"no-store"}).then(function(r){return r.text()})
+.then(function(v){if(known&&v!==known)location.reload();known=v}).catch(function(){})},1000)})();"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +24,7 @@ class SiteServe:
     """Where it listens."""
 
     port: int = option("port on 127.0.0.1 (default 8000; 0 takes a free one)", default=8000)
+    no_watch: bool = flag("build once and do not look for edits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +38,27 @@ class Served(Result):
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
-    """Files of one folder; says nothing of every request."""
+    """Files of one folder; says nothing of every request. A page gets the script that loads it again after an edit."""
+
+    version = [0]
+
+    def send_head(self):
+        own = {"/kb-version": (b"%d" % self.version[0], "text/plain"), "/kb-reload.js": (_SCRIPT, "text/javascript")}
+        if self.path in own:
+            return self._headed(*own[self.path])
+        file = Path(self.translate_path(self.path))
+        file = file / "index.html" if file.is_dir() and self.path.split("?")[0].endswith("/") else file
+        if file.suffix == ".html" and file.is_file():
+            return self._headed(file.read_bytes().replace(b"</body>", _RELOAD), "text/html; charset=utf-8")
+        return super().send_head()
+
+    def _headed(self, data: bytes, kind: str) -> io.BytesIO:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        return io.BytesIO(data)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -35,21 +66,48 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 
 def run(request: SiteServe, caller: Caller) -> Served:
     layout = caller.layout()
-    folder = layout.site / "html"
-    render(layout, caller, out=folder, strict=False)
+    folder = render(layout, caller, out=None)
     try:
         server = http.server.ThreadingHTTPServer(
             ("127.0.0.1", request.port), functools.partial(_Files, directory=folder)
         )
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise KbError(
-            f"cannot listen on 127.0.0.1:{request.port}: {reason}; give another --port"
-        ) from error
+        raise KbError(f"cannot listen on 127.0.0.1:{request.port}: {reason}; give another --port") from error
     with server:
         caller.data(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            server.serve_forever()
+            _watch(layout, caller, on=not request.no_watch)
         except KeyboardInterrupt:
             pass
+        server.shutdown()
     return Served()
+
+
+def _watch(layout: store.Layout, caller: Caller, *, on: bool) -> None:
+    """Build again after every edit, until interrupted. What cannot be built is said, and the last site stays."""
+    stop, before = threading.Event(), _look(layout)
+    while not stop.wait(_PAUSE_S):
+        after = _look(layout) if on else before
+        if after == before:
+            continue
+        before = after
+        try:
+            render(store.layout_at(layout.root), caller, out=None)
+            _Files.version[0] += 1
+        except KbError as error:
+            caller.talk(f"not built: {error}")
+
+
+def _look(layout: store.Layout) -> tuple[int, int]:
+    """How many files the wiki has, and when the last of them or the settings changed."""
+    times = [os.stat(layout.root / "kb.toml").st_mtime_ns]
+    for folder, names, files in os.walk(layout.wiki):
+        names[:] = [n for n in names if not n.startswith(".")]
+        for name in files:
+            try:
+                times.append(os.stat(os.path.join(folder, name)).st_mtime_ns)
+            except OSError:
+                continue  # It went away between the two looks.
+    return len(times), hash(tuple(times))

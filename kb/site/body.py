@@ -6,7 +6,7 @@ caller's table says and nowhere else. CommonMark is read by the parser that read
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -21,6 +21,14 @@ class Destination(NamedTuple):
     note: str = ""
 
 
+class Entry(NamedTuple):
+    """A heading of a page as its table of contents shows it; `title` is escaped text."""
+
+    level: int
+    anchor: str
+    title: str
+
+
 class Part(NamedTuple):
     """A stretch of a rendered page: a heading of level 1 to 6 with its anchor, or (level 0) a block of HTML."""
 
@@ -29,6 +37,16 @@ class Part(NamedTuple):
     html: str
 
 
+class Body(NamedTuple):
+    """A rendered page: the level-1 heading that it starts with, apart from the rest, and all its headings."""
+
+    title: Part | None
+    html: str
+    headings: tuple[Entry, ...]
+
+
+# A page longer than this is shown with its sections folded.
+LARGEST_OPEN = 300_000
 # Longer runs are shown as they are: the inline parser is quadratic on hostile ones.
 _LONGEST_INLINE = 100_000
 # Longer code is shown plain: colouring it costs more than it tells.
@@ -42,12 +60,11 @@ _KINDS = {"important": "info", "caution": "danger", "contradiction": "failure", 
 _ADMONITIONS = frozenset(
     ["note", "abstract", "info", "tip", "success", "question", "warning", "failure", "danger", "bug", "example", "quote"]
 )
+_WIKILINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\](?![(\[])")
 _TASK = re.compile(r"\[([ xX])\](?=\s)")
 _EXPLICIT_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 WEB_ADDRESS = re.compile(r"""https?://[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*]""")
-# What Python-Markdown gives a meaning to: spelled as character references, none of it reaches that renderer.
-_MARKDOWN_SIGNS = re.compile(r"[\\`*_{}\[\]()#+!|~^:=\"'<>@$-]")
-_LOOSE_AMPERSAND = re.compile(r"&(?!#\d+;|#x[0-9a-fA-F]+;|\w+;)")
+_TAGS = re.compile(r"<[^>]*>")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -62,74 +79,67 @@ def escaped(text: str) -> str:
     return html.escape(_UNPRINTABLE.sub("\ufffd", text))
 
 
-def parts_of(body: str, *, slugs: tuple[str, ...], links: Mapping[str, Destination]) -> list[Part]:
-    """A markdown body as headings and blocks. `slugs` are its headings' anchors in order; `links` maps every href (images as `!href`)."""
-    env: dict = {"slugs": iter(slugs), "links": links, "closing": [], "linked": 0}
-    tokens = _PARSER.parse(body, env)
-    parts: list[Part] = []
+def body_of(text: str, *, slugs: Iterable[str], links: Mapping[str, Destination]) -> Body:
+    """A markdown body as safe HTML. `slugs` are its headings' anchors in order; `links` maps every href as written (images as `!href`)."""
+    env: dict = {"links": links, "closing": [], "linked": 0, "slugs": iter(slugs)}
+    tokens = _PARSER.parse(text, env)
+    parts = list(_parts(tokens, env))
+    headings = tuple(Entry(p.level, p.anchor, _TAGS.sub("", p.html).strip()) for p in parts if p.level)
+    title = parts.pop(0) if parts and parts[0].level == 1 else None
+    markup = _folded(parts) if sum(len(p.html) for p in parts) > LARGEST_OPEN else "".join(map(_shown, parts))
+    return Body(title if title and title.html.strip() else None, markup, headings)
+
+
+def _parts(tokens: list, env: dict) -> Iterator[Part]:
+    """The stretches of a page between its top headings, each heading a part of its own."""
     pending: list = []
-    unfolded = 0
-    position = 0
+    unfolded = position = 0
     while position < len(tokens):
         token = tokens[position]
         if token.type == "heading_open" and token.level == 0 and not unfolded:
-            _flush(parts, pending, env)
+            yield from _rendered(pending, env)
+            pending = []
             inner = _PARSER.renderer.render([tokens[position + 1]], _PARSER.options, env)
-            parts.append(Part(int(token.tag[1]), anchor_of(str(token.attrs["id"])), _also(token) + inner))
+            yield Part(int(token.tag[1]), anchor_of(str(token.attrs["id"])), _also(token) + inner)
             position += 3
             continue
         if token.type == "html_block":
             unfolded += token.meta.get("opens", 0)
         pending.append(token)
         position += 1
-    _flush(parts, pending, env)
-    return parts
+    yield from _rendered(pending, env)
 
 
-def _flush(parts: list[Part], pending: list, env: dict) -> None:
-    rendered = _PARSER.renderer.render(pending, _PARSER.options, env).strip("\n")
-    pending.clear()
-    if rendered.strip():
-        parts.append(Part(0, "", rendered))
+def _rendered(tokens: list, env: dict) -> Iterator[Part]:
+    markup = _PARSER.renderer.render(tokens, _PARSER.options, env)
+    if markup.strip():
+        yield Part(0, "", markup)
 
 
-def markdown_of(parts: list[Part], *, css: str = "kb-text") -> Iterator[str]:
-    """Parts as the text of a file for Python-Markdown: real headings (for its table of contents) between blocks it copies unread."""
+def _shown(part: Part) -> str:
+    if not part.level:
+        return part.html
+    mark = f'<a class="headerlink" href="#{part.anchor}" aria-label="Link to this section">¶</a>'
+    return f'<h{part.level} id="{escaped(part.anchor)}">{part.html}{mark}</h{part.level}>\n' if part.html.strip() else ""
+
+
+def _folded(parts: list[Part]) -> str:
+    """A page too long to scroll: its sections closed, each under its heading; what has no headings scrolls in a window of its own."""
+    levels = sorted(p.level for p in parts if p.level > 1)
+    fold = next((level for level in (2, 3, 4) if levels.count(level) >= 3), levels[0] if levels else 0)
+    made, is_open = [], False
     for part in parts:
-        if part.level:
-            if part.html.strip():
-                yield f"{'#' * part.level} {_inert(part.html)} {{#{part.anchor}}}"
+        if part.level and part.level <= fold and is_open:
+            made.append("</details>\n")
+            is_open = False
+        if part.level == fold and fold:
+            made.append(f'<details class="kb-fold"><summary>{_shown(part)}</summary>\n')
+            is_open = True
+        elif not part.level and len(part.html) > LARGEST_OPEN // 3:
+            made.append(f'<div class="kb-window" tabindex="0">\n{part.html}</div>\n')
         else:
-            yield f'<div class="{css}">\n{block(part.html)}\n</div>'
-
-
-def block(markup: str) -> str:
-    """HTML as Python-Markdown copies it byte for byte: tabs and lines of spaces would be changed otherwise."""
-    markup = markup.replace("\t", "&#9;")
-    return re.sub(r"(?<=\n) +(?=\n)", lambda m: "&#32;" * len(m[0]), markup)
-
-
-def heading(level: int, text: str, anchor: str, *, searched: bool = True) -> str:
-    """One heading line for Python-Markdown from plain text."""
-    return f"{'#' * level} {_inert(escaped(text))} {{#{anchor}{'' if searched else ' data-search-exclude'}}}"
-
-
-def _inert(markup: str) -> str:
-    """Inline HTML on one line in which no sign but tags and references means anything to Python-Markdown."""
-    pieces = re.split(r"(<[^>]*>)", " ".join(markup.split()))
-    return "".join(_inert_tag(p) if p.startswith("<") else _inert_text(p) for p in pieces)
-
-
-def _inert_text(text: str) -> str:
-    pieces = re.split(r"(&(?:#\d+|#x[0-9a-fA-F]+|\w+);)", text)
-    return "".join(
-        p if n % 2 else _MARKDOWN_SIGNS.sub(lambda m: f"&#{ord(m[0])};", _LOOSE_AMPERSAND.sub("&amp;", p))
-        for n, p in enumerate(pieces)
-    )
-
-
-def _inert_tag(tag: str) -> str:
-    return re.sub(r"[\\`*_\[\]{}!]", lambda m: f"&#{ord(m[0])};", tag)
+            made.append(_shown(part))
+    return "".join([*made, "</details>\n" if is_open else ""])
 
 
 def _shape_blocks(state) -> None:
@@ -210,6 +220,20 @@ def _shape_inline(state) -> None:
                 open_tags.append((name, child))
             elif open_tags and open_tags[-1][0] == name and open_tags[-1][1].level == child.level:
                 open_tags.pop()[1].meta["safe"] = child.meta["safe"] = True
+
+
+def _wikilink(state, silent: bool) -> bool:
+    """`[[page#heading|label]]` as a link, where the caller's table knows it."""
+    m = _WIKILINK.match(state.src, state.pos)
+    if not m or f"[[{m[1]}]]" not in state.env["links"]:
+        return False
+    if not silent:
+        where, bar, label = m[1].replace("\\|", "|").partition("|")
+        state.push("link_open", "a", 1).attrs["href"] = f"[[{m[1]}]]"
+        state.push("text", "", 0).content = (label if bar and label.strip() else where).strip()
+        state.push("link_close", "a", -1)
+    state.pos = m.end()
+    return True
 
 
 def _safe_tag(m: re.Match, *, paired: bool) -> str:
@@ -308,7 +332,14 @@ def _code(self, tokens, index, options, env) -> str:
     token = tokens[index]
     language = (token.info.split() or [""])[0]
     coloured = _coloured(token.content, language) if language and len(token.content) <= _LONGEST_COLOURED else ""
-    return f'<div class="highlight"><pre><code>{coloured or escaped(token.content)}</code></pre></div>\n'
+    return f'<div class="highlight"><pre tabindex="0"><code>{coloured or escaped(token.content)}</code></pre></div>\n'
+
+
+def _cell_open(self, tokens, index, options, env) -> str:
+    # An alignment is a class: an inline style would need a hole in the content security policy.
+    token = tokens[index]
+    right = "right" in str(token.attrs.get("style", ""))
+    return f'<{token.tag}{" class=kb-right" if right else ""}>'
 
 
 def _coloured(code: str, language: str) -> str:
@@ -340,7 +371,7 @@ def _formatter():
 
 def _callout_open(self, tokens, index, options, env) -> str:
     meta = tokens[index].meta
-    title = _PARSER.renderInline(meta["title"], {**env, "slugs": iter(())})
+    title = _PARSER.renderInline(meta["title"], env)
     return f'<div class="admonition {meta["kind"]}"><p class="admonition-title">{title}</p>\n'
 
 
@@ -357,6 +388,7 @@ def _made_parser():
     md = parser().enable("strikethrough")
     md.core.ruler.after("block", "kb_blocks", _shape_blocks)
     md.core.ruler.after("inline", "kb_inline", _shape_inline)
+    md.inline.ruler.before("link", "kb_wikilink", _wikilink)
     rules = {
         "html_inline": _html_inline,
         "html_block": _html_block,
@@ -369,6 +401,10 @@ def _made_parser():
         "heading_open": _inner_heading_open,
         "kb_callout_open": _callout_open,
         "kb_callout_close": lambda self, tokens, index, options, env: "</div>\n",
+        "th_open": _cell_open,
+        "td_open": _cell_open,
+        "table_open": lambda self, tokens, index, options, env: '<div class="kb-scroll" tabindex="0"><table>\n',
+        "table_close": lambda self, tokens, index, options, env: "</table></div>\n",
         "kb_unread": lambda self, tokens, index, options, env: escaped(tokens[index].content),
     }
     for name, rule in rules.items():

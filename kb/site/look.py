@@ -1,0 +1,104 @@
+"""Templates to HTML: the one Jinja2 environment, with what templates may ask for. Refuses unescaped text: autoescape is always on."""
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from kb.site.body import WEB_ADDRESS, anchor_of
+from kb.site.hubs import Sheet, plural, type_place
+from kb.site.places import url_between, web_address
+from kb.site.survey import Survey, tags_of
+from kb.store import digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A page of the site without its shell. `content` gives its HTML when it is asked for; `key` is a digest of it; `toc` are the level,
+    anchor and escaped text of its headings; `section` is the entry of the navigation that it belongs to.
+    """
+
+    place: str
+    title: str
+    content: Callable[[], str]
+    toc: tuple[tuple[int, str, str], ...]
+    key: str
+    section: str
+
+
+def sheet_frame(survey: Survey, sheet: Sheet) -> Frame:
+    """A page that no one wrote, rendered."""
+    section = sheet.place if sheet.place.count("/") < 2 else sheet.place.rsplit("/", 1)[0] + "/index.html"
+    content = rendered(survey, sheet.place, sheet.template, {"title": sheet.title, **sheet.shows})
+    return Frame(sheet.place, plain_title(sheet.title), lambda: content, (), digest_of(content), section)
+
+
+def rendered(survey: Survey, place: str, template: str, shows: Mapping[str, object]) -> str:
+    """A template as the content of the page at `place`."""
+    return _environment().get_template(template).render(site=Window(survey, place), **shows)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a template sees of the site from the place of its page."""
+
+    survey: Survey
+    place: str
+
+    def to(self, path: str, anchor: str = "") -> str:
+        """URL of a wiki page, at an anchor if it has that; empty for one that is not part of the site."""
+        if path not in self.survey.places:
+            return ""
+        page = self.survey.pages[path]
+        known = anchor and not page.skimmed and anchor in page.anchors
+        return url_between(self.place, self.survey.places[path], anchor if known else "")
+
+    def url(self, place: str, anchor: str = "") -> str:
+        return url_between(self.place, place, anchor)
+
+    def title(self, path: str) -> str:
+        return self.survey.pages[path].title if path in self.survey.pages else path
+
+    def tag(self, tag: str) -> str:
+        return url_between(self.place, *self.survey.tag_places[tag])
+
+    def type(self, name: str) -> str:
+        return url_between(self.place, type_place(self.survey, name))
+
+    def source(self, path: str) -> str:
+        """Address of a page's file, where kb.toml names one."""
+        base = web_address(self.survey.layout.config.site_repository, "repository")
+        return f"{base}/{path}" if base else ""
+
+    def folder(self, target: str) -> str:
+        return self.survey.target_folders.get(target, "")
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("kb.site", "templates")
+    made = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, auto_reload=False)
+    made.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup, "tags": tags_of}
+    made.filters |= {"is_address": lambda text: bool(WEB_ADDRESS.fullmatch(text))}
+    made.globals |= {"zip": zip}
+    return made
+
+
+def template(name: str) -> "partial[str]":
+    """A template of the package by name, to be filled with keywords."""
+    return partial(_environment().get_template(name).render)
+
+
+def clipped(text: str, length: int) -> str:
+    """Text on one line, cut at a word, with a mark where it goes on."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[:length].rsplit(" ", 1)[0] + " …"
+
+
+def plain_title(text: str) -> str:
+    """A title on one line without signs that steer the text around it, cut where it would break a layout."""
+    kept = "".join(" " if c in "\n\r\t" else "" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
+    return clipped(kept, 200) or "untitled"

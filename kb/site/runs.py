@@ -1,0 +1,205 @@
+"""Runs as rows: what a run measured against its parent and its baseline, and the columns that the tables show of it.
+
+A column is one entry of COLUMNS. Refuses to judge: verdicts and metrics are the trail's.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from kb.run.direction import Direction
+from kb.run.quantity import number_text, unit_beside
+from kb.run.record import Metric
+from kb.schema import Verdict
+from kb.site.body import anchor_of
+from kb.site.survey import Survey
+from kb.trail import Facts
+from kb.trail.progress import Progress
+
+# Front-matter fields in which loops write what a run cost.
+_COSTS = ("cost", "tokens", "duration", "wall_time", "gpu_hours")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A relative change (0.01 is 1 %) and whether it is for the better; None where nobody knows the direction."""
+
+    ratio: float
+    better: bool | None
+
+    @property
+    def text(self) -> str:
+        return f"{self.ratio:+.2%}" if abs(self.ratio) < 0.1 else f"{self.ratio:+.1%}" if abs(self.ratio) < 10 else f"×{1 + self.ratio:.3g}"
+
+    @property
+    def css(self) -> str:
+        return "" if self.better is None else "kb-better" if self.better else "kb-worse"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row: an experiment with its own metric, and that metric's change against parent and baseline."""
+
+    facts: Facts
+    metric: Metric | None
+    from_parent: Change | None
+    from_baseline: Change | None
+    cost: str
+
+    @property
+    def verdict(self) -> str:
+        return self.facts.verdict.canonical or "no verdict"
+
+    @property
+    def value(self) -> str:
+        return figure(self.metric.name, self.metric.value, self.metric.unit) if self.metric else ""
+
+    def measured(self, name: str) -> Metric | None:
+        return next((m for m in self.facts.metrics if m.name == name and m.value is not None), None)
+
+
+def figure(name: str, value: float | None, unit: str) -> str:
+    """A value with its unit, without the metric's name."""
+    return "" if value is None else f"{number_text(value)} {unit if unit == name else unit_beside(name, unit)}".rstrip()
+
+
+def change_of(value: float | None, base: float | None, direction: Direction | None) -> Change | None:
+    """Change of a value against a base; None where either is missing or the base is zero."""
+    if value is None or not base:
+        return None
+    ratio = value / base - 1 if base > 0 else (value - base) / abs(base)
+    return Change(ratio, None if not direction or not ratio else (ratio > 0) == (direction == "higher"))
+
+
+def runs_of(survey: Survey, target: str) -> tuple[Run, ...]:
+    """The runs of a target in trail order."""
+    standing = survey.standings.get(target)
+    by_variant = {p.variant: p for p in standing.progress} if standing else {}
+    return tuple(_run(survey, e, by_variant.get(e.variant)) for e in survey.trails.get(target, ()))
+
+
+def _run(survey: Survey, e: Facts, progress: Progress | None) -> Run:
+    metric = e.metric(progress.metric) if progress and progress.metric else None
+    metric = metric if metric and metric.value is not None else None
+    base = progress.baseline if progress and progress.baseline and progress.baseline.path != e.path else None
+    parent = survey.facts.get(e.parent)
+    before = parent.metric(metric.name) if parent and metric else None
+    page = survey.pages.get(e.path)
+    cost = next((page.field(name) for name in _COSTS if page and page.field(name)), "")
+    value, direction = (metric.value, metric.direction) if metric else (None, None)
+    return Run(
+        e,
+        metric,
+        change_of(value, before.value if before else None, direction),
+        change_of(value, base.value if base else None, direction),
+        cost,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a run table: `kind` is text, number, date or facet (a text chosen from a menu); `value` sorts and filters, `html` shows."""
+
+    name: str
+    kind: str
+    value: Callable[[Run], str]
+    html: Callable[[Run], str]
+    shown: bool = True
+
+
+def _badge(kind: str, text: str) -> Markup:
+    return Markup('<span class="kb-badge kb-{}">{}</span>').format(anchor_of(kind.replace(" ", "-")), text)
+
+
+def _changed(change: Change | None) -> str:
+    return Markup('<span class="{}">{}</span>').format(change.css, change.text) if change else ""
+
+
+def _levers(run: Run) -> str:
+    named = [f"{v.name}={v.value}" if v.value else v.name for v in run.facts.levers]
+    more = Markup(' <span title="{}">+{}</span>').format(", ".join(named[3:]), len(named) - 3) if len(named) > 3 else ""
+    return Markup(" ").join(Markup("<code>{}</code>").format(name) for name in named[:3]) + more
+
+
+COLUMNS = (
+    Column("Date", "date", lambda r: f"{r.facts.date}#{r.facts.number:05d}", lambda r: r.facts.date),
+    Column("No.", "number", lambda r: str(r.facts.number or ""), lambda r: str(r.facts.number or "")),
+    Column("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
+    Column("Value", "number", lambda r: repr(r.metric.value) if r.metric else "", lambda r: r.value),
+    Column("vs parent", "number", lambda r: repr(r.from_parent.ratio) if r.from_parent else "", lambda r: _changed(r.from_parent)),
+    Column("vs baseline", "number", lambda r: repr(r.from_baseline.ratio) if r.from_baseline else "", lambda r: _changed(r.from_baseline)),
+    Column("Levers", "text", lambda r: " ".join(f"{v.name}={v.value}" for v in r.facts.levers), _levers),
+    Column("Decision", "facet", lambda r: r.facts.decision, lambda r: escape(r.facts.decision), shown=False),
+    Column("Cost", "text", lambda r: r.cost, lambda r: escape(r.cost), shown=False),
+    Column("Target", "facet", lambda r: r.facts.target, lambda r: escape(r.facts.target)),
+    Column("Variant", "facet", lambda r: r.facts.variant, lambda r: escape(r.facts.variant)),
+)
+# Metrics beside the target's own that get a column.
+_MORE_METRICS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """The runs of a table, newest first, with the columns that any of them fills."""
+
+    runs: tuple[Run, ...]
+    columns: tuple[Column, ...]
+
+
+def table_of(runs: Sequence[Run]) -> RunTable:
+    """Table of some runs: a column that says nothing, or the same everywhere, is left out."""
+    newest = tuple(reversed(runs))
+    own = Counter(r.metric.name for r in runs if r.metric)
+    counted = Counter(m.name for r in runs for m in r.facts.metrics if m.value is not None)
+    named = [n for n, count in counted.most_common() if (len(own) > 1 or n not in own) and (count > 1 or len(runs) < 4)][:_MORE_METRICS]
+    fixed = [c for c in COLUMNS if c.name not in ("Target", "Variant") or len({c.value(r) for r in runs}) > 1]
+    return RunTable(newest, tuple(c for c in (*fixed, *map(_metric_column, named)) if any(c.value(r) for r in runs)))
+
+
+def _metric_column(name: str) -> Column:
+    def value(run: Run) -> str:
+        metric = run.measured(name)
+        return repr(metric.value) if metric else ""
+
+    def shown(run: Run) -> str:
+        metric = run.measured(name)
+        return escape(figure(name, metric.value, metric.unit)) if metric else ""
+
+    return Column(name, "number", value, shown)
+
+
+def compared(run: Run) -> dict[str, dict[str, object]]:
+    """Settings and metrics of a run for the comparison of ticked rows."""
+    settings = {v.name: v.value or "yes" for v in run.facts.levers}
+    settings |= {k: v for k, v in (("variant", run.facts.variant), ("parent", run.facts.parent.rsplit("/", 1)[-1])) if v}
+    spread = {m.name: f" ± {number_text(m.stddev)}" if m.stddev is not None else "" for m in run.facts.metrics}
+    metrics = {m.name: figure(m.name, m.value, m.unit) + spread[m.name] for m in run.facts.metrics if m.value is not None}
+    numbers = {m.name: m.value for m in run.facts.metrics if m.value is not None}
+    return {"settings": settings, "metrics": metrics, "numbers": numbers}
+
+
+def csv_of(runs: Sequence[Run]) -> str:
+    """The runs as CSV. A text that a spreadsheet would take for a formula is quoted."""
+    names = sorted({m.name for r in runs for m in r.facts.metrics if m.value is not None})
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    head = ["path", "target", "variant", "date", "verdict", "decision", "levers", "from_parent", "from_baseline", *names]
+    rows.writerow([_cell(h) for h in head])
+    for r in runs:
+        e = r.facts
+        levers = "; ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers)
+        changes = [c.ratio if c else "" for c in (r.from_parent, r.from_baseline)]
+        values = [m.value if (m := r.measured(n)) else "" for n in names]
+        rows.writerow([*map(_cell, (e.path, e.target, e.variant, e.date, r.verdict, e.decision, levers)), *changes, *values])
+    return out.getvalue()
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and text[:1] else text
+
+
+VERDICT_ORDER = tuple(v.value for v in Verdict)

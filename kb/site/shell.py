@@ -1,0 +1,221 @@
+"""The shell around every page: header, navigation, style. MkDocs with Material gives one, a template of our own the other.
+
+A shell is rendered once for each depth of folder with slots in it, and filled for every page. Refuses to run anything of the knowledge base:
+MkDocs starts in a neutral folder with Python's `-P`, and templates of people come in only where `[site] overrides` names them, in a sandbox.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from kb import KbError
+from kb.site.hubs import plural, type_place
+from kb.site.look import Frame, plain_title, template
+from kb.site.places import web_address
+from kb.site.survey import Survey
+from kb.store import Layout, digest_of
+
+SHELLS = ("material", "plain")
+_HERE = Path(__file__).parent
+TEMPLATES = _HERE / "templates" / "material"
+_SLOT = re.compile(r"@@kb:(\w+)@@")
+_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+# What the shell of Material ships and no page of ours uses.
+_UNUSED = ("assets/javascripts/lunr", "assets/javascripts/workers", ".map", "sitemap.xml", "sitemap.xml.gz", "assets/_mkdocstrings.css")
+_MOST_TARGETS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of the navigation: its title, and its entries as title and place."""
+
+    title: str
+    entries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Shell:
+    """HTML with slots for each depth of folder, that of the page for missing addresses, and the files that it needs."""
+
+    skeletons: tuple[str, ...]
+    missing: str
+    files: Mapping[str, bytes]
+    groups: tuple[Group, ...]
+    base: str
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of(repr((self.skeletons, self.missing, self.groups, sorted(self.files))))
+
+    @cached_property
+    def pieces(self) -> tuple[list[str], ...]:
+        return tuple(_SLOT.split(with_policy(s)) for s in self.skeletons)
+
+    def page(self, frame: Frame) -> bytes:
+        """A whole page."""
+        return _filled(self.pieces[frame.place.count("/")], self.slots(frame)).encode("utf-8", "replace")
+
+    def missing_page(self) -> bytes:
+        return self.missing_of(with_policy(self.missing)).encode("utf-8", "replace")
+
+    def missing_of(self, skeleton: str) -> str:
+        """What is shown for an address that is none; it may stand at any depth, so its links start at the root of the site."""
+        content = f'<h1>Not found</h1><p>No page has this address. <a href="{escape(self.base)}index.html">Home</a></p>'
+        frame = Frame("404.html", "Not found", lambda: content, (), "", "")
+        return _filled(_SLOT.split(skeleton), self.slots(frame, self.base))
+
+    def slots(self, frame: Frame, root: str | None = None) -> dict[str, str]:
+        """What goes into the slots for one page."""
+        root = "../" * frame.place.count("/") if root is None else root
+        return {
+            "title": escape(frame.title),
+            "content": frame.content(),
+            "nav": navigation(self.groups, root, frame.section),
+            "toc": contents(frame),
+            "hidetoc": "" if len(frame.toc) > 1 else "hidden",
+            "place": escape(frame.place),
+        }
+
+
+def _filled(pieces: list[str], slots: Mapping[str, str]) -> str:
+    return "".join(slots[p] if n % 2 else p for n, p in enumerate(pieces))
+
+
+def with_policy(html: str) -> str:
+    """A page with its content security policy: the second wall behind escaping. Only scripts of the site itself run, and of those inside the
+    page only the shell's own, each named by its hash.
+    """
+    hashes = sorted({base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in _INLINE_SCRIPT.findall(html)})
+    scripts = " ".join(["'self'", *(f"'sha256-{h}'" for h in hashes)])
+    policy = (
+        f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' data:; font-src 'self' data:; "
+        "connect-src 'self'; manifest-src 'self'; base-uri 'self'; form-action 'none'"
+    )
+    return html.replace("@@kb:policy@@", policy)
+
+
+def navigation(groups: Iterable[Group], root: str, section: str) -> str:
+    """The navigation as HTML, from a page that stands `root` below the site's own."""
+    return template("nav.html")(groups=groups, root=root, section=section)
+
+
+def contents(frame: Frame) -> str:
+    """The table of contents as HTML."""
+    return template("toc.html")(toc=frame.toc) if len(frame.toc) > 1 else ""
+
+
+def groups_of(survey: Survey, extra: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+    """The navigation: what a loop asks for, the targets, what people wrote."""
+    loop = [("Standing", "index.html")]
+    loop += [("Side by side", "compare.html"), ("All runs", "runs.html")] if survey.experiments else []
+    loop += [("Why refuted", "refuted.html")] if survey.cards else []
+    targets = [(plain_title(n or "no target"), f"{survey.target_folders[n]}/index.html") for n in survey.trails][:_MOST_TARGETS]
+    written = [(plain_title(plural(t)), type_place(survey, t)) for t in survey.by_type if t != "experiment"]
+    more = [*([("Tags", "by-tag/index.html")] if survey.tags else []), ("Graph", "graph.html"), *extra]
+    named = (("The loop", loop), ("Targets", targets), ("Pages", written), ("More", more))
+    return tuple(Group(title, tuple(entries)) for title, entries in named if entries)
+
+
+def shell_of(layout: Layout, name: str, groups: tuple[Group, ...], *, depth: int) -> Shell:
+    """The shell of a name for pages down to a depth of folders. Raises KbError where it is not installed or MkDocs fails."""
+    url = web_address(layout.config.site_url, "url")
+    base = f"/{url.split('/', 3)[3]}/" if url.count("/") > 2 else "/"
+    title = plain_title(layout.config.site_name or layout.config.name or "Knowledge base")
+    if name == "plain":
+        made = [template("plain/shell.html")(root="../" * n, name=title, url=url) for n in range(depth + 1)]
+        return Shell(tuple(made), template("plain/shell.html")(root=base, name=title, url=""), {}, groups, base)
+    return Shell(*_material(layout, title, url, depth), groups, base)
+
+
+def versions() -> str:
+    """Versions of what gives the shell. Raises KbError where it is not installed."""
+    try:
+        return " ".join(f"{name} {version(name)}" for name in ("mkdocs", "mkdocs-material", "jinja2", "markdown-it-py"))
+    except PackageNotFoundError as error:
+        raise KbError(f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'") from error
+
+
+def theme_config(theme: str) -> dict[str, object]:
+    """The theme as MkDocs takes it; `theme` is the folder with our templates."""
+    palette = [
+        {"media": f"(prefers-color-scheme: {media})", "scheme": scheme, "primary": "custom", "accent": "custom", "toggle": toggle}
+        for media, scheme, toggle in (
+            ("light", "default", {"icon": "material/weather-night", "name": "Dark"}),
+            ("dark", "slate", {"icon": "material/weather-sunny", "name": "Light"}),
+        )
+    ]
+    return {
+        "name": "material",
+        "custom_dir": theme,
+        "font": False,
+        "language": "en",
+        "features": ["navigation.top", "toc.follow", "content.code.copy"],
+        "icon": {"logo": "material/book-open-variant-outline"},
+        "palette": palette,
+    }
+
+
+def _material(layout: Layout, title: str, url: str, depth: int) -> tuple[tuple[str, ...], str, Mapping[str, bytes]]:
+    versions()
+    with tempfile.TemporaryDirectory(prefix="kb-shell-") as work:
+        home = Path(work)
+        shutil.copytree(TEMPLATES, home / "theme")
+        config: dict[str, object] = {
+            "site_name": escape(title),
+            "use_directory_urls": False,
+            "theme": theme_config("theme"),
+            "extra_css": ["kb-assets/kb.css"],
+            "extra_javascript": ["kb-assets/kb.js"],
+            "extra": {"generator": False, "kb_url": url},
+            "plugins": [],
+        }
+        overrides = overrides_of(layout)
+        if overrides:
+            shutil.copytree(overrides, home / "theme", dirs_exist_ok=True)
+            shutil.copy(_HERE / "sandbox.py", home)
+            config["hooks"] = ["sandbox.py"]
+        for n in range(depth + 1):
+            page = home / "docs" / ("d/" * n) / ("x.md" if n else "index.md")
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text("x\n")
+        (home / "mkdocs.yml").write_text(json.dumps(config))
+        _run_mkdocs(home)
+        read = {p.relative_to(home / "out").as_posix(): p.read_bytes() for p in (home / "out").rglob("*") if p.is_file()}
+    pages = tuple(read["d/" * n + ("x.html" if n else "index.html")].decode() for n in range(depth + 1))
+    files = {name: data for name, data in read.items() if name.startswith("assets/") and not any(u in name for u in _UNUSED)}
+    return pages, read["404.html"].decode(), files
+
+
+def overrides_of(layout: Layout) -> Path | None:
+    """The folder of people's own templates, where kb.toml names one inside the knowledge base."""
+    named = layout.config.site_overrides
+    if not named:
+        return None
+    folder = (layout.root / named).resolve()
+    if not folder.is_relative_to(layout.root.resolve()) or not folder.is_dir():
+        raise KbError(f"kb.toml: [site] overrides is '{named}', which is no folder of this knowledge base")
+    if any(p.is_symlink() for p in folder.rglob("*")):
+        raise KbError(f"kb.toml: [site] overrides: '{named}' holds symbolic links; put the files themselves there")
+    return folder
+
+
+def _run_mkdocs(home: Path) -> None:
+    """MkDocs in a folder of our own, with nothing of the current one on Python's path, and a fixed date: the same wiki gives the same bytes."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    env |= {"SOURCE_DATE_EPOCH": "0", "NO_MKDOCS_2_WARNING": "true", "DISABLE_MKDOCS_2_WARNING": "true"}
+    command = [sys.executable, "-P", "-m", "mkdocs", "build", "--quiet", "--site-dir", str(home / "out")]
+    ran = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, errors="replace", check=False)
+    if ran.returncode != 0:
+        raise KbError(f"mkdocs could not make the shell of the site:\n{(ran.stderr or ran.stdout).strip()[-2000:]}")
