@@ -26,20 +26,23 @@ _WORDS = {
     "performance": r"faster|speed(?:s|up)?|vram|memory|throughput|latency|oom|overhead|optimi[sz]e\w*|efficien\w+|fragmentation|bandwidth|utili[sz]ation|stalls?",
     "quality": r"val_bpb|bpb|loss|perplexity|accuracy|improves?|convergence|hyperparameters?|tun(?:e|ed|ing)|halve|higher|lower|longer",
     "port": r"(?:gpu|cpu|mps|windows|macos|amd|rocm|silicon|platforms?|nvidia|hopper|\d{4}) support|support for|compatib\w+|backend|cross-platform|non-\w+ gpus?|consumer gpus?|port(?:ed|s)?",
-    "tooling": r"add --\w+|dashboard|visuali[sz]\w+|track\w*|summary|skill|crash\w*|kill|guards?|handle|validate|fix(?:es|ed)?|bug|leak|security|prevent|avoid|ensure|nan",
+    "tooling": r"add --\w+|dashboard|visuali[sz]\w+|track\w*|summary|skill|kill",
     "docs": r"readme|typos?|document\w*|docs?|guide|wording|link|notable forks?",
-    "refactor": r"refactor\w*|clean ?up|simplif\w+|rename\w*|extract|restructure|modulari[sz]e|dead code|unused",
+    "refactor": r"refactor\w*|clean ?up|simplif\w+|rename\w*|extract|restructure|modulari[sz]e|dead code|unused|type hints?|annotations?|docstrings?",
+    "other": r"fix(?:es|ed)?|bugs?|security|vulnerab\w+|leak|crash\w*|guards?|handle[sd]?|prevent\w*|avoid\w*|ensure\w*|nan|robust\w*|wrong|missing|validate",
     "log": r"results?\.tsv|results log|experiment log|run log|session|report of",
 }
 _WORD_OF = {
     kind: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for kind, pattern in _WORDS.items()
 }
 _REPORTING = re.compile(
-    r"^(?:print|printf|fprintf|std::c(?:out|err)|println!|eprintln!|fmt\.\w*[pP]rint\w*|log\w*\.|logger|logging|console\.|parser\.|raise\b|assert\b|warnings?\.|sys\.exit|exit\b|f?[\"'])"
+    r"^(?:print|printf|fprintf|std::c(?:out|err)|println!|eprintln!|fmt\.\w*[pP]rint\w*|log\w*\.|logger|logging|console\.|parser\.|warnings?\.|f?[\"'])"
 )
 _BRANCH = re.compile(
     r"(?:\}?\s*else\s+)?(?:if|elif|#\s*if\w*|#\s*elif|match|case|switch|#\[cfg)\b|(?:try|except)\b"
 )
+_DOTTED = re.compile(r"([A-Za-z_]\w*)(?:\.|::)(?=([A-Za-z_]\w*))")
+_GUARD = re.compile(r"^(?:raise|assert|sys\.exit|exit|abort|panic!?|throw)\b")
 _STRING = re.compile(r"([\"'])(?:\\.|(?!\1).)*\1")
 _LITERAL = re.compile(
     r"[\s\d.,+*/()\[\]eE_<\-x%A-Fa-f\"']*|[\"'][\w.+-]*[\"'].*|True|False|true|false|None"
@@ -210,11 +213,20 @@ def _hunks(change: FileChange, groups: Sequence[Group], upstream: Upstream) -> I
                     reports[0][:100],
                 )
             )
+        if guards := [line for line in added if _GUARD.match(line)]:
+            found.append(
+                Evidence(
+                    "other", min(1.5, 0.5 * len(guards)), change.path, group.line, guards[0][:100]
+                )
+            )
         settings = {e.what.partition(":")[0] for e in found if e.weight == _SETTING}
         code = [
             line
             for line in added
-            if line and not _REPORTING.match(line) and setting_of(line)[0] not in settings
+            if line
+            and not _GUARD.match(line)
+            and not _REPORTING.match(line)
+            and setting_of(line)[0] not in settings
         ]
         changed = _changed_names(" ".join(code), removed)
         for technique, count in techniques_in(changed if code or not added else ()).items():
@@ -231,7 +243,7 @@ def _hunks(change: FileChange, groups: Sequence[Group], upstream: Upstream) -> I
             found.append(
                 Evidence(
                     kind,
-                    1.0,
+                    0.75,
                     change.path,
                     group.line,
                     f"changes {group.within[:60] or 'the measured program'}",
@@ -250,7 +262,8 @@ def _changed_names(added: str, removed: str) -> list[str]:
             for name in identifiers(found[0])
             if "_" in name and found[0].count(" ") < 2
         }
-        sides.append(set(identifiers(_STRING.sub(" ", text))) | quoted)
+        bare = _STRING.sub(" ", text)
+        sides.append({*identifiers(bare), *(f"{a}_{b}" for a, b in _DOTTED.findall(bare)), *quoted})
     return sorted(sides[0] ^ sides[1])
 
 
@@ -360,6 +373,8 @@ def _kind(
     if core:
         allowed["docs"] *= 0.3
         allowed["log"] *= 0.3
+    else:
+        allowed["other"] *= 0.5
     return max(allowed, key=lambda k: (allowed[k], -KINDS.index(k)))
 
 

@@ -45,7 +45,7 @@ TECHNIQUES = (
     Technique("architecture", "quality", "depth n_layer n_layers n_embd n_head n_kv_head head_dim aspect_ratio mlp hidden window_pattern short_window embedding embeddings residual residuals gate gated gating skip gqa mqa moe expert experts lm_head value_embeds lambda lambdas conv hyper_connections recurrence weight_tying"),
     Technique("regularisation", "quality", "dropout label_smoothing z_loss zloss smoothing grad_clip clip_grad stochastic_depth"),
     Technique("averaging", "quality", "ema swa model_soup polyak weight_average"),
-    Technique("batch size", "quality", "total_batch batch_size batch global_batch seq_len sequence_len max_seq"),
+    Technique("batch size", "quality", "total_batch batch_size global_batch seq_len sequence_len max_seq"),
     Technique("data", "quality", "curriculum mixture shuffle packing dedup vocab_size tokenization"),
     Technique("loss", "quality", "mtp multi_token auxiliary_loss distill distillation label cross_entropy"),
     Technique("another device", "port", "mps mlx metal rocm hip hipblas xpu npu tpu musa cann sycl opencl vulkan apple mac macos darwin windows win32 wsl amd intel directml jetson dgx spark cpu turing pascal volta ampere blackwell rtx gtx"),
@@ -55,8 +55,9 @@ TECHNIQUES = (
     Technique("metrics reporting", "tooling", "mfu peak_flops flops utilization"),
     Technique("command line and settings", "tooling", "argparse add_argument parse_args argv cli getenv dotenv environ config_file"),
     Technique("run control", "tooling", "resume checkpoint_path save_checkpoint load_checkpoint signal timeout retry retries early_stop abort kill watchdog seed reproducible sandbox docker orchestrator agent agents worktree leaderboard sweep queue search"),
-    Technique("download and storage", "tooling", "download requests urlopen sha256 checksum verify"),
-    Technique("checks and tests", "tooling", "pytest unittest mypy ruff lint assert validate validation sanity ci workflow isnan isfinite nan"),
+    Technique("download and storage", "tooling", "download requests urlopen"),
+    Technique("checks and tests", "tooling", "pytest unittest mypy ruff lint ci workflow"),
+    Technique("guards and safe input", "other", "isnan isfinite nan pickle weights_only validate validation sanity sha256 checksum verify"),
 )  # fmt: skip
 _TERMS = {term: technique for technique in reversed(TECHNIQUES) for term in technique.terms.split()}
 _LONGEST = 3
