@@ -10,7 +10,9 @@ from kb.research.git import Repository
 from kb.research.symbols import code_of, defined_in, flags_in, identifiers, setting_of
 
 _LIKE = 0.6
-_MOST_NAMES = 100
+# Lines that upstream put into one file since: beyond these the file is another one, and only equal lines count.
+_MOST_SINCE = 2000
+_MOST_NAMES = 300
 _LEAST_STATEMENT = 8
 _SPEED_WORDS = re.compile(
     r"\b(tok(?:en)?s?/s(?:ec)?|tokens per second|throughput|latency|fps|speedup|faster|milliseconds|TFLOPS|GFLOPS|benchmarks?)\b",
@@ -59,10 +61,16 @@ class Upstream:
     def has_name(self, name: str) -> bool:
         return name in self.names if name.isidentifier() else name in self.plain
 
-    def has_statement(self, line: str) -> bool:
+    def has_statement(self, line: str, text: str | None = None) -> bool:
+        """Whether a line stands upstream, or is a part of one: of `text`, or of any file."""
         code = code_of(line)
+        if not code or code in self.lines:
+            return True
+        # A part of a longer line; looked for only where every name of it is known, as the text may be large.
         return (
-            not code or code in self.lines or len(code) >= _LEAST_STATEMENT and code in self.plain
+            len(code) >= _LEAST_STATEMENT
+            and self.names.issuperset(identifiers(code))
+            and code in (self.plain if text is None else text)
         )
 
 
@@ -77,29 +85,33 @@ def novel_groups(
 
     A group is no news where upstream replaced the same lines by similar ones: it was made again there.
     """
-    own = upstream.files.get(change.before, "")
+    own = " ".join(upstream.files.get(change.before, "").split())
+    others = [_words(line) for line in since[:_MOST_SINCE]]
     kept = []
     for group in change.groups:
-        added = tuple(line for line in group.added if not upstream.has_statement(line))
+        added = tuple(line for line in group.added if not upstream.has_statement(line, own))
         gone = bool(group.removed) and not any(
             code and code in own for code in (" ".join(line.split()) for line in group.removed)
         )
-        if since and added and (gone or not group.removed):
-            added = tuple(
-                line
-                for line in added
-                if not any(likeness(line, other) >= (_LIKE if gone else 0.8) for other in since)
-            )
+        if others and (gone or not group.removed):
+            least = _LIKE if gone else 0.8
+            added = tuple(line for line in added if not _made_again(line, others, least))
         removed = tuple(line for line in group.removed if code_of(line))
         if added or removed and not group.added and not gone:
             kept.append(Group(removed, added, group.line, group.within))
     return tuple(kept)
 
 
-def likeness(one: str, other: str) -> float:
-    """Share of identifiers and numbers that two lines have in common (Jaccard)."""
-    a, b = set(re.findall(r"\w+", code_of(one))), set(re.findall(r"\w+", code_of(other)))
-    return len(a & b) / len(a | b) if a and b else 0.0
+def _words(line: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", code_of(line)))
+
+
+def _made_again(line: str, others: Iterable[frozenset[str]], least: float) -> bool:
+    """Whether a line shares that part of its identifiers and numbers (Jaccard) with one of the others."""
+    words = _words(line)
+    return any(
+        len(words & other) >= least * len(words | other) for other in others if other and words
+    )
 
 
 def news_of(
