@@ -1,6 +1,11 @@
 """Opening, measuring and closing experiments where things go wrong: many agents at once, kills, dirty repositories, clocks, records from elsewhere."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +19,7 @@ from kb.experiments.auditing import move_of
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import target_named
 from kb.page import read
+from kb.page.superseding import superseding
 from kb.store import layout_at
 
 TARGET = """---
@@ -225,6 +231,49 @@ def test_repeats_are_interleaved_with_the_parent(loop):
     assert [a.plan.number for a in attempts(loop, path)] == [1, 2]
     loop.closed(path, *SEEN)
     assert "attempt 2" in loop.page(path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_run_that_is_killed_leaves_no_benchmark_and_goes_on_where_it_stopped(loop, tmp_path, number):
+    path = loop.open("a=1")
+    change = loop.commit(to(90))
+    seconds = f"300.{int(number)}"
+    bench = f'sh bench.sh; test "$KB_SIDE" = parent || test -e $KB_REPOSITORY/../gate || sleep {seconds}'
+    process = subprocess.Popen([sys.executable, "-m", "kb", "experiment", "run", path, "--commit", change, "--bench", bench, "--warmup", "0"], cwd=loop.layout.root,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    until(lambda: sleeping(seconds))
+    os.kill(process.pid, number)
+    process.wait()
+    until(lambda: not sleeping(seconds))
+    assert number == signal.SIGKILL or not (loop.layout.state / "worktrees").exists()
+    assert loop.git("worktree", "list").count("\n") == 0
+    assert "was cut off after 1 samples" in loop.run("close", path, ok=(2,)).stderr
+    (tmp_path / "gate").touch()
+    told = loop.run("run", path)
+    assert "going on with attempt 1: 1 samples" in told.stderr
+    assert "attempt 1: " in loop.run("show", "v001").stdout
+    (attempt,) = attempts(loop, path)
+    assert len(attempt.values("time_ms", "change")) == len(attempt.values("time_ms", "parent")) == 3
+
+
+def test_what_an_earlier_run_left_is_ended_and_named_before_the_next_one_measures(loop):
+    from kb.experiments.turns import mark_of
+
+    process = subprocess.Popen(["sleep", "301.1"], env={"KB_MARK": mark_of(loop.layout)})
+    path = loop.open("a=1")
+    told = loop.run("run", path, "--commit", loop.commit(to(90)))
+    assert process.wait(10) == -signal.SIGKILL and "sleep 301.1" in told.stderr
+
+
+def sleeping(seconds: str) -> bool:
+    return any(file.read_bytes().startswith(b"sleep\0" + seconds.encode()) for file in Path("/proc").glob("[0-9]*/cmdline") if file.exists())
+
+
+def until(holds) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(("bench", "reason"), [
@@ -537,3 +586,113 @@ def test_a_gain_that_meets_its_criterion_is_told_in_percent(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(150)))
     assert "is met: gain is -50 %" in loop.closed(path)["reason"]
+
+
+def test_a_filed_verdict_whose_evidence_is_completed_gets_a_note_below_the_sealed_text(loop):
+    path = loop.open("a=1", falsification="gain < -50%")
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--repeats", "2", "--most", "2")
+    assert loop.closed(path)["rule"] == "noise-unknown"
+    filed = loop.page(path)
+    assert loop.closed(path)["again"] and loop.page(path) == filed
+    loop.run("run", path, "--more", "3")
+    assert loop.page(path) == filed
+    assert "nothing says how its mechanism shows" in loop.run("close", path, ok=(2,)).stderr
+    done = loop.closed(path, *SEEN)
+    assert (done["superseded"], done["verdict"]) == ("inconclusive", "supported")
+    note = loop.page(path).removeprefix(filed.rstrip()).strip()
+    assert note.startswith("> 2026-05-02 supersedes verdict: supported, because time_ms is 90") and "receipt kb1-note-" in note
+    seal = read(path, filed.encode()).front["sealed"]
+    assert [n.verdict for n in superseding(loop.page(path), seal=seal)] == ["supported"]
+    assert not superseding(loop.page(path).replace("supported, because", "refuted, because"), seal=seal)
+    assert cli.main(["lint"]) == 0 and loop.page("wiki/log.md").count("parser v001: supported") == 1
+    assert loop.closed(path)["written"] == []
+
+
+def test_one_command_tries_a_proposal_from_the_edit_to_the_sealed_page(loop, tmp_path):
+    proposal = tmp_path / "p.md"
+    proposal.write_text("---\ntarget: parser\nlevers: [chunk=64]\nexpect: ['=90$']\n---\n# Larger chunks\n\n**Hypothesis**: chunk=64 saves calls.\n\n"
+                        "**Mechanism**: one call a chunk.\n\n**Predicted signal**: read falls\n\n**Falsification criterion**: gain < 2%\n")
+    (loop.repository / "value.txt").write_text("90\n")
+    told = json.loads(loop.run("try", str(proposal), "--because", "a call costs", "--date", "2026-05-02", "--format", "json").stdout)
+    assert (told["verdict"], told["rule"], told["outcome"]) == ("supported", "supported", "clear")
+    front = read(told["path"], loop.page(told["path"]).encode()).front
+    assert front["status"] == "filed" and front["because"] == "a call costs"
+    assert loop.git("cat-file", "-t", f"refs/kb/{front['code']}") == "commit" and loop.git("status", "--porcelain") == "M value.txt"
+    (loop.repository / "value.txt").write_text("80\n")
+    again = loop.run("try", str(proposal), "--lever", "chunk=128", "--date", "2026-05-02", "--expect", "=80$").stdout
+    assert again.startswith("supported, keep") and "2026-05-02-v002" in again
+    lines = loop.run("list").stdout.splitlines()
+    assert [line.split()[:3] for line in lines] == [["2026-05-02", "parser/v001", "supported"], ["2026-05-02", "parser/v002", "supported"]]
+    assert lines[1].endswith("time_ms 80 (+11.1 %)") and "chunk=128" in lines[1]
+    assert loop.run("list", "--lever", "128", "--verdict", "supported", "--since", "2026-05-02", "--target", "parser").stdout.split()[1] == "v002"
+    assert loop.run("list", "--text", "nowhere").stdout.strip() == ""
+    shown = loop.run("diff", "parser/v001", "v002").stdout
+    assert "levers:       chunk=64  →  chunk=128" in shown and "(+11.11 %)" in shown and "value.txt" in shown
+
+
+def test_a_proposal_that_was_cut_off_is_gone_on_with_by_trying_it_again(loop, tmp_path):
+    path = loop.open("a=1", "--expect", "=90$")
+    (loop.repository / "value.txt").write_text("90\n")
+    proposal = tmp_path / "p.md"
+    proposal.write_text("---\ntarget: parser\nlevers: [a=1]\n---\n**Hypothesis**: a=1 makes fewer misses\n\n**Mechanism**: m\n\n**Predicted signal**: s\n\n"
+                        "**Falsification criterion**: gain < 2%\n")
+    told = loop.run("try", str(proposal))
+    assert f"going on with {path}" in told.stderr and told.stdout.startswith("supported")
+
+
+def test_a_receipt_that_the_check_did_not_give_is_refused(loop):
+    assert loop.open("a=1", "--receipt", "kb1-clear-0123456789abcdef", ok=(2,)) == ""
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    file = loop.layout.root / path
+    honest = file.read_text()
+    for forged in ("kb1-clear-0123456789abcdef", "baseline", "x"):
+        file.write_text("".join(f'receipt: "{forged}"\n' if line.startswith("receipt:") else line for line in honest.splitlines(keepends=True)))
+        assert "receipt" in loop.run("close", path, *SEEN, ok=(2,)).stderr
+    file.write_text(honest)
+    assert loop.closed(path, *SEEN)["verdict"] == "supported"
+
+
+def test_what_a_run_leaves_is_kept_within_limits_and_named(loop):
+    path = loop.open("a=1")
+    bench = r'sh bench.sh; printf x > "$KB_OUT/a$(printf "\377").txt"; truncate -s 40G $KB_OUT/b; head -c 100000 /dev/zero > $KB_OUT/c; for i in $(seq 520); do : > $KB_OUT/d$i; done'
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", bench, "--warmup", "0")
+    done = attempts(loop, path)[0].measurement
+    assert any("\\xff" in k.path for k in done.kept) and any("40 GB" in text or "more files" in text for text in done.left_out)
+    assert sum(f.stat().st_size for f in (loop.layout.sources / "runs").rglob("*") if f.is_file()) < 400_000
+    assert (loop.layout.root / "artifacts" / ".gitignore").read_text() == "*\n"
+    loop.closed(path, *SEEN)
+    page = loop.page(path)
+    assert "left out:" in page and "`artifacts`" in page
+    import shutil
+
+    shutil.rmtree(loop.layout.root / "artifacts")
+    assert cli.main(["lint"]) == 0
+
+
+@pytest.mark.parametrize(("line", "reason"), [("METRIC time_ms=0", "is no measurement"), ("METRIC time_ms=-90", "is no measurement"),
+                                              ("i=0; while [ $i -lt 300 ]; do echo METRIC m$i=1; i=$((i+1)); done; sh bench.sh", "200 names or more")])
+def test_a_figure_that_no_benchmark_means_is_a_crash(loop, line, reason):
+    path = loop.open("a=1")
+    bench = f"if [ $KB_SIDE = change ]; then {'echo ' if line.startswith('METRIC') else ''}{line}; else sh bench.sh; fi"
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", bench, ok=(1,))
+    assert reason in loop.closed(path)["reason"]
+
+
+def test_a_page_on_another_branch_is_said_to_be_there(loop, monkeypatch):
+    root = loop.repository / "notes"
+    (root / "wiki" / "targets").mkdir(parents=True)
+    (root / "kb.toml").write_text("")
+    (root / "wiki" / "targets" / "parser.md").write_text(TARGET.replace("../repo", ".."))
+    monkeypatch.chdir(root)
+    inside = replace(loop, layout=layout_at(root))
+    path = inside.open("a=1", parent="main")
+    loop.git("checkout", "-q", "-b", "notes")
+    loop.git("add", "-A")
+    loop.git("commit", "-q", "-m", "a page")
+    loop.git("checkout", "-q", "main")
+    (root / "wiki" / "targets").mkdir(parents=True)
+    (root / "kb.toml").write_text("")
+    (root / "wiki" / "targets" / "parser.md").write_text(TARGET.replace("../repo", ".."))
+    assert "'notes'" in inside.run("run", path, ok=(2,)).stderr
+    assert "'notes'" in inside.run("run", "v001", ok=(2,)).stderr

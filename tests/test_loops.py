@@ -231,3 +231,56 @@ def test_a_filed_page_is_sealed_but_for_dated_notes_and_managed_blocks(loop):
     assert loop.page(path).encode() == data
     again = loop.closed(path)
     assert again["again"] and again["written"] == [] and loop.page(path).encode() == data
+
+
+# Real cheats on a metric without noise. The honest benchmark prints what stands in `value`; the parent's is 100.
+CHEATS = {
+    "the build swaps the benchmark and the profile restores it": (
+        {"build.sh": "cp bench.sh saved; echo 'echo METRIC time_ms=1' > bench.sh\n", "profile.sh": "test ! -e saved || cp saved bench.sh; echo METRIC x=1\n"},
+        "protected-file"),
+    "the build makes the parent slow": ({"build.sh": "for d in ../../*/tree ../parent; do test ! -e $d/value || echo 900 > $d/value; done\n"}, None),
+    "the run edits the filed samples of the parent": (
+        {"run.sh": "find $KB_REPOSITORY/.. -name samples.jsonl 2>/dev/null | while read f; do sed -i 's/100/900/g' $f; done; cat value\n"}, None),
+    "the build file edits the benchmark": ({"Makefile": "all:\n\tsed -i 's/=.*/=1/' bench.sh\n"}, "protected-file"),
+    "the program prints the metric before the benchmark does": ({"run.sh": "echo METRIC time_ms=1 >&2; cat value\n"}, "forged-metric"),
+    "another process prints the metric after the benchmark did": (
+        {"run.sh": "(sleep 0.05; echo METRIC time_ms=1 >&2) & cat value\n"}, "forged-metric"),
+    "the benchmark itself is edited": ({"bench.sh": "echo METRIC time_ms=1\n"}, "protected-file"),
+    "the records of kb are written to": ({"run.sh": "for f in $KB_REPOSITORY/../base/wiki/targets/*.md; do echo 'noise: 0' >> $f; done; cat value\n"}, None),
+}
+HONEST = {"bench.sh": 't=$(sh run.sh); echo "METRIC time_ms=$t"; sleep 0.1\n', "run.sh": "cat value\n", "value": "100\n", "build.sh": "true\n", "profile.sh": "true\n",
+          "Makefile": "all:\n\ttrue\n"}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+@pytest.mark.parametrize("sandbox", ["", "off"])
+def test_a_cheat_on_a_metric_without_noise_is_never_supported(name, sandbox, make_base, capsys, monkeypatch, tmp_path):
+    edits, rule = CHEATS[name]
+    # The proposal of a change to a build file names it, so what it does is seen, not that it was edited.
+    title = "Try " + " ".join(edits)
+    page = ("---\ntitle: T\ntype: target\nrepository: ../repo\nbase: main\nmetric: {name: time_ms, unit: ms, direction: lower}\nbuild: sh build.sh && make -s\n"
+            f"benchmark: sh bench.sh\nprofile: sh profile.sh\nrepeats: 3\nsandbox: '{sandbox}'\n---\n\n# T\n")
+    layout = make_base({"wiki/targets/t.md": page, "wiki/index.md": "# Index\n"})
+    repository = tmp_path / "repo"
+    repository.mkdir()
+    for file, text in HONEST.items():
+        (repository / file).write_text(text)
+    monkeypatch.chdir(layout.root)
+    loop = Loop(layout, repository, capsys, "t", "value")
+    loop.git("init", "-q", "-b", "main")
+    loop.git("add", "-A")
+    loop.git("commit", "-q", "-m", "start")
+    loop.git("checkout", "-q", "--detach")
+    for file, text in edits.items():
+        (repository / file).write_text(text)
+    loop.git("commit", "-q", "-am", "cheat")
+    said = ("--hypothesis", title, "--mechanism", "m", "--predicted", "p", "--falsification", "time_ms > 500", "--parent", "main", "--target", "t", "--title", title)
+    path = loop.run("open", "--lever", "cheat", *said).stdout.strip()
+    before = loop.page("wiki/targets/t.md")
+    loop.run("run", path, ok=(0, 1))
+    done = json.loads(loop.run("close", path, "--format", "json", "--expect", "METRIC").stdout)
+    assert done["verdict"] != "supported", done
+    if sandbox or rule:
+        assert done["rule"] == rule or rule is None and done["verdict"] in ("invalid", "inconclusive"), done
+    if not sandbox:
+        assert loop.page("wiki/targets/t.md") == before and "sandbox: user namespaces" in loop.page(path)

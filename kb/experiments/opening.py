@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import GateClosed, InFlight
+from kb.experiments.receipts import keep_opening
 from kb.experiments.stub import BLOCKS, Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.worktree import commit_of
@@ -168,11 +169,17 @@ def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()
 
 
 def opened(
-    layout: store.Layout, proposal: Proposal, target: Target, *, answer: Answer | None, today: str
+    layout: store.Layout,
+    proposal: Proposal,
+    target: Target,
+    *,
+    answer: Answer | None,
+    today: str,
+    text: str = "",
 ) -> str:
     """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight.
 
-    `answer` is what `kb check` said of it; only a baseline needs none.
+    `answer` is what `kb check` said of it, asked as `text`; only a baseline needs none.
     """
     if answer is None and not proposal.baseline:
         raise KbError("an experiment is opened with the answer of `kb check`")
@@ -214,7 +221,15 @@ def opened(
             )
         except FileExistsError as error:
             raise KbError(f"{path} is there already; open again to get the next number") from error
+        keep_opening(
+            layout, run_folder(target, stem), answer, target=target.name, text=text or proposal.text
+        )
     return path
+
+
+def run_folder(target: Target, stem: str) -> str:
+    """Where what is measured for a page lies."""
+    return f"sources/runs/{target.name}/{stem}"
 
 
 def _slug(title: str) -> str:
@@ -331,7 +346,7 @@ def page_of(
     front |= {
         "gate": answer.outcome if answer else "none",
         "receipt": quoted(answer.receipt if answer else "baseline"),
-        "run": quoted(f"sources/runs/{target.name}/{stem}"),
+        "run": quoted(run_folder(target, stem)),
         "status": "in_progress",
         "created": date,
         "updated": date,

@@ -94,7 +94,8 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     if len(paths) == 1:
         return paths[0]
     if not paths:
-        elsewhere = branch_with(layout.root, path if path.endswith(".md") else f"{stem}.md")
+        name_on_disk = path if path.endswith(".md") else f"wiki/experiments/**/*{stem}*.md"
+        elsewhere = branch_with(layout.root, name_on_disk)
         if elsewhere:
             raise KbError(
                 f"no experiment page '{name}' here: it is on '{elsewhere}', and the repository stands on another branch"

@@ -86,26 +86,14 @@ def branch_with(root: Path, path: str) -> str:
     """A branch or commit that holds a page which is not here, for a repository may stand on another branch; empty if none does."""
     try:
         top = top_of(root)
-        inside = (root.resolve() / path).relative_to(top).as_posix()
-        found = git(
-            top,
-            "log",
-            "--all",
-            "-1",
-            "--diff-filter=A",
-            "--format=%H",
-            "--",
-            f":(glob)**/{inside}",
-            f":(top){inside}",
-        ).strip()
-        named = (
-            git(top, "branch", "--all", "--contains", found, "--format=%(refname:short)").split(
-                "\n"
-            )
-            if found
-            else [""]
-        )
-        return named[0] or found[:12]
+        inside = root.resolve().relative_to(top).as_posix()
+        place = f":(top,glob){'' if inside == '.' else inside + '/'}{path}"
+        words = ("log", "--all", "-1", "--diff-filter=A", "--format=%H", "--", place)
+        commit = git(top, *words).strip()
+        if not commit:
+            return ""
+        words = ("branch", "--all", "--contains", commit, "--format=%(refname:short)")
+        return git(top, *words).split("\n")[0] or commit[:12]
     except (KbError, ValueError):
         return ""
 

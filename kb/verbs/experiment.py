@@ -18,7 +18,7 @@ def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
     """What names an experiment in a line: its label, with its target where there are several; its file where it has no number."""
     label = (
         f"v{number:03d}"
-        if number and f"-v{number:03d}-" in path
+        if f"-v{number:03d}-" in path
         else path.rpartition("/")[2].removesuffix(".md")
     )
     return label if one_target or not target else f"{target}/{label}"

@@ -10,6 +10,7 @@ from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of, trai
 
 if TYPE_CHECKING:
     from kb.experiments.closing import Closed, Remarks
+    from kb.experiments.stub import Stub
     from kb.experiments.targets import Target
 
 
@@ -85,6 +86,7 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
         caller.tables(layout).close()
     else:
         caller.build(layout)
+    _recheck(layout, caller, stub)
     earlier = trail_of(layout, target.name, before=stub.facts.order)
     ruling = close(
         layout, path, target, remarks=remarks, earlier=earlier, today=today, dry=request.dry_run
@@ -96,6 +98,21 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
         caller.build(layout)
         _write_target(layout, caller, target)
     return Closing(path, ruling, request.dry_run, hint)
+
+
+def _recheck(layout: store.Layout, caller: Caller, stub: "Stub") -> None:
+    """The receipt of a page that is to be filed, over the cards as of its opening."""
+    from kb.experiments.receipts import refuse_forged
+
+    if stub.filed or not stub.opened_by_kb:
+        return
+    db = store.state(layout)
+    try:
+        since = refuse_forged(layout, stub, db)
+    finally:
+        db.close()
+    if since:
+        caller.talk(f"cards like it that were filed since it was opened: {', '.join(since[:4])}")
 
 
 def _remarks(request: CloseExperiment) -> "Remarks":

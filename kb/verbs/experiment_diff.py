@@ -26,11 +26,17 @@ class ExperimentDifference(Result):
     one: str
     other: str
     rows: "tuple[Row, ...]"
-    code: str
+    patch: str
 
     def to_text(self) -> str:
         return "\n".join(
-            [self.one, self.other, "", *map(_line, self.rows), *([self.code] if self.code else [])]
+            [
+                self.one,
+                self.other,
+                "",
+                *map(_line, self.rows),
+                *([self.patch] if self.patch else []),
+            ]
         )
 
 

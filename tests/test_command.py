@@ -1,0 +1,104 @@
+"""A command of an experiment ends with what started it, and sees of the disk what it may; nothing of it is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kb.experiments.command import Walls, run_command, sandbox_problem
+
+walls = pytest.mark.parametrize("walls", [Walls(), Walls(sandbox=True)], ids=["bare", "sandbox"])
+
+
+def run(command: str, folder: Path, walls: Walls = Walls(), *, timeout_s: float = 20, **env: str):  # noqa: B008
+    if walls.sandbox:
+        if sandbox_problem():
+            pytest.skip(sandbox_problem())
+        walls = Walls(True, False, (("write", str(folder), str(folder)),))
+    return run_command(command, folder=folder, timeout_s=timeout_s, env={"PATH": os.environ["PATH"], **env}, walls=walls)
+
+
+def left_running(seconds: str) -> list[str]:
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = file.read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if line.startswith(f"sleep {seconds} "):
+            found.append(line)
+    return found
+
+
+def gone(seconds: str) -> bool:
+    deadline = time.monotonic() + 10
+    while left_running(seconds) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not left_running(seconds)
+
+
+@walls
+def test_a_benchmark_that_hangs_is_ended_with_all_that_it_started(tmp_path, walls):
+    ended = run("trap '' TERM; (env -i setsid sleep 987.1 &); sleep 987.1 & sleep 987.1", tmp_path, walls, timeout_s=0.7)
+    assert ended.timed_out and ended.problem.startswith("it was ended after") and gone("987.1")
+
+
+@walls
+def test_a_benchmark_that_forks_and_returns_leaves_nothing_behind_and_is_not_waited_for(tmp_path, walls):
+    ended = run("(env -i setsid sleep 984.1 &); sleep 983.1 & echo METRIC a=1", tmp_path, walls)
+    assert ended.lines.values == {"a": 1.0} and ended.seconds < 10 and gone("984.1") and gone("983.1")
+
+
+@walls
+@pytest.mark.parametrize(("command", "problem"), [
+    ("exit 3", "it exited with 3"), ("kill -9 $$", "it was ended by signal 9"), ("echo METRIC a=nan", "a=nan is no finite number"),
+    ("true", "it exited with 0 but printed no `METRIC a=...` line"), ("echo METRIC a=1", ""),
+])
+def test_what_did_not_measure_says_why(command, problem, tmp_path, walls):
+    ended = run(command, tmp_path, walls)
+    assert (ended.problem or ended.lines.problem("a")) == problem
+
+
+def test_gigabytes_of_output_are_read_and_only_head_and_tail_kept(tmp_path):
+    ended = run("echo first; head -c 1000000000 /dev/zero; echo; echo METRIC a=3", tmp_path, timeout_s=120)
+    assert ended.lines.values == {"a": 3.0} and ended.output_bytes > 1_000_000_000
+    assert ended.output.startswith(b"first") and ended.output.endswith(b"METRIC a=3\n") and len(ended.output) < 600_000
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("sandbox", [False, True])
+def test_however_kb_ends_the_benchmark_ends_with_it(tmp_path, number, sandbox):
+    if sandbox and sandbox_problem():
+        pytest.skip(sandbox_problem())
+    seconds = f"97{int(sandbox)}.{int(number)}"
+    code = f"""
+from pathlib import Path
+from kb.experiments.command import Walls, run_command
+run_command("(env -i setsid sleep {seconds} &); touch {tmp_path}/ready 2>&1; sleep {seconds}", folder=Path({str(tmp_path)!r}), timeout_s=60, env={{"PATH": "/usr/bin:/bin"}},
+            walls=Walls({sandbox}, False, (("write", {str(tmp_path)!r}, {str(tmp_path)!r}),)))
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "ready").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert left_running(seconds)
+    os.kill(process.pid, number)
+    process.wait()
+    assert gone(seconds)
+
+
+def test_a_sandbox_shows_the_disk_read_only_but_for_what_may_be_written(tmp_path):
+    if sandbox_problem():
+        pytest.skip(sandbox_problem())
+    for name in ("own", "other", "secret"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("as it was\n")
+    script = "echo x > own/file; echo x > other/file; ls secret; cat secret/file; mount -o remount,rw /; umount secret; ls secret; cat /sys/class/net/eth0/mtu"
+    mounts = (("hide", str(tmp_path / "secret"), ""), ("write", str(tmp_path / "own"), str(tmp_path / "own")))
+    ended = run_command(script, folder=tmp_path, timeout_s=20, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
+    assert (tmp_path / "own" / "file").read_text() == "x\n" and (tmp_path / "other" / "file").read_text() == "as it was\n"
+    assert b"as it was" not in ended.output and b"Read-only" in ended.output
