@@ -202,6 +202,9 @@ def begin(layout: store.Layout, run: str, plan: Plan) -> Attempt:
     """File the plan of a fresh attempt. Raises KbError if another process filed one of that number."""
     folder = layout.root / run / str(plan.number)
     data = _encoded(plan)
+    ignored = layout.root / plan.keep / ".gitignore"
+    if not ignored.exists():
+        store.write(ignored, "*\n")
     _create(folder / "plan.json", data, "started this attempt")
     return Attempt(
         folder,
