@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from kb.page.front import body_of
-from kb.page.inline import PARSER, SPANS, Event, Places, InlineSpan, destination_of, inline_of
+from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, destination_of, inline_of
 from kb.page.text import Link, slug_of
 
 # Where a run of inline text is read from: the events, its first one, and the places that they count.

@@ -1,6 +1,8 @@
 """The steps around a run: edit, verify, verdict, retrospective, resume. Each brings what its question needs and nothing that would lead it."""
 
-from kb import search
+import re
+
+from kb import search, trail
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
 from kb.slices.excerpt import excerpt_of
@@ -13,6 +15,8 @@ from kb.slices.state import bring_state, ledger_of
 from kb.slices.targets import fields_of
 from kb.trail.outcomes import measured as measured_of
 
+# A file that a command runs or a rule protects.
+_PROGRAM = re.compile(r"[\w-]+\.\w{1,5}\b")
 # A line of a ledger: enough to know the run again.
 _LINE = 150
 
@@ -36,6 +40,7 @@ def fill_verify(bring: Bringing, request: Request) -> str:
     """What an independent reviewer needs: criteria, figures and known traps. No narrative of the author, no page of runs in its own words."""
     _bring_target(bring)
     bring_said(bring, request.proposal, "predicted_signal", "falsification", "setup")
+    _bring_warning(bring, request.proposal)
     _bring_figures(bring, last=5)
     for match in bring.asked.matches[:4]:
         facts = bring.facts(match.path)
@@ -57,6 +62,7 @@ def fill_verdict(bring: Bringing, request: Request) -> str:
     """What a verdict needs: what was predicted, what would refute it, baseline and frontier of the same variant, noise, and checks."""
     _bring_target(bring)
     bring_said(bring, request.proposal, "hypothesis", "predicted_signal", "falsification")
+    _bring_warning(bring, request.proposal)
     _bring_figures(bring, last=5)
     bring_matches(bring, most=3)
     pages = bring.asked.pages
@@ -94,6 +100,20 @@ def fill_resume(bring: Bringing, request: Request) -> str:
     for path in [p for p in reversed(bring.runs) if p not in bring.filling.paths][:8]:
         _bring_line(bring, "recent", path)
     return "resume"
+
+
+def _bring_warning(bring: Bringing, proposal: str) -> None:
+    """Say where a change names what prints the metric: then its figure may be the change's own."""
+    page = bring.asked.page
+    if not page or not proposal:
+        return
+    metric = trail.metric_named(page)
+    guarded = [*page.words("protected"), *page.words("checks"), page.field("benchmark"), page.field("profile")]
+    names = {w for text in guarded for w in _PROGRAM.findall(text)} | ({metric} if "_" in metric else set())
+    named = sorted(n for n in names if re.search(rf"(?<![\w/.-]){re.escape(n)}(?![\w-])", proposal))
+    if named:
+        text = f"The change names {', '.join(named)}, which measures or prints {metric or 'the metric'}: take the figure from the untouched benchmark, and compare it with what the tool itself reports."
+        bring.words("state", page.path, "", why="who prints the metric", text=text)
 
 
 def _bring_target(bring: Bringing) -> None:

@@ -59,13 +59,13 @@ class Facts:
     next_ideas: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     tags: tuple[str, ...] = ()
-    backfilled: bool = False
     running: bool = False
     first: bool = False
     created: str = ""
     settings: tuple[Lever, ...] = ()
     point: str = ""
     cites: tuple[str, ...] = ()
+    commit: str = ""
     account: Account = Account()
 
     @property
@@ -205,13 +205,13 @@ def read_facts(page: Page, text: str) -> Facts:
         next_ideas=tuple(items(body("next"))),
         places=places,
         tags=page.words("tags"),
-        backfilled=page.field("backfilled").lower() in ("true", "yes", "1"),
         running=is_running(page, verdict),
         first=page.field("receipt") == "baseline",
         created=page.field("created"),
         settings=settings,
         point=point_of(settings),
         cites=_runs_cited(page),
+        commit=page.field("commit") or page.field("code") or page.field("revision"),
         account=account,
     )
 

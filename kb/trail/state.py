@@ -87,6 +87,7 @@ def _standing(told: Outcomes) -> Iterable[Line]:
         if not place:
             more += [_noise(told, f)]
             more += [f"last moved by 1 % or more {still} runs ago" if still else "moved by the last run"]
+            more += [f"commit {cut(e.commit, 60)}"] if e.commit else []
         figures = measured(e, 5 if not place else 3)
         yield Line(
             f"{'best' if place else 'frontier'}{where}: {handle(e.path)} ({e.date}, {e.verdict.canonical or 'open'}): "

@@ -8,6 +8,7 @@ from kb.verbs import Caller, Result, flag, option, several
 
 if TYPE_CHECKING:
     from kb.replay import Report
+    from kb.replay.restated import FactReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Replay:
         "budgets to measure (may be repeated; default 2000, 4000, 8000)", metavar="TOKENS"
     )
     no_gate: bool = flag("leave out the gate")
+    facts: bool = flag("measure instead how much of what past pages restate (settings, metric, buckets, dead levers) their slices held")
     save: bool = flag("keep the picture and the table under .kb/, where `kb site build` finds them")
 
 
@@ -30,19 +32,24 @@ class Replayed(Result):
     """What the instrument read."""
 
     formats: ClassVar = ("text", "json", "svg")
-    report: "Report"
+    report: "Report | FactReport"
 
     def to_json(self) -> object:
         return self.report.to_json()
 
     def to_text(self) -> str:
+        from kb.replay import Report
         from kb.replay.picture import to_text
+        from kb.replay.restated import to_text as facts_text
 
-        return to_text(self.report)
+        return to_text(self.report) if isinstance(self.report, Report) else facts_text(self.report)
 
     def to_format(self, name: str) -> str:
+        from kb.replay import Report
         from kb.replay.picture import to_svg
 
+        if name == "svg" and not isinstance(self.report, Report):
+            raise KbError("--facts prints a table and has no picture; leave out --format svg")
         return to_svg(self.report) if name == "svg" else Result.to_format(self, name)
 
 
@@ -58,6 +65,20 @@ def run(request: Replay, caller: Caller) -> Replayed:
         )
     if request.sample < 0 or any(b < 200 for b in request.budget):
         raise KbError("--sample takes 0 or more, --budget 200 or more")
+    if request.facts:
+        from kb.replay.restated import facts_held
+
+        held = facts_held(
+            db,
+            target=request.target,
+            sample=request.sample,
+            budgets=tuple(sorted(set(request.budget or BUDGETS))),
+            note=lambda n, of: caller.progress(f"replaying {n + 1} of {of}"),
+        )
+        caller.progress("")
+        if request.save:
+            raise KbError("--save keeps the recall of past questions; leave out --facts")
+        return Replayed(held)
     report = replay(
         db,
         target=request.target,

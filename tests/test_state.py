@@ -1,0 +1,135 @@
+"""The state of a target: put together from its trail, nothing from later, nothing that its pages do not say."""
+
+import json
+
+import pytest
+
+from kb import KbError, page, store
+from kb.build import build
+from kb.trail.facts import Facts, from_row, read_facts, to_row
+from kb.trail.frontier import frontier_of, frontiers_of
+from kb.trail.handles import handle, path_of
+from kb.trail.state import state_of
+from kb.trail.transfers import kinship_of, wins_of
+
+
+def run(number: int, verdict: str, *, title: str, rate: float | None, target: str = "engine", body: str = "", tags: str = "[engine]") -> Facts:
+    metrics = f"metrics: {{rate: {{value: {rate}, unit: op/s, direction: higher}}}}\n" if rate is not None else ""
+    text = f"---\ntitle: Run {number} - {title}\ntype: experiment\nverdict: {verdict}\ntags: {tags}\n{metrics}---\n\n# Run {number} - {title}\n\n{body}\n"
+    made = page.read(f"wiki/experiments/{target}/2026-01-{number:02}-v{number:03}-run.md", text.encode())
+    return read_facts(made, text)
+
+
+SETUP = "## Setup\n\n- Command: `./engine --tile=64 --seqlen=2048 --threads=8`\n"
+TRAIL = [
+    run(1, "baseline", title="as shipped", rate=100, body=SETUP.replace("--tile=64 ", "")),
+    run(2, "supported", title="tile=64", rate=110, body=SETUP + "\n## Profile\n\n| Kernel | Share | Time |\n|---|---|---|\n| matmul | 60 % | 6 ms |\n| copy | 30 % | 3 ms |\n| idle | 10 % | 1 ms |\n"),
+    run(3, "refuted", title="prefetch=2", rate=105, body="## Verdict\n\nRefuted. The prefetch evicts what the tile needs.\n"),
+    run(4, "refuted", title="prefetch=4", rate=99, body="## Verdict\n\nRefuted. Twice the distance evicts twice as much.\n"),
+    run(5, "crash", title="tile=256", rate=None, body="## Verdict\n\nCrashed. The tile needs 40.5 GiB of memory, 8.5 GiB over the 32 GiB that the device has.\n"),
+    run(6, "supported", title="long input", rate=60, body=SETUP.replace("2048", "8192")),
+    run(7, "supported", title="unroll=4 on long input", rate=66, body=SETUP.replace("2048", "8192").replace("--threads", "--unroll=4 --threads")
+        + "\n## Profile\n\n| Kernel | Share | Time |\n|---|---|---|\n| matmul | 70 % | 7 ms |\n| copy | 20 % | 2 ms |\n| idle | 10 % | 1 ms |\n\n## Memory\n\nPeak memory is 28.3 GiB of 32 GiB.\n"
+        + "\n## Next hypotheses\n\n1. Overlap the copy of the next tile with the work on this one.\n\n## Follow-up (run 8-12)\n\n| Knob | Peak memory |\n|---|---|\n| peak with tile=512 | 31.9 GiB |\n"),
+    run(8, "inconclusive", title="align=32 on long input", rate=66.1, body=SETUP.replace("2048", "8192")),
+]
+
+
+def texts(lines) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def test_the_frontier_is_where_the_loop_works_and_others_stand_beside_it():
+    first, second = frontiers_of(TRAIL)
+    assert (first.run.number, first.point, second.run.number, second.point) == (7, "8192", 2, "2048")
+    assert frontier_of(TRAIL[:5]).run.number == 2
+    standing = texts(state_of(TRAIL, target="engine").standing)
+    assert standing.startswith("frontier at size 8192: v007~") and "rate 66 op/s" in standing and "best at size 2048: v002~" in standing
+
+
+def test_every_setting_stands_with_the_run_that_set_it():
+    settings = state_of(TRAIL, target="engine").config[0].text
+    by_run = {part.split(":")[0].split("~")[0]: part for part in settings.partition(": ")[2].split("; ")}
+    assert "unroll=4" in by_run["v007"] and "seqlen=8192" in by_run["v006"] and "tile=64" in by_run["v002"] and "threads=8" in by_run["v001"]
+
+
+def test_buckets_are_the_frontiers_with_what_moved_since_the_table_before():
+    profile = texts(state_of(TRAIL, target="engine").profile)
+    assert "matmul · 70 % · 7 ms" in profile and "matmul 60 → 70 %; copy 30 → 20 %" in profile
+
+
+def test_memory_tells_the_peak_and_the_last_overshoot():
+    memory = texts(state_of(TRAIL, target="engine").memory)
+    assert "28.3 GiB of 32 GiB" in memory and "8.5 GiB over" in memory
+
+
+def test_dead_levers_stand_by_family_with_tally_results_and_the_newest_reason():
+    dead = next(line.text for line in state_of(TRAIL, target="engine").dead if "prefetch" in line.text)
+    assert dead.startswith("prefetch (0 of 2 won): v004~") and "Twice the distance" in dead and "v003~" in dead
+    won = [*TRAIL, run(9, "supported", title="prefetch=1", rate=70)]
+    assert "prefetch (1 of 3 won)" in texts(state_of(won, target="engine").dead)
+
+
+def test_a_lead_says_who_asked_and_whether_something_took_it_up():
+    lead = state_of(TRAIL, target="engine").leads[0].text
+    assert lead.startswith("v007~") and "Overlap the copy of the next tile" in lead and "since tried" not in lead
+    later = [*TRAIL, run(9, "refuted", title="overlap copy of next tile with work", rate=60)]
+    assert "(since tried: v009~" in texts(state_of(later, target="engine").leads)
+
+
+def test_text_that_names_later_runs_was_not_there_before_them():
+    frontier = TRAIL[6]
+    assert "31.9 GiB" in " ".join(n.text for n in frontier.account.memory)
+    assert "31.9 GiB" not in " ".join(n.text for n in frontier.account.as_of(7).memory)
+    assert frontier.account.as_of(7).leads == frontier.account.leads
+
+
+def test_wins_of_sister_targets_that_are_new_here_come_with_their_gain():
+    sister = [run(1, "baseline", title="as shipped", rate=50, target="motor"),
+              run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor", body="## Verdict\n\nSupported. The `huge_pages` setting brings +12 % by fewer misses.\n"),
+              run(3, "supported", title="tile=64", rate=57, target="motor"), run(4, "refuted", title="spin=on", rate=40, target="motor")]
+    kin = {other: near for (one, other), near in kinship_of([*TRAIL, *sister]).items() if one == "engine"}
+    lines = state_of(TRAIL, wins_of(sister), kin, target="engine").transfers
+    assert lines[0].path == sister[1].path and "+12 %" in lines[0].text and not any("spin" in line.text for line in lines)
+
+
+def test_a_setting_that_won_and_lost_is_disputed():
+    won = run(9, "supported", title="pin_cores=8 on long input", rate=68, body=SETUP.replace("2048", "8192"))
+    lost = run(10, "refuted", title="pin_cores=8 with align", rate=60, body=SETUP.replace("2048", "8192"))
+    disputed = texts(state_of([*TRAIL, won, lost], target="engine").disputed)
+    assert disputed.startswith("pin_cores=8: v009~") and "but v010~" in disputed and not state_of([*TRAIL, won], target="engine").disputed
+
+
+def test_facts_come_back_from_their_row_as_they_were():
+    assert from_row(to_row(TRAIL[6])) == TRAIL[6]
+
+
+def test_a_handle_opens_its_page_and_says_so_where_it_cannot(make_base, kb_command):
+    path = "wiki/experiments/engine/2026-01-01-v001-run.md"
+    layout = make_base({path: "# Run\n\n## Verdict\n\nKept.\n", "wiki/experiments/motor/2026-01-01-v001-run.md": "# Other\n"})
+    assert path_of(f"0123abcd:{handle(path)}", [path, "wiki/experiments/motor/2026-01-01-v001-run.md"]) == path
+    assert kb_command("open", f"{handle(path)}#verdict", cwd=layout.root).stdout.startswith("## Verdict")
+    with pytest.raises(KbError, match="no page has the handle"):
+        path_of("v009~zz", [path])
+
+
+def test_the_page_of_a_state_links_its_runs(make_base):
+    pages = {f"wiki/experiments/engine/2026-01-{n:02}-v{n:03}-run.md": f"---\ntitle: Run {n} tile={n}\nverdict: {v}\nmetrics: {{rate: {{value: {100 + n}, unit: op/s, direction: higher}}}}\n---\n\n# Run {n}\n"
+             for n, v in enumerate(("baseline", "supported", "refuted"), 1)}
+    layout = make_base(pages)
+    build(layout)
+    text = (layout.indexes / "state/engine.md").read_text()
+    assert "[v002](../../wiki/experiments/engine/2026-01-02-v002-run.md)" in text and "## Levers that failed, by family" in text
+    twin = json.loads((layout.indexes / "state/engine.json").read_text())
+    assert twin["dead"][0]["path"].endswith("v003-run.md") and store.digest_of(text)
+
+
+def test_what_the_next_page_restates_is_asked_of_its_slice(make_base, kb_command):
+    setup = "## Setup\n\n- Command: `./engine --tile={t} --threads=8`\n"
+    pages = {f"wiki/experiments/engine/2026-01-{n:02}-v{n:03}-run.md": f"---\ntitle: Run {n} tile={n}\nverdict: supported\nmetrics: {{rate: {{value: {1000 + n}, unit: op/s, direction: higher}}}}\n---\n\n# Run {n}\n\n{setup.format(t=n)}\n## Hypothesis\n\nBetter than {999 + n} op/s.\n"
+             for n in range(1, 8)}
+    layout = make_base(pages)
+    build(layout)
+    report = json.loads(kb_command("replay", "--facts", "--budget", "2000", "--format", "json", cwd=layout.root).stdout)
+    shares = {s["kind"]: s for s in report["shares"]}
+    assert shares["configuration"]["share"] == 1.0 and shares["metric"]["facts"] == 3 and report["pages"] == 3
