@@ -308,3 +308,27 @@ def test_lint_sees_the_disk_as_it_is_whatever_was_built_and_writes_nothing(make_
 
 def test_the_shipped_wiki_has_no_findings(kb_command):
     assert json.loads(kb_command("lint", "--format", "json", "--today", "2026-11-21", cwd=Path(__file__).parent.parent).stdout) == []
+
+
+def test_what_lint_found_is_kept_until_anything_it_looked_at_changes(make_base, kb_command, monkeypatch):
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[b](../../raw/b.py) ![[plot.png]] [n](../../notes.md#head)\n", "notes.md": "# Head\n"})
+    kb_command("build", cwd=layout.root)
+
+    def codes() -> list[str]:
+        words = ("lint", "--format", "json", "--today", "2026-01-02")
+        first, second = (kb_command(*words, cwd=layout.root, ok=(0, 1)) for _ in range(2))
+        assert (first.stdout, first.returncode) == (second.stdout, second.returncode)
+        return sorted(f["code"] for f in json.loads(first.stdout) if f["code"] in ("broken-link", "broken-anchor", "wikilink", "empty"))
+
+    assert codes() == ["broken-link", "wikilink"]
+    (layout.root / "raw").mkdir()
+    (layout.root / "raw" / "b.py").write_text("")
+    assert codes() == ["wikilink"]
+    (layout.wiki / "plot.png").write_text("")
+    assert codes() == []
+    (layout.root / "notes.md").write_text("# Other\n")
+    assert codes() == ["broken-anchor"]
+    (layout.wiki / "concepts" / "b.md").write_text("")
+    assert codes() == ["broken-anchor", "empty"]
+    (layout.root / "kb.toml").write_text('[lint]\nrules = { empty = "off" }\n')
+    assert codes() == ["broken-anchor"]

@@ -7,7 +7,7 @@ import pytest
 from kb import KbError, page, search, store
 from kb.build import build
 from kb.search.asked import Asked, answers, snippet_of
-from kb.search.words import names_of, terms_of
+from kb.text import names_of, terms_of
 
 FLAGS = """---
 title: Scheduler flags
@@ -163,3 +163,17 @@ def test_every_identifier_of_a_real_wiki_finds_a_page_that_holds_it(corpora, mak
         for name in [w for w in file.read_text().split() if w.count("_") >= 2 and w.strip("`,.").isidentifier()][:5]:
             hits = found(layout, name.strip("`,."))
             assert any(name.strip("`,.") in (layout.root / path).read_text() for path in hits), name
+
+
+SCRIPTS = {
+    "wiki/zh.md": "# 报告\n\n我们做了编程模型对比，结果很好。\n", "wiki/ja.md": "# 記録\n\n大規模言語モデルの推論を速くする。\n", "wiki/ko.md": "# 기록\n\n행렬곱셈커널을 최적화했다.\n",
+    "wiki/ru.md": "# Ёлка\n\nПлитки ускоряют умножение.\n", "wiki/de.md": "# Größe\n\nÜber die Blockgröße.\n", "wiki/en.md": "# English\n\nNothing of the kind here, block sizes apart.\n",
+}
+
+
+@pytest.mark.parametrize(("query", "path"), [("编程模型对比", "zh"), ("模型", "zh"), ("编", "zh"), ("言語モデル", "ja"), ("행렬곱셈", "ko"), ("ёлка", "ru"), ("ЕЛКА", "ru"), ("плитки", "ru"), ("grosse", "de"), ("GRÖSSE", "de"), ("blockgröße", "de")])
+def test_every_script_is_found_by_its_words(make_base, query, path):
+    layout = make_base(SCRIPTS)
+    build(layout)
+    found = answers(store.state(layout), Asked(query))
+    assert [a.path for a in found] == [f"wiki/{path}.md"] and found[0].snippet

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of, status_of
-from kb.graph.names import Names, relative, wikilink_of
+from kb.graph.names import Names, attachments, relative, wikilink_of
 from kb.graph.paths import indexes_of, target_of
 from kb.page import Page
 from kb.schema import TYPES
@@ -19,6 +19,7 @@ __all__ = [
     "Graph",
     "LinkStatus",
     "Names",
+    "attachments",
     "generations",
     "graph_of",
     "link_findings",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kb.page import Page
 from kb.schema import Verdict
-from kb.search.words import STOP
+from kb.text import STOP
 from kb.trail import Facts
 
 # Scripts that put no space between words are read sign by sign, so that a name is found within a sentence.

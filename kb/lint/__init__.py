@@ -12,6 +12,7 @@ from kb.graph import link_findings
 from kb.lint.baseline import BASELINE_NAME, Known, baseline_text, known_of
 from kb.lint.fix import Mend, mends_of, moved_to, write
 from kb.lint.habits import Habit, habits_of
+from kb.lint.kept import Answer, keep, kept, looked_at, state_of
 from kb.lint.matter import Matter, Rows, in_order, matter_of
 from kb.lint.rules import BY_CODE, RULES, Rule, rule_table
 from kb.lint.wiki import index_pages
@@ -20,6 +21,7 @@ from kb.schema import Finding, Level
 from kb.store import CONFIG_NAME, Config
 
 __all__ = [
+    "Answer",
     "BASELINE_NAME",
     "BY_CODE",
     "Habit",
@@ -32,12 +34,16 @@ __all__ = [
     "Rule",
     "baseline_text",
     "habits_of",
+    "keep",
+    "kept",
     "known_of",
     "levels_of",
     "lint",
+    "looked_at",
     "matter_of",
     "mends_of",
     "rule_table",
+    "state_of",
     "write",
 ]
 

@@ -10,7 +10,8 @@ from itertools import islice
 from kb.page import Page
 from kb.search.chunks import Chunk, chunks_of
 from kb.search.gist import gist_of
-from kb.search.words import names_of, terms_of, without_links
+from kb.text import names_of, terms_of
+from kb.text.words import foreign_forms, without_links
 
 __all__ = [
     "TABLES",
@@ -131,12 +132,16 @@ def _words(head: str, chunks: Sequence[Chunk], *, catalog: bool) -> tuple[tuple[
     """
     title = head.partition("\n")[0]
     bodies = [without_links(chunk.text) for chunk in chunks]
-    names = ["" if catalog else " ".join(names_of(body)) for body in bodies]
-    parts = [(f"{title}\n{chunk.title}", body, named) for chunk, body, named in zip(chunks, bodies, names, strict=True)]
+    names = ["" if catalog else " ".join([*names_of(body), *foreign_forms(body)]) for body in bodies]
+    heads = [f"{title}\n{chunk.title}" for chunk in chunks]
+    parts = [
+        (above, body, named if above.isascii() else " ".join([named, *foreign_forms(above)]))
+        for above, body, named in zip(heads, bodies, names, strict=True)
+    ]
     if catalog:
         return (head, "", ""), parts
     body = "\n".join(f"{chunk.title}\n{body}" for chunk, body in zip(chunks, bodies, strict=True))
-    return (head, body, " ".join([*names_of(head), *names])), parts
+    return (head, body, " ".join([*names_of(head), *foreign_forms(head), *names])), parts
 
 
 def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from kb import KbError
 from kb.schema import PAGE_TYPES, Verdict, type_of
 from kb.search import Hit, find, terms_of
+from kb.text import fold
 
 _SNIPPET = 200
 
@@ -109,7 +110,11 @@ def snippet_of(text: str, terms: list[str], *, width: int = _SNIPPET) -> str:
     if len(flat) <= width:
         return flat
     wanted = set(terms)
-    at = [(m.start(), m[0].lower()) for m in re.finditer(r"[^\W_]+", flat) if m[0].lower() in wanted]
+    at = [(m.start(), fold(m[0])) for m in re.finditer(r"[^\W_]+", flat) if fold(m[0]) in wanted]
+    # In scripts without blanks a word stands inside a run of signs.
+    inside = [re.escape(term) for term in wanted if not term.isascii()]
+    at += [(m.start(), m[0]) for m in re.finditer("|".join(inside), flat)] if inside else []
+    at.sort()
     best, start = 0, 0
     for i, (first, _) in enumerate(at):
         held = {word for place, word in at[i : i + 40] if place < first + width}

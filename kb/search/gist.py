@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice
 
 from kb.search.chunks import Chunk
-from kb.search.words import without_links
+from kb.text.words import without_links
 
 # A gist carries at least this many characters, so that it can be acted on without opening the page.
 SHORTEST = 244

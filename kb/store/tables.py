@@ -44,7 +44,7 @@ def _claim(connection: sqlite3.Connection, file: os.PathLike) -> None:
     if connection.execute("pragma application_id").fetchone()[0] == _OURS:
         return
     tables = {name for (name,) in connection.execute("select name from sqlite_master")}
-    if tables and "meta" not in tables and "vector" not in tables:
+    if tables and not tables & {"meta", "vector", "answer"}:
         connection.close()
         raise KbError(f"{file}: another program's tables; kb keeps its own there: move the file away and build again")
     connection.execute(f"pragma application_id = {_OURS}")
@@ -63,17 +63,17 @@ def made_by() -> str:
     return sha.hexdigest()[:16]
 
 
-def code_state() -> str:
-    """Names, sizes and times of the same code: equal ones need not be hashed again."""
-    stats = ((file, os.stat(file)) for file in _compiling_code())
+def code_state(*, everything: bool = False) -> str:
+    """Names, sizes and times of the same code, or of all code of kb: equal ones need not be hashed again."""
+    stats = ((file, os.stat(file)) for file in _compiling_code(everything=everything))
     return digest_of("\n".join(f"{file} {stat.st_size} {stat.st_mtime_ns}" for file, stat in stats))
 
 
-def _compiling_code() -> list[str]:
+def _compiling_code(*, everything: bool = False) -> list[str]:
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found = []
     for folder, folders, files in os.walk(home):
-        folders[:] = sorted(f for f in folders if f != "__pycache__" and not (folder == home and f in _NOT_COMPILING))
+        folders[:] = sorted(f for f in folders if f != "__pycache__" and (everything or folder != home or f not in _NOT_COMPILING))
         found.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
     return found
 

@@ -133,8 +133,12 @@ def run(request: Lint, caller: Caller) -> Lints | LintPage:
     _refuse_misuse(request, lint.BY_CODE)
     layout = caller.layout()
     under = _under(layout, caller, request.paths)
+    today = request.today or caller.today
+    state = "" if request.baseline or request.fix else lint.state_of(layout, today=today)
+    if state and (lints := _kept(request, caller, layout, state)):
+        return lints
     rows = _rows(layout, caller)
-    matter = lint.matter_of(layout, rows=rows, today=request.today or caller.today)
+    matter = lint.matter_of(layout, rows=rows, today=today)
     if request.baseline:
         report = lint.lint(matter)
         store.write(layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
@@ -158,11 +162,25 @@ def run(request: Lint, caller: Caller) -> Lints | LintPage:
         written = lint.write(layout, mends)
         caller.talk(f"mended {sum(len(m.done) for m in written)} findings in {len(written)} pages")
         if written:
-            matter = lint.matter_of(layout, rows=rows, today=request.today or caller.today)
-    return _lints(request, caller, matter, under)
+            matter = lint.matter_of(layout, rows=rows, today=today)
+    return _lints(request, caller, matter, under, state)
 
 
-def _lints(request: Lint, caller: Caller, matter: "Matter", under: list[str]) -> Lints:
+def _kept(request: Lint, caller: Caller, layout: store.Layout, state: str) -> Lints | None:
+    """What the same request was answered, if nothing that the answer rests on has changed."""
+    from kb import lint
+
+    answer = lint.kept(layout, repr(request), state=state)
+    if answer is None:
+        return None
+    for note in answer.notes:
+        caller.talk(f"note: {note}")
+    return Lints(answer.findings, answer.levels, answer.habits, answer.own, answer.known, request.limit)
+
+
+def _lints(
+    request: Lint, caller: Caller, matter: "Matter", under: list[str], state: str
+) -> Lints:
     from kb import lint
 
     report = lint.lint(
@@ -174,7 +192,13 @@ def _lints(request: Lint, caller: Caller, matter: "Matter", under: list[str]) ->
     # Who asks for one kind, one place or all has every page named.
     named = bool(request.paths or request.code or request.limit == 0)
     habits, own = ([], findings) if named else lint.habits_of(matter, findings)
-    return Lints(findings, report.levels, habits, own, report.known, request.limit)
+    lints = Lints(findings, report.levels, habits, own, report.known, request.limit)
+    if state:
+        looked = lint.looked_at(matter.layout, matter.files)
+        levels, notes = dict(report.levels), list(report.notes)
+        answer = lint.Answer(state, looked, findings, levels, habits, own, report.known, notes)
+        lint.keep(matter.layout, repr(request), answer)
+    return lints
 
 
 def _refuse_misuse(request: Lint, codes: object) -> None:

@@ -1,0 +1,92 @@
+"""What lint found, kept in `.kb/lint.db` for as long as nothing that it looked at has changed. Refuses to keep where nothing was built.
+
+A finding follows from the pages, the settings, the day, this code, and what was looked for on the disk beside the pages: the kept answer
+names all of it, and counts only while each of these is the same.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kb import store
+from kb.graph import Files, attachments
+from kb.lint.baseline import BASELINE_NAME
+from kb.lint.habits import Habit
+from kb.schema import Finding
+
+_FILE = "lint.db"
+_TABLE = "create table if not exists answer (name text primary key, row blob not null)"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one request of lint was told, and what it rests on: `state` of all pages and settings, `looked` at beside them."""
+
+    state: str
+    looked: dict[str, str]
+    findings: list[Finding]
+    levels: dict[str, str]
+    habits: list[Habit]
+    own: list[Finding]
+    known: int
+    notes: list[str]
+
+
+def state_of(layout: store.Layout, *, today: str) -> str:
+    """Digest of the pages, the settings and files that every lint reads, the day, and this code."""
+    pages = store.scan(layout)
+    indexes = [f for f in sorted(layout.indexes.rglob("*")) if f.is_file()] if layout.indexes.is_dir() else []
+    files = [*indexes, layout.root / ".gitmodules", layout.root / BASELINE_NAME]
+    stats = [(os.fspath(f), _stat(f)) for f in files]
+    whole = (sorted(pages.digests.items()), pages.findings, layout.config, today, stats, store.code_state(everything=True))
+    return store.digest_of(repr(whole))
+
+
+def looked_at(layout: store.Layout, files: Files) -> dict[str, str]:
+    """What a lint looked for on the disk beside the pages, as it is there now."""
+    paths = [p for p in files.exists if p not in files.pages] + [p for p in files.read if p not in files.pages]
+    looked = {path: _stat(os.path.join(layout.root, path), whole=path in files.read) for path in paths}
+    return {**looked, "": _attached(layout)} if "names" in files.__dict__ else looked
+
+
+def kept(layout: store.Layout, name: str, *, state: str) -> Answer | None:
+    """The answer to a request, if it still holds."""
+    if not (layout.state / _FILE).is_file():
+        return None
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(store.state(layout, name=_FILE)) as db:
+        row = db.execute("select row from answer where name = ?", (name,)).fetchone()
+        answer = store.value_of(row[0], Answer) if row else None
+        if answer and answer.state == state and all(_same(layout, path, stat) for path, stat in answer.looked.items()):
+            return answer
+    return None
+
+
+def keep(layout: store.Layout, name: str, answer: Answer) -> None:
+    """Keep an answer beside the compiled tables; where there are none, or the disk refuses, nothing is kept."""
+    if not (layout.state / "kb.db").is_file():
+        return
+    with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db:
+        db.execute(_TABLE)
+        db.execute("delete from answer where name = ? or length(row) > 50000000", (name,))
+        db.execute("insert into answer values (?, ?)", (name, store.row_of(answer)))
+
+
+def _same(layout: store.Layout, path: str, stat: str) -> bool:
+    if not path:
+        return _attached(layout) == stat
+    return _stat(os.path.join(layout.root, path), whole=len(stat) > 1) == stat
+
+
+def _stat(path: str | os.PathLike, *, whole: bool = True) -> str:
+    """Whether a file is there (`1`), and its size and time where its content counts; empty where it is not."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return f"{stat.st_size} {stat.st_mtime_ns}" if whole else "1"
+
+
+def _attached(layout: store.Layout) -> str:
+    return store.digest_of("\n".join(attachments(layout.root, layout.config.wiki)))
