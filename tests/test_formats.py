@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kb import KbError
-from kb.formats.detection import events, located
 from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.registry import located
 from kb.formats.summary import summary, to_json
 from kb.run.record import Lever, Metric, Run
 
@@ -25,13 +25,11 @@ def jsonl(*rows):
 
 
 def told(path: Path, name: str = "auto", **asked):
-    name, file = located(path, name)
-    return json.loads(to_json(summary(file, name, ask=Ask(**asked))))
+    return json.loads(to_json(summary(located(path, name), ask=Ask(**asked))))
 
 
 def runs_of(path: Path, name: str = "auto", **asked) -> list[Run]:
-    name, file = located(path, name)
-    return [e for e in events(file, name, ask=Ask(**asked)) if isinstance(e, Run)]
+    return [e for e in located(path, name).events(Ask(**asked)) if isinstance(e, Run)]
 
 
 @pytest.fixture
@@ -764,9 +762,8 @@ def test_a_line_of_300_kilobytes_is_read_like_any_other(log, piece):
 
 def test_every_event_stream_begins_with_a_segment_and_runs_name_one_that_was_told(log):
     for path in (log("a.tsv", KARPATHY), log("b.jsonl", jsonl(CONFIG, entry(1, 5))), log("c.md", SIMPLE), log("d.log", JOBS)):
-        name, file = located(path, "auto")
         seen = -1
-        for event in events(file, name, ask=Ask()):
+        for event in located(path, "auto").events(Ask()):
             if isinstance(event, Segment):
                 seen = event.index
             elif isinstance(event, Run):

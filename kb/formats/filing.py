@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.formats.detection import events, located
-from kb.formats.judging import UNTOLD, Judged, judged, told
+from kb.formats.judging import Judged, judged
 from kb.formats.pages import page_of, slug_of
-from kb.formats.reading import Ask, Segment
+from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.registry import located
+from kb.formats.table import UNTOLD
 from kb.page import read
 from kb.run.record import Run, from_line, to_line
 from kb.store import Layout, digest_of
@@ -77,12 +78,13 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
         raise KbError(
             f"target '{target}' is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them"
         )
-    name, log = located(path, name)
-    said = list(events(log, name, ask=ask))
+    source = located(path, name)
+    name, log = source.format.name, source.path
+    said = list(source.events(ask))
     file = origin_of(layout, log)
     read_as = [e for e in said if isinstance(e, Run)]
-    found = [replace(e, target=e.target or target, variant=e.variant or variant) for e in told(read_as)]
-    if read_as and not found:
+    found = [replace(e, target=e.target or target, variant=e.variant or variant) for e in read_as]
+    if not found and any(isinstance(e, Remark) and e.kind == UNTOLD for e in said):
         raise KbError(f"{log}: {UNTOLD}; nothing was filed")
     runs = [replace(r, target=target, origin=replace(r.origin, file=_file(r.origin.file, file, log))) for r in found]
     rated = judged([e for e in said if isinstance(e, Segment)], runs)

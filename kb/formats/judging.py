@@ -1,43 +1,26 @@
-"""What an imported log says of its runs, in kb's words: verdict, decision and the run it started from. Refuses to crown a keep.
+"""What an imported log says of its runs, in kb's words: verdict, decision and the run it started from.
 
-A loop keeps by its own gate; kb calls a kept run supported only where its gain over the best kept before it is beyond 1 % and beyond noise.
+The loop's own decision is the verdict where the log gives no samples, with that rule named: kb does
+not judge again what it did not measure. Where both runs state their spread, the spread decides.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
+from kb.formats.columns import key_words
 from kb.formats.reading import Segment
-from kb.run.noise import LEAST_CONFIDENCE, SMALLEST_GAIN, Spread, band_of, confidence_of, gain_of
-from kb.run.quantity import number_text
+from kb.run.direction import word_set, words_of
+from kb.run.noise import LEAST_REPEATS, Spread, band_of, gain_of, least_effect_of
+from kb.run.quantity import number_text, to_float
 from kb.run.record import Metric, Outcome, Run
 from kb.schema import Verdict, canonical_decision, canonical_verdict
 
-_BASELINE = re.compile(
-    r"^\W*(?:(?:the|initial|clean|stock|first|fresh|original|untouched|unmodified|pure|current)\s+){0,3}(?:baseline|reference)\b",
-    re.IGNORECASE,
-)
-_AGAINST_BASE = re.compile(r"(?:vs|Δ|delta|over|relative).*base|base.*(?:delta|Δ|diff)", re.IGNORECASE)
-# What a loop's own further words may mean; a word of support is not enough for `supported`.
-_TAKEN_OVER = frozenset({Verdict.INVALID, Verdict.CRASH, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.BASELINE})
-
-
-# The name of a column in a table that names none.
-_BY_PLACE = re.compile(r"col\d+")
-UNTOLD = "nothing says that its lines are runs: no status, and no value under a name; name the columns in a first line, or say a status with every run"
-
-
-def tells(run: Run) -> bool:
-    """Whether a line says of itself that it is a run: by a status, or by a value under a name. Any table has lines with numbers in them."""
-    return bool(run.outcome is not None or run.status) or any(
-        m.value is not None and not _BY_PLACE.fullmatch(m.name) for m in run.metrics
-    )
-
-
-def told(runs: Sequence[Run]) -> list[Run]:
-    """The runs of those segments in which some line tells that it is one: in a log of runs one may well tell nothing."""
-    segments = {run.segment for run in runs if tells(run)}
-    return [run for run in runs if run.segment in segments]
+_BASELINES = word_set("baseline reference")
+_BEFORE_BASELINE = word_set("the initial clean stock first fresh original untouched unmodified pure current")
+_AGAINST = word_set("vs delta over relative diff δ")
+# pi-autoresearch: a confidence below 1 is noise.
+_LEAST_CONFIDENCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,44 +32,52 @@ class Judged:
     parent: int = -1
 
 
+@dataclass(slots=True)
+class _Stretch:
+    """What the runs of a segment have come to: the last kept run and the baseline by place, the best kept, residuals."""
+
+    kept: int = -1
+    base: int = -1
+    best: Run | None = None
+    residuals: tuple[float, ...] = ()
+
+
 def judged(segments: Sequence[Segment], runs: Sequence[Run]) -> list[Judged]:
     """All runs of one log, in file order, judged in the light of the runs before them in their segment."""
-    told = {s.index: s for s in segments}
-    values: dict[int, list[float]] = {}
-    for run in runs:
-        if run.value is not None and run.outcome not in (Outcome.CRASHED, Outcome.CHECKS_FAILED):
-            values.setdefault(run.segment, []).append(run.value)
+    stated = {s.index: s for s in segments}
     by_label = {run.label: i for i, run in enumerate(runs)}
-    kept: dict[int, int] = {}
-    base: dict[int, int] = {}
-    best: dict[int, Run] = {}
-    found: list[Judged] = []
+    stretches: dict[int, _Stretch] = {}
+    verdicts: list[Judged] = []
     for i, run in enumerate(runs):
-        segment = told.get(run.segment) or _segment_of(run)
+        segment = stated.get(run.segment) or _segment_of(run)
+        stretch = stretches.setdefault(run.segment, _Stretch())
         baseline = _is_baseline(run)
         parent = by_label.get(run.parent, -1) if run.parent else -1
-        if parent < 0 and segment.judged:
-            parent = kept.get(run.segment, -1)
-        if parent < 0 and not segment.judged and not baseline and any(_AGAINST_BASE.search(name[:200]) for name, _ in run.notes):
-            parent = base.get(run.segment, -1)
+        if parent < 0:
+            against_base = any({"base", "baseline"} & key_words(n) and _AGAINST & key_words(n) for n, _ in run.notes)
+            parent = stretch.kept if segment.judged else stretch.base if against_base and not baseline else -1
         before = runs[parent] if 0 <= parent < i else None
-        # A loop may keep a probe that is worse; going back from it is no gain. So a kept run is held against the best kept before it.
-        against = best.get(run.segment) if run.outcome is Outcome.KEPT else before
-        verdict, why = _verdict(run, against, segment, values.get(run.segment, ()), baseline=baseline)
-        decision = (
-            "keep"
-            if run.outcome is Outcome.KEPT
-            else canonical_decision(run.status) or ("revert" if run.outcome is Outcome.DISCARDED else "")
-        )
-        found.append(
-            Judged(replace(run, verdict=run.verdict or verdict, decision=run.decision or decision), why, parent if before else -1)
-        )
-        if run.outcome is Outcome.KEPT:
-            kept[run.segment] = i
-            best[run.segment] = _better(run, best.get(run.segment), segment)
-        if baseline:
-            base.setdefault(run.segment, i)
-    return found
+        verdict, why = _verdict(run, stretch.best or before, before, segment, stretch.residuals, baseline=baseline)
+        reverted = "revert" if run.outcome is Outcome.DISCARDED else ""
+        decision = "keep" if run.outcome is Outcome.KEPT else canonical_decision(run.status) or reverted
+        rated = replace(run, verdict=run.verdict or verdict, decision=run.decision or decision)
+        verdicts.append(Judged(rated, why, parent if before else -1))
+        _count(stretch, run, i, segment, baseline=baseline)
+    return verdicts
+
+
+def _count(stretch: _Stretch, run: Run, place: int, segment: Segment, *, baseline: bool) -> None:
+    """Take a run into what its segment has come to."""
+    best = stretch.best.value if stretch.best else None
+    if run.outcome is Outcome.KEPT:
+        stretch.kept = place
+        if best is None or run.value is not None and _gain(run.value, best, segment) > 0:
+            stretch.best = run
+    elif run.value is not None and best is not None and run.outcome is Outcome.DISCARDED:
+        # What did not move the frontier shows the noise around it; kept runs show the way it took.
+        stretch.residuals = (*stretch.residuals[-200:], run.value - best)
+    if baseline and stretch.base < 0:
+        stretch.base = place
 
 
 def _segment_of(run: Run) -> Segment:
@@ -95,75 +86,79 @@ def _segment_of(run: Run) -> Segment:
     return Segment(run.segment, run.origin.line, metric=run.primary, direction=metric.direction if metric else None)
 
 
-def _better(run: Run, best: Run | None, segment: Segment) -> Run:
-    if best is None or best.value is None or segment.direction is None:
-        return run
-    if run.value is None:
-        return best
-    return run if (run.value < best.value) == (segment.direction == "lower") else best
+def _gain(value: float, before: float, segment: Segment) -> float:
+    return (gain_of(value, before, direction=segment.direction) or 0.0) if segment.direction else 0.0
 
 
 def _is_baseline(run: Run) -> bool:
-    return (
-        canonical_verdict(run.status) is Verdict.BASELINE
-        or bool(_BASELINE.match(run.description))
-        or run.label.lower() == "baseline"
-    )
+    words = words_of(run.description[:100])
+    opening = next((w for w in words[:4] if w not in _BEFORE_BASELINE), "")
+    named = opening in _BASELINES or run.label.lower() == "baseline"
+    return canonical_verdict(run.status) is Verdict.BASELINE or named
 
 
-def _verdict(run: Run, before: Run | None, segment: Segment, values: Sequence[float], *, baseline: bool) -> tuple[str, str]:
+def _verdict(
+    run: Run,
+    best: Run | None,
+    before: Run | None,
+    segment: Segment,
+    residuals: Sequence[float],
+    *,
+    baseline: bool,
+) -> tuple[str, str]:
     """Verdict and the sentence that says why; both empty where the log gives none."""
-    moved = _moved(run, before, segment)
-    said = f"the loop's own status is '{run.status}'" if run.status else "the log"
+    own = f"its status is '{run.status}'" if run.status else "by the log"
     match run.outcome:
         case Outcome.CRASHED:
-            return Verdict.CRASH, f"Crash: {said}."
+            return Verdict.CRASH, f"Crash: {own}."
         case Outcome.CHECKS_FAILED:
-            return Verdict.INVALID, f"Invalid: its checks failed ({said}), so no figure of it counts."
+            return Verdict.INVALID, f"Invalid: its checks failed ({own}), so no figure of it counts."
         case Outcome.DISCARDED:
-            return Verdict.REFUTED, f"Refuted: the loop discarded it ({said}){moved}."
+            return Verdict.REFUTED, f"Refuted: discarded by its loop ({own}){_moved(run, before, segment)}."
         case Outcome.KEPT if not baseline:
-            return _of_kept(run, before, segment, values, moved)
-    if baseline and run.outcome in (None, Outcome.KEPT, Outcome.OTHER):
+            return _of_kept(run, best, segment, residuals, own)
+    if baseline:
         return Verdict.BASELINE, "Baseline: what later runs are held against."
     canonical = canonical_verdict(run.status) if run.outcome is Outcome.OTHER else None
-    if canonical in _TAKEN_OVER:
-        return canonical, f"{canonical.capitalize()}: {said}{moved}."
-    if canonical is Verdict.SUPPORTED:
-        return Verdict.INCONCLUSIVE, f"Inconclusive: {said}, which kb did not measure{moved}."
-    if run.outcome is None and before is not None and run.value is not None and before.value is not None and segment.direction:
-        gain = gain_of(run.value, before.value, direction=segment.direction)
-        if gain is not None and gain <= SMALLEST_GAIN:
-            return Verdict.REFUTED, f"Refuted: no gain beyond {SMALLEST_GAIN:.0%} over the baseline{moved}."
-        return Verdict.INCONCLUSIVE, f"Inconclusive: a gain over the baseline whose noise is not known{moved}."
-    return "", ""
+    if canonical not in (None, Verdict.OTHER):
+        told = f"{canonical.capitalize()}: the verdict of its loop ({own}){_moved(run, before, segment)}."
+        return canonical, told
+    measured = before and run.value is not None and before.value is not None and segment.direction
+    if run.outcome is not None or not measured:
+        return "", ""
+    least, moved = least_effect_of(segment.metric), _moved(run, before, segment)
+    if _gain(run.value, before.value, segment) <= least:
+        return Verdict.REFUTED, f"Refuted: no gain beyond {least:.2%} over the baseline{moved}."
+    return Verdict.INCONCLUSIVE, f"Inconclusive: a gain over the baseline whose noise is not known{moved}."
 
 
-def _of_kept(run: Run, before: Run | None, segment: Segment, values: Sequence[float], moved: str) -> tuple[str, str]:
-    if run.value is None or before is None or before.value is None or segment.direction is None:
-        missing = (
-            "it has no measurement"
-            if run.value is None
-            else "which side is better is not said"
-            if segment.direction is None
-            else "there is no run before it to compare with"
-        )
-        return Verdict.INCONCLUSIVE, f"Inconclusive: kept by the loop, but {missing}."
-    gain = gain_of(run.value, before.value, direction=segment.direction)
-    if gain is None or gain <= SMALLEST_GAIN:
-        return Verdict.INCONCLUSIVE, f"Inconclusive: kept by the loop without a gain beyond {SMALLEST_GAIN:.0%}{moved}."
-    band = _band(run.metric(run.primary), before.metric(before.primary))
-    difference = abs(run.value - before.value)
-    if band is not None:
-        beyond = difference > band
-        noise = f"the spread of both runs is {number_text(band)}"
-    else:
-        confidence = confidence_of(difference, values)
-        beyond = confidence is not None and confidence >= LEAST_CONFIDENCE
-        noise = "the noise is not known" if confidence is None else f"the gain is {confidence:.1f} times the MAD of the segment"
-    if beyond:
-        return Verdict.SUPPORTED, f"Supported: kept by the loop, and {noise}{moved}."
-    return Verdict.INCONCLUSIVE, f"Inconclusive: kept by the loop, but {noise}{moved}."
+def _of_kept(
+    run: Run, best: Run | None, segment: Segment, residuals: Sequence[float], own: str
+) -> tuple[str, str]:
+    """Verdict of a kept run: by the spread that both runs state, else by the loop's own confidence, else by its decision."""
+    moved = _moved(run, best, segment)
+    band = _band(run.metric(run.primary), best.metric(best.primary)) if best else None
+    if band is not None and run.value is not None and best and best.value is not None:
+        gain, told = _gain(run.value, best.value, segment), f"the spread of both runs is {number_text(band)}"
+        if abs(run.value - best.value) <= band or gain <= 0:
+            return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {told}{moved}."
+        return Verdict.SUPPORTED, f"Supported: kept by its loop, and {told}{moved}."
+    confidence = to_float(dict(run.notes).get("confidence"))
+    if confidence is not None and confidence < _LEAST_CONFIDENCE:
+        told = f"its own confidence is {confidence:g}, and below 1 is noise"
+        return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {told}{moved}."
+    sure = f" at a confidence of {confidence:g}" if confidence is not None else _beside(run, best, residuals)
+    return Verdict.SUPPORTED, f"Supported: kept by its loop ({own}){sure}{moved}."
+
+
+def _beside(run: Run, best: Run | None, residuals: Sequence[float]) -> str:
+    """How the move compares with the deviation of the runs that were not kept; empty where too few were measured."""
+    if best is None or run.value is None or best.value is None or len(residuals) < LEAST_REPEATS:
+        return ""
+    middle = median(residuals)
+    deviation = median(abs(r - middle) for r in residuals)
+    times = abs(run.value - best.value) / deviation if deviation else 0
+    return f"; it moved {times:.1f} times the median deviation of the runs that were not kept" if times else ""
 
 
 def _band(change: Metric | None, parent: Metric | None) -> float | None:

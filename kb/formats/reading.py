@@ -2,16 +2,15 @@
 
 import codecs
 import math
-import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
 from kb import KbError
-from kb.run.direction import Direction
+from kb.run.direction import Direction, words_of
 from kb.run.record import Metric, Outcome, is_sentinel
 from kb.store import digest_of
 
@@ -31,7 +30,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a log under one metric and baseline. `judged`: the log says what was kept; `source` is where the direction was read."""
+    """A stretch of a log under one metric and baseline.
+
+    `judged`: the log says what was kept; `search`: it tries settings and keeps none; `source` is
+    where the direction was read: asked, config, name or format.
+    """
 
     index: int
     line: int
@@ -46,7 +49,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One irregularity of a log. Remarks of one `kind` are told together, with the lines where they stand."""
+    """One irregularity of a log. Remarks of one `kind` are told together, with their lines."""
 
     kind: str
     line: int = 0
@@ -64,72 +67,63 @@ class Line:
         return digest_of(self.text)
 
 
+Event = Segment | Remark  # and Run, from kb.run.record
+
+
 def lines_of(path: Path) -> Iterator[Line | Remark]:
     """Lines of a log as text, streamed; a BOM, CRLF and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
     try:
         with open(path, "rb") as file:
-            start = file.read(4)
-            file.seek(0)
-            if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                yield Remark("the file is UTF-16; read as such")
-                yield from _wide_lines(path)
-                return
+            wide = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        if wide:
+            yield Remark("the file is UTF-16; read as such")
+            with open(path, encoding="utf-16", errors="replace", newline="\n") as text:
+                yield from (Line(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
+            return
+        with open(path, "rb") as file:
             for number, raw in enumerate(file, 1):
-                raw = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-                raw = raw.rstrip(b"\r\n")
-                try:
-                    yield Line(number, raw.decode("utf-8"))
-                except UnicodeDecodeError:
+                text = raw.decode("utf-8", "replace").rstrip("\r\n")
+                if "\ufffd" in text and b"\xef\xbf\xbd" not in raw:
                     yield Remark("bytes that are no UTF-8; shown as U+FFFD", number)
-                    yield Line(number, raw.decode("utf-8", "replace"))
+                yield Line(number, text.removeprefix("\ufeff") if number == 1 else text)
     except OSError as error:
         raise KbError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def text_lines(path: Path) -> Iterator[Line]:
+    """The lines alone."""
+    return (x for x in lines_of(path) if isinstance(x, Line))
+
+
 def is_conflict_mark(text: str) -> bool:
     """Whether a line is what a merge left behind: `<<<<<<< HEAD`, `=======`, `>>>>>>> branch`."""
-    return bool(re.match(r"(<{7}|>{7}|\|{7})( |$)|={7}$", text))
-
-
-def _wide_lines(path: Path) -> Iterator[Line]:
-    with open(path, encoding="utf-16", errors="replace", newline="\n") as file:
-        for number, text in enumerate(file, 1):
-            yield Line(number, text.rstrip("\r\n"))
+    mark = text[:7]
+    return mark in ("<" * 7, ">" * 7, "|" * 7) and text[7:8] in ("", " ") or text == "=" * 7
 
 
 def head_of(path: Path, *, size: int = 200_000) -> list[str]:
-    """The first lines of a log, for telling its format."""
-    found: list[str] = []
-    for line in lines_of(path):
-        if isinstance(line, Line):
-            found.append(line.text[:20_000])
-            size -= len(line.text)
-        if size < 0 or len(found) >= SAMPLE:
+    """The first lines of a log that say something, for telling its format."""
+    head: list[str] = []
+    for line in text_lines(path):
+        if line.text.strip():
+            head.append(line.text[:20_000])
+        size -= len(line.text)
+        if size < 0 or len(head) >= SAMPLE:
             break
-    return found
+    return head
 
 
 def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
     """The first rows, and an iterator over all of them, the first ones included."""
-    sample: deque[T] = deque()
-    for row in rows:
-        sample.append(row)
-        if len(sample) >= SAMPLE:
-            break
-
-    def every() -> Iterator[T]:
-        while sample_left:
-            yield sample_left.popleft()
-        yield from rows
-
-    sample_left = deque(sample)
-    return list(sample), every()
+    sample = list(islice(rows, SAMPLE))
+    return sample, chain(sample, rows)
 
 
 # Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
-_COUNTED = re.compile(
-    r"fail|error|crash|violation|mismatch|miss|stall|spill|conflict|retr|timeout|alloc|warning|bug|regress|diff|leak|drop|unmet|issue|todo|gap|remaining",
-    re.IGNORECASE,
+_COUNTED = (
+    *("fail", "error", "crash", "violation", "mismatch", "miss", "stall", "spill", "conflict", "retr"),
+    *("timeout", "alloc", "warning", "bug", "regress", "diff", "leak", "drop", "unmet", "issue", "todo"),
+    *("gap", "remaining"),
 )
 
 
@@ -147,7 +141,7 @@ def measured(
     """A metric of a row; a sentinel becomes a metric without value that keeps what the log shows."""
     if value is None or math.isnan(value):
         return Metric(name, None, unit, direction, raw=raw)
-    counted = not primary or bool(_COUNTED.search(name))
+    counted = not primary or any(word in "_".join(words_of(name)) for word in _COUNTED)
     if is_sentinel(value, outcome=outcome, direction=direction, counted=counted):
         return Metric(name, None, unit, direction, raw=raw)
     return Metric(name, value, unit, direction, stddev=stddev)
@@ -157,23 +151,19 @@ def moment(value: object) -> str:
     """ISO time (UTC where the zone is known) of an epoch in seconds or milliseconds, or of an ISO text; empty where it is neither."""
     if isinstance(value, str):
         text = value.strip()
-        if re.fullmatch(r"\d{9,13}(\.\d+)?", text):
-            return moment(float(text))
-        match = re.match(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$", text)
-        return text.replace(" ", "T") if match and _is_date(text[:10]) else ""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return ""
-    if not value < 1e13:  # A number that no clock shows, or none at all.
+        if text.replace(".", "", 1).isascii() and text.replace(".", "", 1).isdigit():
+            return moment(float(text)) if 9 <= len(text.partition(".")[0]) <= 13 else ""
+        if text[4:5] != "-" or text[7:8] != "-":
+            return ""
+        try:
+            datetime.fromisoformat(text)
+        except ValueError:
+            return ""
+        return text.replace(" ", "T")
+    # A number that no clock shows, or a small counter, is no time: 1990 to 2100 is.
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value < 1e13:
         return ""
     seconds = value / 1000 if value > 1e11 else value
-    if not 631_152_000 <= seconds <= 4_102_444_800:  # 1990 to 2100: a small counter is no time
+    if not 631_152_000 <= seconds <= 4_102_444_800:
         return ""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _is_date(text: str) -> bool:
-    try:
-        datetime.strptime(text, "%Y-%m-%d")
-    except ValueError:
-        return False
-    return True

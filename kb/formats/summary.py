@@ -5,9 +5,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.formats.detection import events
-from kb.formats.judging import UNTOLD, tells
 from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.registry import Located
 from kb.run.direction import Direction
 from kb.run.quantity import number_text
 from kb.run.record import Outcome, Run
@@ -63,11 +62,9 @@ class _Tally:
     judged: bool = False
     outcomes: Counter[Outcome] | None = None
     best: Best | None = None
-    told: bool = False
 
     def add(self, run: Run) -> None:
         self.runs += 1
-        self.told = self.told or tells(run)
         if run.outcome is not None:
             self.outcomes = self.outcomes if self.outcomes is not None else Counter()
             self.outcomes[run.outcome] += 1
@@ -93,12 +90,12 @@ class _Tally:
         )
 
 
-def summary(path: Path, name: str, *, ask: Ask) -> Summary:
+def summary(log: Located, *, ask: Ask) -> Summary:
     """What a log amounts to, without writing anything; the log is streamed."""
     tallies: list[_Tally] = []
     statuses: Counter[str] = Counter()
     remarks: dict[str, list[int]] = {}
-    for event in events(path, name, ask=ask):
+    for event in log.events(ask):
         if isinstance(event, Segment):
             tallies.append(_Tally(event))
         elif isinstance(event, Remark):
@@ -108,7 +105,6 @@ def summary(path: Path, name: str, *, ask: Ask) -> Summary:
             if event.status:
                 statuses[event.status] += 1
     parts = tuple(Stretch(t.segment, t.counts()) for t in tallies)
-    unsaid = [t.segment.line for t in tallies if t.runs and not t.told]
     ways = {(p.segment.direction, p.segment.source) for p in parts if p.segment.metric or len(parts) == 1}
     way, source = ways.pop() if len(ways) == 1 else (None, "")
     metrics = {p.segment.metric for p in parts}
@@ -116,15 +112,15 @@ def summary(path: Path, name: str, *, ask: Ask) -> Summary:
         way, source = None, ""
     warnings = [_told(kind, lines) for kind, lines in remarks.items()]
     return Summary(
-        path.name,
-        name,
+        log.path.name,
+        log.format.name,
         _together(parts),
         tuple(sorted(statuses.items(), key=lambda s: (-s[1], s[0]))),
         parts,
         way,
         source,
         tuple(
-            warnings + _doubts(parts, statuses) + ([_told(f"{UNTOLD}; an import files none of them", unsaid)] if unsaid else [])
+            warnings + _doubts(parts, statuses) + [f"also reads as {name}: {n} runs" for name, n in log.others]
         ),
     )
 

@@ -1,235 +1,383 @@
-"""Rows of any results table: what each column is, by its header and by what its cells hold; then a row as a run.
+"""Records of any log (rows of a table, objects of a file, entries of a journal) as runs: what each field is, then a record as a run.
 
-The status column is recognised by its words, not only by its name, and a header whose status column holds no statuses is not believed.
+A status field is recognised by its words, not only by its name, and records that tell neither a
+status nor a measurement are no runs.
 """
 
-import re
+import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from kb.formats.columns import (
     CHECKS,
     HEADER_WORDS,
+    NAMING,
     REASON,
-    SETTING,
     SETTINGS,
     STATUS,
     TEXT,
     Column,
     Role,
-    decides,
-    first_named,
-    first_worded,
+    check_outcome,
+    is_setting,
     key_of,
-    longest,
-    named_by,
     outcome_in,
+    own_word,
     primary_of,
     quantity_of,
     rivals_of,
     role_of,
-    share_of_statuses,
-    status_columns,
+    status_weight,
     unit_of,
 )
-from kb.formats.objects import Json, objects_of
-from kb.formats.reading import Ask, Line, Segment, measured, moment
-from kb.run.direction import Direction, direction_of
+from kb.formats.reading import Ask, Line, Remark, Segment, measured, moment
+from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import bare, to_float, to_quantity
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status, outcome_of, status_words
+
+UNTOLD = (
+    "nothing says that its lines are runs: no status, and no value under a name; name the columns in a "
+    "first line, or say a status with every run; an import files none of them"
+)
+# What has not begun: a queue of jobs is no log.
+_NOT_BEGUN = word_set("queued pending running todo open planned ready in_progress waiting submitted scheduled")
+_DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0}
+_SECONDS |= {"seconds": 1.0, "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0, "m": 60.0}
+_SECONDS |= {"h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0}
+_STEPS = word_set("step epoch global_step")
+_NO_CODE = word_set("none tbd head n/a -")
+_SPREAD = ("_stddev", "_std", "_sd", "_stdev")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a log: where it stands and what it says under each name. `status` is one that stands outside of it, as in the heading above."""
+
+    line: Line
+    cells: Mapping[str, str]
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the columns of a table are. `text` is the index of the description, `reason` of the remark beside it; -1: none.
+    """What the fields of a table are, by name; an empty name: there is none. `aim` is the field that holds the metric `primary`."""
 
-    `second` is a further status column (ran or crashed, beside kept or discarded); `mixed`: one column holds both kinds of word; `decided`: it tells
-    kept from discarded.
-    """
-
-    columns: tuple[Column, ...]
-    status: int = -1
-    primary: int = -1
-    text: int = -1
-    reason: int = -1
+    roles: Mapping[str, Role]
+    statuses: tuple[str, ...] = ()
+    aim: str = ""
+    primary: str = ""
+    text: str = ""
+    reason: str = ""
+    unit: str = ""
     direction: Direction | None = None
     source: str = ""
-    mixed: bool = False
-    rivals: tuple[str, ...] = ()
-    second: int = -1
     decided: bool = False
-
-    @property
-    def doubt(self) -> str:
-        """What to tell where several columns could be the primary metric; empty where one alone can."""
-        if len(self.rivals) < 2 or self.source == "asked" or not self.primary_name:
-            return ""
-        return f"judged by '{self.primary_name}'; {', '.join(n for n in self.rivals if n != self.primary_name)} could be meant as well, --metric names another"
-
-    @property
-    def primary_name(self) -> str:
-        return self.columns[self.primary].name if self.primary >= 0 else ""
+    tells: bool = True
+    passes: bool = False
+    headed: bool = True
+    rivals: tuple[str, ...] = ()
 
     @property
     def ranked(self) -> bool:
         """A leaderboard: it lists what was kept, by rank."""
-        return self.status < 0 and any(c.role is Role.RANK for c in self.columns)
+        return not self.statuses and Role.RANK in self.roles.values()
 
     @property
     def search(self) -> bool:
-        """Trials of a search: settings in columns `params_…`, and a state that says how a trial ended but keeps none."""
-        settings = any(c.role is Role.LEVER and c.name.startswith("params_") for c in self.columns)
-        return settings and not self.ranked and not self.decided
+        """Trials of a search: settings, and a state that says how a trial ended but keeps none."""
+        return any(n.startswith("params_") for n in self.roles) and not self.ranked and not self.decided
+
+    def names(self, role: Role) -> list[str]:
+        """Names of the fields of one role."""
+        return [n for n, r in self.roles.items() if r is role]
 
     def segment(self, index: int, line: int, name: str = "") -> Segment:
-        """The segment that the rows of this table make."""
-        unit = self.columns[self.primary].unit if self.primary >= 0 else ""
-        judged = (self.status >= 0 or self.ranked) and not self.search
-        return Segment(index, line, name, self.primary_name, unit, self.direction, self.source, judged, self.search)
+        """The segment that the records of this table make."""
+        judged = bool(self.statuses or self.ranked) and not self.search
+        way = (self.direction, self.source)
+        return Segment(index, line, name, self.primary, self.unit, *way, judged, self.search)
+
+    @property
+    def doubt(self) -> str:
+        """What to tell where several fields could be the primary metric; empty where one alone can."""
+        others = [n for n in self.rivals if n != self.primary]
+        if not others or not self.primary:
+            return ""
+        return f"judged by '{self.primary}'; {', '.join(others[:8])} could be meant as well, --metric names another"
 
 
-def looks_like_header(cells: list[str]) -> bool:
-    """Whether a row names columns: distinct words, no number, no status word, at least one word that tables of runs use."""
-    if len(cells) < 2 or any(c[:1].isdigit() for c in cells):
-        return False
+def looks_like_header(cells: Sequence[str]) -> bool:
+    """Whether a row names columns: distinct words, no number, no status word, and a word that tables of runs use."""
     keys = [key_of(c) for c in cells]
     named = [k for k in keys if k]
-    if len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(len(c) > 60 for c in cells):
+    if len(cells) < 2 or any(c[:1].isdigit() or len(c) > 60 for c in cells):
         return False
-    if any(to_quantity(c) for c in cells):
+    if len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(map(to_quantity, cells)):
         return False
-    said = [(c, k) for c, k in zip(cells, keys, strict=True) if not is_status(c)]
-    known = sum(k in HEADER_WORDS or bool(direction_of(c)) or bool(SETTING.search(k)) for c, k in said)
-    if len(said) < len(cells):
+    plain = [c for c in cells if not is_status(c)]
+    known = sum(key_of(c) in HEADER_WORDS or bool(direction_of(c)) or is_setting(c) for c in plain)
+    if len(plain) < len(cells):
         # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
         return known >= 2
-    return known >= 1 and (known >= 2 or all(re.fullmatch(r"[\w .#/%()\-µ]+", bare(c)) for c in cells))
+    worded = all(ch.isalnum() or ch in " .#/%()-_µ`*" for c in cells for ch in c)
+    return known >= 2 or known == 1 and worded
 
 
-def layout_of(header: list[str] | None, rows: list[list[str]], *, ask: Ask) -> Layout:
-    """What the columns of a table are, from its header (None: it has none) and a sample of rows as wide as the first."""
-    width = len(rows[0]) if rows else len(header or ())
-    names = [bare(h) or f"col{i + 1}" for i, h in enumerate(header)] if header else [f"col{i + 1}" for i in range(width)]
-    cells = [[row[i] for row in rows] for i in range(width)]
-    status, second = [*status_columns(names, cells), -1, -1][:2]
-    roles = [role_of(names[i], cells[i], headed=header is not None) for i in range(width)]
-    if status >= 0:
-        roles[status] = Role.STATUS
-    roles = [Role.NOTE if r is Role.STATUS and i != status else r for i, r in enumerate(roles)]
-    text = first_named(names, roles, TEXT, (Role.TEXT, Role.NOTE))
-    if text < 0 and not header:
-        text = longest(cells, roles)
-    elif text < 0 and status >= 0 and decides(cells[status]):
-        text = first_worded(cells, roles)
-    if text >= 0:
+def layout_of(
+    names: Sequence[str],
+    records: Sequence[Mapping[str, str]],
+    *,
+    ask: Ask,
+    stated: Ask | None = None,
+    headed: bool = True,
+    forced: Mapping[str, Role] | None = None,
+    least: float = 0,
+) -> Layout:
+    """What the fields of a table are, from their names and a sample of records. `stated` is what the log's own configuration says; runs are judged by no field that fewer than `least` records fill."""
+    columns = {n: Column(n, [r.get(n, "") for r in records], headed) for n in names}
+    weights = {n: status_weight(c) for n, c in columns.items() if not forced or n not in forced}
+    statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
+    roles = {n: (forced or {}).get(n) or role_of(c) for n, c in columns.items()}
+    if statuses:
+        roles[statuses[0]] = Role.STATUS
+    words = {status_words(c) for n in statuses[:1] for c in columns[n].filled}
+    decided = any(outcome_in(n, c) in _DECIDED for n in statuses[:1] for c in columns[n].filled)
+    text = _text_of(columns, roles, headed=headed, decided=decided)
+    if text:
         roles[text] = Role.TEXT
-    reason = first_named(names, roles, REASON, (Role.TEXT, Role.NOTE), but=text)
-    primary = primary_of(names, roles, cells, headed=header is not None, ask=ask)
-    said = named_by(names, cells, primary) if header and not ask.metric else ""
-    if said:
-        names[primary] = said
-    direction, source = (
-        (ask.direction, "asked") if ask.direction else (direction_of(names[primary]) if primary >= 0 else None, "name")
+    reason = _first_named(roles, REASON, but=text)
+    metrics = [c for n, c in columns.items() if roles[n] is Role.METRIC]
+    aim = ask.metric or (stated.metric if stated else "")
+    named = next((n for n in names if aim and aim in (n, key_of(n))), "")
+    chosen = columns[named] if named else primary_of(metrics, least=least) if headed and not ask.metric else None
+    unit = _unit(chosen)
+    naming = _name_of(chosen, columns) if not aim else ""
+    direction, source = _direction(naming or (chosen.name if chosen else ""), unit, ask, stated)
+    outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
+    figures = any(c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA))
+    queued = bool(words & _NOT_BEGUN) and not decided
+    curve = _is_curve(columns, worded=bool(text or statuses))
+    return Layout(
+        roles,
+        statuses,
+        chosen.name if chosen else "",
+        naming or (chosen.name if chosen else ""),
+        text,
+        reason,
+        unit,
+        direction,
+        source,
+        decided,
+        not curve and (figures or not queued and bool(outcomes - {Outcome.OTHER})),
+        decided and "pass" in words and key_of(statuses[0]) in CHECKS,
+        headed,
+        () if aim else tuple(c.name for c in rivals_of(metrics)),
     )
-    columns = tuple(Column(n, r, unit_of(n)) for n, r in zip(names, roles, strict=True))
-    words = {status_words(c) for c in cells[status]} if status >= 0 else set()
-    decided = any(outcome_of(w) in (Outcome.KEPT, Outcome.DISCARDED) for w in words)
-    rivals = () if ask.metric else tuple(names[i] for i in rivals_of(names, [i for i, r in enumerate(roles) if r is Role.METRIC]))
-    mixed = decided and "pass" in words and status_words(names[status]) in CHECKS
-    return Layout(columns, status, primary, text, reason, direction, source if direction else "", mixed, rivals, second, decided)
 
 
-def fits_header(header: list[str], rows: list[list[str]]) -> bool:
-    """Whether a header belongs to these rows: as many columns, and statuses (if it names them) where it says."""
-    if not rows:
-        return True
-    if len(rows[0]) != len(header):
-        return False
-    named = [i for i, h in enumerate(header) if key_of(h) == "status"]
-    elsewhere = [
-        i
-        for i in range(len(header))
-        if i not in named and share_of_statuses([r[i] for r in rows]) >= 0.8 and decides([r[i] for r in rows])
-    ]
-    if named:
-        return share_of_statuses([r[named[0]] for r in rows]) >= 0.3 or not elsewhere
-    return not any(key_of(header[i]) not in (*STATUS, *CHECKS) and SETTING.search(key_of(header[i])) for i in elsewhere)
+def _is_curve(columns: Mapping[str, Column], *, worded: bool) -> bool:
+    """Whether the records are steps of a training, not experiments: a step, figures and no word, or a chart exported by W&B."""
+    exported = any(n.endswith("__MIN") for n in columns)
+    stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
+    return exported or stepped and not worded and all(c.numeric or not c.filled for c in columns.values())
 
 
-def _decided(cells: list[str], layout: Layout) -> tuple[str, Outcome | None]:
-    """Status of a row as written, and its outcome; a column that says it crashed goes before one that only says it was not kept."""
-    status, outcome = "", Outcome.OTHER if layout.status >= 0 else None
-    if layout.status >= 0 and cells[layout.status].strip():
-        status, name = cells[layout.status].strip(), layout.columns[layout.status].name
-        outcome = outcome_in(name, status)
-        answered = outcome is not outcome_of(bare(status))
-        status = f"{name}: {status}" if answered else status
-        if layout.mixed and status_words(status) == "pass":
-            outcome = Outcome.KEPT
-    if layout.second >= 0 and outcome in (Outcome.OTHER, Outcome.DISCARDED):
-        ran = outcome_in(layout.columns[layout.second].name, cells[layout.second])
-        if ran in (Outcome.CRASHED, Outcome.CHECKS_FAILED):
-            return (cells[layout.second].strip() if outcome is Outcome.DISCARDED else status or cells[layout.second].strip()), ran
-    return status, Outcome.KEPT if layout.ranked else outcome
+def _text_of(columns: Mapping[str, Column], roles: Mapping[str, Role], *, headed: bool, decided: bool) -> str:
+    """The field that says what was tried."""
+    named = _first_named(roles, TEXT)
+    if named or headed and not decided:
+        return named
+    worded = [n for n, r in roles.items() if r in (Role.NOTE, Role.TEXT) or headed and r is Role.LEVER]
+    if not headed:
+        return max(worded, key=lambda n: sum(map(len, columns[n].cells)), default="")
+    several = [n for n in worded if 2 * sum(len(c.split()) > 1 for c in columns[n].cells) > len(columns[n].cells)]
+    plain = (n for n in worded if roles[n] is Role.NOTE and columns[n].status_share < 0.5)
+    return next(iter(several), next(plain, ""))
 
 
-def run_of(cells: list[str], layout: Layout, *, line: Line, file: str, kind: str, segment: int) -> Run:
-    """One row as a run; `cells` are as many as the layout has columns."""
-    status, outcome = _decided(cells, layout)
-    metrics: list[Metric] = []
-    levers: list[Lever] = []
-    checks: list[Check] = []
-    notes: list[tuple[str, str]] = []
-    found = {Role.ID: "", Role.CODE: "", Role.TIME: ""}
-    stated = {"hypothesis": "", "mechanism": ""}
-    for i, (column, raw) in enumerate(zip(layout.columns, cells, strict=True)):
-        cell = bare(_unquoted(raw))
-        if i != layout.text and key_of(column.name) in stated:
-            stated[key_of(column.name)] = cell
+def _first_named(roles: Mapping[str, Role], wanted: Sequence[str], *, but: str = "") -> str:
+    """The field with the first of the names that a worded field has."""
+    keys = {own_word(key_of(n)): n for n, r in reversed(roles.items()) if r in (Role.TEXT, Role.NOTE) and n != but}
+    return next((keys[w] for w in wanted if w in keys), "")
+
+
+def _unit(column: Column | None) -> str:
+    """The unit of a column: what its header states, else what most of its cells say."""
+    if column is None:
+        return ""
+    units = Counter(q.unit for c in column.filled if (q := quantity_of(c)) and q.unit)
+    return unit_of(column.name) or (units.most_common(1)[0][0] if units else "")
+
+
+def _name_of(chosen: Column | None, columns: Mapping[str, Column]) -> str:
+    """Name of the metric where one field names it on every row and `chosen` holds its value."""
+    if chosen is None or chosen.key not in ("metric_value", "value", "primary_value"):
+        return ""
+    for column in columns.values():
+        words = {c for c in column.filled if c.lower() not in ("n/a", "na", "none")}
+        if column.key in NAMING and len(words) == 1:
+            return words.pop() if not any(map(quantity_of, words)) else ""
+    return ""
+
+
+def _direction(name: str, unit: str, ask: Ask, stated: Ask | None) -> tuple[Direction | None, str]:
+    """Which way is better, and where that was read."""
+    if ask.direction:
+        return ask.direction, "asked"
+    if stated and stated.direction:
+        return stated.direction, "config"
+    # "Result" in ms: the unit names the quantity where the name does not.
+    way = direction_of(name) or (direction_of(f"value {unit}") if name and unit not in ("", "%", "s") else None)
+    return way, "name" if way else ""
+
+
+def metrics_of(
+    figures: Mapping[str, object],
+    *,
+    outcome: Outcome | None,
+    primary: str = "",
+    direction: Direction | None = None,
+    unit: str = "",
+) -> tuple[Metric, ...]:
+    """Metrics of a record; `x_stddev` beside `x` is its spread, and what is no number is left out."""
+    values = {n: (q.value, q.stddev, q.unit) for n, raw in figures.items() if (q := _figure(raw))}
+    spreads = {n[: -len(s)]: v[0] for n, v in values.items() for s in _SPREAD if n.endswith(s) and n[: -len(s)] in values}
+    shown = {n: v for n, v in values.items() if not n.endswith(_SPREAD) or n.rpartition("_")[0] not in spreads}
+    return tuple(
+        measured(
+            name,
+            value,
+            raw=str(figures[name]),
+            outcome=outcome,
+            direction=direction if name == primary and direction else direction_of(name),
+            unit=said or (unit if name == primary else ""),
+            stddev=stddev if stddev is not None else spreads.get(name),
+            primary=name == primary,
+        )
+        for name, (value, stddev, said) in shown.items()
+    )
+
+
+def _figure(raw: object):
+    number = to_float(raw) if not isinstance(raw, str) else None
+    return to_quantity(repr(number)) if number is not None else quantity_of(raw) if isinstance(raw, str) else None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What the fields of one record have said so far."""
+
+    metrics: list[Metric] = field(default_factory=list)
+    levers: list[Lever] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    marks: dict[Role, str] = field(default_factory=dict)
+
+
+def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int) -> Run:
+    """One record as a run."""
+    status, outcome = _decided(record, layout)
+    draft, stated = _Draft(), {"hypothesis": "", "mechanism": "", "next": "", "parent": ""}
+    for name, raw in record.cells.items():
+        cell, key = bare(_unquoted(raw)), key_of(name)
+        if name in (layout.text, layout.reason):
             continue
-        match column.role:
-            case Role.METRIC:
-                metrics.append(_metric(column, cell, layout=layout, outcome=outcome, primary=i == layout.primary))
-            case Role.LEVER if cell:
-                levers += _levers(column.name.removeprefix("params_"), cell)
-            case Role.CHECK if cell.strip("-–— "):
-                checks.append(Check(column.name, _checked(cell)))
-            case Role.ID | Role.CODE | Role.TIME if not found[column.role]:
-                found[column.role] = cell
-            case Role.NOTE if cell.startswith("{") and key_of(column.name).endswith("metrics"):
-                metrics += _metrics_in(cell, outcome)
-            case Role.TEXT if i not in (layout.text, layout.reason) and key_of(column.name) in ("experiment", "name", "label"):
-                found[Role.ID] = found[Role.ID] or cell
-            case Role.DELTA | Role.NOTE | Role.RANK | Role.TEXT | Role.ID | Role.CODE | Role.TIME if cell and i not in (
-                layout.text,
-                layout.reason,
-            ):
-                notes.append((column.name, cell))
-    if outcome is None and any(c.outcome == "failed" for c in checks):
+        if key in stated and layout.roles.get(name) is not Role.METRIC:
+            stated[key] = cell
+        elif name not in layout.statuses[:1]:
+            _take(draft, name, cell, layout, outcome)
+    if outcome is None and any(c.outcome == "failed" for c in draft.checks):
         outcome = Outcome.CHECKS_FAILED
-    if outcome is not Outcome.KEPT and any(m.name == layout.primary_name and m.value is None for m in metrics):
+    metrics = tuple(draft.metrics)
+    if outcome is not Outcome.KEPT and any(m.name == layout.primary and m.value is None for m in metrics):
         # Nothing was measured, so a 0 beside it measures nothing either.
-        metrics = [replace(m, value=None, raw=m.raw or f"{m.value:g}") if m.value == 0 else m for m in metrics]
-    code = found[Role.CODE]
+        metrics = tuple(replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics)
+    code, label = draft.marks.get(Role.CODE, ""), draft.marks.get(Role.ID, "")
+    text = _unquoted(record.cells.get(layout.text, ""))
+    levers = ", ".join(f"{x.name}={x.value}" for x in draft.levers)[:300]
     return Run(
-        Origin(file, line.number, line.digest),
+        Origin(file, record.line.number, record.line.digest),
         kind,
-        label=found[Role.ID] or code,
+        label=label or code,
         segment=segment,
         status=status,
         outcome=outcome,
-        description=_unquoted(cells[layout.text]) if layout.text >= 0 else ", ".join(f"{x.name}={x.value}" for x in levers)[:300],
-        primary=layout.primary_name,
-        metrics=tuple(metrics),
-        levers=tuple(levers),
-        checks=tuple(checks),
-        reason=_unquoted(cells[layout.reason]) if layout.reason >= 0 else "",
+        description=text or (label if any(map(str.isalpha, label)) else "") or levers,
+        primary=layout.primary,
+        metrics=metrics,
+        levers=tuple(draft.levers),
+        checks=tuple(draft.checks),
+        reason=_unquoted(record.cells.get(layout.reason, "")),
         hypothesis=stated["hypothesis"],
         mechanism=stated["mechanism"],
-        code=code if code.lower() not in ("none", "tbd", "head", "n/a", "-") else "",
-        created=moment(found[Role.TIME]),
-        notes=tuple(notes),
+        next_step=stated["next"],
+        parent=stated["parent"],
+        code="" if code.lower() in _NO_CODE else code,
+        created=moment(draft.marks.get(Role.TIME, "")),
+        notes=tuple(draft.notes),
     )
+
+
+def _take(draft: _Draft, name: str, cell: str, layout: Layout, outcome: Outcome | None) -> None:
+    """Put one cell where its role says."""
+    role = layout.roles.get(name, Role.NOTE)
+    match role:
+        case Role.METRIC:
+            draft.metrics.append(_metric(name, cell, layout, outcome))
+        case Role.LEVER if cell:
+            draft.levers += _levers(name.removeprefix("params_"), cell)
+        case Role.CHECK if cell.strip("-–— "):
+            draft.checks.append(Check(name, check_outcome(cell)))
+        case Role.ID | Role.CODE | Role.TIME if role not in draft.marks and cell:
+            draft.marks[role] = cell
+        case Role.NOTE if cell.startswith("{") and key_of(name).endswith("metrics"):
+            draft.metrics += metrics_of(object_in(cell), outcome=outcome)
+        case Role.TEXT if Role.ID not in draft.marks and key_of(name) in ("experiment", "name", "label"):
+            draft.marks[Role.ID] = cell
+        case _ if cell and (role is not Role.NOTE or cell.strip("-–— ")):
+            draft.notes.append((name, cell))
+
+
+def _metric(name: str, cell: str, layout: Layout, outcome: Outcome | None) -> Metric:
+    quantity, primary = quantity_of(cell), name == layout.aim
+    value, unit = (quantity.value, quantity.unit) if quantity else (None, "")
+    if primary and unit != layout.unit and value is not None and {unit, layout.unit} <= _SECONDS.keys():
+        value, unit = value * _SECONDS[unit] / _SECONDS[layout.unit], layout.unit
+    return measured(
+        layout.primary if primary else name,
+        value,
+        raw=cell,
+        outcome=outcome,
+        direction=layout.direction if primary else direction_of(name),
+        unit=unit or (layout.unit if primary else unit_of(name)),
+        stddev=quantity.stddev if quantity else None,
+        primary=primary,
+    )
+
+
+def _decided(record: Record, layout: Layout) -> tuple[str, Outcome | None]:
+    """Status of a record as written, and its outcome; a field that says it crashed goes before one that only says it was not kept."""
+    cells = {n: record.cells[n].strip() for n in layout.statuses if record.cells.get(n, "").strip(" -–—")}
+    if not cells:
+        if layout.ranked:
+            return "", Outcome.KEPT
+        if record.status:
+            return record.status, outcome_of(record.status)
+        empty = next((record.cells[n].strip() for n in layout.statuses if record.cells.get(n)), "")
+        return empty, Outcome.OTHER if layout.statuses else None
+    name, status = next(iter(cells.items()))
+    outcome = outcome_in(name, status)
+    if outcome in (Outcome.OTHER, Outcome.DISCARDED):
+        failed = (Outcome.CRASHED, Outcome.CHECKS_FAILED)
+        other = next((c for n, c in cells.items() if n != name and outcome_in(n, c) in failed), "")
+        if other:
+            return other if outcome is Outcome.DISCARDED else status, outcome_of(bare(other))
+    if layout.passes and status_words(status) == "pass":
+        outcome = Outcome.KEPT
+    answered = outcome is not outcome_of(bare(status)) and not layout.passes
+    return f"{name}: {status}" if answered else status, outcome
 
 
 def _unquoted(cell: str) -> str:
@@ -241,67 +389,51 @@ def _unquoted(cell: str) -> str:
     return cell
 
 
-def is_divider(cells: list[str], layout: Layout) -> bool:
-    """Whether a row only parts the table: dashes where the run's id stands, and no figure."""
-    ids = [cells[i] for i, c in enumerate(layout.columns) if c.role in (Role.ID, Role.CODE)]
-    figures = [cells[i] for i, c in enumerate(layout.columns) if c.role is Role.METRIC]
-    return bool(ids) and all(re.fullmatch(r"[-=*_]{3,}", c) for c in ids[:1]) and not any(to_quantity(c) for c in figures)
-
-
-def _metric(column: Column, cell: str, *, layout: Layout, outcome: Outcome | None, primary: bool) -> Metric:
-    quantity = quantity_of(cell)
-    direction = layout.direction if primary else direction_of(column.name)
-    return measured(
-        column.name,
-        quantity.value if quantity else None,
-        raw=cell,
-        outcome=outcome,
-        direction=direction,
-        unit=quantity.unit if quantity and quantity.unit else column.unit,
-        stddev=quantity.stddev if quantity else None,
-        primary=primary,
-    )
-
-
-def _metrics_in(cell: str, outcome: Outcome | None) -> list[Metric]:
-    """Figures of a cell that holds a JSON object of them."""
-    return [
-        measured(k, value, raw=str(raw), outcome=outcome, direction=direction_of(k))
-        for k, raw in _object_in(cell).items()
-        if (value := to_float(raw)) is not None
-    ]
-
-
-def _object_in(cell: str) -> Json:
-    """The one JSON object that a cell holds; empty where it holds none."""
-    match objects_of(cell):
-        case [dict() as said]:
-            return said
-    return {}
-
-
-def _checked(cell: str) -> str:
-    words = status_words(cell)
-    return (
-        "passed"
-        if words in ("ok", "pass", "passed", "true", "yes", "1")
-        else "failed"
-        if words in ("fail", "failed", "false", "no", "0", "wrong")
-        else cell
-    )
+def object_in(cell: str) -> dict[str, object]:
+    """The JSON object that a cell holds; empty where it holds none."""
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _levers(name: str, cell: str) -> list[Lever]:
-    """A setting column; a column of many settings (`seq=1024|batch=1`, or a JSON object) gives one lever each."""
+    """A setting; a field of many settings (`seq=1024|batch=1`, or a JSON object) gives one lever each."""
     if key_of(name) not in SETTINGS:
         return [Lever(name, cell)]
     if cell.startswith("{"):
-        return [Lever(k, str(v)) for k, v in _object_in(cell).items()] or [Lever(name, cell)]
-    parts = [p.strip() for p in re.split(r"[|;,]\s*", cell) if p.strip()]
-    return [Lever(*p.split("=", 1)) if "=" in p else Lever(p) for p in parts]
+        return [Lever(k, str(v)) for k, v in object_in(cell).items()] or [Lever(name, cell)]
+    parts = [p.strip() for p in cell.replace(";", "|").replace(",", "|").split("|")]
+    return [Lever(*p.split("=", 1)) if "=" in p else Lever(p) for p in parts if p]
 
 
-def modal_width(rows: list[list[str]]) -> int:
-    """How many cells most rows have, rows of one cell left out; 0 where no row has two."""
-    widths = Counter(len(r) for r in rows if len(r) > 1)
-    return max(widths, key=lambda w: (widths[w], w)) if widths else 0
+def runs_of(
+    records: Iterable[Record | Remark], layout: Layout, segment: Segment, *, file: str, kind: str
+) -> Iterator[Segment | Run | Remark]:
+    """A segment, what is doubtful about it, and its runs; none where nothing tells that the records are runs."""
+    yield segment
+    if layout.doubt:
+        yield Remark(layout.doubt, segment.line)
+    if not layout.tells:
+        yield Remark(UNTOLD, segment.line)
+        return
+    for record in records:
+        if isinstance(record, Remark):
+            yield record
+            continue
+        run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
+        if run.primary and run.value is None:
+            told = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
+            yield Remark(told, record.line.number)
+        yield run
+
+
+def directive(text: str) -> tuple[str, str]:
+    """What a comment line states: `# metric_direction: higher_is_better` gives direction, higher; empty where it states nothing."""
+    name, _, value = text.lstrip("#/ ").partition(":")
+    key = key_of(name) if len(name) < 40 else ""
+    if key in ("direction", "metric_direction", "best_direction", "optimize") and direction_from(value.strip()):
+        return "direction", value.strip()
+    named = key in ("metric", "primary_metric", "metric_name") and len(value.split()) == 1
+    return ("metric", value.strip()) if named else ("", "")

@@ -132,85 +132,75 @@ class Run:
 
 
 _OUTCOMES = {
-    Outcome.KEPT: "keep kept keeper accept accepted adopt adopted merge merged promote promoted retain retained ship shipped land landed",
-    Outcome.DISCARDED: """discard discarded revert reverted reject rejected kill killed drop dropped rollback rolled_back abandon abandoned
-        undo undone backed_out""",
-    Outcome.CRASHED: """crash crashed oom out_of_memory fail failed failure timeout timed_out no_json error errored exception segfault
-        compile_error build_failed""",
-    Outcome.CHECKS_FAILED: """checks_failed check_failed failed_checks failed_check checks_fail tests_failed test_failed incorrect
-        wrong_output correctness_failed parity_failed""",
+    Outcome.KEPT: """keep kept keeper accept accepted adopt adopted merge merged promote promoted
+        retain retained ship shipped land landed 保留 采纳 接受""",
+    Outcome.DISCARDED: """discard discarded revert reverted reject rejected kill killed drop dropped
+        rollback rolled_back abandon abandoned undo undone backed_out 回滚 丢弃 放弃 拒绝""",
+    Outcome.CRASHED: """crash crashed oom out_of_memory fail failed failure timeout timed_out no_json
+        error errored exception segfault compile_error build_failed 崩溃 失败 超时""",
+    Outcome.CHECKS_FAILED: "incorrect wrong_output wrong_result",
 }
 _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in words.split()}
-# Statuses that are known and say neither; unknown words are OTHER as well but do not help to recognise a status column.
-_SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete completed baseline base parked park inconclusive invalid tentative partial wip info
-    usable theoretical blocked deferred pending running queued skip skipped neutral tie flat support supported repair investigated
-    provisional open filed pruned noop no_op reference warmup tbd duplicate improved regressed regression worse mixed marginal unchanged in_progress
-    started measured within_noise""")
-
-# Loops that speak Chinese.
-_ELSEWHERE = {
-    "保留": Outcome.KEPT,
-    "采纳": Outcome.KEPT,
-    "接受": Outcome.KEPT,
-    "回滚": Outcome.DISCARDED,
-    "丢弃": Outcome.DISCARDED,
-    "放弃": Outcome.DISCARDED,
-    "拒绝": Outcome.DISCARDED,
-    "崩溃": Outcome.CRASHED,
-    "失败": Outcome.CRASHED,
-    "超时": Outcome.CRASHED,
-    "基线": Outcome.OTHER,
-}
-
-
-# `not kept`, `not_adopted`; and what failed, where a failure says it: a gate, or the run itself.
-_NOT_KEPT = re.compile(r"(not?|un|non)_?(keep|kept|accepted|adopted|merged|promoted|retained|shipped|landed)")
-_GATE = r"(checks?|tests?|correctness|parity|accuracy|validation|verification|verify|numerics|gate|guard|quality|lint|typecheck)"
-_GATE_FAILED = re.compile(rf"{_GATE}_(fail|failed|failure|error|mismatch)|fail(ed|ure)?_{_GATE}(_.*)?")
-_FAILED = re.compile(r"(?!not?_|non_|un)[a-z0-9_]+_(crash|crashed|oom|failed|failure|error|timeout|timed_out)")
+_MARKS = {"✅": Outcome.KEPT, "✔": Outcome.KEPT, "❌": Outcome.DISCARDED, "✗": Outcome.DISCARDED}
+_MARKS |= {"✘": Outcome.DISCARDED, "💥": Outcome.CRASHED}
+# Statuses that are known and say neither; unknown words are OTHER too but mark no status column.
+_SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete completed finished baseline
+    base parked park inconclusive invalid tentative partial wip info usable theoretical blocked deferred
+    pending running queued skip skipped neutral tie flat support supported repair investigated refuted
+    provisional open filed pruned noop no_op reference warmup tbd duplicate improved regressed confirmed
+    regression worse mixed marginal unchanged in_progress started measured within_noise 基线""")
+# What the machines did, not the change: such a run tells nothing of it.
+_INFRA = word_set("infra infrastructure preempted rate network ssh quota cancelled canceled interrupted")
+_DENIALS = word_set("not no non un never")
+# A failure that names what failed: a gate, or else the run itself.
+_GATES = word_set("""check checks test tests correctness parity accuracy validation verification verify
+    numerics gate guard quality lint typecheck""")
+_FAILURES = word_set("crash crashed oom fail fails failed failure error mismatch timeout")
+# Words that say what was done wherever they stand in a name: `screen_discard`, `reverted_worse`.
+_DONE = word_set("discard discarded revert reverted reject rejected keep kept crashed oom")
 # What is longer is a sentence, of which the beginning says what was done.
 _LONGEST_STATUS = 200
+_LONGEST_NAME = 40
 
 
 @lru_cache(4096)
 def status_words(raw: str) -> str:
-    """A status without case, emphasis, signs and separators: `**Checks-Failed**` gives `checks_failed`."""
-    return re.sub(r"[^a-z0-9]+", "_", raw.lower()).strip("_")
+    """A status without case, emphasis and separators: `**Checks-Failed**` gives `checks_failed`."""
+    return re.sub(r"[\W_]+", "_", raw.lower()).strip("_")
 
 
 @lru_cache(4096)
 def outcome_of(raw: str) -> Outcome:
-    """Outcome of a status as written; `keep (new best)` and `discard - OOM` are read by their first word."""
-    raw = raw[:_LONGEST_STATUS]
+    """Outcome of a status as written; `keep (new best)` and `discard - OOM` by their first word."""
+    raw = raw[:_LONGEST_STATUS].strip()
     words = status_words(raw)
     if words in _OUTCOME_OF:
         return _OUTCOME_OF[words]
-    for beginning, outcome in _ELSEWHERE.items():
-        if raw.strip().startswith(beginning):
-            return outcome
-    if _NOT_KEPT.match(words):
-        return Outcome.DISCARDED
-    if _GATE_FAILED.match(words):
+    first, *rest = words.split("_")
+    if first in _DENIALS:
+        denied = any(_OUTCOME_OF.get(w) is Outcome.KEPT for w in rest[:1])
+        return Outcome.DISCARDED if denied else Outcome.OTHER
+    if first in _INFRA:
+        return Outcome.OTHER
+    if len(rest) < 4 and _FAILURES.intersection((first, *rest)) and _GATES.intersection((first, *rest)):
         return Outcome.CHECKS_FAILED
-    first = re.match(r"\W*(\w+?)(?:_*(?:[\s(\[:;,/|–—-]|$))", raw.lower())
-    if first and first[1] in _OUTCOME_OF:
-        return _OUTCOME_OF[first[1]]
-    # `reverted_worse`, `kept_best`: what was done stands first.
-    begun = re.match(r"(discard|discarded|revert|reverted|reject|rejected|keep|kept|crashed|oom)_", words)
-    if begun and len(words) <= 40:
-        return _OUTCOME_OF[begun[1]]
-    # `screen_discard`, `auto_revert`: what was done stands last.
-    last = words.rsplit("_", 1)[-1]
-    if re.fullmatch(r"(?!not?_|non_|un)[a-z]+_(discard|discarded|revert|reverted|reject|rejected|keep|kept)", words):
-        return _OUTCOME_OF[last]
-    return Outcome.CRASHED if len(words) <= 25 and _FAILED.fullmatch(words) else Outcome.OTHER
+    # `drop_path` is a setting; `drop it` and `kept_best` say what was done.
+    named = "_" in raw and " " not in raw
+    if first in _OUTCOME_OF and (first in _DONE or not named):
+        return _OUTCOME_OF[first]
+    if named and rest and len(words) <= _LONGEST_NAME and rest[-1] in _DONE | _FAILURES:
+        return _OUTCOME_OF.get(rest[-1], Outcome.CRASHED)
+    foreign = (o for w, o in _OUTCOME_OF.items() if not w.isascii() and first.startswith(w))
+    return next(foreign, None) or _MARKS.get(raw[:1], Outcome.OTHER)
 
 
 def is_status(raw: str) -> bool:
     """Whether a cell is a word of the status vocabulary, decided or not."""
-    return len(raw) <= 40 and (
-        outcome_of(raw) is not Outcome.OTHER or status_words(raw) in _SAYS_NEITHER or raw.strip().startswith("基线")
-    )
+    if len(raw) > _LONGEST_NAME:
+        return False
+    begun = status_words(re.split(r"[(\[:;,–—]| - ", raw, maxsplit=1)[0])
+    known = begun in _SAYS_NEITHER or begun.startswith("基线") or begun.split("_")[0] in _INFRA
+    return known or outcome_of(raw) is not Outcome.OTHER
 
 
 _NINES = frozenset(float("9" * n) for n in range(3, 13))

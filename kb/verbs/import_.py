@@ -96,8 +96,8 @@ class UndoReport(Result):
 
 def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | UndoReport:
     from kb.formats import filing
-    from kb.formats.detection import located
     from kb.formats.reading import Ask
+    from kb.formats.registry import located
     from kb.formats.summary import summary
 
     if request.undo:
@@ -108,8 +108,7 @@ def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | Undo
         )
     ask = Ask(request.direction or None, request.metric)
     if request.dry_run:
-        name, path = located(caller.file(request.path), request.log_format)
-        return LogSummary(summary(path, name, ask=ask))
+        return LogSummary(summary(located(caller.file(request.path), request.log_format), ask=ask))
     if not request.target:
         raise KbError(
             "which target do the runs belong to? say `--target NAME`; `--dry-run` tells what the log holds first"

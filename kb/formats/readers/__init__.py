@@ -1,0 +1,1 @@
+"""One log format a file, each a `FORMAT` (or several `FORMATS`) that `kb.formats.registry` finds."""

@@ -1,0 +1,103 @@
+"""JSON lines of any other loop: rounds, trials, sweeps. Keys are told by what they mean; what is not recognised becomes a note.
+
+Optuna-style trials are of this kind. Refuses to name a primary metric that most rows do not have.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kb.formats.columns import SETTINGS, Role, is_held_out
+from kb.formats.objects import Json, JsonRow, first_of, is_json, objects_in, rows_of, text_of
+from kb.formats.reading import Ask, Remark, split_sample
+from kb.formats.registry import Event, Format
+from kb.formats.table import Layout, Record, layout_of, runs_of
+from kb.run.direction import direction_from
+
+
+_MEASURES = "results metrics metrics_after after result scores values measurements".split()
+_EXITS = ("exit_code", "returncode", "return_code")
+
+
+def cells_of(value: Json) -> dict[str, str]:
+    """An object as the cells of a table: its nested results and settings by their own names."""
+    cells: dict[str, str] = {}
+    for key in _MEASURES:
+        inner = value.get(key)
+        if isinstance(inner, dict):
+            cells |= {str(k): text_of(v) for k, v in inner.items() if str(k) not in cells}
+    for key, raw in value.items():
+        if isinstance(raw, dict) and key in SETTINGS:
+            cells |= {f"params_{k}": text_of(v) for k, v in raw.items()}
+        elif not (isinstance(raw, dict) and key in _MEASURES) and key not in cells:
+            cells[key] = text_of(raw)
+    return cells
+
+
+def layout_of_objects(cells: Sequence[dict[str, str]], value: Json, ask: Ask) -> Layout:
+    """Layout of a sample of objects; `value` is the first, which may state a direction."""
+    names = sorted(dict.fromkeys(n for row in cells for n in row), key=lambda n: not is_held_out(n))
+    way = direction_from(first_of(value, ("direction", "study_direction", "mode")))
+    forced = {n: Role.LEVER for n in names if n.startswith("params_")}
+    forced |= {n: Role.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS}
+    return layout_of(names, cells, ask=ask, stated=Ask(way), forced=forced, least=len(cells) / 2)
+
+
+def _is_run(cells: dict[str, str], layout: Layout, shared: frozenset[str]) -> bool:
+    """Whether an object is an attempt: it has a status, or a name, number or date beside a measurement."""
+    def says(role: Role) -> bool:
+        return any(cells.get(n) for n in layout.names(role))
+
+    if any(cells.get(n) for n in layout.statuses):
+        return True
+    measured = {n for n in layout.names(Role.METRIC) if cells.get(n)}
+    if says(Role.ID) and (measured or says(Role.LEVER)):
+        return True
+    named = bool(layout.text and cells.get(layout.text)) or says(Role.TIME) or says(Role.TEXT)
+    return bool(measured & shared) and (named or len(shared) > 1 and layout.direction is not None)
+
+
+def read(path: Path, ask: Ask) -> Iterator[Event]:
+    """One segment, and the runs and remarks of a log, in file order."""
+    sample, rows = split_sample(rows_of(path))
+    objects = [r.value for r in sample if isinstance(r, JsonRow)]
+    cells = [cells_of(o) for o in objects]
+    layout = layout_of_objects(cells, objects[0] if objects else {}, ask)
+    counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(Role.METRIC)}
+    shared = frozenset(n for n, k in counts.items() if len(cells) > 1 and 2 * k > len(cells))
+    # What most of the objects that are runs do not have is nothing to judge by.
+    said = [c for c in cells if _is_run(c, layout, shared)]
+    layout = layout_of_objects(said, objects[0] if objects else {}, ask)
+    remarks: list[Remark] = []
+
+    def records() -> Iterator[Record | Remark]:
+        for row in rows:
+            if isinstance(row, Remark):
+                yield row
+            elif _is_run(mine := cells_of(row.value), layout, shared):
+                code = first_of(row.value, _EXITS)
+                yield Record(row.line, mine, "crash" if isinstance(code, int) and code else "")
+            else:
+                told = "an object that is no run (no status, no number and measurement); skipped"
+                yield Remark(told, row.line.number)
+
+    segment = layout.segment(0, 1)
+    yield from runs_of(records(), layout, segment, file=path.name, kind="jsonl")
+    if said and not layout.aim:
+        remarks.append(Remark("no metric that the rows have in common; best is left open"))
+    yield from remarks
+
+
+def is_trial(value: Json) -> bool:
+    """Whether an object is a trial of settings."""
+    return isinstance(value.get("params"), dict) or any(k.startswith("params_") for k in value)
+
+
+def _trials(path: Path, head: Sequence[str]) -> bool:
+    objects = objects_in(head)
+    return bool(objects) and sum(map(is_trial, objects)) * 2 > len(objects)
+
+
+FORMATS = (
+    Format("optuna", _trials, read, order=13, aliases=("optuna-jsonl",)),
+    Format("jsonl", lambda path, head: is_json(head), read, order=14),
+)

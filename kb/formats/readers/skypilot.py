@@ -1,0 +1,117 @@
+"""SkyPilot job logs: blocks of EXPERIMENT, METRIC and EXPERIMENT_STATUS lines among any output. The job's exit code says nothing.
+
+METRIC lines appear in the benchmark's own output and again in the report; the last one of a block counts.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kb.formats.columns import Column, primary_of
+from kb.formats.reading import Ask, Line, Remark, Segment, lines_of
+from kb.formats.registry import Event, Format
+from kb.formats.table import metrics_of
+from kb.run.direction import direction_of
+from kb.run.record import Check, Origin, Outcome, Run, outcome_of
+from kb.store import digest_of
+
+_NOISE = re.compile(r"\x1b\[[0-9;]*m|^\([^()]*pid=\d+[^()]*\)")
+_METRIC = re.compile(r"METRIC\s+([^\s=]+)=(\S+)\s*$")
+_FIELD = re.compile(
+    r"(EXPERIMENT|DESC|CHECKS_STATUS|EXPERIMENT_ID|EXPERIMENT_STATUS|EXPERIMENT_ERROR|EXPERIMENT_DESC):\s*(.*)$"
+)
+_FORBIDDEN = frozenset(("__proto__", "constructor", "prototype"))
+
+
+@dataclass(slots=True)
+class Block:
+    """What the lines of one experiment have said so far."""
+
+    line: int
+    fields: dict[str, str] = field(default_factory=dict)
+    metrics: dict[str, str] = field(default_factory=dict)
+    text: list[str] = field(default_factory=list)
+
+
+def _plain(text: str) -> str:
+    return _NOISE.sub("", text).strip()
+
+
+def recognise(path: Path, head: Sequence[str]) -> bool:
+    """Whether a line belongs to the report of a job."""
+    return any((mark := _FIELD.match(_plain(h))) and mark[1].startswith("EXPERIMENT") for h in head)
+
+
+def read(path: Path, ask: Ask) -> Iterator[Event]:
+    """One segment, and one run per finished or broken-off experiment."""
+    blocks = list(_blocks(x for x in lines_of(path) if isinstance(x, Line)))
+    figures: dict[str, list[str]] = {}
+    for block in blocks:
+        for name, value in block.metrics.items():
+            figures.setdefault(name, []).append(value)
+    chosen = primary_of([Column(n, cells) for n, cells in figures.items() if not n.endswith(("_stddev", "_std"))])
+    metric = ask.metric or (chosen.name if chosen else "")
+    direction = ask.direction or direction_of(metric)
+    source = "asked" if ask.direction else "name" if direction else ""
+    segment = Segment(0, 1, "", metric, "", direction, source, False, True)
+    yield segment
+    for block in blocks:
+        if "EXPERIMENT_STATUS" not in block.fields:
+            yield Remark("an experiment without EXPERIMENT_STATUS (broken off, or still running)", block.line)
+        yield _run(block, segment, path.name)
+
+
+def _blocks(lines: Iterator[Line]) -> Iterator[Block]:
+    block: Block | None = None
+    for line in lines:
+        text = _plain(line.text)
+        named, metric = _FIELD.match(text), _METRIC.match(text)
+        if not named and not metric:
+            continue
+        if named and block and _begins(named[1], named[2], block):
+            yield block
+            block = None
+        block = block or Block(line.number)
+        block.text.append(text)
+        if metric and metric[1] not in _FORBIDDEN:
+            block.metrics[metric[1]] = metric[2]
+        elif named:
+            block.fields[named[1]] = named[2].strip()
+    if block and block.fields:
+        yield block
+
+
+def _begins(name: str, value: str, block: Block) -> bool:
+    """Whether a field line opens the next experiment: the one before has its status, or another id."""
+    if name == "EXPERIMENT_ERROR":
+        return False
+    opens = name in ("EXPERIMENT", "EXPERIMENT_ID")
+    if "EXPERIMENT_STATUS" in block.fields and name != "EXPERIMENT_STATUS":
+        return opens or name in block.fields
+    known = block.fields.get("EXPERIMENT") or block.fields.get("EXPERIMENT_ID")
+    return opens and bool(known) and known != value.strip()
+
+
+def _run(block: Block, segment: Segment, file: str) -> Run:
+    fields, checks = block.fields, block.fields.get("CHECKS_STATUS", "")
+    status = fields.get("EXPERIMENT_STATUS", "")
+    outcome = outcome_of(status) if status else Outcome.OTHER
+    if checks.startswith(("failed", "timeout")) and outcome is Outcome.OTHER:
+        outcome = Outcome.CHECKS_FAILED
+    said = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
+    return Run(
+        Origin(file, block.line, digest_of("\n".join(block.text))),
+        "skypilot",
+        label=fields.get("EXPERIMENT_ID") or fields.get("EXPERIMENT", ""),
+        status=status,
+        outcome=outcome,
+        description=fields.get("DESC") or fields.get("EXPERIMENT_DESC", ""),
+        primary=segment.metric,
+        metrics=metrics_of(block.metrics, outcome=outcome, primary=segment.metric, direction=segment.direction),
+        reason=fields.get("EXPERIMENT_ERROR", ""),
+        checks=(Check("checks", said),) if checks else (),
+    )
+
+
+FORMATS = (Format("skypilot", recognise, read, order=9),)

@@ -1,0 +1,334 @@
+"""results.tsv in all its variants (and CSV): read with quotes as plain characters, by what the rows hold where the header lies.
+
+A row is a line with as many cells as the table has columns, or one that begins as the others do.
+Lines that continue a description, repeat the header or comment are no runs.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from operator import attrgetter
+from pathlib import Path
+
+from kb.formats.columns import STATUS, Column, Role, is_setting, key_of, quantity_of
+from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, moment, split_sample
+from kb.formats.registry import Event, Format
+from kb.formats.table import Layout, Record, directive, layout_of, looks_like_header, runs_of
+from kb.run.direction import direction_from
+from kb.run.record import is_status
+
+_NOTHING = ("-", "–", "—", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table, split; `table` counts the tables of the file."""
+
+    line: Line
+    cells: list[str]
+    table: int = 0
+
+
+def delimiter_of(head: Sequence[str]) -> str:
+    """TAB where any line has two of them or the first has one; else the comma, semicolon or bar of a header line."""
+    lines = [h for h in head if not h.startswith("#")][:50] or head[:1]
+    if lines and ("\t" in lines[0] or sum(h.count("\t") >= 2 for h in lines) * 2 > len(lines)):
+        return "\t"
+    if lines and not ("\\t" in lines[0] and not any("\t" in h for h in lines)):
+        for delimiter in (",", ";", "|"):
+            if delimiter in lines[0] and looks_like_header(_split(lines[0], delimiter)):
+                return delimiter
+    # Bars between blanks part the cells of a log that has no header.
+    bars = {h.count(" | ") for h in lines if not h.lstrip().startswith("|")}
+    return "|" if len(bars) == 1 and min(bars) >= 3 else "\t"
+
+
+def _split(text: str, delimiter: str) -> list[str]:
+    if delimiter == "\t":
+        return [c.strip() for c in text.split("\t")]
+    try:
+        return [c.strip() for c in next(csv.reader([text], delimiter=delimiter), [])]
+    except csv.Error:
+        return [c.strip() for c in text.split(delimiter)]
+
+
+def recognise(path: Path, head: Sequence[str]) -> bool:
+    """Whether most lines of a file have the cells of a table."""
+    if path.suffix.lower() in (".tsv", ".csv"):
+        return True
+    if head and head[0].lstrip().startswith(("{", "[")):
+        return False
+    delimiter = delimiter_of(head)
+    wide = sum(h.count(delimiter) >= 2 and not h.lstrip().startswith("|") for h in head)
+    return wide * 2 > len(head) and wide > 1
+
+
+def read(path: Path, ask: Ask) -> Iterator[Event]:
+    """Segments, runs and remarks, in file order; a different header further down opens a segment."""
+    sample, lines = split_sample(lines_of(path))
+    delimiter = delimiter_of([x.text for x in sample if isinstance(x, Line) and x.text.strip()])
+    stated: dict[str, str] = {}
+    remarks: list[Remark] = []
+    tables = groupby(_tables(_rows(lines, delimiter, remarks, stated), remarks), key=attrgetter("table"))
+    empty = True
+    for index, rows in tables:
+        empty = False
+        yield from _table(rows, index, path.name, ask, stated, delimiter, remarks)
+    if empty:
+        yield Segment(0, 1, judged=False)
+        yield Remark("the file is empty")
+    yield from remarks
+
+
+def _rows(
+    lines: Iterator[Line | Remark], delimiter: str, remarks: list[Remark], stated: dict[str, str]
+) -> Iterator[Row]:
+    """Lines that may be rows; comments are read for a header or for what they state of the metric."""
+    first = True
+    for line in lines:
+        if isinstance(line, Remark):
+            remarks.append(line)
+            continue
+        text = line.text
+        if not text.strip():
+            continue
+        if is_conflict_mark(text):
+            remarks.append(Remark("a merge left its marks; both sides are read", line.number))
+            continue
+        if text.startswith("#") and not text[1:2].isdigit():
+            numbered = text.startswith(f"#{delimiter}")
+            cells = _split(text if numbered else text.lstrip("# "), delimiter)
+            if (first or len(cells) > 2) and looks_like_header(cells):
+                yield Row(line, cells)
+            elif directive(text)[0]:
+                stated.update([directive(text)])
+                continue
+            else:
+                remarks.append(Remark("a comment line; skipped", line.number))
+        else:
+            yield Row(line, _split(text, delimiter))
+        first = False
+
+
+def _tables(rows: Iterator[Row], remarks: list[Remark]) -> Iterator[Row]:
+    """Rows with the number of their table: one begins at every header that differs from the one before."""
+    index, header, begun = 0, None, False
+    for row in rows:
+        if len(row.cells) > 1 and looks_like_header(row.cells):
+            keys = [key_of(c) for c in row.cells]
+            if keys == header:
+                remarks.append(Remark("the header again; skipped", row.line.number))
+                continue
+            header = keys
+            index += begun
+        begun = True
+        yield Row(row.line, row.cells, index)
+
+
+def _table(
+    rows: Iterator[Row],
+    index: int,
+    file: str,
+    ask: Ask,
+    stated: dict[str, str],
+    delimiter: str,
+    remarks: list[Remark],
+) -> Iterator[Event]:
+    sample, every = split_sample(rows)
+    header = sample[0] if looks_like_header(sample[0].cells) else None
+    body = [_mended(r, delimiter) for r in sample[1 if header else 0 :]]
+    names, fitting, doubt = _named(header, body)
+    told = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
+    records = [dict(zip(names, cells, strict=True)) for cells in fitting]
+    layout = layout_of(names, records, ask=ask, stated=told, headed=bool(header) and not doubt.endswith("not said"))
+    segment = layout.segment(index, sample[0].line.number)
+    if not header and not any(len(r.cells) > 1 for r in sample):
+        yield segment
+        yield Remark("no line with several columns; no runs")
+        return
+    if doubt:
+        remarks.append(Remark(doubt, header.line.number if header else 1))
+    if header and ask.metric and not layout.aim:
+        remarks.append(Remark(f"no column '{ask.metric}'; the header names {', '.join(header.cells)}", 1))
+    if header:
+        next(every)
+    none = True
+    for event in runs_of(_records(every, names, layout, fitting, delimiter), layout, segment, file=file, kind="tsv"):
+        none = none and isinstance(event, Segment | Remark)
+        yield event
+    if none:
+        remarks.append(Remark("no rows below the header: 0 runs", sample[0].line.number))
+
+
+def _mended(row: Row, delimiter: str) -> list[str]:
+    """Cells of a line; a literal backslash-t where a TAB was meant parts them."""
+    if delimiter == "\t" and "\\t" in row.line.text and len(row.cells) == 1:
+        return _split(row.line.text.replace("\\t", "\t"), delimiter)
+    return row.cells
+
+
+def _named(header: Row | None, rows: list[list[str]]) -> tuple[list[str], list[list[str]], str]:
+    """Names of the columns, the rows as wide as they are, and what is wrong with the header."""
+    widths = Counter(len(r) for r in rows if len(r) > 1)
+    width = max(widths, key=lambda w: (widths[w], w), default=0)
+    modal = [r for r in rows if len(r) == width]
+    by_place = [f"col{i + 1}" for i in range(width)]
+    unsaid = "columns are named by position and the metric is not said"
+    if header is None:
+        return by_place, modal, f"no header line; {unsaid}" if rows else ""
+    names = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(header.cells)]
+    fitting = [r for r in rows if len(r) == len(names)]
+    if (3 * len(fitting) >= len(modal) or not width) and _fits(names, fitting):
+        return names, fitting, ""
+    told = f"the header names {len(names)} columns, the rows have {width}"
+    # A column that was added without a name stands at the end, or before columns that keep their places from the right.
+    shifted = [names[0], "col2", *names[1:]]
+    stated = [i for i, n in enumerate(shifted) if key_of(n) == "status"]
+    if width == len(shifted) and stated and _column(shifted, modal, stated[0]).status_share >= 0.5:
+        return shifted, modal, f"{told}; read from the right"
+    cut = [*names[:width], *by_place[len(names) :]]
+    if len(names) != width and "status" in map(key_of, cut) and _fits(cut, modal):
+        return cut, modal, f"{told}; read from the left"
+    told = told if len(names) != width else "the header does not fit the rows"
+    return by_place, modal, f"{told} (its status column holds no statuses); {unsaid}"
+
+
+def _column(names: list[str], rows: list[list[str]], at: int) -> Column:
+    return Column(names[at], [r[at] for r in rows])
+
+
+def _fits(names: list[str], rows: list[list[str]]) -> bool:
+    """Whether a header belongs to these rows: statuses stand where it names them."""
+    if not rows:
+        return True
+    named = [i for i, n in enumerate(names) if key_of(n) == "status"]
+    columns = [_column(names, rows, i) for i in range(len(names))]
+    elsewhere = [c for i, c in enumerate(columns) if i not in named and c.status_share >= 0.8 and c.decides]
+    if named:
+        return columns[named[0]].status_share >= 0.3 or not elsewhere
+    return not any(c.key not in STATUS and is_setting(c.name) for c in elsewhere)
+
+
+def _shape(cell: str) -> str:
+    """What kind of word a row begins with: a row of another width is one where it begins as the others do."""
+    if cell.isascii() and cell.isdigit():
+        return "number"
+    if moment(cell):
+        return "time"
+    hexadecimal = len(cell) >= 7 and all(c in "0123456789abcdef" for c in cell)
+    return "hash" if hexadecimal else "text" if " " in cell or len(cell) > 60 else "label"
+
+
+def _records(
+    rows: Iterator[Row], names: list[str], layout: Layout, fitting: list[list[str]], delimiter: str
+) -> Iterator[Record | Remark]:
+    """Records of one table. Each is held back until the next one begins, so that lines that continue its text can join it."""
+    shapes = {_shape(r[0]) for r in fitting}
+    held: Record | None = None
+    short: Row | None = None
+    seen: set[int] = set()
+    for row in chain(rows, [None]):
+        cells, remark = _as_row(row, names, layout, shapes, delimiter) if row else (None, "")
+        if short is not None:
+            joined = f"{short.line.text} {row.line.text}" if row and cells is None else ""
+            if len(_split(joined, delimiter)) == len(names):
+                row = Row(Line(short.line.number, joined), [])
+                cells, remark = _split(joined, delimiter), "a row broken over lines; joined"
+            elif _shape(short.cells[0]) in shapes - {"text"}:
+                yield from filter(None, (held,))
+                filled = [*short.cells, *[""] * (len(names) - len(short.cells))]
+                held = Record(short.line, dict(zip(names, filled, strict=True)))
+                yield Remark("columns missing at the end of the line; read as empty", short.line.number)
+            else:
+                yield Remark("a line with too few columns; skipped", short.line.number)
+            short = None
+        if row is None:
+            break
+        if cells is None:
+            if 1 < len(row.cells) < len(names) and not _is_foreign(row):
+                short = row
+                continue
+            held, remark = _continued(held, row, layout)
+            yield Remark(remark, row.line.number)
+            continue
+        record = Record(row.line, dict(zip(names, cells, strict=True)))
+        if _parts_table(record, layout):
+            yield Remark("a line that parts the table; skipped", row.line.number)
+            continue
+        if remark:
+            yield Remark(remark, row.line.number)
+        if hash(row.line.text) in seen:
+            told = "a line that is identical to an earlier one; kept as a run of its own"
+            yield Remark(told, row.line.number)
+        seen.add(hash(row.line.text))
+        yield from filter(None, (held,))
+        held = record
+    yield from filter(None, (held,))
+
+
+def _as_row(
+    row: Row, names: list[str], layout: Layout, shapes: set[str], delimiter: str
+) -> tuple[list[str] | None, str]:
+    """The cells of a line if it is a row of the table, and what had to be mended."""
+    width, cells = len(names), row.cells
+    if len(cells) == width:
+        return cells, ""
+    mended = ""
+    if "\\t" in row.line.text and delimiter == "\t":
+        cells = _split(row.line.text.replace("\\t", "\t"), delimiter)
+        mended = "a literal backslash-t instead of a TAB; read as a TAB"
+        if len(cells) == width:
+            return cells, mended
+    at = names.index(layout.statuses[0]) if layout.statuses else width
+    decided = at < len(cells) and is_status(cells[at])
+    if len(cells) < 2 or not decided and (_shape(cells[0]) not in shapes or "text" in shapes):
+        return None, ""
+    if len(cells) > width:
+        more = " ".join(c for c in cells[width - 1 :] if c)
+        return [*cells[: width - 1], more], mended or "more cells than columns; joined to the last one"
+    filled = [*cells, *[""] * (width - len(cells))]
+    if at < width and not decided:
+        # A row that ends where it failed says so in its last cell.
+        last = next((i for i in reversed(range(1, len(cells))) if is_status(cells[i])), 0)
+        if not last:
+            return None, ""
+        filled[at], filled[last] = filled[last], filled[at]
+    return filled, mended or "columns missing at the end of the line; read as empty"
+
+
+def _is_foreign(row: Row) -> bool:
+    """Whether a line is a row of figures that another writer left."""
+    figures = [c for c in row.cells if quantity_of(c) or moment(c)]
+    return len(row.cells) > 2 and 2 * len(figures) > sum(map(bool, row.cells))
+
+
+def _continued(held: Record | None, row: Row, layout: Layout) -> tuple[Record | None, str]:
+    if held is None:
+        return None, "a line that is no row; skipped"
+    if _is_foreign(row):
+        return held, "a row of figures that is none of this table; skipped"
+    before = held.cells.get(layout.text, "")
+    if layout.text and len(before) < 4000:
+        cells = {**held.cells, layout.text: f"{before} {' '.join(filter(None, row.cells))}".strip()}
+        held = Record(held.line, cells, held.status)
+    return held, "a line that continues the description above; joined to that run"
+
+
+def _parts_table(record: Record, layout: Layout) -> bool:
+    """Whether a row only parts the table: dashes where the run's id stands, and no figure."""
+    marks = [record.cells[n] for r in (Role.ID, Role.CODE) for n in layout.names(r)][:1]
+    figures = any(quantity_of(record.cells[n]) for n in layout.names(Role.METRIC))
+    return bool(marks) and len(marks[0]) > 2 and not marks[0].strip("-=*_") and not figures
+
+
+FORMATS = (
+    Format(
+        "tsv",
+        recognise,
+        read,
+        order=20,
+        aliases=("autoresearch", "autoresearch-tsv", "karpathy", "csv", "table", "results"),
+    ),
+)

@@ -1,0 +1,140 @@
+"""Every log format kb reads, found in one place, and which of them a file or folder is in. Refuses what is no log, saying why.
+
+A format is one object in one file of `kb.formats.readers`, or of another package that names it under
+the entry point `kb.formats`.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from kb import KbError
+from kb.formats import readers
+from kb.formats.reading import Ask, Remark, Segment, head_of
+from kb.run.record import Outcome, Run
+
+Event = Segment | Run | Remark
+# What more than this holds is read by the first reader that takes it: reading it by all would take minutes.
+_READ_BY_ALL = 8_000_000
+# Below the first order a mark is certain (a JSON line, a job's report) and others need not be tried;
+# from the second on a format reads pages of text, which may tell no run at all and are prose then.
+_CERTAIN, _PAGES = 20, 30
+# A loop's folder: the log that counts, the most complete record first; then any file of these kinds.
+_LOGS = (
+    *(".auto/log.jsonl", "autoresearch.jsonl", "log.jsonl", "results.jsonl", "results.tsv", "RESULTS.tsv"),
+    *("results.csv", "leaderboard.md", "log.md", "results.md", "LOG.md", "PROGRESS.md", "worklog.md"),
+    *("experiments/worklog.md", "*.jsonl", "*.tsv", "*.log", "*.md"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One log format. `recognise` tells by the path and its first lines that say anything whether `read` is worth trying.
+
+    Of formats that read equally many runs of a log the one of the lowest `order` is taken;
+    `folders`: it reads folders; `aliases` are other names under which it may be asked for.
+    """
+
+    name: str
+    recognise: Callable[[Path, Sequence[str]], bool]
+    read: Callable[[Path, Ask], Iterator[Event]]
+    order: int = 50
+    folders: bool = False
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A log and its format; `others` are formats that read runs of it too, with how many."""
+
+    format: Format
+    path: Path
+    others: tuple[tuple[str, int], ...] = ()
+
+    def events(self, ask: Ask) -> Iterator[Event]:
+        """Segments, runs and remarks of the log, streamed."""
+        return self.format.read(self.path, ask)
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order in which they are preferred."""
+    names = [f"{readers.__name__}.{m.name}" for m in pkgutil.iter_modules(readers.__path__)]
+    own = [f for name in names for f in importlib.import_module(name).FORMATS]
+    foreign = [point.load() for point in entry_points(group="kb.formats")]
+    return tuple(sorted((*own, *foreign), key=lambda f: (f.order, f.name)))
+
+
+def format_names() -> list[str]:
+    """What `kb import` takes as a format."""
+    return ["auto", *(f.name for f in formats())]
+
+
+def format_named(name: str) -> Format | None:
+    """The format of a name or alias; None of `auto`. Raises KbError where there is none."""
+    if name == "tpu-wiki":
+        raise KbError("pages of a wiki are experiments already: `kb init --adopt` in its folder reads them in place")
+    if name == "auto":
+        return None
+    wanted = next((f for f in formats() if name in (f.name, *f.aliases)), None)
+    if wanted is None:
+        raise KbError(f"no such format '{name}'; one of {', '.join(format_names())}")
+    return wanted
+
+
+def located(path: Path, name: str) -> Located:
+    """Format and log of a path: a file, or one loop's folder. Raises KbError where nothing there can be read as one."""
+    if not path.exists():
+        raise KbError(f"{path}: no such file or folder; name a loop's log or its folder")
+    wanted = format_named(name)
+    if path.is_dir():
+        return _located_in(path, wanted)
+    return Located(wanted, path) if wanted else detected(path)
+
+
+def _located_in(folder: Path, wanted: Format | None) -> Located:
+    for format_ in formats():
+        if format_.folders and format_ is wanted or not wanted and format_.folders and format_.recognise(folder, ()):
+            return Located(format_, folder)
+    files = [f for pattern in _LOGS for f in sorted(folder.glob(pattern)) if f.is_file()]
+    if any(folder.glob(".auto/*")):
+        # pi's own rule: where any current artefact exists, the legacy files are not read.
+        files = [f for f in files if f.name != "autoresearch.jsonl"]
+    for file in dict.fromkeys(files):
+        found = detected(file)
+        if wanted is None and found.format.name != "prose" or found.format is wanted:
+            return found
+        if wanted and found.format.read is wanted.read:
+            return Located(wanted, file)
+    trailers = format_named("pi-git")
+    if trailers and (wanted is None or wanted.name == "pi") and (folder / ".git").exists():
+        return Located(trailers, folder)
+    said = f" as {wanted.name}" if wanted else ""
+    raise KbError(f"{folder}: no log of a loop that can be read{said}; name the file itself")
+
+
+def detected(path: Path) -> Located:
+    """Format of a file: of those that recognise it, the one that reads most runs."""
+    head = head_of(path)
+    if any("\0" in line for line in head[:5]):
+        raise KbError(f"{path}: a binary file, no log; name a text file")
+    candidates = [f for f in formats() if f.recognise(path, head)]
+    first = next(iter(candidates), format_named("prose"))
+    if first.order < _CERTAIN or path.stat().st_size > _READ_BY_ALL:
+        return Located(first, path)
+    counts = {f.name: runs_told(f, path) for f in candidates}
+    best = max(candidates, key=lambda f: (counts[f.name], -f.order), default=first)
+    if not counts.get(best.name) and best.order >= _PAGES:
+        best = format_named("prose")
+    others = tuple((name, n) for name, n in counts.items() if n and name != best.name)
+    return Located(best, path, others)
+
+
+def runs_told(format_: Format, path: Path) -> int:
+    """How many runs of a log a format reads that say what came out of them."""
+    runs = (e for e in format_.read(path, Ask()) if isinstance(e, Run))
+    return sum(r.value is not None or r.outcome not in (None, Outcome.OTHER) for r in runs)
