@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from kb import KbError
 from kb.formats import export, filing
-from kb.formats.detection import events
 from kb.formats.judging import judged
 from kb.formats.pages import as_text, page_of
 from kb.formats.reading import Ask, Segment
+from kb.formats.registry import located
 from kb.page import plain_text, read, seal
 from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_sentinel, outcome_of
 
@@ -113,32 +113,53 @@ def test_the_same_line_of_another_loop_is_another_run(base, log, tmp_path):
 # ---- what the loop said, in kb's words
 
 
-def test_a_keep_is_supported_only_beyond_one_percent_and_beyond_noise(base, log):
+def test_what_its_loop_kept_is_supported_with_that_rule_named(base, log):
     bring(base, log)
-    said = [(p.field("verdict"), p.field("decision")) for p in pages_of(base)]
-    assert said == [("baseline", "keep"), ("refuted", "revert"), ("crash", ""), ("inconclusive", "keep"), ("supported", "keep"), ("invalid", "")]
+    pages = pages_of(base)
+    assert [(p.field("verdict"), p.field("decision")) for p in pages] == [
+        ("baseline", "keep"), ("refuted", "revert"), ("crash", ""), ("supported", "keep"), ("supported", "keep"), ("invalid", "")]
+    assert b"Supported: kept by its loop (its status is 'keep'); val_bpb 0.999 after 1 (0.10% better)" in (base.root / pages[3].path).read_bytes()
 
 
 def judge(text, tmp_path, name="tsv", **asked):
     file = tmp_path / "x.tsv"
     file.write_text(text)
-    said = list(events(file, name, ask=Ask(**asked)))
+    said = list(located(file, name).events(Ask(**asked)))
     return judged([e for e in said if isinstance(e, Segment)], [e for e in said if isinstance(e, Run)])
 
 
-def test_ok_and_unknown_words_give_no_verdict_and_a_word_of_support_is_not_enough(tmp_path):
-    text = HEADER + "".join(f"a1b2c3{i}\t{2 - i / 10}\t4\t{s}\tx\n" for i, s in enumerate(["keep", "ok", "usable", "supported", "parked", "invalid"]))
-    assert [j.run.verdict for j in judge(text, tmp_path)] == ["inconclusive", "", "", "inconclusive", "inconclusive", "invalid"]
+def test_ok_and_unknown_words_give_no_verdict_and_a_loops_own_verdict_is_taken_over(tmp_path):
+    text = HEADER + "".join(f"a1b2c3{i}\t{2 - i / 10}\t4\t{s}\tx\n" for i, s in enumerate(["keep", "ok", "usable", "confirmed", "parked", "invalid"]))
+    assert [j.run.verdict for j in judge(text, tmp_path)] == ["supported", "", "", "supported", "inconclusive", "invalid"]
 
 
-def test_without_a_direction_nothing_is_supported(tmp_path):
-    text = "commit\tscore\tstatus\tdescription\n" + "".join(f"a1b2c3{i}\t{v}\tkeep\tx\n" for i, v in enumerate([1, 5, 25]))
-    assert {j.run.verdict for j in judge(text, tmp_path)} == {"inconclusive"}
+def test_a_keep_that_is_worse_than_the_best_says_so(tmp_path):
+    text = HEADER + "".join(f"a1b2c3{i}\t{v}\t4\tkeep\tx\n" for i, v in enumerate([1.0, 1.5, 0.5]))
+    rated = judge(text, tmp_path)
+    assert {j.run.verdict for j in rated} == {"supported"}
+    assert "1.5 after 1 (50.00% worse)" in rated[1].why and "0.5 after 1 (50.00% better)" in rated[2].why
 
 
-def test_going_back_from_a_worse_probe_is_no_gain(tmp_path):
-    text = HEADER + "".join(f"a1b2c3{i}\t{v}\t4\tkeep\tx\n" for i, v in enumerate([1.0, 1.5, 1.0, 1.001, 0.5]))
-    assert [j.run.verdict for j in judge(text, tmp_path)][1:] == ["inconclusive", "inconclusive", "inconclusive", "supported"]
+def test_spreads_and_the_loops_own_confidence_decide_before_its_status(tmp_path):
+    spreads = "exp\tlatency_ms\tstatus\tdescription\n1\t10.0 ± 0.2\tkeep\ta\n2\t9.9 ± 0.2\tkeep\tb\n3\t8.0 ± 0.2\tkeep\tc\n"
+    assert [j.run.verdict for j in judge(spreads, tmp_path)][1:] == ["inconclusive", "supported"]
+    rows = [{"run": i, "metric": 10 - i, "status": "keep", "description": f"d{i}", "confidence": c} for i, c in enumerate((None, 0.4, 2.5))]
+    rated = judge('{"type":"config","metricName":"ms"}\n' + "".join(json.dumps(r) + "\n" for r in rows), tmp_path, "pi")
+    assert [j.run.verdict for j in rated] == ["supported", "inconclusive", "supported"]
+    assert "its own confidence is 0.4" in rated[1].why and "at a confidence of 2.5" in rated[2].why
+
+
+def test_the_noise_beside_a_gain_is_that_of_what_was_not_kept(tmp_path):
+    """A series that improves from run to run is no noise: only what went back shows how far measurements scatter."""
+    values = [(100, "keep"), (90, "keep"), (91, "discard"), (90.5, "discard"), (91.5, "discard"), (80, "keep")]
+    text = "exp\tlatency_ms\tstatus\tdescription\n" + "".join(f"{i}\t{v}\t{s}\tx\n" for i, (v, s) in enumerate(values))
+    assert "moved 20.0 times the median deviation" in judge(text, tmp_path)[5].why
+
+
+def test_one_percent_is_no_law_for_losses(tmp_path):
+    head = "| # | Description | {} | vs Base |\n|---|---|---|---|\n| 0 | baseline | 1.000 | - |\n| 1 | smaller lr | 0.998 | -0.2% |\n"
+    verdicts = [[j.run.verdict for j in judge(head.format(name), tmp_path, "logmd")] for name in ("val_loss", "latency_ms")]
+    assert verdicts == [["baseline", "inconclusive"], ["baseline", "refuted"]]
 
 
 def test_rows_of_a_simple_loop_without_gain_over_the_baseline_are_refuted_with_their_reason(base, tmp_path):
@@ -172,7 +193,7 @@ def test_text_of_a_log_cannot_become_markup_links_headings_or_blocks(base, tmp_p
     assert page.links == ()
     assert page.blocks == ()
     assert page.fences == ()
-    assert page.field("verdict") == "inconclusive"
+    assert page.field("verdict") == "supported"
     assert {h.text for h in page.headings if h.level == 2} == {"Hypothesis under test", "Setup", "Results", "Verdict", "Next hypotheses", "Also in the log", "Sources"}
     text = (base.root / page.path).read_text()
     assert not re.search(r"(?<!\\)<|[\x00\x1b\u202e]", text.split("---\n", 2)[2])
@@ -343,7 +364,7 @@ def trails(draw):
 def again(text, name, tmp_path_factory):
     file = tmp_path_factory.mktemp("export") / ("x.jsonl" if name == "pi" else "x.tsv" if name == "tsv" else "x.md")
     file.write_text(text, encoding="utf-8")
-    return [e for e in events(file, name, ask=Ask()) if isinstance(e, Run)]
+    return [e for e in located(file, name).events(Ask()) if isinstance(e, Run)]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
@@ -395,60 +416,12 @@ def test_pages_that_were_not_imported_are_exported_from_what_they_state(make_bas
     assert "2026-02-03\t4\t\t3.5\tdiscard\tTile the loop" in export.exported([run], "tsv")
 
 
-def appended(base, file, content):
-    file.write_text(content)
-    count = export.append(file, export.runs_of_target(base, "t"))
-    assert export.append(file, export.runs_of_target(base, "t")) == 0
-    return count, file.read_text()
-
-
-def test_appending_adds_what_a_loops_own_file_lacks_in_its_own_columns(base, log, tmp_path):
-    bring(base, log)
-    count, text = appended(base, tmp_path / "results.tsv", HEADER + "\n".join(ROWS[:3]))
-    assert count == 3
-    assert text.startswith(HEADER + "\n".join(ROWS[:3]) + "\n")
-    assert text.splitlines()[4].split("\t") == ["d1b2c3d", "0.999", "44.0", "keep", "lr=0.04"]
-    count, text = appended(base, tmp_path / "o.tsv", "exp\tverdict\tnote\tval_bpb\n1\tKEPT\tbaseline\t1.0\n2\tREVERT\tswitch to GeLU\t1.005\n")
-    assert count == 4
-    assert text.splitlines()[-2:] == ["e1b2c3d\tKEPT\tfused kernel\t0.9", "f1b2c3d\tchecks_failed\tskip the mask\t1.1"]
-
-
-def test_appending_spells_yes_and_no_as_the_file_does(base, log, tmp_path):
-    bring(base, log)
-    count, text = appended(base, tmp_path / "results.tsv", "exp\tval_bpb\tkept\tmutation\n1\t1.0\tTrue\tbaseline\n")
-    assert (count, [line.split("\t")[2] for line in text.splitlines()[1:]]) == (5, ["True", "False", "False", "True", "True", "False"])
-
-
 def test_runs_without_a_date_take_the_day_of_the_run_before_them_in_the_log(base, tmp_path):
     file = tmp_path / "dated.tsv"
     said = "date\tval_loss\tstatus\tdescription\n-\t3.0\tkeep\tstart\n2026-01-02\t2.9\tkeep\tfirst\n\t2.8\tdiscard\tsecond\n2026-01-04\t2.7\tkeep\tthird\n"
     file.write_text(said)
     done = bring(base, file, date="2026-06-06", today="2026-06-06")
     assert [Path(p).name[:10] for p in done.pages] == ["2026-01-02", "2026-01-02", "2026-01-02", "2026-01-04"]
-
-
-def test_appending_to_a_pi_log_and_to_a_markdown_table(base, log, tmp_path):
-    bring(base, log)
-    config = '{"type":"config","name":"x","metricName":"val_bpb","bestDirection":"lower"}\n'
-    count, text = appended(base, tmp_path / "autoresearch.jsonl", config + '{"run":1,"metric":1.0,"status":"keep","description":"baseline"}')
-    assert count == 5
-    assert [json.loads(line)["run"] for line in text.splitlines()[1:]] == [1, 2, 3, 4, 5, 6]
-    table = "# Log\n\n| # | Experiment | val_bpb | Status |\n|---|---|---|---|\n| 1 | baseline | 1.0 | keep |\n\nAfterwards.\n"
-    count, text = appended(base, tmp_path / "log.md", table)
-    assert count == 5
-    assert text.endswith("| skip the mask | 1.1 | checks_failed |\n\nAfterwards.\n")
-
-
-def test_a_file_without_a_shape_is_not_appended_to(base, log, tmp_path):
-    bring(base, log)
-    for name, content in (("a.tsv", ""), ("b.md", "just words\n"), ("c.tsv", "abc1234\t1.0\tkeep\tx\n")):
-        file = tmp_path / name
-        file.write_text(content)
-        with pytest.raises(KbError):
-            export.append(file, export.runs_of_target(base, "t"))
-        assert file.read_text() == content
-    with pytest.raises(KbError, match="no such file"):
-        export.append(Path(tmp_path / "gone.tsv"), [])
 
 
 def log_of(file: Path, text: str) -> Path:
@@ -479,6 +452,6 @@ def test_records_of_an_export_keep_their_segments_whatever_the_file_counts(tmp_p
                 metrics=(Metric("ms", 5.0 - i, "ms", "lower"),)) for i, segment in enumerate((3, 3, 0, 0))]
     log = tmp_path / "log.jsonl"
     log.write_text(export.exported(runs, "jsonl"))
-    told = list(events(log, "pi", ask=Ask()))
+    told = list(located(log, "pi").events(Ask()))
     rated = judged([e for e in told if isinstance(e, Segment)], [e for e in told if isinstance(e, Run)])
     assert [x.run.segment for x in rated] == [3, 3, 0, 0] and [x.parent for x in rated][2:] == [-1, 2]

@@ -1,1 +1,1 @@
-"""Other loops' records, in and out: `detection` tells the format and reads, `summary` counts, `filing` files, `export` gives back."""
+"""Other loops' records, in and out: `registry` tells the format by its readers, `summary` counts, `filing` files, `export` gives back."""

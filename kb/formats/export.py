@@ -5,13 +5,10 @@ with blanks in texts made single; the leaderboard lists what was kept.
 """
 
 import json
-import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError
 from kb.formats.filing import entries_of
 from kb.formats.pages import one_line
 from kb.page import Page, read

@@ -67,9 +67,6 @@ class Line:
         return digest_of(self.text)
 
 
-Event = Segment | Remark  # and Run, from kb.run.record
-
-
 def lines_of(path: Path) -> Iterator[Line | Remark]:
     """Lines of a log as text, streamed; a BOM, CRLF and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
     try:

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Located

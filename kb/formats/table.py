@@ -15,7 +15,6 @@ from kb.formats.columns import (
     NAMING,
     REASON,
     SETTINGS,
-    STATUS,
     TEXT,
     Column,
     Role,

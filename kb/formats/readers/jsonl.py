@@ -13,7 +13,6 @@ from kb.formats.registry import Event, Format
 from kb.formats.table import Layout, Record, layout_of, runs_of
 from kb.run.direction import direction_from
 
-
 _MEASURES = "results metrics metrics_after after result scores values measurements".split()
 _EXITS = ("exit_code", "returncode", "return_code")
 

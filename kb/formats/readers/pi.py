@@ -7,7 +7,7 @@ an unknown status is a keep.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import stdev
 
 from kb.formats.objects import Json, JsonRow, first_of, objects_in, rows_of, text_of
 from kb.formats.reading import Ask, Line, Remark, Segment, measured, moment, split_sample
