@@ -6,7 +6,8 @@ import sys
 
 _MOST_PAGES = 600
 _MOST_TEXT = 16 << 20
-_LEAST_LINES = 6
+_LEAST_LINES = 5
+_PROSE_WORDS = 3
 # A hyphen that typesetting put at a line's end. Where the next line begins in a small letter the word goes on.
 _HYPHENATED = re.compile(r"(?<=[a-zà-ÿ])[-\u2010\u00ad]\n(?=[a-zà-ÿ])")
 
@@ -34,50 +35,46 @@ def text_of_pdf(data: bytes) -> str:
 
 
 def _page_text(page) -> str:
-    pieces: list[tuple[float, float, float, str]] = []
-
-    def note(text: str, _cm, matrix, _font, size: float) -> None:
-        if text.strip():
-            pieces.append((matrix[4], matrix[5], abs(size * (matrix[0] or 1)), text.strip("\n")))
-
-    plain = page.extract_text(visitor_text=note)
-    return _by_columns(pieces, float(page.mediabox.width)) or plain
+    plain = page.extract_text()
+    # A page that draws its columns one after the other has many more lines than rows; one that draws across both has not.
+    rows = [row for row in page.extract_text(extraction_mode="layout").split("\n") if row.strip()]
+    if sum(bool(line.strip()) for line in plain.split("\n")) > 1.3 * len(rows):
+        return plain
+    return _by_columns(rows) or plain
 
 
-def _by_columns(pieces: list[tuple[float, float, float, str]], width: float) -> str:
-    """The text of a page whose lines stand in two columns and were drawn across them; empty for any other page."""
-    middle = width / 2
-    right = [p for p in pieces if p[0] >= middle - 5]
-    left = [p for p in pieces if p[0] < middle - 5]
-    narrow = [p for p in left if p[0] + _width(p) <= middle + 15]
-    starts = {round(p[0]) for p in right}
-    drawn_across = sum(
-        (a[0] < middle - 5) != (b[0] < middle - 5) for a, b in zip(pieces, pieces[1:], strict=False)
-    )
-    if (
-        min(len(narrow), len(right)) < _LEAST_LINES
-        or len(starts) > max(4, len(right) // 3)
-        or drawn_across <= 3
-    ):
+def _by_columns(rows: list[str]) -> str:
+    """Rows of a page in two columns of prose, one column after the other between rows that run over both; empty for any other page."""
+    gutter = _gutter(rows)
+    if not gutter:
         return ""
     out: list[str] = []
-    wide = sorted((p for p in left if p not in narrow), key=lambda p: -p[1])
-    for above, below in zip(
-        [1e9, *(p[1] for p in wide)], [*(p[1] for p in wide), -1e9], strict=True
-    ):
-        for column in (narrow, right):
-            rows: dict[int, list[tuple[float, str]]] = {}
-            for x, y, _, text in column:
-                if below < y < above:
-                    rows.setdefault(-round(y), []).append((x, text))
-            out += [" ".join(text for _, text in sorted(row)) for _, row in sorted(rows.items())]
-        out += [p[3] for p in wide if p[1] == below]
-    return "\n".join(out)
+    left: list[str] = []
+    right: list[str] = []
+    for row in [*rows, "x" * (gutter + 2)]:
+        if row[gutter - 1 : gutter + 1].strip():
+            out += [*left, *right, row.strip()]
+            left, right = [], []
+        else:
+            left += [row[:gutter].strip()] if row[:gutter].strip() else []
+            right += [row[gutter:].strip()] if row[gutter:].strip() else []
+    return "\n".join(out[:-1])
 
 
-def _width(piece: tuple[float, float, float, str]) -> float:
-    """An estimate: letters are half as wide as their size."""
-    return len(piece[3]) * piece[2] * 0.5
+def _gutter(rows: list[str]) -> int:
+    """Where two columns part: two blanks in most rows, with words enough on both sides that it is no table; 0 where there is none."""
+    width = max(map(len, rows), default=0)
+    best, most = 0, 0
+    for at in range(width // 3, 2 * width // 3 + 1):
+        parted = [
+            r
+            for r in rows
+            if len(r) > at and not r[at - 2 : at].strip() and r[:at].strip() and r[at:].strip()
+        ]
+        prose = [r for r in parted if min(len(r[:at].split()), len(r[at:].split())) >= _PROSE_WORDS]
+        if len(prose) > most:
+            best, most = at, len(prose)
+    return best if most >= max(_LEAST_LINES, len(rows) // 2) else 0
 
 
 def main() -> int:
