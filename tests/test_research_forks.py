@@ -238,6 +238,9 @@ def test_kinds_follow_files_then_hunks_then_words(tmp_path, message, files, kind
 def test_a_folder_without_git_and_a_name_that_is_an_option_are_refused(tmp_path, history):
     with pytest.raises(KbError, match="no git repository"):
         git.of_folder(tmp_path)
+    (tmp_path / "x.bundle").write_text("words")
+    with pytest.raises(KbError, match="x.bundle: no git bundle; `git bundle create"):
+        git.of_bundle(tmp_path / "x.bundle", tmp_path / "scratch")
     repository = git.of_folder(history.folder)
     with pytest.raises(KbError, match="no commit 'nowhere'"):
         upstream_of(repository, "nowhere")

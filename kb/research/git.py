@@ -11,28 +11,12 @@ from kb import KbError
 
 # What a function is in each language, for the first line of a hunk: without it a method is not told from its class.
 _LANGUAGES = Path(__file__).with_name("languages.gitattributes")
-_SAFE = (
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "protocol.allow=never",
-    "-c",
-    "protocol.https.allow=always",
-    "-c",
-    "protocol.http.allow=always",
-    "-c",
-    "protocol.git.allow=always",
-    "-c",
-    "http.followRedirects=false",
-    "-c",
-    "credential.helper=",
+# Nothing of a foreign configuration is run, and of all transports only files (bundles) are read.
+_SETTINGS = (
+    "core.hooksPath=/dev/null core.fsmonitor=false core.quotePath=false gc.auto=0 log.showSignature=false "
+    "protocol.allow=never protocol.file.allow=always credential.helper="
 )
+_SAFE = tuple(word for setting in _SETTINGS.split() for word in ("-c", setting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +51,9 @@ class Repository:
         except OSError as missing:
             raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
         if process.returncode not in ok:
-            raise KbError(
-                f"{self.local}: git {words[0]}: {error.decode(errors='replace').strip().splitlines()[-1:] or ['failed']}"
-            )
+            told = error.decode(errors="replace").strip().splitlines() or ["failed"]
+            reason = next((line for line in told if line.startswith("fatal:")), told[-1])
+            raise KbError(f"{self.local}: git {words[0]}: {reason.removeprefix('fatal: ')}")
         if len(out) > limit:
             raise KbError(
                 f"{self.local}: git {words[0]} prints {len(out) >> 20} MB, more than the limit of {limit >> 20} MB"
@@ -144,16 +128,18 @@ def of_bundle(file: Path, scratch: Path) -> Repository:
     """A bundle unpacked, bare, below `scratch`, once for its content; its HEAD is `refs/upstream/HEAD`."""
     try:
         with file.open("rb") as data:
+            if not data.readline(32).startswith(b"# v"):
+                raise KbError(f"{file}: no git bundle; `git bundle create FILE --all HEAD` makes one")
             digest = hashlib.file_digest(data, "sha256").hexdigest()[:16]
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error
     folder = scratch / f"{digest}.git"
     repository = Repository(folder, file.name)
     if not (folder / "complete").exists():
-        _init(folder)
-        _fetch(
-            repository, str(file.resolve()), "+refs/*:refs/*", allow="-c protocol.file.allow=always"
-        )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        repository.run("init", "--quiet", "--bare", str(folder))
+        options = ("--quiet", "--no-tags", "--no-recurse-submodules")
+        repository.run("fetch", *options, str(file.resolve()), "+refs/*:refs/*")
         heads = repository.run("bundle", "list-heads", str(file.resolve())).split()
         if "HEAD" in heads:
             repository.run("update-ref", "refs/upstream/HEAD", heads[heads.index("HEAD") - 1])
@@ -171,60 +157,6 @@ def of_folder(path: Path) -> Repository:
         if (named / "commondir").is_file():
             return Repository(named, path.name)
     raise KbError(f"{path}: no git repository; give the folder that holds .git, or `--bundle FILE`")
-
-
-def of_address(address: str, scratch: Path, refs: tuple[str, ...]) -> Repository:
-    """A repository fetched from a checked http(s) address, bare, below `scratch`; again asks only for what is new."""
-    folder = scratch / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}.git"
-    repository = Repository(folder, address.rstrip("/").rpartition("/")[2].removesuffix(".git"))
-    if not folder.exists():
-        _init(folder)
-    _fetch(repository, address, *refs)
-    return repository
-
-
-def fetch_into(repository: Repository, address: str, spec: str) -> None:
-    """One more branch of another fork, into the same objects."""
-    _fetch(repository, address, spec)
-
-
-def _fetch(repository: Repository, address: str, *specs: str, allow: str = "") -> None:
-    config = tuple(allow.split())
-    words = [
-        *_SAFE,
-        *config,
-        "--git-dir",
-        str(repository.folder),
-        "fetch",
-        "--quiet",
-        "--no-tags",
-        "--no-recurse-submodules",
-        address,
-        *specs,
-    ]
-    try:
-        done = subprocess.run(
-            ["git", *words], capture_output=True, env=_environment(), timeout=repository.seconds
-        )
-    except subprocess.TimeoutExpired as late:
-        raise KbError(
-            f"{repository.local}: fetching took more than {repository.seconds:.0f} s"
-        ) from late
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().splitlines()
-        raise KbError(
-            f"{repository.local}: cannot be fetched: {reason[-1] if reason else 'git failed'}"
-        )
-
-
-def _init(folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
-        ["git", "init", "--quiet", "--bare", str(folder)],
-        check=True,
-        capture_output=True,
-        env=_environment(),
-    )
 
 
 def _environment() -> dict[str, str]:

@@ -15,7 +15,6 @@ from kb.source import Material, capture, sources
 from kb.store import Layout
 
 CACHE = "research"
-STATES = ("pending", "new", "changed", "same", "failed", "refused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +143,14 @@ def run_jobs(
     note: Callable[[int, int, str], None] | None = None,
 ) -> tuple[Outcome, ...]:
     """Run jobs, in their order, by a pool of threads or on Ray; the journal is written as each one ends, so a kill loses the running ones only."""
-    _record(layout, [Outcome(job, "pending", "", "") for job in jobs], now)
+    record(layout, [Outcome(job, "pending", "", "") for job in jobs], now)
     ended = []
     for outcome in (
         _on_ray(layout, session.access, jobs, now=now, workers=workers)
         if on == "ray"
         else _pooled(layout, session, jobs, now=now, workers=workers)
     ):
-        _record(layout, [outcome], now)
+        record(layout, [outcome], now)
         ended.append(outcome)
         if note:
             note(len(ended), len(jobs), outcome.job.key)
@@ -216,7 +215,8 @@ def _journal(layout: Layout) -> sqlite3.Connection:
     return db
 
 
-def _record(layout: Layout, outcomes: Sequence[Outcome], now: str) -> None:
+def record(layout: Layout, outcomes: Sequence[Outcome], now: str) -> None:
+    """Write into the journal how captures stand."""
     with closing(_journal(layout)) as db:
         rows = [
             (o.job.key, o.job.kind, o.state, o.source, o.note, int(o.state != "pending"), now)

@@ -123,7 +123,7 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
     from concurrent.futures import ThreadPoolExecutor
 
     from kb.research.github import Forge
-    from kb.research.jobs import CACHE
+    from kb.research.jobs import CACHE, Job, Outcome, record
     from kb.research.network import Session
 
     if request.on != "here":
@@ -142,6 +142,10 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
                 return forge.delta(head)
             except KbError as error:
                 left.append(str(error))
+                failed = Outcome(
+                    Job("fork", f"{request.repository}#{head.name}"), "failed", "", str(error)
+                )
+                record(caller.layout(), [failed], caller.now)
                 caller.talk(f"not read: {error}")
                 return None
 
@@ -168,6 +172,7 @@ def _ranked(
 ) -> ForkList:
     """Read each head as it comes and capture it at once, so that a kill loses only the one at hand."""
     from kb.research.forks import fork_from, ranked
+    from kb.research.jobs import Job, Outcome, record
     from kb.research.readings import material_of_fork
     from kb.source import capture
 
@@ -179,7 +184,16 @@ def _ranked(
             material = material_of_fork(
                 fork, delta, repository=repository, kind="forks", licence=request.licence
             )
-            captured += capture(caller.layout(), material, retrieved=caller.now)[1]
+            source, fresh = capture(caller.layout(), material, retrieved=caller.now)
+            captured += fresh
+            state = "same" if not fresh else "changed" if source.previous else "new"
+            done = Outcome(
+                Job("fork", material.origin.partition("://")[2] or material.origin),
+                state,
+                source.id,
+                "",
+            )
+            record(caller.layout(), [done], caller.now)
         caller.progress(f"forks {at}/{count} {fork.fork[:60]}")
     caller.progress("")
     return ForkList(ranked(read), captured, ())
