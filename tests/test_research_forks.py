@@ -258,3 +258,22 @@ def test_optimizations_of_thirty_pull_requests_stand_first(tmp_path):
     wanted = sum(r["is_optimization"] for r in rows.values())
     assert sum(rows[f.fork]["is_optimization"] for f in listed[:wanted]) >= 0.85 * wanted
     assert sum(f.kind in (rows[f.fork]["kind"], *rows[f.fork]["also"]) for f in listed) >= 0.8 * len(listed)
+
+
+NATIVE = [
+    ("rename a function", {"ops_DOT_c": OPS.replace("vec_scale", "scale_vec")}, "refactor"),
+    ("own file", {"ops_DOT_c": OPS[: OPS.index("int rows_per_task")], "tasks_DOT_c": '#include "ops.h"\n\n' + OPS[OPS.index("int rows_per_task") :]}, "refactor"),
+    ("words on softmax", {"ops_DOT_c": OPS.replace("void softmax_row", "// one row at a time, as the paper on attention has it\nvoid softmax_row")}, "docs"),
+    ("fix : crash without rows", {"ops_DOT_c": OPS.replace("    const int tasks", "    if (rows == 0) {\n        return -1;\n    }\n    const int tasks")}, "other"),
+    ("sixteen of them", {"ops_DOT_c": OPS.replace("tasks = 8", "tasks = 16")}, "performance"),
+    ("for the other system", {"ops_DOT_c": OPS.replace('#include "ops.h"\n', '#include "ops.h"\n#ifdef _WIN32\n#include <windows.h>\n#endif\n')}, "port"),
+    ("say when a row is done", {"ops_DOT_c": OPS.replace("    vec_softmax(out, n);\n", '    vec_softmax(out, n);\n    fprintf(stderr, "row of %d\\n", n);\n')}, "tooling"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "files", "kind"), NATIVE, ids=[case[0] for case in NATIVE])
+def test_kinds_in_a_program_whose_readme_counts_tokens_a_second(history, message, files, kind):
+    history.branch("change")
+    history.commit(message, **files)
+    fork = history.forks()["change"]
+    assert fork.kind == kind and fork.optimization == (kind == "performance"), fork.evidence

@@ -7,7 +7,7 @@ from kb.research.claims import Claim, claims_of
 from kb.research.diffs import FileChange, changes_of, role_of
 from kb.research.git import Repository
 from kb.research.kinds import Evidence, Reading, reading_of
-from kb.research.symbols import touched
+from kb.research.symbols import code_of, touched
 from kb.research.upstream import Upstream, news_of, novel_groups, upstream_at
 from kb.source import masked
 
@@ -155,7 +155,7 @@ def fork_from(delta: Delta, upstream: Upstream) -> Fork:
         (c, c.groups if delta.merged else novel_groups(c, upstream, delta.since.get(c.before, ())))
         for c in delta.changes
     ]
-    known = bool(delta.changes) and not any(
+    known = any(code_of(line) for c in delta.changes for line in c.added) and not any(
         line.strip() for _, groups in news for g in groups for line in g.added
     )
     in_upstream = delta.merged or known

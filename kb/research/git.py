@@ -129,7 +129,9 @@ def of_bundle(file: Path, scratch: Path) -> Repository:
     try:
         with file.open("rb") as data:
             if not data.readline(32).startswith(b"# v"):
-                raise KbError(f"{file}: no git bundle; `git bundle create FILE --all HEAD` makes one")
+                raise KbError(
+                    f"{file}: no git bundle; `git bundle create FILE --all HEAD` makes one"
+                )
             digest = hashlib.file_digest(data, "sha256").hexdigest()[:16]
     except OSError as error:
         raise KbError(f"{file}: cannot be read: {error.strerror or error}") from error

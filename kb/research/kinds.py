@@ -89,6 +89,7 @@ def reading_of(
             for e in _hunks(change, groups, upstream)
         ),
     ]
+    evidence += _moves(changes)
     weights: Counter[str] = Counter()
     for item in evidence:
         weights[item.kind] += item.weight
@@ -115,6 +116,17 @@ def reading_of(
         named,
         tuple(sorted(evidence, key=lambda e: -e.weight)[:12]),
     )
+
+
+def _moves(changes: Sequence[tuple[FileChange, tuple[Group, ...]]]) -> Iterator[Evidence]:
+    """Code that stands elsewhere than before, and source in which comments alone changed."""
+    source = [c for c, _ in changes if c.role == "source" and c.groups]
+    added = {code for c in source for line in c.added if len(code := code_of(line)) > 3}
+    removed = {code for c in source for line in c.removed if len(code := code_of(line)) > 3}
+    if len(added) >= 3 and len(added & removed) >= 0.6 * len(added):
+        yield Evidence("refactor", 4.0, source[0].path, 1, f"{len(added & removed)} lines moved")
+    if source and not any(code_of(line) for c in source for line in (*c.added, *c.removed)):
+        yield Evidence("docs", 4.0, source[0].path, 1, "comments alone")
 
 
 def _holds_levers(evidence: Iterable[Evidence]) -> bool:
@@ -228,7 +240,8 @@ def _hunks(change: FileChange, groups: Sequence[Group], upstream: Upstream) -> I
             and not _REPORTING.match(line)
             and setting_of(line)[0] not in settings
         ]
-        changed = _changed_names(" ".join(code), removed)
+        renamed = bool(code) and _shape(" ".join(code)) == _shape(removed)
+        changed = _changed_names(" ".join(code), removed, renamed=renamed)
         for technique, count in techniques_in(changed if code or not added else ()).items():
             if technique.kind != "port":
                 weight = (1.5 if group.removed else 1.0) * min(count, 3) ** 0.5
@@ -236,7 +249,6 @@ def _hunks(change: FileChange, groups: Sequence[Group], upstream: Upstream) -> I
                     Evidence(technique.kind, weight, change.path, group.line, technique.name)
                 )
         if code and not found and group.removed:
-            renamed = _shape(" ".join(code)) == _shape(removed)
             kind = (
                 "refactor" if renamed else "performance" if upstream.measures_speed else "quality"
             )
@@ -252,8 +264,11 @@ def _hunks(change: FileChange, groups: Sequence[Group], upstream: Upstream) -> I
         yield from found
 
 
-def _changed_names(added: str, removed: str) -> list[str]:
-    """Identifiers that one side has and the other has not; of strings only such as are names of something (`PYTORCH_CUDA_ALLOC_CONF`)."""
+def _changed_names(added: str, removed: str, *, renamed: bool) -> list[str]:
+    """Identifiers that one side has and the other has not; of strings only such as are names of something (`PYTORCH_CUDA_ALLOC_CONF`).
+
+    Where lines differ in names alone, names of one technique on both sides say nothing.
+    """
     sides = []
     for text in (added, removed):
         quoted = {
@@ -264,7 +279,10 @@ def _changed_names(added: str, removed: str) -> list[str]:
         }
         bare = _STRING.sub(" ", text)
         sides.append({*identifiers(bare), *(f"{a}_{b}" for a, b in _DOTTED.findall(bare)), *quoted})
-    return sorted(sides[0] ^ sides[1])
+    new, old = sides[0] - sides[1], sides[1] - sides[0]
+    if renamed and techniques_in(new).keys() == techniques_in(old).keys():
+        return []
+    return sorted(new | old)
 
 
 def _shape(code: str) -> str:
