@@ -79,7 +79,7 @@ def text_of(made) -> str:
 
 
 def ask(layout: store.Layout, **said) -> object:
-    return Loader(store.state(layout)).slice(request_from({"step": "hypothesis", "query": "tile size of the cache", **said}))
+    return Loader(store.state(layout)).slice(request_from({"step": "hypothesis", "query": "tile size of the cache and its misses", **said}))
 
 
 @given(step=st.sampled_from(STEPS), budget=st.integers(200, 9000), query=st.sampled_from(["", "memory bandwidth of decode", "fuse softmax `kq_tile` pass", "\x00 ``` | <b>", "ß 漢字 🚀"]),
@@ -152,7 +152,7 @@ def test_a_short_run_is_told_once(make_base):
     runs = {f"wiki/experiments/engine/exp_{n:02}.md": f"# Experiment {n} — 2026-04-{n:02}\n\ntile={n}.\n\n## Verdict\n\n{'Kept' if n % 3 else 'Reverted'}.\n" for n in range(1, 8)}
     layout = make_base(runs)
     build(layout)
-    made = Loader(store.state(layout)).slice(Request("hypothesis", query="tile size", target="engine"))
+    made = Loader(store.state(layout)).slice(Request("hypothesis", query="tile size of the cache and its misses", target="engine"))
     excerpts = [i.path for part in made.parts for i in part.items if i.text.startswith("[")]
     assert len(excerpts) == len(set(excerpts)) >= 6
 

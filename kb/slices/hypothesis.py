@@ -30,7 +30,7 @@ _THRASH = 5
 
 # How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
 # the rest are pages that answer it.
-_SMALL, _STATE, _NEUTRAL = 0.17, 0.5, 0.88
+_SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 
@@ -142,7 +142,9 @@ def _bring_layers(bring: Bringing, *, budget: int, mode: str, cold: bool) -> Non
 def bring_pages(bring: Bringing, pages: list[Ranked], *, cold: bool = False) -> None:
     """Bring ranked pages until the budget is full: failed experiments among the refuted, open hypotheses among the leads."""
     misses = 0
-    for place, page in enumerate(p for p in pages if p.path not in bring.filling.full):
+    # Where hardly a matter is asked for, the state has told what failed here.
+    told = {f.path for f in bring.asked.tried if f.failed} if bring.asked.neutral and not cold and bring.target else set()
+    for place, page in enumerate(p for p in pages if p.path not in bring.filling.full and p.path not in told):
         part = "pages"
         if not cold:
             part = (

@@ -57,6 +57,8 @@ _WORKLOAD = re.compile(
 
 _MOST = {"config": 14, "buckets": 14, "profile": 6, "memory": 6, "gains": 8, "leads": 10}
 _LONGEST = 420
+# A list item of fewer words that sets nothing is an id.
+_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class _Reading:
 
     def _prose(self, text: str, above: tuple[str, ...], upto: int, *, listed: bool) -> None:
         own = above[-1] if above else ""
-        if _CONFIG.search(own) and (listed or levers_in(text)) and not _GAIN.search(text):
+        if _CONFIG.search(own) and (levers_in(text) or listed and text.count(" ") >= _WORDS) and not _GAIN.search(text):
             self._add("config", text, upto)
         profiled = _PROFILE.search(" ".join(above))
         whole = sentences_of(text)

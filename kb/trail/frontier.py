@@ -10,12 +10,15 @@ from kb.run.noise import SMALLEST_GAIN, Spread, gain_of
 from kb.run.record import Metric
 from kb.schema import Verdict
 from kb.trail.facts import Facts
+from kb.trail.handles import label_of
 from kb.trail.levers import key_of
 
 # Kept runs that tell where a loop works at present.
 _RECENT = 4
 # Runs that say at what size they worked, and so at what size a run after them did that does not say.
 _HABIT = 6
+# A kept run that is worse than the best by more than this was measured under other conditions.
+_ANEW = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The best kept run at one size of work, `point` (empty where the pages tell none), with the metric that decides.
+    """The best kept run at one size of work and since the loop counts anew, `point` (empty where the pages tell none), with its metric.
 
     `metric` is None where too few runs report one; then `run` is the last kept one. `steps` are the kept runs with the metric, `moved`
     the last of them that gained 1 % or more, `band` the noise of the frontier's own repeats, relative; None where nobody measured it.
@@ -105,15 +108,31 @@ def parents_of(experiments: Sequence[Facts]) -> dict[str, str]:
     return parents
 
 
-def points_of(experiments: Sequence[Facts]) -> dict[str, str]:
-    """The size of work of every run, by path: what its page says, else its parent's, else that of most of the runs before it that say one."""
+def points_of(experiments: Sequence[Facts], metric: Metric | None = None) -> dict[str, str]:
+    """Where each run was measured, by path: its size of work, and the run since which the loop counts anew, if it does.
+
+    A size that a page does not say is its parent's, else that of most of the runs before it that say one. A loop counts anew where it
+    keeps a run that is clearly worse than the best before it: what was measured there was measured under other conditions.
+    """
     parents = parents_of(experiments)
+    sizes: dict[str, str] = {}
     points: dict[str, str] = {}
+    best: dict[str, float] = {}
+    since: dict[str, str] = {}
     stated: list[str] = []
     for e in experiments:
         usual = max(reversed(stated[-_HABIT:]), key=stated[-_HABIT:].count, default="")
-        points[e.path] = e.point or points.get(parents.get(e.path, "")) or usual
+        size = sizes[e.path] = e.point or sizes.get(parents.get(e.path, "")) or usual
         stated += [e.point] if e.point else []
+        own = e.metric(metric.name) if metric and metric.direction else None
+        if own and own.value is not None and kept(e):
+            gain = gain_of(own.value, best[size], direction=metric.direction) if size in best else None
+            if gain is not None and gain < -_ANEW and e.decision == "keep":
+                since[size] = label_of(e.path)
+                best[size] = own.value
+            elif gain is None or gain > 0:
+                best[size] = own.value
+        points[e.path] = f"{size} since {since[size]}".strip() if size in since else size
     return points
 
 
@@ -122,12 +141,12 @@ def frontiers_of(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Fro
 
     The present size is that of most of the last runs: those that were kept and are no baseline count beside all of them.
     """
-    points = points_of(experiments)
+    metric = metric_of([e for e in experiments if kept(e)], stated) or metric_of(experiments, stated)
+    points = points_of(experiments, metric)
     changes = [e for e in experiments if kept(e) and e.verdict.canonical is not Verdict.BASELINE]
     last = [points[e.path] for e in (*experiments[-_HABIT:], *changes[-_RECENT:])]
     order = sorted(dict.fromkeys(points[e.path] for e in reversed(changes)), key=lambda p: -last.count(p))
     order += [p for p in dict.fromkeys(points[e.path] for e in reversed(experiments) if kept(e)) if p not in order]
-    metric = metric_of([e for e in experiments if kept(e)], stated) or metric_of(experiments, stated)
     own = (_frontier([e for e in experiments if points[e.path] == point], point, metric) for point in order)
     return tuple(f for f in own if f)
 

@@ -37,8 +37,9 @@ class Outcomes:
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)
-        said = Counter(s for e in runs for s in set(sentences_of(_squeezed(e.because))))
-        self.habits = {s for s, n in said.items() if n >= 3}
+        clauses = Counter(c for e in runs for c in {_shape(c) for c in _clauses(e.because)})
+        # What three runs say in the same words, whatever the figures, tells none of them apart.
+        self.habits = {c for c, n in clauses.items() if n >= 3}
 
     def result(self, e: Facts) -> str:
         """What a run came to in one figure: the share that its title, verdict or memory states, else its metric and that against the best before it."""
@@ -55,15 +56,15 @@ class Outcomes:
 
     def reason(self, e: Facts, most: int) -> str:
         """Why a run came out as it did: the first sentences of its verdict that say more than a verdict, and that not every run says."""
-        text = _VERDICT_WORD.sub("", _squeezed(e.because))
-        own = [s for s in sentences_of(text) if s not in self.habits and not _BARE.fullmatch(s)]
+        clauses = [c for c in _clauses(_VERDICT_WORD.sub("", _squeezed(e.because))) if not _BARE.fullmatch(c)]
+        own = [c for c in clauses if _shape(c) not in self.habits and _shape(_squeezed(e.because)) not in self.habits]
         if not own:
             own = [n.text for n in e.account.memory[:1] if e.failed] or ([] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2])
         told = ""
         for sentence in own:
             if told and len(told) + len(sentence) + 1 > most:
                 break
-            told = f"{told} {sentence}".strip()
+            told = f"{told}{'' if not told or told[-1] in '.!?' else ';'} {sentence}".strip()
         return cut(told, most)
 
 
@@ -75,7 +76,18 @@ def is_repeat(e: Facts) -> bool:
     return bool(_REPEAT.search(e.title))
 
 
+_DIGITS = re.compile(r"\d[\d.,]*")
 _BARE = re.compile(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
+
+
+def _clauses(text: str) -> list[str]:
+    """Sentences of a text, those of several clauses cut at semicolons."""
+    return [c for s in sentences_of(_squeezed(text)) for c in s.split("; ")]
+
+
+def _shape(clause: str) -> str:
+    """A clause without its figures and the marks at its ends."""
+    return _DIGITS.sub("#", _VERDICT_WORD.sub("", clause)).strip(" .;,").lower()
 
 
 def _squeezed(text: str) -> str:
@@ -84,7 +96,7 @@ def _squeezed(text: str) -> str:
 
 def _gains(runs: Sequence[Facts], metric: Metric | None) -> dict[str, float]:
     """How much better each run is than the best that was kept before it at its size of work, relative; of runs that report the metric."""
-    points, best, gains = points_of(runs), {}, {}
+    points, best, gains = points_of(runs, metric), {}, {}
     for e in runs:
         own = e.metric(metric.name) if metric and metric.direction else None
         if own is None or own.value is None:

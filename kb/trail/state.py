@@ -79,7 +79,7 @@ def _standing(told: Outcomes) -> Iterable[Line]:
     runs = told.runs
     for place, f in enumerate(told.frontiers[:4]):
         e = f.run
-        where = f" at size {f.point}" if f.point else ""
+        where = f" at size {f.point}" if f.point[:1].isdigit() else f" {f.point}".rstrip()
         gain = next((s.gain for s in f.steps if s.path == e.path), None)
         paths = [r.path for r in runs]
         still = len(paths) - 1 - paths.index(f.moved) if f.moved in paths else 0
