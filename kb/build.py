@@ -80,7 +80,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
                 counts, wanted = _compiled(db, layout)
                 _put(db, {"told": told, "indexes": _digest_of_tree(wanted)})
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
-            _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report)})
+            _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)})
             db.execute("commit")
         except sqlite3.Error as error:
             raise KbError(
@@ -118,7 +118,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
         try:
             db = store.state(layout, writable=True)
             db.execute("select count(*) from sqlite_master").fetchone()
-            if store.is_current(db):
+            if store.is_current(db) and not _spoiled(db):
                 return db
             db.execute("begin immediate")
             for (name,) in db.execute(
@@ -143,6 +143,12 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
             for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
                 store.remove(layout.state / name)
     raise AssertionError("unreachable")
+
+
+def _spoiled(db: sqlite3.Connection) -> bool:
+    """Whether rows are no longer what a build writes: such a file is made anew."""
+    heads = "select count(*) from page where not json_valid(substr(row, 1, instr(row, char(10)) - 1))"
+    return bool(db.execute(heads).fetchone()[0])
 
 
 def _meta(db: sqlite3.Connection, key: str) -> str:

@@ -1,5 +1,6 @@
 """The compiler and its laws: any history gives the same result, twice changes nothing, killed loses nothing, wiki bytes stay."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -245,6 +246,30 @@ def test_open_reads_pages_of_the_knowledge_base_only(make_base, kb_command, tmp_
         assert "the knowledge base" in refused.stderr and not refused.stdout
     assert "Registers" in kb_command("open", "wiki/concepts/tiling.md#limits", cwd=layout.wiki).stdout
     assert "C sharp" in kb_command("open", "c#.md", cwd=layout.wiki / "concepts").stdout
+
+
+@pytest.mark.parametrize("damage", ["drop table chunk", "delete from chunk", "delete from standing", "update page set row = 'x'", "delete from page where path like '%tiling%'"])
+def test_tables_that_somebody_changed_are_made_anew(make_base, tmp_path, damage):
+    layout = make_base(PAGES)
+    build(layout)
+    with contextlib.closing(sqlite3.connect(layout.state / "kb.db")) as db:
+        db.execute(damage)
+        db.commit()
+    build(layout)
+    assert logical(layout) == from_nothing(layout, tmp_path / "again")
+
+
+ODD = ["", "[]", "{a: {b: 1}}", '{"": 3}', '"a\\0b"', '"\\ud800"', "x" * 5000, "9" * 400, "[" * 1000, "../../x", "&a [*a]", "!!binary aGk=", ".nan"]
+
+
+def test_no_page_stops_the_rest_whatever_its_front_matter_says(make_base, kb_command):
+    fields = ("target", "variant", "metrics", "verdict", "status", "parent", "levers", "created", "type", "title", "run", "hypothesis", "aliases", "tags")
+    odd = {f"wiki/experiments/t/2026-01-{n % 28 + 1:02d}-v{n:03d}-odd.md": f"---\ntitle: Odd {n}\n{fields[n % len(fields)]}: {value}\n---\n# Odd\n" for n, value in enumerate(ODD * 4)}
+    layout = make_base({**PAGES, **odd})
+    for words in (["build"], ["search", "odd"], ["lint"], ["experiment", "list"], ["load", "hypothesis", "--target", "t"], ["status"], ["check", "-", "--target", "t"]):
+        kb_command(*words, cwd=layout.root, ok=(0, 1, 3), text_in="set block=64")
+    pages = {p for (p,) in store.state(layout).execute("select path from page")}
+    assert pages == {p for p in (*PAGES, *odd) if p.endswith(".md") and p.startswith("wiki/")}
 
 
 def test_init_starts_an_empty_base_and_adopt_touches_no_page(tmp_path, kb_command):

@@ -78,10 +78,22 @@ def _compiling_code(*, everything: bool = False) -> list[str]:
     return found
 
 
+def shape_of(db: sqlite3.Connection) -> str:
+    """The tables there are and how many rows each has: other than a build left it where somebody's hand was in the file."""
+    names = [n for (n,) in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")]
+    own = [name for name in names if not name.endswith(("_data", "_idx", "_config", "_words", "_terms")) and name != "meta"]
+    return " ".join([str(len(names)), *(f"{n}={db.execute(f'select count(*) from {n}').fetchone()[0]}" for n in own)])
+
+
 def is_current(db: sqlite3.Connection) -> bool:
-    """Whether this version of kb made the tables, so that it can read their rows."""
+    """Whether this version of kb made the tables and nobody else changed them, so that it can read their rows."""
     try:
-        known = dict(db.execute("select key, value from meta where key in ('made_by', 'code_state')"))
+        db.execute("savepoint look")
+        try:
+            known = dict(db.execute("select key, value from meta where key in ('made_by', 'code_state', 'shape')"))
+            whole = known.get("shape") == shape_of(db)
+        finally:
+            db.execute("release look")
     except sqlite3.DatabaseError:
         return False
-    return bool(known) and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
+    return whole and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
