@@ -1,7 +1,8 @@
 """Papers, forks, pages, files and git ranges into `sources/`: fetched politely, compared with upstream, read for what they claim.
 
     git · diffs · symbols        local histories, unified diffs, names in lines of any language
-    upstream · kinds · claims    what upstream has; the kind of a change with its evidence; figures that it states
+    upstream · hunks · kinds     what upstream has; what changed lines pull; the kind of a change with its evidence
+    claims                       figures that a change states
     techniques                   the one table of what a change may pull
     forks · github · readings    heads compared and ranked; the forge's interface; a fork as a source
     papers · documents · pdf     arXiv; HTML, PDF, notebooks and Markdown as text for quoting

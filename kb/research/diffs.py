@@ -77,13 +77,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of a diff. `state` is added, deleted, renamed, copied or changed; `before` its path at the base."""
+    """One file of a diff. `state` is added, deleted, renamed, copied or changed; `before` its path at the base; `news` are the groups
+    of which upstream has nothing, all of them until that is known.
+    """
 
     path: str
     before: str
     state: str
     role: str
     groups: tuple[Group, ...]
+    news: tuple[Group, ...]
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -161,7 +164,8 @@ def _file(part: str) -> FileChange:
 
 def file_change(path: str, before: str, state: str, hunks: str) -> FileChange:
     """One file by its paths, state and hunks, as a forge's API gives them."""
-    return FileChange(path, before or path, state, role_of(path), tuple(_groups(hunks)))
+    groups = tuple(_groups(hunks))
+    return FileChange(path, before or path, state, role_of(path), groups, groups)
 
 
 def _groups(body: str) -> Iterator[Group]:

@@ -1,12 +1,13 @@
 """Forks and pull requests compared with upstream: ranked, read, and set in a matrix of what exists where. Fetches nothing itself."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kb.research.claims import Claim, claims_of
 from kb.research.diffs import FileChange, changes_of, role_of
 from kb.research.git import Repository
-from kb.research.kinds import Evidence, Reading, reading_of
+from kb.research.hunks import Evidence
+from kb.research.kinds import Reading, reading_of
 from kb.research.symbols import code_of, touched
 from kb.research.upstream import Upstream, news_of, novel_groups, upstream_at
 from kb.source import masked
@@ -151,24 +152,19 @@ def _own_from(repository: Repository, base: str, head: str, trees: Mapping[str, 
 
 def fork_from(delta: Delta, upstream: Upstream) -> Fork:
     """One head read: its changes compared with what upstream has."""
-    news = [
-        (c, c.groups if delta.merged else novel_groups(c, upstream, delta.since.get(c.before, ())))
-        for c in delta.changes
-    ]
-    known = any(code_of(line) for c in delta.changes for line in c.added) and not any(
-        line.strip() for _, groups in news for g in groups for line in g.added
-    )
-    in_upstream = delta.merged or known
-    shown = [(c, c.groups) for c in delta.changes] if in_upstream else news
+    news = delta.changes
+    if not delta.merged:
+        news = [
+            replace(c, news=novel_groups(c, upstream, delta.since.get(c.before, ()))) for c in news
+        ]
+    coded = any(code_of(line) for c in delta.changes for line in c.added)
+    left = any(line.strip() for c in news for g in c.news for line in g.added)
+    in_upstream = delta.merged or coded and not left
+    shown = delta.changes if in_upstream else news
     reading = reading_of(shown, [m for _, m in delta.commits], upstream)
     claims = claims_of(delta.commits, delta.changes)
-    symbols = dict.fromkeys(
-        n
-        for c, groups in shown
-        if c.role in ("source", "build")
-        for g in groups
-        for n in touched([*g.added, *g.removed], g.within)
-    )
+    groups = [g for c in shown if c.role in ("source", "build") for g in c.news]
+    symbols = dict.fromkeys(n for g in groups for n in touched([*g.added, *g.removed], g.within))
     return Fork(
         delta.name,
         delta.head,

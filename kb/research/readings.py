@@ -7,7 +7,7 @@ from dataclasses import asdict
 from kb.research.claims import Claim
 from kb.research.diffs import FileChange
 from kb.research.forks import Delta, Fork
-from kb.research.kinds import Evidence
+from kb.research.hunks import Evidence
 from kb.source import Material, Source, fence_for
 from kb.store import Layout
 

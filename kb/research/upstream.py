@@ -114,22 +114,20 @@ def _made_again(line: str, others: Iterable[frozenset[str]], least: float) -> bo
     )
 
 
-def news_of(
-    changes: Iterable[tuple[FileChange, tuple[Group, ...]]], upstream: Upstream
-) -> tuple[str, ...]:
+def news_of(changes: Iterable[FileChange], upstream: Upstream) -> tuple[str, ...]:
     """Names and statements that stand in the fork and nowhere upstream: definitions, then settings, flags and files, then statements."""
     ranked: dict[str, float] = {}
 
     def offer(name: str, rank: float) -> None:
         ranked[name] = min(rank, ranked.get(name, rank))
 
-    for change, groups in changes:
+    for change in changes:
         outside = 2.0 if change.role in ("source", "build") and change.state != "added" else 4.0
         if change.state == "added" and change.path not in upstream.files:
             offer(change.path, 1.0)
         if change.role in ("docs", "log", "vendored", "picture"):
             continue
-        for group in groups:
+        for group in change.news:
             changed = 0.0 if group.removed else 0.5
             for line in group.added:
                 name, value = setting_of(line)
