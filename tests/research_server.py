@@ -114,7 +114,7 @@ UPSTREAM = {
 FUSED = {
     "filename": "ops.c", "status": "modified", "additions": 3, "deletions": 2, "changes": 5, "sha": "f" * 40,
     "blob_url": "https://x", "raw_url": "https://x", "contents_url": "https://x",
-    "patch": "@@ -3,5 +3,6 @@ void softmax_row(float *out, const float *in, int n, float scale) {\n-    memcpy(out, in, n * sizeof(float));\n-    vec_scale(out, n, scale);\n+    fused_scale_copy(out, in, n, scale);\n+    // one pass over memory\n+#define FUSED_TILE 64\n     vec_softmax(out, n);",
+    "patch": "@@ -3,5 +3,7 @@ void softmax_row(float *out, const float *in, int n, float scale) {\n-    memcpy(out, in, n * sizeof(float));\n-    vec_scale(out, n, scale);\n+    fused_scale_copy(out, in, n, scale);\n+    // one pass over memory\n+#define FUSED_TILE 64\n+#define KEY \"hf_ZqZqZqZqZqZqZqZqZqZqZqZqZqZqZqZqZqZq\"\n     vec_softmax(out, n);",
 }
 
 

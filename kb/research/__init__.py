@@ -1,4 +1,5 @@
-"""Papers, forks, pages, files and git ranges into `sources/`: fetched politely, compared with upstream, read for what they claim.
+"""Papers, forks, pages, files and git ranges into `sources/`: fetched politely, compared with
+upstream, read for what they claim.
 
     git · diffs · symbols        local histories, unified diffs, names in lines of any language
     upstream · hunks · kinds     what upstream has; what changed lines pull; the kind of a change with its evidence
@@ -9,5 +10,6 @@
     network · jobs               checked, bounded, conditional requests; captures that may be run again
     ideas                        what captured sources offer a target
 
-Refuses: private addresses, unbounded answers, to run or render what it captured, and to know pages of the wiki.
+Refuses: private addresses, unbounded answers, to run or render what it captured, and to know
+pages of the wiki.
 """

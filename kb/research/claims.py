@@ -1,4 +1,6 @@
-"""Figures that a change states: value, unit, place, and whether its author still holds it. Refuses to judge whether they are true."""
+"""Figures that a change states: value, unit, place, and whether its author still holds it. Refuses
+to judge whether they are true.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +28,9 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One figure as written. `path` is a file at the head, or `commit ID`; `status` reported, estimate or retracted."""
+    """One figure as written. `path` is a file at the head, or `commit ID`; `status` reported,
+    estimate or retracted.
+    """
 
     value: str
     unit: str
@@ -39,7 +43,9 @@ class Claim:
 def claims_of(
     commits: Sequence[tuple[str, str]], changes: Iterable[FileChange]
 ) -> tuple[Claim, ...]:
-    """Claims of commits (id, message; the newest first) and of the documents and logs that a fork adds."""
+    """Claims of commits (id, message; the newest first) and of the documents and logs that a fork
+    adds.
+    """
     later = [message for _, message in commits if _TAKEN_BACK.search(message)]
     undone = {m[1][:7] for _, message in commits for m in _REVERT.finditer(message) if m[1]}
     undone_subjects = {m[2] for _, message in commits for m in _REVERT.finditer(message) if m[2]}
@@ -92,7 +98,9 @@ def _of_file(change: FileChange) -> Iterator[Claim]:
 
 
 def _of_table(change: FileChange) -> Iterator[Claim]:
-    """The baseline, every row that was kept, and the last: the rows that a table of results is shown for."""
+    """The baseline, every row that was kept, and the last: the rows that a table of results is
+    shown for.
+    """
     rows = [
         (g.line + at, line)
         for g in change.groups

@@ -1,4 +1,6 @@
-"""Unified diffs as values: files with their role, hunks, and groups of lines that were replaced together. Knows no git and no meaning."""
+"""Unified diffs as values: files with their role, hunks, and groups of lines that were replaced
+together. Knows no git and no meaning.
+"""
 
 import re
 from collections.abc import Iterator
@@ -67,7 +69,9 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Neighbouring lines that were taken out and put in together. `line` is the place at the head; `within` the function around it."""
+    """Neighbouring lines that were taken out and put in together. `line` is the place at the head;
+    `within` the function around it.
+    """
 
     removed: tuple[str, ...]
     added: tuple[str, ...]
@@ -77,8 +81,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of a diff. `state` is added, deleted, renamed, copied or changed; `before` its path at the base; `news` are the groups
-    of which upstream has nothing, all of them until that is known.
+    """One file of a diff. `state` is added, deleted, renamed, copied or changed; `before` its path
+    at the base; `news` are the groups of which upstream has nothing, all of them until that is
+    known.
     """
 
     path: str
@@ -98,7 +103,9 @@ class FileChange:
 
 
 def role_of(path: str) -> str:
-    """What a file is for, by its path: source, test, docs, log, build, ci, tool, picture, vendored, or other."""
+    """What a file is for, by its path: source, test, docs, log, build, ci, tool, picture, vendored,
+    or other.
+    """
     plain = PurePosixPath(path.lower())
     if plain.name in _LOCKS:
         return "vendored"

@@ -1,4 +1,6 @@
-"""What came over the wire or from a disk as text for quoting: HTML, PDF, notebooks, Markdown, plain text. Marks what a page hides; runs nothing."""
+"""What came over the wire or from a disk as text for quoting: HTML, PDF, notebooks, Markdown, plain
+text. Marks what a page hides; runs nothing.
+"""
 
 import json
 import re
@@ -13,7 +15,8 @@ from kb.source import normal_text
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
-# A section of a paper in plain text: its number and a title in capitals, or one of the names that stand without a number.
+# A section of a paper in plain text: its number and a title in capitals, or one of the names that
+# stand without a number.
 _PAPER_HEADING = re.compile(
     r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[A-Z][^\n.]{2,70}|[IVX]{1,5}\.\s+[A-Z][^\n.]{2,60}|Abstract|ABSTRACT|References|REFERENCES|Acknowledge?ments?|Appendix\b[^\n]{0,60})$",
     re.MULTILINE,
@@ -31,7 +34,9 @@ _ARXIV_ID = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Text for quoting with what a page says of itself. `sections` are (title, offset); `hidden` ranges that a reader would not have seen."""
+    """Text for quoting with what a page says of itself. `sections` are (title, offset); `hidden`
+    ranges that a reader would not have seen.
+    """
 
     text: str
     title: str = ""
@@ -45,7 +50,9 @@ class Document:
 
 
 def document_of(data: bytes, media_type: str, *, name: str = "", address: str = "") -> Document:
-    """A document by what its bytes are, then by its type and name. Raises KbError for what is no text and no PDF."""
+    """A document by what its bytes are, then by its type and name. Raises KbError for what is no
+    text and no PDF.
+    """
     end = name.lower().rpartition(".")[2]
     if data[:1024].lstrip().startswith(b"%PDF-"):
         return _plain(_pdf_text(data, name or address))
@@ -224,7 +231,9 @@ def _notebook_text(text: str, name: str) -> str:
 
 
 def _pdf_text(data: bytes, name: str) -> str:
-    """Text of a PDF, read in a process of its own with bounds of memory and time: a PDF may be a bomb."""
+    """Text of a PDF, read in a process of its own with bounds of memory and time: a PDF may be a
+    bomb.
+    """
     command = [sys.executable, "-m", "kb.research.pdf", str(_PDF_MEMORY), str(_PDF_SECONDS)]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PDF_SECONDS)

@@ -1,4 +1,6 @@
-"""Forks and pull requests compared with upstream: ranked, read, and set in a matrix of what exists where. Fetches nothing itself."""
+"""Forks and pull requests compared with upstream: ranked, read, and set in a matrix of what exists
+where. Fetches nothing itself.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +20,10 @@ _MOST_LINES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a head has beyond upstream, as git or a forge gives it. `base` is the merge base, empty where histories are not related;
-    `start` the commit from which the head is its own; `since` lines that upstream put into these files after that."""
+    """What a head has beyond upstream, as git or a forge gives it. `base` is the merge base, empty
+    where histories are not related; `start` the commit from which the head is its own; `since`
+    lines that upstream put into these files after that.
+    """
 
     name: str
     head: str
@@ -36,7 +40,9 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """One head beside upstream. `not_upstream` holds names and statements that upstream lacks; `left_out` files that were counted, not read."""
+    """One head beside upstream. `not_upstream` holds names and statements that upstream lacks;
+    `left_out` files that were counted, not read.
+    """
 
     fork: str
     head: str
@@ -75,7 +81,9 @@ def deltas_of(
 
 
 def upstream_of(repository: Repository, name: str = "") -> Upstream:
-    """Upstream by a name of a commit; without one the bundle's or the clone's own HEAD. Raises KbError where there is none."""
+    """Upstream by a name of a commit; without one the bundle's or the clone's own HEAD. Raises
+    KbError where there is none.
+    """
     for candidate in (
         [name] if name else ["refs/upstream/HEAD", "HEAD", "refs/heads/main", "refs/heads/master"]
     ):
@@ -90,8 +98,10 @@ def upstream_of(repository: Repository, name: str = "") -> Upstream:
 def delta_of(
     repository: Repository, upstream: str, name: str, head: str, trees: Mapping[str, str]
 ) -> Delta:
-    """A head from where it is its own: behind the merge base; behind the last tree that upstream has too (a rewritten history);
-    and a merged head from where it left the line that it was merged into."""
+    """A head from where it is its own: behind the merge base; behind the last tree that upstream
+    has too (a rewritten history); and a merged head from where it left the line that it was
+    merged into.
+    """
     base = (repository.lines("merge-base", upstream, head, ok=(0, 1)) or [""])[0]
     merged = base == head
     start = (
@@ -193,7 +203,9 @@ def ranked(forks: Iterable[Fork]) -> tuple[Fork, ...]:
 
 
 def _score(reading: Reading, delta: Delta, in_upstream: bool, claims: Sequence[Claim]) -> float:
-    """0 to 1: whether it means to optimize, how much of it does, whether it says what it gained, whether upstream has it."""
+    """0 to 1: whether it means to optimize, how much of it does, whether it says what it gained,
+    whether upstream has it.
+    """
     measured = any(c.status == "reported" for c in claims)
     score = (
         (0.6 if reading.optimization else 0.0)
@@ -207,7 +219,9 @@ def _score(reading: Reading, delta: Delta, in_upstream: bool, claims: Sequence[C
 def _changes(
     repository: Repository, start: str, head: str
 ) -> tuple[tuple[FileChange, ...], tuple[str, ...], tuple[str, ...]]:
-    """Changed files that are text and written by hand; the paths of all; and what was counted only, with why."""
+    """Changed files that are text and written by hand; the paths of all; and what was counted only,
+    with why.
+    """
     start = start or repository.run("hash-object", "-t", "tree", "/dev/null").strip()
     counted = [
         row.split("\t", 2)
@@ -273,7 +287,9 @@ def _upstream_lines(
 def matrix_of(
     forks: Sequence[Fork], upstream_name: str = "upstream"
 ) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
-    """Rows "exists in X, not in Y": a name, where it exists, where it does not; names of most forks first. Upstream is among the latter."""
+    """Rows "exists in X, not in Y": a name, where it exists, where it does not; names of most forks
+    first. Upstream is among the latter.
+    """
     alive = [f for f in forks if not f.in_upstream]
     rows: dict[str, list[str]] = {}
     for fork in alive:

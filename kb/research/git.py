@@ -1,4 +1,6 @@
-"""Git as captured code is read: bundles and clones, bare, without hooks, filters or prompts. Refuses to check anything out."""
+"""Git as captured code is read: bundles and clones, bare, without hooks, filters or prompts.
+Refuses to check anything out.
+"""
 
 import hashlib
 import os
@@ -9,7 +11,8 @@ from pathlib import Path
 
 from kb import KbError
 
-# What a function is in each language, for the first line of a hunk: without it a method is not told from its class.
+# What a function is in each language, for the first line of a hunk: without it a method is not told
+# from its class.
 _LANGUAGES = Path(__file__).with_name("languages.gitattributes")
 # Nothing of a foreign configuration is run, and of all transports only files (bundles) are read.
 _SETTINGS = (
@@ -28,7 +31,9 @@ class Repository:
     seconds: float = 600
 
     def run(self, *words: str, ok: tuple[int, ...] = (0,), limit: int = 256 << 20) -> str:
-        """What git prints. Raises KbError where it fails, takes too long or prints more than `limit` bytes."""
+        """What git prints. Raises KbError where it fails, takes too long or prints more than
+        `limit` bytes.
+        """
         command = [
             "git",
             *_SAFE,
@@ -125,7 +130,9 @@ class Repository:
 
 
 def of_bundle(file: Path, scratch: Path) -> Repository:
-    """A bundle unpacked, bare, below `scratch`, once for its content; its HEAD is `refs/upstream/HEAD`."""
+    """A bundle unpacked, bare, below `scratch`, once for its content; its HEAD is
+    `refs/upstream/HEAD`.
+    """
     try:
         with file.open("rb") as data:
             if not data.readline(32).startswith(b"# v"):

@@ -1,6 +1,8 @@
-"""GitHub over its REST interface (PyGithub): forks and pull requests that are ahead and alive, each compared with upstream by merge base.
+"""GitHub over its REST interface (PyGithub): forks and pull requests that are ahead and alive, each
+compared with upstream by merge base.
 
-PyGithub never holds the token and opens no connection: its requests go through `Session`, which honours limits and asks conditionally.
+PyGithub never holds the token and opens no connection: its requests go through `Session`, which
+honours limits and asks conditionally.
 """
 
 import io
@@ -26,7 +28,9 @@ _STATES = {"added": "added", "removed": "deleted", "renamed": "renamed", "copied
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A fork's branch or a pull request, before it is compared. `spec` is what the comparison asks for."""
+    """A fork's branch or a pull request, before it is compared. `spec` is what the comparison asks
+    for.
+    """
 
     name: str
     spec: str
@@ -68,7 +72,9 @@ class Forge:
         return Upstream(self.head, dict(_members(reply.body, self.repository.full_name)))
 
     def heads(self, *, most: int) -> tuple[Head, ...]:
-        """Forks that were pushed to after they were made, most stars first, and pull requests, the newest first; `most` of each."""
+        """Forks that were pushed to after they were made, most stars first, and pull requests, the
+        newest first; `most` of each.
+        """
         forks = [
             f
             for f in _first(self.repository.get_forks(), 10 * most)
@@ -104,7 +110,9 @@ class Forge:
         )
 
     def delta(self, head: Head) -> Delta | None:
-        """One head compared with upstream; None where it is not ahead. A pull request is asked for itself: its fork may be gone."""
+        """One head compared with upstream; None where it is not ahead. A pull request is asked for
+        itself: its fork may be gone.
+        """
         if head.number:
             pull = _asked(head.name, lambda: self.repository.get_pull(head.number))
             files, commits = (
@@ -179,7 +187,9 @@ def _asked(name: str, ask: Callable):
 
 
 def _connection_class(session: Session, api: str):
-    """What PyGithub takes for a connection. The last answer is kept a thread, as PyGithub shares one connection among all."""
+    """What PyGithub takes for a connection. The last answer is kept a thread, as PyGithub shares
+    one connection among all.
+    """
     parts = urlsplit(api)
 
     class Connection(threading.local):
@@ -228,7 +238,9 @@ def _connection_class(session: Session, api: str):
 
 
 def _members(archive: bytes, name: str) -> Iterator[tuple[str, str]]:
-    """Paths and texts of an archive's regular files; nothing is written to the disk. Raises KbError for an archive that is too much."""
+    """Paths and texts of an archive's regular files; nothing is written to the disk. Raises KbError
+    for an archive that is too much.
+    """
     total = 0
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r|gz") as tar:

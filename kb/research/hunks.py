@@ -1,4 +1,6 @@
-"""What the changed lines of a program pull: settings, techniques, devices, reports, guards. One group of lines at a time; knows no files' roles."""
+"""What the changed lines of a program pull: settings, techniques, devices, reports, guards. One
+group of lines at a time; knows no files' roles.
+"""
 
 import re
 from collections import Counter
@@ -91,7 +93,8 @@ def _techniques(
 
 
 def _changed_names(added: str, removed: str) -> list[str]:
-    """Identifiers that one side has and the other has not; of strings only such as are names of something (`PYTORCH_CUDA_ALLOC_CONF`).
+    """Identifiers that one side has and the other has not; of strings only such as are names of
+    something (`PYTORCH_CUDA_ALLOC_CONF`).
 
     Where lines differ in names alone, names of one technique on both sides say nothing.
     """
@@ -117,7 +120,9 @@ def _shape(code: str) -> str:
 
 
 def _devices(change: FileChange, group: Group, upstream: Upstream) -> Iterator[Evidence]:
-    """Branches by device or platform, devices that upstream does not know, and names of its own device that were taken out."""
+    """Branches by device or platform, devices that upstream does not know, and names of its own
+    device that were taken out.
+    """
     before = {name for line in group.removed for name in identifiers(line)}
     seen: Counter[str] = Counter()
     for line in map(code_of, group.added):

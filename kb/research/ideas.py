@@ -1,4 +1,6 @@
-"""What captured sources offer: idea stubs with their origin, levers and the gain that is claimed. Refuses to rank by a gain that nobody here measured."""
+"""What captured sources offer: idea stubs with their origin, levers and the gain that is claimed.
+Refuses to rank by a gain that nobody here measured.
+"""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +24,9 @@ _GAIN_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """Something to try. `gain` and `conditions` are as claimed where it comes from; `levers` names or `name=value`."""
+    """Something to try. `gain` and `conditions` are as claimed where it comes from; `levers` names
+    or `name=value`.
+    """
 
     title: str
     source: str
@@ -76,7 +80,9 @@ def _of_fork(source: Source, fork: Fork) -> Idea:
 
 
 def _gains(fork: Fork) -> list[Claim]:
-    """Claims of a gain that still stand: what is called one first, then measured values of a commit; a value of a setting is none."""
+    """Claims of a gain that still stand: what is called one first, then measured values of a
+    commit; a value of a setting is none.
+    """
     standing = [c for c in fork.claims if c.status != "retracted"]
     called = [c for c in standing if c.unit in _GAINS and _GAIN_WORDS.search(c.text)]
     measured = [
@@ -89,7 +95,9 @@ def _gains(fork: Fork) -> list[Claim]:
 
 
 def _of_paper(layout: Layout, source: Source) -> Iterator[Idea]:
-    """The sentence of a paper's abstract that states a gain; a paper that claims none offers no idea by itself."""
+    """The sentence of a paper's abstract that states a gain; a paper that claims none offers no
+    idea by itself.
+    """
     text = text_of_source(layout, source)
     starts = [start for title, start in source.sections if re.match(r"(?i)abstract", title)]
     abstract = text[starts[0] :].partition("\n\n")[2].partition("\n#")[0] if starts else text[:2000]

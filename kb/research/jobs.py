@@ -1,4 +1,6 @@
-"""Captures as jobs: each on its own, each safe to run again; a bounded pool here, or tasks on Ray. The journal knows what failed and what is left."""
+"""Captures as jobs: each on its own, each safe to run again; a bounded pool here, or tasks on Ray.
+The journal knows what failed and what is left.
+"""
 
 import hashlib
 import sqlite3
@@ -19,8 +21,10 @@ CACHE = "research"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One capture: a paper (with what its feed says), a page by its address, or a file by its path. `key` names it in the journal;
-    `about` is title, authors and version as whoever captures it knows them."""
+    """One capture: a paper (with what its feed says), a page by its address, or a file by its path.
+    `key` names it in the journal; `about` is title, authors and version as whoever captures it
+    knows them.
+    """
 
     kind: str
     key: str
@@ -35,7 +39,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a job ended: new, changed (its origin had another content before), same, failed (try again), or refused (trying again is no use)."""
+    """How a job ended: new, changed (its origin had another content before), same, failed (try
+    again), or refused (trying again is no use).
+    """
 
     job: Job
     state: str
@@ -142,7 +148,9 @@ def run_jobs(
     on: str = "",
     note: Callable[[int, int, str], None] | None = None,
 ) -> tuple[Outcome, ...]:
-    """Run jobs, in their order, by a pool of threads or on Ray; the journal is written as each one ends, so a kill loses the running ones only."""
+    """Run jobs, in their order, by a pool of threads or on Ray; the journal is written as each one
+    ends, so a kill loses the running ones only.
+    """
     record(layout, [Outcome(job, "pending", "", "") for job in jobs], now)
     ended = []
     for outcome in (
@@ -176,7 +184,9 @@ def _pooled(
 def _on_ray(
     layout: Layout, access: Access, jobs: Sequence[Job], *, now: str, workers: int
 ) -> Iterator[Outcome]:
-    """The same captures as tasks of a Ray cluster that shares this disk. Each worker keeps the pace of all: its interval is as many times longer."""
+    """The same captures as tasks of a Ray cluster that shares this disk. Each worker keeps the pace
+    of all: its interval is as many times longer.
+    """
     try:
         import ray
     except ImportError as error:
@@ -245,7 +255,9 @@ class JobState:
 
 
 def journal_of(layout: Layout) -> tuple[JobState, ...]:
-    """Every capture that was asked for here, by key. The journal stands in `.kb/` and may be deleted."""
+    """Every capture that was asked for here, by key. The journal stands in `.kb/` and may be
+    deleted.
+    """
     if not (layout.state / "research.db").is_file():
         return ()
     with closing(_journal(layout)) as db:
@@ -271,7 +283,9 @@ def crawl(
     on: str = "",
     note: Callable[[int, int, str], None] | None = None,
 ) -> tuple[Outcome, ...]:
-    """Pages, and those that they link to in the same tree, level by level; what robots.txt forbids is left alone."""
+    """Pages, and those that they link to in the same tree, level by level; what robots.txt forbids
+    is left alone.
+    """
     outcomes: list[Outcome] = []
     level, known = list(dict.fromkeys(addresses)), set(addresses)
     robots: dict[str, object] = {}
@@ -318,7 +332,8 @@ def _permitted(session: Session, address: str, robots: dict) -> bool:
                 .splitlines()
             )
         except Unavailable as error:
-            # As RFC 9309 has it: what is not there forbids nothing, what cannot be read forbids all.
+            # As RFC 9309 has it: what is not there forbids nothing, what cannot be read forbids
+            # all.
             rules.parse([] if 400 <= error.status < 500 else ["User-agent: *", "Disallow: /"])
         except KbError:
             return True  # The page itself is refused by the same check, with its reason.

@@ -1,4 +1,6 @@
-"""What kind of change a fork holds, with the evidence. In this order: which files, which hunks and names, the declared subject, then words."""
+"""What kind of change a fork holds, with the evidence. In this order: which files, which hunks and
+names, the declared subject, then words.
+"""
 
 import re
 from collections import Counter
@@ -41,7 +43,9 @@ _SURVIVES = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The kind of a change, the kinds it holds as well, whether it means to optimize the measured program, how strongly, and why."""
+    """The kind of a change, the kinds it holds as well, whether it means to optimize the measured
+    program, how strongly, and why.
+    """
 
     kind: str
     also: tuple[str, ...]
@@ -93,7 +97,9 @@ def _moves(changes: Sequence[FileChange]) -> Iterator[Evidence]:
 
 
 def _holds_levers(listed: Sequence[Evidence]) -> bool:
-    """Whether a port holds tuning or memory work as well, apart from the lines that choose a device."""
+    """Whether a port holds tuning or memory work as well, apart from the lines that choose a
+    device.
+    """
     devices = {(e.path, e.line) for e in listed if e.kind == "port"}
     return (
         sum(
@@ -106,7 +112,9 @@ def _holds_levers(listed: Sequence[Evidence]) -> bool:
 
 
 def _core_paths(changes: Sequence[FileChange], upstream: Upstream) -> frozenset[str]:
-    """The measured program as far as it changed: source that upstream has, and source that is new and that such source names."""
+    """The measured program as far as it changed: source that upstream has, and source that is new
+    and that such source names.
+    """
     known = {
         c.path
         for c in changes
@@ -158,7 +166,9 @@ def _files(changes: Iterable[FileChange], core: frozenset[str]) -> Iterator[Evid
 
 
 def _messages(messages: Sequence[str]) -> Iterator[Evidence]:
-    """What the authors declare: the prefix of a subject, the techniques and the words in it; a body counts little."""
+    """What the authors declare: the prefix of a subject, the techniques and the words in it; a body
+    counts little.
+    """
     for message in messages[:40]:
         subject, _, body = message.partition("\n")
         share = 1.0 / min(len(messages), 40)
@@ -220,7 +230,9 @@ def _named(
     messages: Sequence[str],
     kind: str,
 ) -> tuple[str, ...]:
-    """Techniques by how much of the code and the subjects names them; those of the change's kind first."""
+    """Techniques by how much of the code and the subjects names them; those of the change's kind
+    first.
+    """
     counts: Counter[Technique] = Counter()
     for change in changes:
         if change.path in core:

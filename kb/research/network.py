@@ -1,6 +1,8 @@
-"""The network as research uses it: http(s) to public addresses, polite, bounded, conditional. Refuses private addresses, also behind a redirect or a name.
+"""The network as research uses it: http(s) to public addresses, polite, bounded, conditional.
+Refuses private addresses, also behind a redirect or a name.
 
-Every client of this room goes through `Session`; nothing else opens a connection. Tokens go into requests and nowhere else.
+Every client of this room goes through `Session`; nothing else opens a connection. Tokens go into
+requests and nowhere else.
 """
 
 import hashlib
@@ -16,7 +18,8 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from kb import KbError, store
 
-# What the services ask of their callers: arXiv one request in three seconds, others one a second from one caller.
+# What the services ask of their callers: arXiv one request in three seconds, others one a second
+# from one caller.
 _INTERVALS = {
     "export.arxiv.org": 3.0,
     "arxiv.org": 3.0,
@@ -30,7 +33,9 @@ USER_AGENT = "kb-research/0.1 (polite capture of cited sources)"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one request: bytes after decompression, seconds in all, redirects, tries, and seconds to wait for a server's own limit."""
+    """Bounds of one request: bytes after decompression, seconds in all, redirects, tries, and
+    seconds to wait for a server's own limit.
+    """
 
     size: int = 32 << 20
     seconds: float = 90
@@ -41,7 +46,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How the network is reached: hosts that may be private, intervals a host, a mirror folder instead of any network, tokens by host (never shown)."""
+    """How the network is reached: hosts that may be private, intervals a host, a mirror folder
+    instead of any network, tokens by host (never shown).
+    """
 
     allow_hosts: tuple[str, ...] = ()
     intervals: tuple[tuple[str, float], ...] = ()
@@ -53,7 +60,9 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered. `fresh` is false where it said that nothing has changed and the body is the one from before."""
+    """What a server answered. `fresh` is false where it said that nothing has changed and the body
+    is the one from before.
+    """
 
     url: str
     status: int
@@ -71,7 +80,9 @@ class NetworkRefusal(KbError):
 
 
 class Unavailable(KbError):
-    """A server that answers with an error; trying again later may help. `status` is what it said, 0 where there was no answer."""
+    """A server that answers with an error; trying again later may help. `status` is what it said, 0
+    where there was no answer.
+    """
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -92,7 +103,9 @@ def shown(url: str) -> str:
 
 
 def checked_address(url: str, access: Access) -> str:
-    """The host of an address that kb may go to. Raises NetworkRefusal for another scheme, a user in the address, or a private address in numbers."""
+    """The host of an address that kb may go to. Raises NetworkRefusal for another scheme, a user in
+    the address, or a private address in numbers.
+    """
     try:
         parts = urlsplit(url)
         host, _ = (parts.hostname or "").rstrip("."), parts.port
@@ -128,7 +141,9 @@ def _check_number(address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: 
 
 
 def public_numbers(host: str, port: int, access: Access) -> list[str]:
-    """The addresses of a host, each checked: the connection goes to one of these and asks no name again (DNS may answer differently next time)."""
+    """The addresses of a host, each checked: the connection goes to one of these and asks no name
+    again (DNS may answer differently next time).
+    """
     try:
         rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -166,7 +181,9 @@ def _transport(access: Access):
 
 
 class Session:
-    """Open connections, the pace of each host, and what was fetched before. Safe for a pool of threads."""
+    """Open connections, the pace of each host, and what was fetched before. Safe for a pool of
+    threads.
+    """
 
     def __init__(
         self, access: Access, cache: Path, *, sleep: Callable[[float], None] = time.sleep
@@ -185,7 +202,9 @@ class Session:
             self._http.close()
 
     def get(self, url: str, *, accept: str = "*/*", size: int = 0, tries: int = 0) -> Reply:
-        """One address fetched, redirects checked and followed. Raises NetworkRefusal, and Unavailable for 4xx and 5xx."""
+        """One address fetched, redirects checked and followed. Raises NetworkRefusal, and
+        Unavailable for 4xx and 5xx.
+        """
         if self.access.mirror:
             return mirrored(self.access.mirror, url)
         kept = self._kept(url, accept)
@@ -313,7 +332,9 @@ class Session:
 
 
 def _wait_of(reply: Reply, attempt: int) -> float | None:
-    """Seconds after which a server may be asked again, as it says itself, else doubling; None where asking again is no use."""
+    """Seconds after which a server may be asked again, as it says itself, else doubling; None where
+    asking again is no use.
+    """
     spent = reply.headers.get("x-ratelimit-remaining") == "0"
     if reply.status not in _AGAIN and not (
         reply.status == 403 and (spent or "retry-after" in reply.headers)
@@ -338,7 +359,9 @@ _TYPES = {
 
 
 def mirrored(folder: Path, url: str) -> Reply:
-    """A page of an offline mirror, as `wget --mirror` lays it out: `DIR/host/path`, with `?query` in the file's name."""
+    """A page of an offline mirror, as `wget --mirror` lays it out: `DIR/host/path`, with `?query`
+    in the file's name.
+    """
     parts = urlsplit(url)
     plain = f"{parts.hostname}{parts.path}".strip("/") + (f"?{parts.query}" if parts.query else "")
     for name in (plain, f"{plain}.html", f"{plain}/index.html"):

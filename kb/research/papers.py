@@ -1,4 +1,6 @@
-"""arXiv: search, metadata, and each paper as a source from its HTML, else its PDF. One request in three seconds; a version captured is never asked for again."""
+"""arXiv: search, metadata, and each paper as a source from its HTML, else its PDF. One request in
+three seconds; a version captured is never asked for again.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +16,8 @@ SITE = "https://arxiv.org"
 _ID = re.compile(
     r"(?i)(?:https?://arxiv\.org/(?:abs|pdf|html)/|arxiv:)?((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?)(?:\.pdf)?"
 )
-# When it throttles, arXiv says so in a plain text with status 200, and an error is a feed with one entry.
+# When it throttles, arXiv says so in a plain text with status 200, and an error is a feed with one
+# entry.
 _AGAIN_AFTER = (5.0, 20.0, 60.0)
 _FIELDS = re.compile(r"\b(?:all|ti|au|abs|co|jr|cat|rn|id):")
 
@@ -40,7 +43,9 @@ class Paper:
 
 
 class _Wire:
-    """What the package `arxiv` takes for its session: every request of it goes through ours, at our pace and with our checks."""
+    """What the package `arxiv` takes for its session: every request of it goes through ours, at our
+    pace and with our checks.
+    """
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -73,7 +78,9 @@ class _Answer:
 
 
 def paper_id(text: str) -> str:
-    """The id, with its version if one is given, of an id or an address. Raises KbError for anything else."""
+    """The id, with its version if one is given, of an id or an address. Raises KbError for anything
+    else.
+    """
     found = _ID.fullmatch(text.strip())
     if not found:
         raise KbError(
@@ -91,7 +98,9 @@ def papers(
     most: int = 20,
     api: str = API,
 ) -> Iterator[Paper]:
-    """Papers of a query, a category or a list of ids, as arXiv orders them. Raises KbError where arXiv keeps failing."""
+    """Papers of a query, a category or a list of ids, as arXiv orders them. Raises KbError where
+    arXiv keeps failing.
+    """
     import arxiv
 
     asked = " AND ".join(filter(None, (_query(query), f"cat:{category}" if category else "")))
@@ -143,7 +152,9 @@ def _paper(row) -> Paper:
 
 
 def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Material:
-    """One version of a paper with its text, section by section. Three requests at most: the abstract page for the licence, HTML, else PDF."""
+    """One version of a paper with its text, section by section. Three requests at most: the
+    abstract page for the licence, HTML, else PDF.
+    """
     name = f"{paper.id}{paper.version}"
     licence = _licence(session, name, site)
     files: dict[str, tuple[bytes, str]] = {}

@@ -1,4 +1,6 @@
-"""Text of a PDF from stdin to stdout, in a process that cannot outgrow its bounds: `python -m kb.research.pdf MEMORY SECONDS`."""
+"""Text of a PDF from stdin to stdout, in a process that cannot outgrow its bounds: `python -m
+kb.research.pdf MEMORY SECONDS`.
+"""
 
 import io
 import re
@@ -8,12 +10,15 @@ _MOST_PAGES = 600
 _MOST_TEXT = 16 << 20
 _LEAST_LINES = 5
 _PROSE_WORDS = 3
-# A hyphen that typesetting put at a line's end. Where the next line begins in a small letter the word goes on.
+# A hyphen that typesetting put at a line's end. Where the next line begins in a small letter the
+# word goes on.
 _HYPHENATED = re.compile(r"(?<=[a-zà-ÿ])[-\u2010\u00ad]\n(?=[a-zà-ÿ])")
 
 
 def text_of_pdf(data: bytes) -> str:
-    """Pages in order, columns one after the other, words at line ends joined; formulas and tables as the page draws them."""
+    """Pages in order, columns one after the other, words at line ends joined; formulas and tables
+    as the page draws them.
+    """
     import pypdf
     from pypdf.errors import PyPdfError
 
@@ -36,7 +41,8 @@ def text_of_pdf(data: bytes) -> str:
 
 def _page_text(page) -> str:
     plain = page.extract_text()
-    # A page that draws its columns one after the other has many more lines than rows; one that draws across both has not.
+    # A page that draws its columns one after the other has many more lines than rows; one that
+    # draws across both has not.
     rows = [row for row in page.extract_text(extraction_mode="layout").split("\n") if row.strip()]
     if sum(bool(line.strip()) for line in plain.split("\n")) > 1.3 * len(rows):
         return plain
@@ -44,7 +50,9 @@ def _page_text(page) -> str:
 
 
 def _by_columns(rows: list[str]) -> str:
-    """Rows of a page in two columns of prose, one column after the other between rows that run over both; empty for any other page."""
+    """Rows of a page in two columns of prose, one column after the other between rows that run over
+    both; empty for any other page.
+    """
     gutter = _gutter(rows)
     if not gutter:
         return ""
@@ -62,7 +70,9 @@ def _by_columns(rows: list[str]) -> str:
 
 
 def _gutter(rows: list[str]) -> int:
-    """Where two columns part: two blanks in most rows, with words enough on both sides that it is no table; 0 where there is none."""
+    """Where two columns part: two blanks in most rows, with words enough on both sides that it is
+    no table; 0 where there is none.
+    """
     width = max(map(len, rows), default=0)
     best, most = 0, 0
     for at in range(width // 3, 2 * width // 3 + 1):

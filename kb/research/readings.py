@@ -1,4 +1,6 @@
-"""A fork that was read, as a source: its commits and diff for quoting, and its reading beside them, so that later steps need no network."""
+"""A fork that was read, as a source: its commits and diff for quoting, and its reading beside them,
+so that later steps need no network.
+"""
 
 import json
 from collections.abc import Iterable
@@ -62,7 +64,9 @@ def material_of_fork(
 
 
 def _hunks(change: FileChange) -> str:
-    """A file's changed lines as a fenced diff, without the lines around them; no run of backticks in it can end the fence."""
+    """A file's changed lines as a fenced diff, without the lines around them; no run of backticks
+    in it can end the fence.
+    """
     lines = []
     for group in change.groups:
         lines.append(f"@@ line {group.line} @@ {group.within}".rstrip())

@@ -1,4 +1,6 @@
-"""Names in source lines of any language: what is defined, set, called for and merely used. Refuses to parse: a diff holds no whole program."""
+"""Names in source lines of any language: what is defined, set, called for and merely used. Refuses
+to parse: a diff holds no whole program.
+"""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +9,8 @@ _DEFINED = re.compile(
     r"^\s*(?:(?:pub(?:\([^)]*\))?|export|default|async|static|inline|extern|unsafe|virtual|public|private|protected|abstract|final|template\s*<[^>]*>|__\w+__)\s+)*"
     r"(?:def|class|fn|func|function|struct|enum|union|trait|interface|type|impl|namespace|macro_rules!|mod|#\s*define)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)"
 )
-# A function of the C family: a type, a name, its arguments, and neither an end of statement nor a keyword of control.
+# A function of the C family: a type, a name, its arguments, and neither an end of statement nor a
+# keyword of control.
 _C_FUNCTION = re.compile(
     r"^(?:template\s*<[^>]*>\s*)?(?!\s*(?:return|else|case|if|for|while|switch|new|delete|throw)\b)[A-Za-z_][\w:<>,\s*&]*?[\s*&]([A-Za-z_]\w*)\s*\([^;={}]*(?:\)\s*(?:const|noexcept|override)?\s*\{?\s*|,\s*)$"
 )
@@ -29,7 +32,9 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def code_of(line: str) -> str:
-    """A line without its comment and outer blanks, single blanks within: what the machine sees of it."""
+    """A line without its comment and outer blanks, single blanks within: what the machine sees of
+    it.
+    """
     if not line.strip() or _COMMENT.match(line):
         return ""
     mark = -1
@@ -73,7 +78,9 @@ def defined_in(line: str) -> str:
 
 
 def setting_of(line: str) -> tuple[str, str]:
-    """Name and value of an assignment or a macro with a value; two empty strings for any other line."""
+    """Name and value of an assignment or a macro with a value; two empty strings for any other
+    line.
+    """
     found = _DEFINE_VALUE.match(line) or _SET.match(code_of(line))
     return (found[1], found[2].rstrip(" ;,")) if found else ("", "")
 

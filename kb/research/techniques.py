@@ -1,4 +1,6 @@
-"""What a change pulls: techniques by the words that identifiers and messages are made of. One table; a row more is a technique more."""
+"""What a change pulls: techniques by the words that identifiers and messages are made of. One
+table; a row more is a technique more.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +11,17 @@ from kb.research.symbols import parts_of
 
 @dataclass(frozen=True, slots=True)
 class Technique:
-    """A name of the field, the kind of change that it is, and terms that name it: parts of identifiers, joined by `_` where two or three must meet."""
+    """A name of the field, the kind of change that it is, and terms that name it: parts of
+    identifiers, joined by `_` where two or three must meet.
+    """
 
     name: str
     kind: str
     terms: str
 
 
-# The kinds follow what is moved: speed and memory (performance), the measured result (quality), where it runs (port), how work is watched (tooling).
+# The kinds follow what is moved: speed and memory (performance), the measured result (quality),
+# where it runs (port), how work is watched (tooling).
 TECHNIQUES = (
     Technique("kernel fusion", "performance", "fuse fused fusion fusing"),
     Technique("SIMD and vector instructions", "performance", "simd avx avx2 avx512 sse neon sve mm256 mm512 vectorize vectorized vectorised float4 half2 wmma mma fma dp4a intrinsics"),
@@ -65,7 +70,9 @@ _LONGEST = 3
 
 @lru_cache(1 << 16)
 def techniques_of_name(name: str) -> tuple[Technique, ...]:
-    """Techniques that an identifier or word names, the longest terms first; a term within a longer one that was met does not count."""
+    """Techniques that an identifier or word names, the longest terms first; a term within a longer
+    one that was met does not count.
+    """
     parts = _joined_digits(parts_of(name))
     met: dict[Technique, None] = {}
     used: set[int] = set()

@@ -1,4 +1,6 @@
-"""What upstream has: its lines and names, to say what a fork has beside it. Judges no meaning: a name or a statement is there or is not."""
+"""What upstream has: its lines and names, to say what a fork has beside it. Judges no meaning: a
+name or a statement is there or is not.
+"""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +12,8 @@ from kb.research.git import Repository
 from kb.research.symbols import code_of, defined_in, flags_in, identifiers, setting_of
 
 _LIKE = 0.6
-# Lines that upstream put into one file since: beyond these the file is another one, and only equal lines count.
+# Lines that upstream put into one file since: beyond these the file is another one, and only equal
+# lines count.
 _MOST_SINCE = 2000
 _MOST_NAMES = 300
 _LEAST_STATEMENT = 8
@@ -52,7 +55,9 @@ class Upstream:
 
     @cached_property
     def measures_speed(self) -> bool:
-        """Whether its readme speaks of rates and times more than of losses and scores; so is a changed setting meant."""
+        """Whether its readme speaks of rates and times more than of losses and scores; so is a
+        changed setting meant.
+        """
         readme = "\n".join(
             text for path, text in self.files.items() if path.lower().startswith("readme")
         )
@@ -66,7 +71,8 @@ class Upstream:
         code = code_of(line)
         if not code or code in self.lines:
             return True
-        # A part of a longer line; looked for only where every name of it is known, as the text may be large.
+        # A part of a longer line; looked for only where every name of it is known, as the text may
+        # be large.
         return (
             len(code) >= _LEAST_STATEMENT
             and self.names.issuperset(identifiers(code))
@@ -81,9 +87,11 @@ def upstream_at(repository: Repository, commit: str) -> Upstream:
 def novel_groups(
     change: FileChange, upstream: Upstream, since: tuple[str, ...] = ()
 ) -> tuple[Group, ...]:
-    """The groups of a change with the lines that upstream lacks; `since` are lines that upstream put into this file after the base.
+    """The groups of a change with the lines that upstream lacks; `since` are lines that upstream
+    put into this file after the base.
 
-    A group is no news where upstream replaced the same lines by similar ones: it was made again there.
+    A group is no news where upstream replaced the same lines by similar ones: it was made again
+    there.
     """
     own = " ".join(upstream.files.get(change.before, "").split())
     others = [_words(line) for line in since[:_MOST_SINCE]]
@@ -107,7 +115,9 @@ def _words(line: str) -> frozenset[str]:
 
 
 def _made_again(line: str, others: Iterable[frozenset[str]], least: float) -> bool:
-    """Whether a line shares that part of its identifiers and numbers (Jaccard) with one of the others."""
+    """Whether a line shares that part of its identifiers and numbers (Jaccard) with one of the
+    others.
+    """
     words = _words(line)
     return any(
         len(words & other) >= least * len(words | other) for other in others if other and words
@@ -115,7 +125,9 @@ def _made_again(line: str, others: Iterable[frozenset[str]], least: float) -> bo
 
 
 def news_of(changes: Iterable[FileChange], upstream: Upstream) -> tuple[str, ...]:
-    """Names and statements that stand in the fork and nowhere upstream: definitions, then settings, flags and files, then statements."""
+    """Names and statements that stand in the fork and nowhere upstream: definitions, then settings,
+    flags and files, then statements.
+    """
     ranked: dict[str, float] = {}
 
     def offer(name: str, rank: float) -> None:
@@ -151,7 +163,9 @@ def news_of(changes: Iterable[FileChange], upstream: Upstream) -> tuple[str, ...
 
 
 def _tells(line: str) -> bool:
-    """Whether a line is a statement by which a change can be known again: not a bracket, a print or a bare word."""
+    """Whether a line is a statement by which a change can be known again: not a bracket, a print or
+    a bare word.
+    """
     code = code_of(line)
     return (
         len(code) >= _LEAST_STATEMENT

@@ -1,8 +1,9 @@
-"""Immutable sources: capture, provenance, licence, and quotation by offset. Refuses to rewrite what was captured, and to leave `sources/`.
+"""Immutable sources: capture, provenance, licence, and quotation by offset. Refuses to rewrite what
+was captured, and to leave `sources/`.
 
-source, fresh = capture(layout, Material(origin=…, version=…, text=…, files=…), now=…)   # once per origin, version and digest
-quotation(layout, source, start, end)                                                   # exactly those characters
-fenced(text, source)                                                                    # labelled, and nothing in it can end the fence
+source, fresh = capture(layout, Material(origin=…, version=…, text=…, files=…), now=…) # once per
+origin, version and digest quotation(layout, source, start, end) # exactly those characters
+fenced(text, source) # labelled, and nothing in it can end the fence
 """
 
 from kb.source.capture import Material, capture

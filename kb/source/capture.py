@@ -1,4 +1,6 @@
-"""Capture: what came from outside becomes a folder below `sources/`, once for its origin, version and digest. Never writes over a capture."""
+"""Capture: what came from outside becomes a folder below `sources/`, once for its origin, version
+and digest. Never writes over a capture.
+"""
 
 import hashlib
 import json
@@ -22,8 +24,9 @@ _ENDS = re.compile(r"[a-z0-9]{1,8}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a client brings in: provenance, text for quoting and files as they came. `name` is the wish for an id, `family` the part of it
-    that all versions of one origin share; `keep` false keeps digests alone.
+    """What a client brings in: provenance, text for quoting and files as they came. `name` is the
+    wish for an id, `family` the part of it that all versions of one origin share; `keep` false
+    keeps digests alone.
     """
 
     origin: str
@@ -47,7 +50,9 @@ class Material:
 
 
 def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Source, bool]:
-    """The source of this material, and whether it is new. Later content of one origin is a source of its own that names the one before."""
+    """The source of this material, and whether it is new. Later content of one origin is a source
+    of its own that names the one before.
+    """
     plain = normal_text(material.text)
     text = masked(plain)
     raw = text.encode("utf-8")
@@ -163,7 +168,9 @@ def to_meta(source: Source) -> dict[str, object]:
 
 
 def _id(layout: Layout, material: Material, digest: str) -> str:
-    """A free id: the wish in plain letters, with the digest behind it where another capture has the name."""
+    """A free id: the wish in plain letters, with the digest behind it where another capture has the
+    name.
+    """
     wish = _plain_id(material.name) or material.kind
     for name in (wish, f"{wish}-{digest[:8]}", f"{wish}-{digest[:16]}"):
         if not (layout.sources / name / "meta.json").exists():
@@ -182,7 +189,9 @@ def _plain_id(name: str) -> str:
 
 
 def _safe_name(name: str) -> str:
-    """The last part of a name from outside, in plain letters: no folder, no dot in front, nothing that a shell or a disk reads."""
+    """The last part of a name from outside, in plain letters: no folder, no dot in front, nothing
+    that a shell or a disk reads.
+    """
     last = PurePosixPath(name.replace("\\", "/")).name
     stem, _, end = last.rpartition(".")
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", stem or last).strip("-")[:80] or "file"

@@ -1,4 +1,6 @@
-"""What captured text may do to a reader who trusts it: unseen characters, turned lines, orders to an agent, secrets. Marks it; removes secrets only."""
+"""What captured text may do to a reader who trusts it: unseen characters, turned lines, orders to
+an agent, secrets. Marks it; removes secrets only.
+"""
 
 import re
 import unicodedata
@@ -6,7 +8,8 @@ from dataclasses import dataclass
 
 MASK = "«masked»"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
-# An order to whoever reads by machine: a verb of override beside what is overridden, a role that speaks, or a tool that is called.
+# An order to whoever reads by machine: a verb of override beside what is overridden, a role that
+# speaks, or a tool that is called.
 _ORDERS = re.compile(
     r"(?i)\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|your|system)\b[^.\n]{0,30}\b(?:instructions?|prompts?|rules?|messages?|guidelines?|context)\b"
     r"|(?:^|[\s>\"'(])(?:system|assistant|developer)\s*(?:prompt|message|instruction)?s?\s*:\s*\S"
@@ -16,7 +19,8 @@ _ORDERS = re.compile(
     r"|\b(?:run|execute|paste|type)\b[^.\n]{0,30}\b(?:curl|wget|rm -rf|sudo|bash -c|eval)\b",
     re.MULTILINE,
 )
-# Shapes that issuers of secrets document for their own, then an assignment to a name that promises one.
+# Shapes that issuers of secrets document for their own, then an assignment to a name that promises
+# one.
 _SECRETS = re.compile(
     r"(?P<key>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\s\S]{1,8000}?(?:-----END (?:[A-Z]+ )*PRIVATE KEY-----|\Z))"
     r"|(?P<token>\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,}|glpat-[\w-]{20,}|hf_[A-Za-z0-9]{30,}|sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|xox[abposr]-[\w-]{10,}"
@@ -28,7 +32,9 @@ _SECRETS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A stretch of captured text to beware of: zero-width, bidi, control, order, hidden, or secret; offsets count characters."""
+    """A stretch of captured text to beware of: zero-width, bidi, control, order, hidden, or secret;
+    offsets count characters.
+    """
 
     kind: str
     start: int
@@ -37,7 +43,9 @@ class Mark:
 
 
 def marks_of(text: str) -> tuple[Mark, ...]:
-    """Unseen and turning characters (runs of one kind are one mark), orders to an agent and masked secrets, in their order. The text stays as it is."""
+    """Unseen and turning characters (runs of one kind are one mark), orders to an agent and masked
+    secrets, in their order. The text stays as it is.
+    """
     marks = [Mark("secret", m.start(), m.end(), "masked") for m in re.finditer(MASK, text)]
     for m in _ORDERS.finditer(text):
         start = m.end() - len(m[0].lstrip())
@@ -69,7 +77,9 @@ def _unseen(char: str) -> str:
 
 
 def masked(text: str) -> str:
-    """A text in which every secret is replaced by `«masked»`; its value is kept nowhere, its place is marked by `marks_of`."""
+    """A text in which every secret is replaced by `«masked»`; its value is kept nowhere, its place
+    is marked by `marks_of`.
+    """
 
     def without(found: re.Match[str]) -> str:
         group = found.lastgroup or "token"

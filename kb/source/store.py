@@ -1,4 +1,6 @@
-"""The folder of a source: `sources/<id>/meta.json` beside its text and files. Reads what stands there; `capture` writes it."""
+"""The folder of a source: `sources/<id>/meta.json` beside its text and files. Reads what stands
+there; `capture` writes it.
+"""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +13,9 @@ from kb.store import Layout
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One captured file: its name in the folder, sha256 of its bytes, their number. `kept` is false where only the digest is shipped."""
+    """One captured file: its name in the folder, sha256 of its bytes, their number. `kept` is false
+    where only the digest is shipped.
+    """
 
     name: str
     sha256: str
@@ -22,7 +26,9 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What `meta.json` states. `text` names the file that quotes are taken from, "" where none is kept; `sections` are (title, offset)."""
+    """What `meta.json` states. `text` names the file that quotes are taken from, "" where none is
+    kept; `sections` are (title, offset).
+    """
 
     id: str
     origin: str
@@ -43,13 +49,17 @@ class Source:
 
 
 def sources(layout: Layout, *, beginning: str = "") -> Iterator[Source]:
-    """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a capture that was cut off, and is not listed."""
+    """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a
+    capture that was cut off, and is not listed.
+    """
     for meta in sorted(layout.sources.glob(f"{beginning}*/meta.json")):
         yield source_at(layout, meta.parent.name)
 
 
 def source_at(layout: Layout, id: str) -> Source:
-    """One source by its id. Raises KbError where there is none, or where its meta.json does not read."""
+    """One source by its id. Raises KbError where there is none, or where its meta.json does not
+    read.
+    """
     file = layout.sources / id / "meta.json"
     if not file.is_file() or file.parent.parent != layout.sources or file.is_symlink():
         raise KbError(f"no source '{id}'; `kb research status` lists them")
@@ -108,7 +118,9 @@ def _source(id: str, meta: dict) -> Source:
 
 
 def text_of_source(layout: Layout, source: Source) -> str:
-    """The text that offsets count in. Raises KbError where none is kept, or where it is not what was captured."""
+    """The text that offsets count in. Raises KbError where none is kept, or where it is not what
+    was captured.
+    """
     import hashlib
 
     kept = {file.name: file for file in source.files if file.kept}

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from kb.research.jobs import Outcome
     from kb.research.network import Access
 
-# Where the tokens of a forge stand, as its own tools name them. They go into requests to that host and nowhere else.
+# Where the tokens of a forge stand, as its own tools name them. They go into requests to that host
+# and nowhere else.
 _TOKENS = {"api.github.com": ("GITHUB_TOKEN", "GH_TOKEN")}
 _SHOWN = 40
 
@@ -81,7 +82,9 @@ class Captures(Result):
 
 
 def access_of(request: Reach, caller: Caller, *, api: str = "") -> "Access":
-    """How the network is reached for this request. A token is taken from the environment for the forge's own host alone."""
+    """How the network is reached for this request. A token is taken from the environment for the
+    forge's own host alone.
+    """
     from urllib.parse import urlsplit
 
     from kb.research.network import Access

@@ -1,4 +1,6 @@
-"""kb research files [bring]: capture files and folders: Markdown, text, HTML, PDF, notebooks, source."""
+"""kb research files [bring]: capture files and folders: Markdown, text, HTML, PDF, notebooks,
+source.
+"""
 
 import os
 from dataclasses import dataclass
@@ -64,7 +66,9 @@ def run(request: ResearchFiles, caller: Caller) -> Captures:
 
 
 def _files(path: Path) -> list[tuple[Path, str]]:
-    """Folder and name of each document: a name says where a file stood in what was given, and nothing of this machine."""
+    """Folder and name of each document: a name says where a file stood in what was given, and
+    nothing of this machine.
+    """
     if path.is_file():
         return [(path.resolve().parent, path.name)]
     if not path.is_dir():

@@ -1,4 +1,6 @@
-"""kb research forks [bring]: rank forks and pull requests by the optimizations that they hold and upstream lacks."""
+"""kb research forks [bring]: rank forks and pull requests by the optimizations that they hold and
+upstream lacks.
+"""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

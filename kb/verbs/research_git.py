@@ -1,4 +1,6 @@
-"""kb research git [bring]: read a range of a local clone or a bundle as what one head has beyond another."""
+"""kb research git [bring]: read a range of a local clone or a bundle as what one head has beyond
+another.
+"""
 
 from dataclasses import dataclass
 

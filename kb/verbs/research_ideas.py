@@ -1,4 +1,6 @@
-"""kb research ideas [bring]: list what captured forks and papers offer a target, checked against what it refuted and has set."""
+"""kb research ideas [bring]: list what captured forks and papers offer a target, checked against
+what it refuted and has set.
+"""
 
 import re
 from dataclasses import asdict, dataclass
@@ -18,7 +20,9 @@ _NEARNESS = {"same code": 0, "near": 1, "far": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResearchIdeas:
-    """Ideas for one target; with --file the clear ones become hypothesis pages, which are open leads of its slices."""
+    """Ideas for one target; with --file the clear ones become hypothesis pages, which are open
+    leads of its slices.
+    """
 
     target: str = option("what is to be optimized (default: the only target)")
     most: int = option("ideas at most", default=20, metavar="N")
@@ -27,7 +31,9 @@ class ResearchIdeas:
 
 @dataclass(frozen=True, slots=True)
 class CheckedIdea:
-    """An idea with what the target knows of it: the gate's outcome, the card that it meets, levers that are set already, and how far it is."""
+    """An idea with what the target knows of it: the gate's outcome, the card that it meets, levers
+    that are set already, and how far it is.
+    """
 
     idea: "Idea"
     outcome: str
@@ -119,7 +125,9 @@ def _checked(
 
 
 class _Known:
-    """What a target is and has set: its page's text and repository, and the levers of the runs that it kept."""
+    """What a target is and has set: its page's text and repository, and the levers of the runs that
+    it kept.
+    """
 
     def __init__(self, db, target: str) -> None:
         from kb.research.techniques import techniques_in
@@ -148,7 +156,9 @@ class _Known:
         return bool(value) and (name, value) in self.levers
 
     def distance(self, idea: "Idea") -> str:
-        """same code: a fork of the target's own repository; near: half of its techniques are spoken of in the trail; far: neither."""
+        """same code: a fork of the target's own repository; near: half of its techniques are spoken
+        of in the trail; far: neither.
+        """
         repository = idea.origin.partition("#")[0].lower()
         if self.repository and re.search(
             rf"(?<![a-z0-9]){re.escape(self.repository)}(?![a-z0-9])", repository

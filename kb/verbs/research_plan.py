@@ -1,4 +1,6 @@
-"""kb research plan [bring]: propose what to capture for a target, as commands ready to run with their cost in requests."""
+"""kb research plan [bring]: propose what to capture for a target, as commands ready to run with
+their cost in requests.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +8,8 @@ from dataclasses import asdict, dataclass
 
 from kb.verbs import Caller, Result, option
 
-# Requests of each command: a feed and three a paper; a head, an archive and pages of a forge, then two or three a head; a page and its robots.txt.
+# Requests of each command: a feed and three a paper; a head, an archive and pages of a forge, then
+# two or three a head; a page and its robots.txt.
 _PAPERS, _HEADS = 8, 20
 _SECONDS = {"arxiv": 3.0, "forks": 0.2, "web": 1.0, "git": 0.0}
 _FROM_SHARE = 0.05
@@ -31,7 +34,9 @@ class ResearchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command with its reason, its requests at most, and how long it takes at the pace that the service asks for."""
+    """One command with its reason, its requests at most, and how long it takes at the pace that the
+    service asks for.
+    """
 
     command: str
     why: str

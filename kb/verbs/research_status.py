@@ -1,4 +1,6 @@
-"""kb research status [bring]: list captures: new, changed at their origin, failed, and what to run again."""
+"""kb research status [bring]: list captures: new, changed at their origin, failed, and what to run
+again.
+"""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
