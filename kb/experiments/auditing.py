@@ -17,6 +17,7 @@ from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.plan import Side
 from kb.experiments.stub import Stub
 from kb.profiles import Profile
+from kb.run.direction import words_of
 from kb.run.interval import ERROR, gain_interval
 from kb.run.quantity import number_text
 
@@ -26,8 +27,8 @@ _SHOWN_LINE = 160
 _PATCH = "change.patch"
 _EVIDENCE_LINES = 3
 _DIRECTIONS = {
-    "down": "down falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
-    "up": "up rises rise grows grow increases increase more higher larger ↑ +",
+    "down": "down halves halved fewer falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
+    "up": "up doubles doubled rises rise grows grow increases increase more higher larger ↑ +",
 }
 _WORDS = {word: direction for direction, words in _DIRECTIONS.items() for word in words.split()}
 
@@ -86,15 +87,10 @@ def pattern_of(text: str) -> re.Pattern[bytes]:
         ) from error
 
 
-def expectation_of(
-    stub: Stub, attempt: Attempt, primary: str, *, more: Expectation | None = None
-) -> Expectation:
-    """What a page expects: its `expect`, `forbid` and `predict`, and metrics other than the deciding one that its predicted signal
-    says will move; `more` was asked beside."""
+def expectation_of(stub: Stub, attempt: Attempt, *, more: Expectation | None = None) -> Expectation:
+    """What a page expects: its `expect`, `forbid` and `predict`, and metrics that its predicted signal says will move; `more` was asked beside."""
     more = more or Expectation()
-    signal = moves_in(
-        stub.facts.predicted_signal, tuple(m for m in attempt.metrics if m != primary)
-    )
+    signal = moves_in(stub.facts.predicted_signal, attempt.metrics)
     return Expectation(
         (*stub.page.words("expect"), *more.expect),
         (*stub.page.words("forbid"), *more.forbid),
@@ -116,15 +112,16 @@ def moves_in(text: str, names: tuple[str, ...]) -> tuple[tuple[str, str, float],
     """Moves of known metrics that a text predicts: a clause that names one and says which way."""
     moves = []
     for clause in re.split(r"[.;,\n]|\band\b", text.lower()):
-        words = re.findall(r"[\w/%.-]+|[↓↑]", clause)
+        words = re.findall(r"[^\W_]+|[↓↑]", clause)
         way = next((_WORDS[w] for w in words if w in _WORDS), "")
-        said = re.sub(r"[\s_-]+", " ", clause)
-        moves += [
-            (n.lower(), way, 0.0)
-            for n in names
-            if way and f" {re.sub(r'[_-]+', ' ', n.lower())} " in f" {said} "
-        ]
+        moves += [(n.lower(), way, 0.0) for n in names if way and _is_named(n, words)]
     return tuple(dict.fromkeys(moves))
+
+
+def _is_named(metric: str, words: list[str]) -> bool:
+    """Whether a clause speaks of a metric: by all words of its name, or all but its unit (`time` for `time_ms`)."""
+    named = words_of(metric)
+    return all(w in words for w in (named[:-1] if len(named) > 1 and len(named[-1]) < 3 else named))
 
 
 def audit(attempt: Attempt, expectation: Expectation) -> Audit:

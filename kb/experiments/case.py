@@ -13,7 +13,7 @@ from kb.experiments.auditing import (
     file_audit,
     last_audit,
 )
-from kb.experiments.judging import evidence_of, primary_of
+from kb.experiments.judging import evidence_of
 from kb.experiments.opening import quoted
 from kb.experiments.planning import stub_in_flight
 from kb.experiments.stub import Stub, filled, stub_at, with_fields
@@ -50,12 +50,8 @@ def judged(
 ) -> Case:
     """What the rules say of a finished attempt, audited by what its page expects, by what was asked before, and by `more`."""
     before = last_audit(attempt)
-    expectation = expectation_of(
-        stub,
-        attempt,
-        primary_of(attempt, target),
-        more=_joined(before[1] if before else None, more),
-    )
+    asked = _joined(before[1] if before else None, more)
+    expectation = expectation_of(stub, attempt, more=asked)
     found = audit(attempt, expectation)
     evidence = evidence_of(layout, stub, target, attempt, firing=found.firing, earlier=earlier)
     return Case(stub, attempt, evidence, ruling_of(evidence), found, expectation)

@@ -9,7 +9,6 @@ from kb.experiments.attempt import Attempt
 from kb.experiments.auditing import Audit, profile_files, profile_of
 from kb.experiments.opening import one_line
 from kb.run.evidence import Evidence, Measured
-from kb.run.interval import level_of
 from kb.run.measure import values_text, without_secrets
 from kb.run.noise import outliers_of
 from kb.run.quantity import number_text
@@ -112,7 +111,8 @@ def _about_samples(evidence: Evidence, attempt: Attempt) -> list[str]:
     """How the interval came about, how often was looked, and which runs lie far from the others."""
     said, main = [], evidence.main
     if main and main.interval and main.interval.how in _METHODS:
-        level = f"look {evidence.look}: this one at {100 * (1 - level_of(evidence.look)):.3g} %, so that all looks together err in 5 %"
+        spent = evidence.look * (evidence.look + 1)
+        level = f"look {evidence.look}, which spends 1/{spent} of an error of one in twenty"
         said.append(
             f"Gain of `{main.name}`: {_METHODS[main.interval.how]}; {level}. Least effect {percent(main.least)[1:]}."
         )

@@ -82,6 +82,7 @@ def run(request: OpenExperiment, caller: Caller) -> Opening:
     path = opened(layout, proposal, target, answer=answer, today=today)
     if not proposal.baseline:
         _tell_criteria(layout, caller, path, target)
+        _doubt_signal(caller, proposal, target)
     caller.build(layout)
     for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
         caller.talk(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:_REASON]}")
@@ -156,6 +157,18 @@ def _gate(
         )
     finally:
         db.close()
+
+
+def _doubt_signal(caller: Caller, proposal: "Proposal", target: "Target") -> None:
+    """Say before anything is measured that a win could not be audited."""
+    from kb.experiments.auditing import moves_in
+
+    seen = (*proposal.expect, *proposal.forbid, *proposal.predict)
+    if not seen and not moves_in(proposal.predicted_signal, target.metrics):
+        caller.talk(
+            "the predicted signal names no metric that falls or rises, and nothing is expected (--expect, --predict): "
+            "a win will need that before it is closed"
+        )
 
 
 def _tell_criteria(layout: store.Layout, caller: Caller, path: str, target: "Target") -> None:
