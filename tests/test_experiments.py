@@ -15,7 +15,7 @@ from loops.loop import Loop
 
 from kb import KbError, cli
 from kb.experiments.attempt import Attempt, attempts_in
-from kb.experiments.auditing import move_of
+from kb.experiments.auditing import move_of, moves_in
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import target_named
 from kb.page import read
@@ -89,7 +89,7 @@ def test_a_stub_is_filed_whole_before_anything_runs(loop):
     assert (front["status"], front["levers"], front["falsification"], front["variant"]) == ("in_progress", ["a=1"], "gain < 2%", "8B/v6e")
     assert front["receipt"].startswith("kb1-clear-") and front["parent"] == "main"
     facts = stub_at(loop.layout, path).facts
-    assert facts.running and facts.mechanism == "lines are used whole before they are evicted" and facts.predicted_signal == "misses fall"
+    assert facts.running and facts.mechanism == "lines are used whole before they are evicted" and facts.predicted_signal == "the pipe fills"
     assert not read(path, page.encode()).findings
 
 
@@ -408,9 +408,16 @@ def test_a_predicted_move_is_read_or_refused():
             move_of(text)
 
 
+def test_a_predicted_signal_that_names_a_metric_and_a_way_is_what_an_audit_looks_for():
+    metrics = ("time_ms", "cache-misses", "tok/s")
+    assert moves_in("Time falls by half, and cache misses drop; tokens are the same.", metrics) == (("time_ms", "down", 0.0), ("cache-misses", "down", 0.0))
+    assert moves_in("tok/s ↑", metrics) == (("tok/s", "up", 0.0),)
+    assert not moves_in("sometimes it falls; the time is right", metrics)
+
+
 @pytest.mark.parametrize(("line", "said"), [
     ("benchmark: [a, b]", "one shell command"), ("protected: [/etc/passwd]", "inside the repository"), ("allowed: [../x]", "inside the repository"),
-    ("repeats: many", "must be a number"), ("bounds: ['it is the same']", "takes comparisons"),
+    ("repeats: many", "must be a number"), ("min_effect: much", "a share such as 2 %"), ("noise_limit: 2", "a share such as 2 %"), ("artifact_folder: wiki/x", "a folder of its own"), ("bounds: ['it is the same']", "takes comparisons"),
 ])
 def test_a_target_page_that_cannot_be_used_says_which_field(make_base, line, said):
     layout = make_base({"wiki/targets/t.md": f"---\ntitle: T\ntype: target\n{line}\n---\n\n# T\n"})
@@ -605,6 +612,7 @@ def test_a_filed_verdict_whose_evidence_is_completed_gets_a_note_below_the_seale
     assert [n.verdict for n in superseding(loop.page(path), seal=seal)] == ["supported"]
     assert not superseding(loop.page(path).replace("supported, because", "refuted, because"), seal=seal)
     assert cli.main(["lint"]) == 0 and loop.page("wiki/log.md").count("parser v001: supported") == 1
+    assert json.loads(loop.run("list", "--format", "json").stdout)[0]["verdict"] == {"canonical": "supported", "raw": "supported", "source": "note"}
     assert loop.closed(path)["written"] == []
 
 

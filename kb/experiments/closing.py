@@ -265,10 +265,14 @@ def _filed(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
         "code": quoted(attempt.plan.change) if attempt and attempt.plan.change else "",
         "measured": quoted(receipt_of(attempt)) if attempt else "",
         "metrics": rendering.metrics_field(case.evidence, ruling),
+        "gain": quoted(rendering.gain_field(ruling, case.evidence)),
         "overruled": quoted(one_line(remarks.reason)) if remarks.overrule else "",
         "updated": max(today, stub.page.field("created")),
     }
-    return sealed(stub.path, with_fields(stub.path, data, {k: v for k, v in fields.items() if v}))
+    return sealed(
+        stub.path,
+        with_fields(stub.path, data, {k: v for k, v in fields.items() if v not in ("", '""')}),
+    )
 
 
 def _file_record(case: Case, done: Closed, *, created: str) -> None:

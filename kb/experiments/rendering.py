@@ -219,6 +219,15 @@ def metrics_field(evidence: Evidence, ruling: Ruling) -> str:
     return json.dumps(stated, ensure_ascii=False)
 
 
+def gain_field(ruling: Ruling, evidence: Evidence) -> str:
+    """The gain over the parent that was measured beside it, with its interval; empty where there is none or it is withheld."""
+    found = evidence.main.interval if evidence.main else None
+    if ruling.gain is None or not found or not evidence.has_parent:
+        return ""
+    ends = "" if found.how == "equal" else f" ({percent(found.low)} to {percent(found.high)})"
+    return f"{percent(found.middle)}{ends}"
+
+
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.9g}")
 

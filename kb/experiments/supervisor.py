@@ -176,11 +176,17 @@ def _lay(how: str, where: str, source: str, handle: int) -> None:
             _mount("overlay", where, "overlay", 0, layers)
     elif how == "hide":
         _mount("none", where, "tmpfs", 0)
+    elif how == "read":
+        with contextlib.suppress(FileNotFoundError):  # What went away meanwhile need not be there.
+            _show(where, handle)
     else:
-        os.makedirs(where, exist_ok=True)
-        _mount(f"/proc/self/fd/{handle}", where, None, _MS_BIND | _MS_REC)
-        if how == "write":
-            _set_writable(where)
+        _show(where, handle)
+        _set_writable(where)
+
+
+def _show(where: str, handle: int) -> None:
+    os.makedirs(where, exist_ok=True)
+    _mount(f"/proc/self/fd/{handle}", where, None, _MS_BIND | _MS_REC)
 
 
 def _mount(source: str, where: str, kind: str | None, flags: int, data: str = "") -> None:

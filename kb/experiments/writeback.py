@@ -5,6 +5,7 @@ Everything here is found missing and made good, never counted on: closing again 
 
 import posixpath
 import re
+from collections.abc import Sequence
 
 from kb import KbError, store
 from kb.experiments.stub import Stub, sealed_pages, stub_at
@@ -132,7 +133,7 @@ def primary(experiment: Facts, target: Target) -> Metric | None:
     )
 
 
-def best_of(experiments: tuple[Facts, ...], target: Target) -> tuple[Facts, ...]:
+def best_of(experiments: Sequence[Facts], target: Target) -> tuple[Facts, ...]:
     """Supported and baseline experiments with a value of the target's metric, best first; in trail order where no direction is known."""
     standing = [
         e
@@ -192,10 +193,15 @@ def _frontier(target: Target, experiments: tuple[Facts, ...]) -> str:
 
 
 def _leaderboard(target: Target, experiments: tuple[Facts, ...]) -> str:
-    rows = [
-        f"| {rank} | {_row(target, e)} | {e.date} |"
-        for rank, e in enumerate(best_of(experiments, target), 1)
-    ]
+    # Figures of two operating points do not compare: every variant has its own ranks.
+    ranked = (
+        (rank, e)
+        for variant in _variants(experiments)
+        for rank, e in enumerate(
+            best_of([x for x in experiments if x.variant == variant], target), 1
+        )
+    )
+    rows = [f"| {rank} | {_row(target, e)} | {e.date} |" for rank, e in ranked]
     return _table(
         f"| Rank | Experiment | Variant | {target.metric or 'Metric'} | Date |",
         rows,

@@ -9,8 +9,10 @@ from functools import lru_cache
 
 from kb.graph import target_of
 from kb.page import Page, Section
+from kb.page.seal import FIELD as SEAL
+from kb.page.superseding import superseding
 from kb.run.record import Lever, Metric
-from kb.schema import FAILED, Verdict, canonical_decision
+from kb.schema import FAILED, Verdict, canonical_decision, canonical_verdict
 from kb.store import row_of, value_of
 from kb.trail.account import Account, account_of, point_of, settings_of
 from kb.trail.levers import levers_of
@@ -170,7 +172,12 @@ def read_facts(page: Page, text: str) -> Facts:
     if labelled:
         verdict = verdict_of(page, labelled)
     # A verdict of several words is all that some pages say of why.
-    because = reasons or prose(body("because"), limit=900) or labelled or (verdict.raw if " " in verdict.raw else "")
+    because = page.field("because") or reasons or prose(body("because"), limit=900) or labelled or (verdict.raw if " " in verdict.raw else "")
+    decision = canonical_decision(page.field("decision") or page.field("status")) or ""
+    if later := superseding(text, seal=page.field(SEAL)):
+        # What completed evidence said below the sealed text goes before what the page was filed with.
+        verdict = VerdictRead(canonical_verdict(later[-1].verdict), later[-1].verdict, "note")
+        because, decision = later[-1].because, ""
     title = page.title[:_LONGEST_TITLE]
     stated = (*page.words("levers"), *page.words("lever"))
     levers = levers_of(title, slug=page.field("hypothesis"), stated=stated, hypothesis=hypothesis, mechanism=mechanism)
@@ -185,7 +192,7 @@ def read_facts(page: Page, text: str) -> Facts:
         title=title,
         slug=page.field("hypothesis"),
         verdict=verdict,
-        decision=canonical_decision(page.field("decision") or page.field("status")) or "",
+        decision=decision,
         levers=levers,
         stated_levers=bool(stated),
         metrics=metrics_of(
@@ -206,7 +213,7 @@ def read_facts(page: Page, text: str) -> Facts:
         places=places,
         tags=page.words("tags"),
         running=is_running(page, verdict),
-        first=page.field("receipt") == "baseline",
+        first=page.field("receipt") == "baseline" and not page.field("parent"),
         created=page.field("created"),
         settings=settings,
         point=point_of(settings),

@@ -8,6 +8,7 @@ from kb.verbs import Caller, Result, option
 from kb.verbs.experiment import label_of
 
 if TYPE_CHECKING:
+    from kb import store
     from kb.trail import Experiment
 
 
@@ -60,8 +61,7 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
     fitting = tuple(e for e in listed if _fits(e, request))
     end = max(0, len(fitting) - request.last * (request.page - 1))
     first = max(0, end - request.last)
-    by_path = {e.path: e for e in listed}
-    lines = tuple(_line(e, by_path, one_target=bool(request.target)) for e in fitting[first:end])
+    lines = tuple(_line(layout, e, one_target=bool(request.target)) for e in fitting[first:end])
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
     return ExperimentList(fitting, first, end, lines)
@@ -79,7 +79,7 @@ def _fits(e: "Experiment", request: ListExperiments) -> bool:
     )
 
 
-def _line(e: "Experiment", by_path: "dict[str, Experiment]", *, one_target: bool) -> str:
+def _line(layout: "store.Layout", e: "Experiment", *, one_target: bool) -> str:
     """Day, handle, verdict, levers, metric and gain over the parent."""
     levers = ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers) or e.title
     if len(levers) > _LEVERS_SHOWN:
@@ -87,27 +87,22 @@ def _line(e: "Experiment", by_path: "dict[str, Experiment]", *, one_target: bool
     handle = label_of(e.path, e.number, e.target, one_target=one_target)
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
     return (
-        f"{e.date or '----------'} {handle}  {verdict:<12} {levers}  {_figure(e, by_path)}".rstrip()
+        f"{e.date or '----------'} {handle}  {verdict:<12} {levers}  {_figure(layout, e)}".rstrip()
     )
 
 
-def _figure(e: "Experiment", by_path: "dict[str, Experiment]") -> str:
-    from kb.run.direction import direction_of
-    from kb.run.noise import gain_of
+def _figure(layout: "store.Layout", e: "Experiment") -> str:
+    from kb.experiments.stub import stub_at
     from kb.run.quantity import number_text, unit_beside
 
     found = e.metric(e.primary) if e.primary else None
     found = found or next((m for m in e.metrics if m.value is not None), None)
-    if not found or found.value is None:
+    if e.running or not found or found.value is None:
         return ""
     text = f"{found.name} {number_text(found.value, digits=5)}{unit_beside(found.name, found.unit)}"
-    parent = by_path.get(e.parent)
-    other = parent.metric(found.name) if parent else None
-    direction = found.direction or direction_of(found.name)
-    if not other or other.value is None or not direction:
-        return text
-    gain = gain_of(found.value, other.value, direction=direction)
-    return text if gain is None else f"{text} ({100 * gain:+.1f} %)"
+    # What was measured beside the parent, else what a page says of it; figures of two days do not compare.
+    gain = stub_at(layout, e.path).page.field("gain").partition(" (")[0]
+    return f"{text} ({gain})" if gain else text
 
 
 def _record(e: "Experiment") -> dict[str, object]:

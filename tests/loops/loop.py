@@ -52,7 +52,7 @@ class Loop:
         return self.git("rev-parse", "HEAD")
 
     def open(self, lever: str, *more: str, parent: str = "main", falsification: str = "gain < 2%", ok: tuple[int, ...] = (0,)) -> str:
-        said = ("--hypothesis", f"{lever} makes fewer misses", "--mechanism", "lines are used whole before they are evicted", "--predicted", "misses fall",
+        said = ("--hypothesis", f"{lever} makes fewer misses", "--mechanism", "lines are used whole before they are evicted", "--predicted", "the pipe fills",
                 "--falsification", falsification, "--parent", parent, "--target", self.target, "--title", f"Try {lever}", "--date", "2026-05-02")
         return self.run("open", "--lever", lever, *said, *more, ok=ok).stdout.strip()
 
