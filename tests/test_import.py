@@ -22,6 +22,7 @@ from kb.formats.reading import Ask, Segment
 from kb.formats.registry import located
 from kb.page import plain_text, read, seal
 from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_sentinel, outcome_of
+from kb.store import digest_of
 
 HEADER = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
 ROWS = ["a1b2c3d\t1.0000\t44.0\tkeep\tbaseline", "b1b2c3d\t1.0050\t44.0\tdiscard\tswitch to GeLU", "c1b2c3d\t0.000000\t0.0\tcrash\tdouble width (OOM)",
@@ -275,6 +276,22 @@ def test_an_import_that_was_cut_off_is_taken_back_before_the_next_one(base, log)
     assert files_of(base) == whole
 
 
+def test_a_ledger_that_came_from_elsewhere_takes_no_page_away(base, log, make_base):
+    done = bring(base, log)
+    own = (base.root / done.pages[0]).read_bytes()
+    victim = base.wiki / "concepts" / "victim.md"
+    victim.parent.mkdir()
+    victim.write_text("# Victim\n")
+    foreign = base.sources / "import-abcdef123456" / "runs.jsonl"
+    foreign.parent.mkdir()
+    lines = (base.sources / f"import-{done.receipt}" / "runs.jsonl").read_text().splitlines()
+    forged = [{**json.loads(lines[0]), "page": "wiki/concepts/victim.md", "digest": digest_of(victim.read_bytes())},
+              {**json.loads(lines[0]), "page": done.pages[0], "digest": digest_of(own)}]
+    foreign.write_text("".join(json.dumps(f) + "\n" for f in forged))
+    assert bring(base, log).mended == ("abcdef123456",)
+    assert victim.is_file() and (base.root / done.pages[0]).read_bytes() == own
+
+
 # ---- killed, and many at once
 
 
@@ -414,6 +431,20 @@ def test_pages_that_were_not_imported_are_exported_from_what_they_state(make_bas
     run, = export.runs_of_target(base, "t")
     assert (run.label, run.status, run.value, run.levers) == ("4", "discard", 3.5, (Lever("tile", "8"),))
     assert "2026-02-03\t4\t\t3.5\tdiscard\tTile the loop" in export.exported([run], "tsv")
+
+
+def test_an_export_keeps_commits_and_ranks_each_variant_alone(make_base):
+    def page(number, variant, value):
+        head = f"---\ntitle: Run {number}\ntype: experiment\ntarget: t\nvariant: {variant}\nverdict: supported\ndecision: keep\ncode: abc123{number}\n"
+        return head + f"metrics: {{latency_ms: {{value: {value}}}}}\ncreated: 2026-02-03\n---\n\n# Run {number}\n"
+
+    base = make_base({f"wiki/experiments/t/2026-02-03-v00{n}-x.md": page(n, v, m) for n, v, m in ((1, "h100", 3.5), (2, "a100", 9.5), (3, "h100", 3.0))})
+    runs = export.runs_of_target(base, "t")
+    assert [r.code for r in runs] == ["abc1231", "abc1232", "abc1233"]
+    assert export.exported(runs, "tsv").count("exp_id") == 1 and "abc1232" in export.exported(runs, "tsv")
+    board = export.exported(runs, "leaderboard").split("## ")[1:]
+    assert [b.splitlines()[0] for b in board] == ["a100", "h100"]
+    assert [line.split(" | ")[1:3] for line in board[1].splitlines()[4:6]] == [["3", "3.0"], ["1", "3.5"]]
 
 
 def test_runs_without_a_date_take_the_day_of_the_run_before_them_in_the_log(base, tmp_path):

@@ -7,6 +7,7 @@ with blanks in texts made single; the leaderboard lists what was kept.
 import json
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from kb import KbError
 from kb.formats.filing import entries_of
@@ -70,7 +71,9 @@ def _stated_by(page: Page) -> Run:
         metrics=metrics,
         levers=levers,
         hypothesis=page.field("hypothesis"),
-        code=page.field("commit"),
+        parent=page.field("parent"),
+        reason=page.field("because"),
+        code=page.field("code") or page.field("commit"),
         verdict=str(verdict or ""),
         decision=decision,
         created=page.date,
@@ -113,16 +116,12 @@ def _direction(run: Run) -> Direction | None:
 
 
 def _stretches(runs: Iterable[Run]) -> list[list[Run]]:
-    """Runs cut where log, segment or primary metric change: each is a segment of the export."""
-    found: list[list[Run]] = []
-    before: tuple[str, int, str] | None = None
-    for run in runs:
-        key = (run.origin.file, run.segment, run.primary)
-        if key != before:
-            found.append([])
-        before = key
-        found[-1].append(run)
-    return found
+    """Runs cut where log, segment or primary metric change: each is a segment of the export. Pages that kb measured are one log."""
+
+    def place(run: Run) -> tuple[str, int, str]:
+        return "" if run.format == "kb" else run.origin.file, run.segment, run.primary
+
+    return [list(stretch) for _, stretch in groupby(runs, key=place)]
 
 
 def _jsonl(runs: Sequence[Run]) -> Iterable[str]:
@@ -186,19 +185,9 @@ def _tsv(runs: Sequence[Run]) -> Iterable[str]:
             before = header
         for run in stretch:
             values = [_number(run.metric(n)) for n in names]
-            yield (
-                "\t".join(
-                    [
-                        run.created or "-",
-                        one_line(run.label),
-                        one_line(run.code),
-                        *values,
-                        one_line(run.status),
-                        one_line(run.description),
-                    ]
-                )
-                + "\n"
-            )
+            words = [one_line(x) for x in (run.label, run.code)]
+            ends = [one_line(x) for x in (run.status, run.description)]
+            yield "\t".join([run.created or "-", *words, *values, *ends]) + "\n"
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -206,23 +195,29 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
+    """What was kept, by rank; one table a variant, for values of two variants do not compare."""
     kept = [r for r in runs if r.outcome is Outcome.KEPT and r.value is not None]
-    metrics = {r.primary for r in kept}
-    ways = {_direction(r) for r in kept}
     if not kept:
-        raise KbError("nothing was kept with a measurement: there is no leaderboard; `kb export log` lists every run")
+        told = "nothing was kept with a measurement: there is no leaderboard"
+        raise KbError(f"{told}; `kb export log` lists every run")
+    variants = sorted({r.variant for r in kept})
+    for variant in variants:
+        if len(variants) > 1:
+            yield f"\n## {one_line(variant) or 'no variant'}\n\n"
+        yield from _ranked([r for r in kept if r.variant == variant])
+
+
+def _ranked(kept: Sequence[Run]) -> Iterable[str]:
+    metrics, ways = sorted({r.primary for r in kept}), {_direction(r) for r in kept}
     if len(metrics) > 1 or None in ways or len(ways) > 1:
-        raise KbError(
-            f"a leaderboard needs one metric and its direction; these runs have {', '.join(sorted(metrics))}; export them as tsv or jsonl"
-        )
-    way = ways.pop()
-    ranked = sorted(kept, key=lambda r: r.value or 0.0, reverse=way == "higher")
-    name = metrics.pop()
-    beside = [n for n in _names(ranked) if n != name and n == one_line(n)]
-    yield _row(["rank", "exp", name, *beside, "desc"])
-    yield "|" + "---|" * (4 + len(beside)) + "\n"
+        told = f"a leaderboard needs one metric and its direction; these runs have {', '.join(metrics)}"
+        raise KbError(f"{told}; export them as tsv or jsonl")
+    ranked = sorted(kept, key=lambda r: r.value or 0.0, reverse=ways == {"higher"})
+    names = [n for n in _names(ranked) if n == one_line(n)]
+    yield _row(["rank", "exp", *names, "desc"])
+    yield "|" + "---|" * (3 + len(names)) + "\n"
     for rank, run in enumerate(ranked, 1):
-        yield _row([str(rank), run.label, _number(run.metric(name)), *(_number(run.metric(n)) for n in beside), run.description])
+        yield _row([str(rank), run.label, *(_number(run.metric(n)) for n in names), run.description])
 
 
 def _log(runs: Sequence[Run]) -> Iterable[str]:

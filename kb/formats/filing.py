@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
     rated = judged([e for e in said if isinstance(e, Segment)], runs)
     with store.lock(layout, LOCK):
         mended = tuple(_take_back(layout, folder) for folder in _cut_off(layout))
-        known = {e.key: e.page for _, entries in _ledgers(layout) for e in entries}
+        known = {key: page for ledger in _ledgers(layout) for key, page in _keys_in(ledger)}
         entries, pages = _entries(layout, rated, known, target=target, date=date, today=today)
         if not entries:
             return Import("", file, name, (), len(runs), mended)
@@ -134,12 +134,30 @@ def _cut_off(layout: Layout) -> list[Path]:
     return [f for f in sorted(layout.sources.glob("import-*")) if f.is_dir() and not (f / "meta.json").is_file()]
 
 
-def _ledgers(layout: Layout) -> list[tuple[str, list[Entry]]]:
-    """Receipt and entries of every import that was finished."""
-    found = []
-    for meta in sorted(layout.sources.glob("import-*/meta.json")):
-        found.append((meta.parent.name.removeprefix("import-"), entries_of(meta.parent / LEDGER)))
-    return found
+def _ledgers(layout: Layout) -> list[Path]:
+    """Ledgers of every import that was finished."""
+    return [m.parent / LEDGER for m in sorted(layout.sources.glob("import-*/meta.json"))]
+
+
+def _keys_in(ledger: Path) -> Iterator[tuple[Key, str]]:
+    """What each line of a ledger is known by, and its page; nothing else of it is read, for every import asks all of them."""
+    import msgspec
+
+    origin = msgspec.defstruct("LedgerOrigin", [("file", str, ""), ("digest", str, "")])
+    run = msgspec.defstruct("LedgerRun", [("origin", origin), ("target", str, "")])
+    line = msgspec.defstruct("LedgerLine", [("page", str), ("run", run), ("repeat", int, 0)])
+    decoder = msgspec.json.Decoder(line)
+    for number, text in enumerate(ledger.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+        try:
+            entry = decoder.decode(text)
+        except msgspec.MsgspecError as error:
+            raise _damaged(ledger, number, error) from error
+        origin_ = entry.run.origin
+        yield (entry.run.target, origin_.file, origin_.digest, entry.repeat), entry.page
+
+
+def _damaged(ledger: Path, number: int, error: Exception) -> KbError:
+    return KbError(f"{ledger}:{number}: no ledger line ({error}); restore the file from version control")
 
 
 def entries_of(ledger: Path) -> list[Entry]:
@@ -151,7 +169,7 @@ def entries_of(ledger: Path) -> list[Entry]:
             said = json.loads(line)
             found.append(Entry(said["page"], said["digest"], from_line(json.dumps(said["run"])), said.get("repeat", 0)))
         except (ValueError, KeyError, TypeError) as error:
-            raise KbError(f"{ledger}:{number}: no ledger line ({error}); restore the file from version control") from error
+            raise _damaged(ledger, number, error) from error
     return found
 
 
@@ -234,9 +252,9 @@ def undo(layout: Layout, receipt: str) -> Undo:
             if cut != folder:
                 _take_back(layout, cut)
         if not re.fullmatch(r"[0-9a-f]{6,16}", receipt) or not folder.is_dir():
-            known = ", ".join(r for r, _ in _ledgers(layout)[-8:])
+            known = ", ".join(f.parent.name.removeprefix("import-") for f in _ledgers(layout)[-8:])
             raise KbError(f"no import '{receipt}' here; {'known receipts: ' + known if known else 'nothing was imported yet'}")
-        entries = entries_of(folder / LEDGER)
+        entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
         here = {e.page: (layout.root / e.page).is_file() for e in entries}
         changed = [e.page for e in entries if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest]
         if changed:
@@ -260,21 +278,33 @@ def _moved(layout: Layout, folder: Path, filed: set[str]) -> list[str]:
     return [p.relative_to(layout.root).as_posix() for p in pages if named in p.read_bytes()[:8000]]
 
 
+def _is_place(layout: Layout, page: str) -> bool:
+    """Whether an import may have filed a page there: a ledger that came from elsewhere may name any file."""
+    inner = store.is_inner(page) and layout.holds(layout.root / page)
+    return inner and (layout.root / page).is_relative_to(layout.wiki / "experiments")
+
+
+def _is_own(page: Path, entry: Entry, folder: Path) -> bool:
+    """Whether a page is what its import filed: its bytes are, and it names that ledger; or a power cut left it without bytes."""
+    if not page.is_file() or page.is_symlink():
+        return False
+    data = page.read_bytes()
+    named = f'"sources/{folder.name}/{LEDGER}#L'.encode()
+    return not data or digest_of(data) == entry.digest and named in data
+
+
 def _take_back(layout: Layout, folder: Path) -> str:
     """Remove what an import filed, its ledger last; a page that reads otherwise than it was filed stays."""
     store.remove(folder / "meta.json")
     if (folder / LEDGER).is_file():
-        # A ledger that came from elsewhere may name any file: only pages here are taken back.
-        entries = [e for e in entries_of(folder / LEDGER) if store.is_inner(e.page) and layout.holds(layout.root / e.page)]
+        entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
         begun = {f for place in {(layout.root / e.page).parent for e in entries} for f in place.glob(".*.kb-tmp")}
         names = tuple(f".{Path(e.page).name[:40]}." for e in entries)
         for left in sorted(f for f in begun if f.name.startswith(names)):
             store.remove(left)
         for entry in entries:
-            page = layout.root / entry.page
-            # After a power cut a page that was not yet on the disk may be there without its bytes.
-            if page.is_file() and (page.stat().st_size == 0 or digest_of(page.read_bytes()) == entry.digest):
-                store.remove(page)
+            if _is_own(layout.root / entry.page, entry, folder):
+                store.remove(layout.root / entry.page)
         store.remove(folder / LEDGER)
     for left in sorted(folder.iterdir()):
         if left.name.endswith(".kb-tmp"):

@@ -35,7 +35,7 @@ class RunTable:
 
 def cells_of(text: str) -> list[str]:
     """Cells of a table line; `\\|` is no border."""
-    parts = re.split(r"(?<!\\)\|", text.strip().removeprefix("|"))
+    parts = re.split(r"(?<!\\)\|", text.strip().removeprefix("|"), maxsplit=1000)
     cells = [c.replace("\\|", "|").strip() for c in parts]
     return cells[:-1] if len(cells) > 1 and not cells[-1] and text.rstrip().endswith("|") else cells
 

@@ -19,7 +19,8 @@ from kb.formats.table import Layout, Record, directive, layout_of, looks_like_he
 from kb.run.direction import direction_from
 from kb.run.record import is_status
 
-_NOTHING = ("-", "–", "—", "")
+# No table is wider; what is, is one long line, and its end is one cell.
+_WIDEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,11 @@ def delimiter_of(head: Sequence[str]) -> str:
 
 def _split(text: str, delimiter: str) -> list[str]:
     if delimiter == "\t":
-        return [c.strip() for c in text.split("\t")]
+        return [c.strip() for c in text.split("\t", _WIDEST)]
     try:
-        return [c.strip() for c in next(csv.reader([text], delimiter=delimiter), [])]
+        return [c.strip() for c in next(csv.reader([text], delimiter=delimiter), [])[:_WIDEST]]
     except csv.Error:
-        return [c.strip() for c in text.split(delimiter)]
+        return [c.strip() for c in text.split(delimiter, _WIDEST)]
 
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
