@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kb import KbError
+from kb.formats import registry
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import located
 from kb.formats.summary import summary, to_json
@@ -772,6 +773,47 @@ def test_every_event_stream_begins_with_a_segment_and_runs_name_one_that_was_tol
                 assert event.origin.digest
             else:
                 assert isinstance(event, Remark)
+
+
+LOGS = Path(__file__).parent / "logs"
+READINGS = json.loads((LOGS / "oracle.json").read_text())
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_a_log_of_another_habit_is_read_as_a_person_reads_it(name):
+    """Written by hand before the readers; of a list any reading is right."""
+    said = told(LOGS / name)
+    said |= {"segments": len(said["segments"]), "best": (said["best"] or {}).get("value")}
+    wrong = {k: (said[k], right) for k, right in READINGS[name].items() if said[k] not in (right if isinstance(right, list) else [right])}
+    assert wrong == {}
+
+
+def test_a_format_of_another_package_is_found_by_its_entry_point(log, monkeypatch, tmp_path):
+    package = tmp_path / "plugin"
+    (package / "words-1.0.dist-info").mkdir(parents=True)
+    (package / "words-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: words\nVersion: 1.0\n")
+    (package / "words-1.0.dist-info" / "entry_points.txt").write_text("[kb.formats]\nwords = words:FORMAT\n")
+    (package / "words.py").write_text(
+        "from kb.formats.reading import Segment, text_lines\nfrom kb.formats.registry import Format\n"
+        "from kb.run.record import Origin, Outcome, Run\n"
+        "def read(path, ask):\n    yield Segment(0, 1)\n"
+        "    for line in text_lines(path):\n        yield Run(Origin(path.name, line.number, line.digest), 'words', outcome=Outcome.KEPT)\n"
+        "FORMAT = Format('words', lambda path, head: path.suffix == '.words', read)\n")
+    monkeypatch.syspath_prepend(package)
+    registry.formats.cache_clear()
+    try:
+        assert "words" in registry.format_names()
+        said = told(log("a.words", "one\ntwo\n"))
+        assert (said["format"], said["kept"]) == ("words", 2)
+    finally:
+        registry.formats.cache_clear()
+
+
+def test_auto_says_what_another_format_would_have_read(log):
+    text = "# Log\n\n| # | Change | ms | Status |\n|---|---|---|---|\n| 1 | a | 3 | keep |\n| 2 | b | 4 | discard |\n\n## Run 1: a (KEEP)\n"
+    said = told(log("log.md", text))
+    assert (said["format"], said["runs"]) == ("logmd", 2)
+    assert "also reads as worklog: 1 runs" in said["warnings"]
 
 
 def oracle(corpora):
