@@ -12,8 +12,8 @@ from kb.refuted import Card
 from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.site.charts import Climb, climb_of, scale_of, spark, whole_sky
-from kb.site.runs import VERDICT_ORDER, Change, Run, change_of, compared, csv_of, figure, runs_of, table_of
 from kb.site.places import name_of
+from kb.site.runs import VERDICT_ORDER, Change, Run, change_of, compared, csv_of, figure, runs_of, table_of
 from kb.site.survey import Survey
 from kb.trail.levers import key_of
 from kb.trail.progress import Progress
