@@ -2,6 +2,7 @@
 
     python scripts/bench.py                        # the shipped wiki and synthetic ones of 2,000 and 10,000 pages
     python scripts/bench.py --wiki DIR --pages 10000 --pages 50000
+    python scripts/bench.py site --wiki DIR --pages 4186     # the site, beside plain Material; the wiki is grown to that many pages
 
 Yardsticks: reading and hashing every page; a plain FTS5 table of the pages cut at their second-level headings; starting Python.
 Every figure is the least of its repeats: cpu seconds of the command and its children, wall seconds, peak memory of the largest process.
@@ -195,8 +196,85 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
     rows.append({"wiki": name, "pages": len(pages), "what": "peak memory of a cold build", "mb": round(memory)})
 
 
+def grow(home: Path, pages: int) -> None:
+    """Make a wiki as large as asked for: its pages again, in folders (or under names) beside their own."""
+    files = sorted((home / "wiki").rglob("*.md"))
+    count, turn = len(files), 1
+    while files and count < pages:
+        turn += 1
+        for file in files[: pages - count]:
+            parts = list(file.relative_to(home / "wiki").parts)
+            at = 1 if len(parts) > 2 else len(parts) - 1
+            parts[at] = f"{parts[at]}-{turn}" if at < len(parts) - 1 else f"{file.stem}-{turn}.md"
+            copy = home / "wiki" / Path(*parts)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+        count += len(files[: pages - count])
+
+
+def bench_site(name: str, home: Path, rows: list[dict]) -> None:
+    """The site from nothing, after an edit and with nothing changed; MkDocs with our plugin; plain Material; the first search result."""
+    pages = sorted((home / "wiki").rglob("*.md"))
+    print(f"\nsite of {name}: {len(pages)} pages")
+    page = next(p for p in pages if p.parent.name == "concepts")
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "-q", "-f"]
+    for file, plugins in (("kb.yml", "[kb]"), ("plain.yml", "[search]")):
+        settings = f"site_name: x\ndocs_dir: wiki\nsite_dir: {file[:-4]}-html\ntheme: {{name: material, font: false}}\nplugins: {plugins}\n"
+        (home / file).write_text(settings + "validation: {links: {not_found: ignore, unrecognized_links: ignore, anchors: ignore}}\n")
+
+    def edited() -> None:
+        page.write_bytes(page.read_bytes() + b"\nOne more sentence.\n")
+        kb(home, "site", "build")
+
+    def mkdocs_with(file: str) -> None:
+        env = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "NO_MKDOCS_2_WARNING": "true", "DISABLE_MKDOCS_2_WARNING": "true"}
+        subprocess.run([*mkdocs, file], cwd=home, env=env, check=True, capture_output=True)
+
+    for what, run, repeats in (
+        ("kb build from nothing", lambda: kb(home, "build"), 1),
+        ("kb site build, the whole site", lambda: kb(home, "site", "build"), 1),
+        ("kb site build, nothing changed", lambda: kb(home, "site", "build"), 3),
+        ("kb site build, one page edited", edited, 2),
+        ("mkdocs build with the plugin kb", lambda: mkdocs_with("kb.yml"), 1),
+        ("mkdocs build, plain Material", lambda: mkdocs_with("plain.yml"), 1),
+    ):
+        cpu, wall = timed(run, repeats)
+        rows.append({"wiki": name, "pages": len(pages), "what": what, "cpu_s": round(cpu, 2), "wall_s": round(wall, 2)})
+        print(f"  {what:<38} cpu {cpu:7.2f} s  wall {wall:7.2f} s", flush=True)
+    index = home / "site/html/kb-assets/search-index.js"
+    plain = home / "plain-html/search/search_index.json"
+    print(f"  search index: {index.stat().st_size / 1e6:.1f} MB, plain Material {plain.stat().st_size / 1e6:.1f} MB")
+    first = first_result_s(home / "site/html/index.html")
+    if first is not None:
+        rows.append({"wiki": name, "pages": len(pages), "what": "first search result, from a file", "wall_s": round(first, 2)})
+        print(f"  {'first search result, from a file':<38} wall {first:7.2f} s")
+
+
+def first_result_s(page: Path) -> float | None:
+    """Seconds from the click on Search to the first result, in Chromium; None where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if not chromium:
+        return None
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        tab = browser.new_page()
+        tab.goto(page.as_uri())
+        before = time.perf_counter()
+        tab.click(".kb-search-open")
+        tab.fill("dialog input", "attention kernel")
+        tab.wait_for_selector(".kb-results li", timeout=30_000)
+        taken = time.perf_counter() - before
+        browser.close()
+    return taken
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("all", "site"), default="all", help="site: only the site, beside plain Material")
     parser.add_argument(
         "--wiki", action="append", type=Path, default=[], help="a folder that holds a wiki/; it is copied, never touched"
     )
@@ -205,13 +283,19 @@ def main() -> int:
     args = parser.parse_args()
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as work:
-        for number, wiki in enumerate([*args.wiki] or [ROOT]):
+        if args.what == "site":
+            wiki, home = (args.wiki or [ROOT])[0], Path(work)
+            shutil.copytree(wiki / "wiki", home / "wiki")
+            (home / "kb.toml").write_text("")
+            grow(home, max(args.pages or [0]))
+            bench_site(wiki.resolve().name, home, rows)
+        for number, wiki in enumerate([] if args.what == "site" else [*args.wiki] or [ROOT]):
             home = Path(work) / f"w{number}"
             home.mkdir()
             shutil.copytree(wiki / "wiki", home / "wiki")
             (home / "kb.toml").write_text("")
             bench(wiki.resolve().name, home, rows)
-        for size in args.pages or [2000, 10000]:
+        for size in [] if args.what == "site" else args.pages or [2000, 10000]:
             home = Path(work) / f"s{size}"
             home.mkdir()
             synthetic(home, size)

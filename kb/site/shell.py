@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -54,6 +54,8 @@ class Shell:
     files: Mapping[str, bytes]
     groups: tuple[Group, ...]
     base: str
+    # Pages of one folder and section share their navigation.
+    navigations: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:
@@ -82,11 +84,18 @@ class Shell:
         return {
             "title": escape(frame.title),
             "content": frame.content(),
-            "nav": navigation(self.groups, root, frame.section),
+            "nav": self._navigation(root, frame.section),
             "toc": contents(frame),
             "hidetoc": "" if len(frame.toc) > 1 else "hidden",
             "place": escape(frame.place),
         }
+
+
+    def _navigation(self, root: str, section: str) -> str:
+        key = root, section
+        if key not in self.navigations:
+            self.navigations[key] = navigation(self.groups, root, section)
+        return self.navigations[key]
 
 
 def _filled(pieces: list[str], slots: Mapping[str, str]) -> str:
