@@ -607,7 +607,7 @@ def test_the_search_finds_words_and_levers_and_runs_nothing_of_what_it_found(vis
     tab = visit("concepts/tiling.html")
     tab.click(".kb-search-open")
     words = "dialog[aria-label=Search] input"
-    for word, title in (("zyzzyva", "Tiling"), ("wombatword", "Hostile"), ("nwarps=8", "window.ran=19"), ("wider", "Wider tiles")):
+    for word, title in (("zyzzyva", "Tiling"), ("wombatword", "click me"), ("nwarps=8", "window.ran=19"), ("wider", "Wider tiles")):
         tab.fill(words, word)
         tab.wait_for_selector(f".kb-results li:first-child:has-text('{title}')", timeout=5_000)
         assert tab.evaluate("document.querySelectorAll('.kb-results script, .kb-results img').length") == 0

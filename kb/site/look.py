@@ -82,6 +82,7 @@ def _environment() -> Environment:
     loader = PackageLoader("kb.site", "templates")
     made = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, auto_reload=False)
     made.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup, "tags": tags_of}
+    made.filters |= {"breakable": breakable}
     made.filters |= {"is_address": lambda text: bool(WEB_ADDRESS.fullmatch(text))}
     made.globals |= {"zip": zip}
     return made
@@ -96,6 +97,11 @@ def clipped(text: str, length: int) -> str:
     """Text on one line, cut at a word, with a mark where it goes on."""
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[:length].rsplit(" ", 1)[0] + " …"
+
+
+def breakable(text: str) -> Markup:
+    """A name that may break behind its signs and not within a word."""
+    return Markup("").join(Markup("{}<wbr>").format(c) if c in "/_" else c for c in text)
 
 
 def plain_title(text: str) -> str:

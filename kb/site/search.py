@@ -44,7 +44,8 @@ def document_of(survey: Survey, page: Page, body: Body, text: str) -> list:
     levers = [f"{v.name}={v.value}" if v.value else v.name for v in facts.levers] if facts else []
     keys = " ".join([*levers, *tags_of(page), page.stem, page.field("target"), facts.variant if facts else "", *page.symbols[:40]])
     headings = " ".join(h.title for h in body.headings[:_HEADINGS])
-    lead = " ".join(plain_text(text[:4000]).split())
+    prose = [line for line in text[:4000].split("\n") if not line.startswith(("#", "|", "```", "---", "<"))]
+    lead = " ".join(plain_text("\n".join(prose)).split())
     told = " ".join([facts.because, facts.hypothesis] if facts else []) + " " + lead
     # Of catalogs of code names are looked for, not prose.
     fields = (page.title, keys, headings, "" if page.type == "catalog" else told[:_TEXT])

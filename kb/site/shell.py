@@ -170,7 +170,7 @@ def theme_config(theme: str) -> dict[str, object]:
         "custom_dir": theme,
         "font": False,
         "language": "en",
-        "features": ["navigation.top", "toc.follow", "content.code.copy"],
+        "features": ["toc.follow", "content.code.copy"],
         "icon": {"logo": "material/book-open-variant-outline"},
         "palette": palette,
     }
