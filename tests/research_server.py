@@ -1,5 +1,6 @@
 """A server on loopback that answers as arXiv, GitHub and plain sites do: Atom pages, REST with paging and limits, HTML, PDF."""
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -39,7 +40,8 @@ class Site:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # A client that has enough goes away.
+                    self.wfile.write(body)
 
             def log_message(self, *_):
                 pass

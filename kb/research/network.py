@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from kb import KbError, store
+from kb.source import masked
 
 # What the services ask of their callers: arXiv one request in three seconds, others one a second
 # from one caller.
@@ -321,12 +322,16 @@ class Session:
         """Keep what the server can be asked about again; the cache may be deleted at any time."""
         headers = {k: v for k, v in reply.headers.items() if k in _KEPT_HEADERS}
         if reply.status == 200 and ("etag" in headers or "last-modified" in headers):
-            place = self._place(url, accept)
-            store.write(place.with_suffix(".body"), reply.body, durable=False)
+            place, body = self._place(url, accept), reply.body
+            if reply.media_type.startswith("text/") or "json" in reply.media_type:
+                # A secret in a diff is kept nowhere, not here either.
+                plain = masked(body.decode("utf-8", "surrogateescape"))
+                body = plain.encode("utf-8", "surrogateescape")
+            store.write(place.with_suffix(".body"), body, durable=False)
             head = {
                 "url": shown(reply.url),
                 "headers": headers,
-                "sha256": hashlib.sha256(reply.body).hexdigest(),
+                "sha256": hashlib.sha256(body).hexdigest(),
             }
             store.write(place.with_suffix(".json"), json.dumps(head), durable=False)
 

@@ -25,7 +25,7 @@ _SECRETS = re.compile(
     r"(?P<key>-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\s\S]{1,8000}?(?:-----END (?:[A-Z]+ )*PRIVATE KEY-----|\Z))"
     r"|(?P<token>\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,}|glpat-[\w-]{20,}|hf_[A-Za-z0-9]{30,}|sk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}|xox[abposr]-[\w-]{10,}"
     r"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[\w-]{35}|ya29\.[\w-]{20,}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{40,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,})(?![A-Za-z0-9]))"
-    r"|(?i:\b(?:[a-z0-9]{1,20}[_-]){0,4}(?:api[_-]?key|secret|token|passw(?:or)?d|access[_-]?key)\b[\"']?\s{0,3}[:=]\s{0,3}[\"'])(?P<value>[^\s\"'$<{]{12,})(?=[\"'])"
+    r"|(?i:\b(?:[a-z0-9]{1,20}[_-]){0,4}(?:api[_-]?key|secret|token|passw(?:or)?d|access[_-]?key)\b[\"']?\s{0,3}[:=]\s{0,3}[\"'])(?P<value>[^\s\"'$<{\\]{12,})(?=\\?[\"'])"
     r"|://[^\s/:@]{1,60}:(?P<password>[^\s/:@$<{]{6,})@"
 )
 

@@ -1,4 +1,4 @@
-"""kb research arxiv [bring]: capture papers of arXiv by query, category or ids, each version once."""
+"""kb research arxiv [bring]: capture papers of arXiv by query, category or ids."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
-"""kb research files [bring]: capture files and folders: Markdown, text, HTML, PDF, notebooks,
-source.
-"""
+"""kb research files [bring]: capture files and folders: Markdown, text, HTML, PDF, notebooks."""
 
 import os
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
-"""kb research forks [bring]: rank forks and pull requests by the optimizations that they hold and
-upstream lacks.
-"""
+"""kb research forks [bring]: rank forks and pull requests by what they optimize."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

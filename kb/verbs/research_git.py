@@ -1,6 +1,4 @@
-"""kb research git [bring]: read a range of a local clone or a bundle as what one head has beyond
-another.
-"""
+"""kb research git [bring]: read a range of a clone or a bundle as one would read a fork."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,4 @@
-"""kb research ideas [bring]: list what captured forks and papers offer a target, checked against
-what it refuted and has set.
-"""
+"""kb research ideas [bring]: list what captures offer a target, checked by the gate."""
 
 import re
 from dataclasses import asdict, dataclass

@@ -1,6 +1,4 @@
-"""kb research plan [bring]: propose what to capture for a target, as commands ready to run with
-their cost in requests.
-"""
+"""kb research plan [bring]: propose what to capture for a target, with its cost."""
 
 import re
 from collections.abc import Iterator

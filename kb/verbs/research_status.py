@@ -1,6 +1,4 @@
-"""kb research status [bring]: list captures: new, changed at their origin, failed, and what to run
-again.
-"""
+"""kb research status [bring]: list captures, what changed at its origin, what failed."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
