@@ -29,7 +29,7 @@ LINES = st.sampled_from([
 ])
 
 
-# Where pulldown-cmark and markdown-it-py read differently, by class; docs/decisions/0019 says who is right.
+# Where pulldown-cmark and markdown-it-py read differently, by class; docs/decisions/0050 says who is right.
 DIFFERENCES = re.compile(
     r"[\x00\x0b\u00a0]"  # no-break blanks and vertical tabs at the ends of lines
     r"|\]:[^\n]*\n[^\n]"  # a line directly below a definition

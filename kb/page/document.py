@@ -126,24 +126,27 @@ def skimmed(body: str) -> tuple[list[tuple[int, str]], list[str]]:
     for event in PARSER.events(body):
         if type(event) is str:
             event = _BREAK
-        if text is not None and not pictures and (shown := event.get("Text") or event.get("Code")):
-            text.append(shown)
-        elif type(start := event.get("Start")) is dict:
+        start = event.get("Start")
+        if type(start) is dict:
             ((name, about),) = start.items()
             if name == "Heading":
                 text = []
-            elif name in SPANS and not pictures:
-                cited.append(destination_of(name, about)[0])
-            pictures += name == "Image"
-        elif event.get("End") == "Image":
-            pictures -= 1
-        elif text is not None and type(end := event.get("End")) is dict and "Heading" in end:
-            headings.append((int(end["Heading"][1]), "".join(text)))
-            text = None
+            elif name in SPANS:
+                if not pictures:
+                    cited.append(destination_of(name, about)[0])
+                pictures += name == "Image"
+        elif pictures:
+            pictures -= event.get("End") == "Image"
+        elif text is not None:
+            if shown := event.get("Text") or event.get("Code"):
+                text.append(shown)
+            elif type(end := event.get("End")) is dict and "Heading" in end:
+                headings.append((int(end["Heading"][1]), "".join(text)))
+                text = None
     return headings, cited
 
 
-_WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
+WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
 # Stand, sign for sign, for links and for code, HTML, an escape or a picture while references are looked for: the text of one may hold the
 # latter, its label not.
 _LINKED, _HELD = "\x00", "\x01"
@@ -388,7 +391,7 @@ class _Reading:
         if "[[" not in source and "][" not in source:
             return
         rest = self._masked(source, piece.start, piece.spans)
-        for kind, pattern in (("unresolved", _UNRESOLVED), ("wikilink", _WIKILINK)):
+        for kind, pattern in (("unresolved", _UNRESOLVED), ("wikilink", WIKILINK)):
             for m in pattern.finditer(rest):
                 href, text = (
                     " ".join(source[slice(*m.span(group))].split()).replace("\\|", "|")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kb.page import LARGEST, Detail, Heading, Page, text_of
-from kb.page.document import Document, document_of, skimmed
+from kb.page.document import WIKILINK, Document, document_of, skimmed
 from kb.page.front import Front, front_of
 from kb.page.text import slug_of
 from kb.store import digest_of, is_inner, packed
@@ -47,7 +47,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     symbols = tuple(front.fields.pop("symbols")) if isinstance(symbols, dict) else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
     # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
-    if skim and symbols and "[[" not in text and Page(path, digest, front.fields, 1, 0, "", (), "").type == "catalog":
+    if skim and symbols and not WIKILINK.search(text) and Page(path, digest, front.fields, 1, 0, "", (), "").type == "catalog":
         headings, hrefs = skimmed(text[front.body_offset :])
         named = tuple(Heading(level, shown.strip(), "", 0, True) for level, shown in headings)
         return _page(path, digest, front, lines, Detail(headings=named, symbols=symbols), hrefs=hrefs)
