@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from kb import KbError, store
@@ -35,9 +36,13 @@ def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> 
 def planned(layout: store.Layout, old: str, *, new: str) -> Move:
     """The move without doing it."""
     old, new = posixpath.normpath(old), posixpath.normpath(new)
+    wiki = "" if layout.config.wiki == "." else f"{layout.config.wiki}/"
     for path in (old, new):
-        if not path.startswith("wiki/") or not path.endswith(".md"):
-            raise KbError(f"{path}: kb mv takes pages: paths such as wiki/concepts/name.md")
+        if not path.startswith(wiki) or not path.endswith(".md") or not store.is_inner(path):
+            raise KbError(f"{path}: kb mv takes pages: paths such as {wiki}concepts/name.md")
+    folders = [layout.root / folder for folder in PurePosixPath(new).parents if folder.name and f"{folder}/" != wiki]
+    if any(part.startswith(".") for part in new.split("/")) or any(folder.is_symlink() for folder in folders):
+        raise KbError(f"{new}: pages in hidden folders and behind links are not read; name a plain folder")
     if old == new:
         raise KbError(f"{old}: already there")
     paths = store.scan(layout).digests

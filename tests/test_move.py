@@ -69,3 +69,13 @@ def test_a_dry_run_changes_nothing(make_base, kb_command):
     layout = make_base(PAGES)
     assert "would move" in kb_command("mv", "wiki/concepts/a.md", "wiki/a.md", "--dry-run", cwd=layout.root).stdout
     assert (layout.root / "wiki/concepts/a.md").exists()
+
+
+@pytest.mark.parametrize("new", ["wiki/.hidden/a.md", "wiki/out/a.md", "wiki/in/a.md", "wiki/.a.md", "../a.md", "wiki/../../a.md"])
+def test_a_page_is_moved_to_no_place_where_it_is_not_read(make_base, tmp_path, new):
+    layout = make_base({"wiki/a.md": "# A\n", "wiki/sub/b.md": "[a](../a.md)\n"})
+    (layout.wiki / "out").symlink_to(tmp_path)
+    (layout.wiki / "in").symlink_to(layout.wiki / "sub")
+    with pytest.raises(KbError):
+        move.move(layout, "wiki/a.md", new=new)
+    assert (layout.wiki / "a.md").read_text() == "# A\n" and not (tmp_path / "a.md").exists()
