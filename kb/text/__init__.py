@@ -7,11 +7,25 @@ sentences_of(text), cut(text, 240)                   # whole sentences; a text e
 one_line(captured)                                   # nothing in it can command a terminal or start a line
 """
 
-from kb.text.numbers import Number, number_of, number_text, numbers_in
-from kb.text.printing import one_line, printable
-from kb.text.sentences import cut, sentences_of
-from kb.text.units import Unit, unit_of
-from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kb.text.numbers import Number, number_of, number_text, numbers_in
+    from kb.text.printing import one_line, printable
+    from kb.text.sentences import cut, sentences_of
+    from kb.text.units import Unit, unit_of
+    from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
+
+# What stands where. Loaded when it is first asked for: a check that reads no number pays for none of their patterns.
+_MODULES = {
+    "numbers": ("Number", "number_of", "number_text", "numbers_in"),
+    "printing": ("one_line", "printable"),
+    "sentences": ("cut", "sentences_of"),
+    "units": ("Unit", "unit_of"),
+    "words": ("STOP", "fold", "identifiers_of", "names_of", "stem", "terms_of", "words_of"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "STOP",
@@ -32,3 +46,11 @@ __all__ = [
     "unit_of",
     "words_of",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"kb.text.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kb.text' has no attribute '{name}'")
+    return getattr(import_module(f"kb.text.{_HOMES[name]}"), name)
