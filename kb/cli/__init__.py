@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 
 from kb import KbError, __version__
+from kb.text import printable
 from kb.verbs import FINE, MISUSE, Caller
 from kb.verbs.registry import GROUPS, Verb, verbs
 from kb.verbs.request import Option
 
 # Packages whose files are verbs too: those of the other doors.
-DOORS: tuple[str, ...] = ()
+DOORS = ("kb.server",)
 
 
 def parser_of(verb: Verb) -> argparse.ArgumentParser:
@@ -123,15 +124,16 @@ def caller_here() -> Caller:
 
 
 def _talk(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(printable(text), file=sys.stderr)
 
 
 def _progress(text: str) -> None:
     if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{printable(text)}", end="", file=sys.stderr, flush=True)
 
 
 def _data(text: str) -> None:
+    text = printable(text)
     if text:
         print(text, end="" if text.endswith("\n") else "\n", flush=True)
 
@@ -151,7 +153,7 @@ def _answer(words: list[str]) -> int:
     try:
         result = verb.run(request, caller_here())
     except KbError as error:
-        print(f"kb {verb.words}: {error}", file=sys.stderr)
+        _talk(f"kb {verb.words}: {error}")
         return error.code
     _data(result.to_format(form))
     return result.code
@@ -166,14 +168,14 @@ def _list(words: list[str], known: dict[str, Verb]) -> int:
     elif not head or head in asks:
         print(usage(known))
     elif not any(name.startswith(f"{head} ") for name in known):
-        print(f"kb: no such verb '{head}'; `kb --help` lists them", file=sys.stderr)
+        _talk(f"kb: no such verb '{head}'; `kb --help` lists them")
         return MISUSE
     elif rest and rest[0] in asks:
         print(usage(known, under=head))
         return FINE
     else:
         why = f"no such action '{rest[0]}'" if rest else "which action?"
-        print(f"kb {head}: {why}; `kb {head} --help` lists them", file=sys.stderr)
+        _talk(f"kb {head}: {why}; `kb {head} --help` lists them")
         return MISUSE
     return FINE if head else MISUSE
 
@@ -193,7 +195,7 @@ def main(argv: list[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except KbError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        _talk(f"{name}: {error}")
         return error.code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -202,7 +204,7 @@ def main(argv: list[str] | None = None) -> int:
         if error.errno == errno.ENOSPC:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         where, why = error.filename or "the disk", error.strerror or error
-        print(f"{name}: {where}: {why}; what was filed before stays filed", file=sys.stderr)
+        _talk(f"{name}: {where}: {why}; what was filed before stays filed")
         return MISUSE
     except KeyboardInterrupt:
         print(f"{name}: interrupted; what was filed before stays filed", file=sys.stderr)

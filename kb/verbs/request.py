@@ -1,8 +1,12 @@
 """The fields of a request: help, choices, defaults, positional or not, one or several. Knows no verb."""
 
 import types
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
 from typing import get_args, get_origin
+
+from kb import KbError
 
 _KEY = "kb"
 
@@ -63,3 +67,27 @@ def options_of(request: type) -> tuple[Option, ...]:
             Option(item.name, kind, many, positional, item.default, help, metavar, choices)
         )
     return tuple(listed)
+
+
+def request_from(request: type, values: Mapping[str, object]):
+    """A request of `values` by field name, as a program says them. Raises KbError where a field is unknown, missing or wrong."""
+    options = {o.name: o for o in options_of(request)}
+    for name in values:
+        if name not in options:
+            near = get_close_matches(name, options, n=1)
+            raise KbError(f"no such argument '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(options)}"))
+    missing = [o.name for o in options.values() if o.required and o.name not in values]
+    if missing:
+        raise KbError(f"argument '{missing[0]}' is missing")
+    return request(**{name: _value(options[name], value) for name, value in values.items() if value is not None})
+
+
+def _value(option: Option, value: object) -> object:
+    listed = value if option.many and isinstance(value, (list, tuple)) else [value]
+    for item in listed:
+        number = option.kind is float and isinstance(item, int)
+        if isinstance(item, bool) != (option.kind is bool) or not (isinstance(item, option.kind) or number):
+            raise KbError(f"argument '{option.name}' takes {'a list of ' if option.many else ''}{option.kind.__name__}, not {item!r:.80}")
+        if option.choices and item not in (*option.choices, option.default):
+            raise KbError(f"argument '{option.name}' is one of {', '.join(option.choices)}, not '{item!s:.80}'")
+    return tuple(listed) if option.many else value

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict
 from typing import ClassVar
 
+from kb.text import printable
+
 FINE, FINDINGS, MISUSE, CLOSED = 0, 1, 2, 3
 
 
@@ -28,7 +30,10 @@ class Result:
 
 
 def json_text(value: object, *, indent: int | None = 1) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    # What a terminal would obey or nobody sees stands escaped, so that nothing is lost.
+    safe = printable(text)
+    return text if safe == text else "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def json_lines(values: tuple[object, ...]) -> str:
