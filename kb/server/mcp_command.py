@@ -13,7 +13,8 @@ class ServeTools:
     http: bool = flag("serve streamable HTTP on 127.0.0.1 instead of stdio")
     port: int = option("with --http: the port (0 takes a free one)", default=0)
     token_file: str = option(
-        "with --http: file that holds the bearer token (default: .kb/mcp-token, made when it is not there)", metavar="FILE"
+        "with --http: file that holds the bearer token (default: .kb/mcp-token, made when it is not there)",
+        metavar="FILE",
     )
 
 
@@ -38,11 +39,21 @@ def run(request: ServeTools, caller: Caller) -> ToolsServed:
 
     def one() -> Caller:
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-        return replace(caller, folder=layout.root, now=now, talk=_silent, progress=_silent, data=_silent, confined=True)
+        return replace(
+            caller,
+            folder=layout.root,
+            now=now,
+            talk=_silent,
+            progress=_silent,
+            data=_silent,
+            confined=True,
+        )
 
     try:
         if request.http:
-            service.serve_http(one, port=request.port, token=_token(request, caller), ready=caller.data)
+            service.serve_http(
+                one, port=request.port, token=_token(request, caller), ready=caller.data
+            )
         else:
             service.serve_stdio(one)
     except KeyboardInterrupt:
@@ -58,11 +69,19 @@ def _token(request: ServeTools, caller: Caller) -> str:
     import os
     import secrets
 
-    file = caller.file(request.token_file) if request.token_file else caller.layout().state / "mcp-token"
+    file = (
+        caller.file(request.token_file)
+        if request.token_file
+        else caller.layout().state / "mcp-token"
+    )
     if not file.exists():
         if request.token_file:
-            raise KbError(f"{request.token_file}: no such file; write a token of 20 characters or more into it")
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as out:
+            raise KbError(
+                f"{request.token_file}: no such file; write a token of 20 characters or more into it"
+            )
+        with open(
+            os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+        ) as out:
             out.write(secrets.token_urlsafe(32))
     token = file.read_text(encoding="utf-8").strip()
     if len(token) < 20:

@@ -34,28 +34,49 @@ def server_of(caller: Callable[[], Caller]) -> Server:
     async def list_tools(context, params) -> types.ListToolsResult:
         listed = tools().values()
         return types.ListToolsResult(
-            tools=[types.Tool(name=d.name, description=d.about, input_schema=schema_of(actions)) for d, actions in listed]
+            tools=[
+                types.Tool(name=d.name, description=d.about, input_schema=schema_of(actions))
+                for d, actions in listed
+            ]
         )
 
     async def call_tool(context, params) -> types.CallToolResult:
-        reply = await anyio.to_thread.run_sync(answer, params.name, params.arguments or {}, caller())
+        reply = await anyio.to_thread.run_sync(
+            answer, params.name, params.arguments or {}, caller()
+        )
         text = types.TextContent(text=reply.text)
-        return types.CallToolResult(content=[text], structured_content=reply.values, is_error=reply.failed)
+        return types.CallToolResult(
+            content=[text], structured_content=reply.values, is_error=reply.failed
+        )
 
     async def list_resources(context, params) -> types.ListResourcesResult:
         paths = await anyio.to_thread.run_sync(_paths, caller())
-        return types.ListResourcesResult(resources=[types.Resource(uri=_SCHEME + p, name=p, mime_type="text/markdown") for p in paths])
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=_SCHEME + p, name=p, mime_type="text/markdown") for p in paths
+            ]
+        )
 
     async def list_templates(context, params) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(uri_template=_SCHEME + "{+path}", name="page", description="a page, or PATH#ANCHOR")
+        template = types.ResourceTemplate(
+            uri_template=_SCHEME + "{+path}", name="page", description="a page, or PATH#ANCHOR"
+        )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context, params) -> types.ReadResourceResult:
         text = await anyio.to_thread.run_sync(_page, caller(), params.uri)
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)])
+        return types.ReadResourceResult(
+            contents=[
+                types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
+            ]
+        )
 
     async def list_prompts(context, params) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[types.Prompt(name=n, description=about) for n, (about, _) in skill_texts().items()])
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(name=n, description=about) for n, (about, _) in skill_texts().items()
+            ]
+        )
 
     async def get_prompt(context, params) -> types.GetPromptResult:
         if params.name not in skill_texts():
@@ -81,7 +102,11 @@ def server_of(caller: Callable[[], Caller]) -> Server:
 def _paths(caller: Caller) -> list[str]:
     """Indexes and target pages: where reading starts. Other pages are found by search and read by the template."""
     root = caller.layout().root
-    starts = [*root.glob("indexes/**/*.md"), *root.glob("wiki/targets/*.md"), *root.glob("wiki/index.md")]
+    starts = [
+        *root.glob("indexes/**/*.md"),
+        *root.glob("wiki/targets/*.md"),
+        *root.glob("wiki/index.md"),
+    ]
     return sorted(file.relative_to(root).as_posix() for file in starts)[:200]
 
 
@@ -110,7 +135,9 @@ def serve_stdio(caller: Callable[[], Caller]) -> None:
     anyio.run(serve)
 
 
-def serve_http(caller: Callable[[], Caller], *, port: int, token: str, ready: Callable[[str], None]) -> None:
+def serve_http(
+    caller: Callable[[], Caller], *, port: int, token: str, ready: Callable[[str], None]
+) -> None:
     """Serve programs of this machine that know the token, until interrupted. `ready` gets the address."""
     import socket
 
@@ -120,7 +147,9 @@ def serve_http(caller: Callable[[], Caller], *, port: int, token: str, ready: Ca
     try:
         listening.bind(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
-        raise KbError(f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port") from error
+        raise KbError(
+            f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port"
+        ) from error
     app = guarded(server_of(caller).streamable_http_app(), token=token)
     ready(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])
@@ -135,7 +164,13 @@ def guarded(app: "ASGIApp", *, token: str) -> "ASGIApp":
             await app(scope, receive, send)
             return
         body = json.dumps({"error": "a bearer token is asked for"}).encode()
-        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-type", b"application/json")]})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 401,
+                "headers": [(b"content-type", b"application/json")],
+            }
+        )
         await send({"type": "http.response.body", "body": body})
 
     return gate

@@ -75,7 +75,10 @@ class Reply:
 def tools() -> dict[str, tuple[Door, dict[str, Verb]]]:
     """The tools whose verbs exist, with them by action."""
     known = verbs()
-    listed = {d.name: (d, {a: known[words] for a, words in d.actions.items() if words in known}) for d in DOORS}
+    listed = {
+        d.name: (d, {a: known[words] for a, words in d.actions.items() if words in known})
+        for d in DOORS
+    }
     return {name: (door, actions) for name, (door, actions) in listed.items() if actions}
 
 
@@ -89,14 +92,24 @@ def schema_of(actions: Mapping[str, Verb]) -> dict[str, object]:
         for option in verb.options:
             if option.name not in _CLOSED and option.name not in properties:
                 properties[option.name] = _property(option)
-                if "" in actions and (option.required or option.name in _TEXTS and verb.words == "check"):
+                if "" in actions and (
+                    option.required or option.name in _TEXTS and verb.words == "check"
+                ):
                     required.append(option.name)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
 def _property(option: Option) -> dict[str, object]:
     kind = {str: "string", int: "integer", float: "number", bool: "boolean"}[option.kind]
-    item: dict[str, object] = {"type": kind, **({"enum": list(option.choices)} if option.choices else {})}
+    item: dict[str, object] = {
+        "type": kind,
+        **({"enum": list(option.choices)} if option.choices else {}),
+    }
     help = _TEXTS.get(option.name) or option.help.partition(" (")[0].partition("; ")[0][:_HELP]
     return {**({"type": "array", "items": item} if option.many else item), "description": help}
 
@@ -109,7 +122,9 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
         door, verb, values = _verb(name, dict(arguments))
         talk: list[str] = []
         text = str(values.get("proposal", ""))
-        here = replace(caller, talk=talk.append, confined=True, stdin=lambda: text.encode("utf-8", "replace"))
+        here = replace(
+            caller, talk=talk.append, confined=True, stdin=lambda: text.encode("utf-8", "replace")
+        )
         values = {key: "-" if key in _TEXTS and value else value for key, value in values.items()}
         request = request_from(verb.request, values)
         if verb.words.rpartition(" ")[2] in door.writes:
@@ -140,7 +155,9 @@ def _verb(name: str, values: dict[str, object]) -> tuple[Door, Verb, dict[str, o
 def _values(result: Result) -> dict[str, object] | None:
     """Exit code and, of small results, the values."""
     values = result.to_json()
-    small = isinstance(values, dict) and len(json.dumps(values, default=str)) < LARGEST_ARGUMENTS // 20
+    small = (
+        isinstance(values, dict) and len(json.dumps(values, default=str)) < LARGEST_ARGUMENTS // 20
+    )
     return {"code": result.code, **({"result": values} if small else {})}
 
 

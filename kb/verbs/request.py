@@ -75,19 +75,34 @@ def request_from(request: type, values: Mapping[str, object]):
     for name in values:
         if name not in options:
             near = get_close_matches(name, options, n=1)
-            raise KbError(f"no such argument '{name}'" + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(options)}"))
+            raise KbError(
+                f"no such argument '{name}'"
+                + (f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(options)}")
+            )
     missing = [o.name for o in options.values() if o.required and o.name not in values]
     if missing:
         raise KbError(f"argument '{missing[0]}' is missing")
-    return request(**{name: _value(options[name], value) for name, value in values.items() if value is not None})
+    return request(
+        **{
+            name: _value(options[name], value)
+            for name, value in values.items()
+            if value is not None
+        }
+    )
 
 
 def _value(option: Option, value: object) -> object:
     listed = value if option.many and isinstance(value, (list, tuple)) else [value]
     for item in listed:
         number = option.kind is float and isinstance(item, int)
-        if isinstance(item, bool) != (option.kind is bool) or not (isinstance(item, option.kind) or number):
-            raise KbError(f"argument '{option.name}' takes {'a list of ' if option.many else ''}{option.kind.__name__}, not {item!r:.80}")
+        if isinstance(item, bool) != (option.kind is bool) or not (
+            isinstance(item, option.kind) or number
+        ):
+            raise KbError(
+                f"argument '{option.name}' takes {'a list of ' if option.many else ''}{option.kind.__name__}, not {item!r:.80}"
+            )
         if option.choices and item not in (*option.choices, option.default):
-            raise KbError(f"argument '{option.name}' is one of {', '.join(option.choices)}, not '{item!s:.80}'")
+            raise KbError(
+                f"argument '{option.name}' is one of {', '.join(option.choices)}, not '{item!s:.80}'"
+            )
     return tuple(listed) if option.many else value

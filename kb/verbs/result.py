@@ -33,7 +33,11 @@ def json_text(value: object, *, indent: int | None = 1) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     # What a terminal would obey or nobody sees stands escaped, so that nothing is lost.
     safe = printable(text)
-    return text if safe == text else "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return (
+        text
+        if safe == text
+        else "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    )
 
 
 def json_lines(values: tuple[object, ...]) -> str:

@@ -1,0 +1,181 @@
+"""kb agents hook [serve]: what a harness calls at its events: one JSON line in, its answer out."""
+
+import fnmatch
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kb import KbError, store
+from kb.harness.agents_watch import WATCH_NAME
+from kb.verbs import Caller, Result, argument
+from kb.verbs.registry import verbs
+from kb.verbs.request import request_from
+
+EVENTS = ("stop", "session-start", "edit", "before", "after")
+# What pi passes on to its agent; other harnesses cut later.
+_LARGEST = 8000
+# What nobody edits by hand, whatever the target says.
+_KEPT = ("sources/*", "indexes/*", ".kb/*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookCall:
+    """One event."""
+
+    event: str = argument(
+        "stop, session-start, edit (before one), or before and after a run of pi",
+        choices=EVENTS,
+        metavar="EVENT",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer(Result):
+    """The answer in the harness's form; empty where there is nothing to say."""
+
+    formats = ("text",)
+    text: str
+
+    def to_text(self) -> str:
+        return self.text
+
+
+def run(request: HookCall, caller: Caller) -> HookAnswer:
+    try:
+        event = json.loads(caller.stdin() or b"{}")
+    except ValueError as error:
+        raise KbError(f"stdin: not JSON: {error}") from error
+    layout = caller.layout()
+    file = layout.state / WATCH_NAME
+    target = file.read_text(encoding="utf-8").strip() if file.exists() else ""
+    event = event if isinstance(event, dict) else {}
+    if request.event == "stop":
+        return HookAnswer(_blocked(_reasons(layout, caller, target)) if target else "")
+    if request.event == "edit":
+        return HookAnswer(_edit(layout, caller, event, target))
+    if request.event == "session-start":
+        text = _slice(caller, {"step": "resume", "target": target})
+        output = {"hookEventName": "SessionStart", "additionalContext": text}
+        return HookAnswer(json.dumps({"hookSpecificOutput": output}, ensure_ascii=False))
+    return HookAnswer(_pi(caller, event, target, before=request.event == "before"))
+
+
+def _call(caller: Caller, words: str, values: dict[str, object]):
+    verb = verbs()[words]
+    return verb.run(request_from(verb.request, values), caller)
+
+
+def _slice(caller: Caller, values: dict[str, object]) -> str:
+    return _call(caller, "load", values).to_text()
+
+
+def _blocked(reasons: list[str]) -> str:
+    if not reasons:
+        return ""
+    reason = (
+        "The loop is not done:\n"
+        + "\n".join(f"- {r}" for r in reasons[:12])
+        + "\n`kb agents watch --off` ends it by a person's will."
+    )
+    return json.dumps({"decision": "block", "reason": reason}, ensure_ascii=False)
+
+
+def _reasons(layout: store.Layout, caller: Caller, target: str) -> list[str]:
+    """Why the loop goes on: runs in flight, pages that do not pass, and what `stop-check` says."""
+    flying = [t for t in _call(caller, "status", {"target": target}).targets][0].in_flight
+    reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
+    folder = f"wiki/experiments/{target}"
+    if (layout.root / folder).is_dir():
+        lints = _call(caller, "lint", {"paths": [folder]})
+        errors = sum(lints.levels[f.code] == "error" for f in lints.findings)
+        reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
+    return reasons + list(_call(caller, "stop-check", {"target": target}).reasons)
+
+
+def _edit(layout: store.Layout, caller: Caller, event: dict, target: str) -> str:
+    """Refuses an edit of what is captured, compiled, filed, or protected by the target."""
+    from kb.experiments.targets import target_named
+
+    protected = target_named(layout, target).protected if target else ()
+    for path in _edited(event):
+        full = Path(path) if Path(path).is_absolute() else caller.folder / path
+        inside = (
+            full.resolve().relative_to(layout.root.resolve()).as_posix()
+            if full.resolve().is_relative_to(layout.root.resolve())
+            else ""
+        )
+        why = ""
+        if inside and any(fnmatch.fnmatch(inside, kept) for kept in _KEPT):
+            why = "is captured or compiled; kb writes it"
+        elif inside and _sealed(layout, inside):
+            why = "is filed; a correction is a new page or a dated note by `kb experiment close`"
+        elif any(_under(full.as_posix(), pattern) for pattern in protected):
+            why = f"is protected by the target {target}: what measures is not changed by what is measured"
+        if why:
+            reason = f"{path} {why}"
+            output = {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": reason,
+            }
+            return json.dumps(
+                {"decision": "block", "reason": reason, "hookSpecificOutput": output},
+                ensure_ascii=False,
+            )
+    return ""
+
+
+def _under(path: str, pattern: str) -> bool:
+    return fnmatch.fnmatch(path, f"*/{pattern}") or fnmatch.fnmatch(
+        path, f"*/{pattern.rstrip('/')}/*"
+    )
+
+
+def _sealed(layout: store.Layout, path: str) -> bool:
+    if not path.startswith("wiki/experiments/") or not (layout.root / path).is_file():
+        return False
+    from kb.page import read
+
+    return bool(read(path, store.read_bytes(layout, path)).field("sealed"))
+
+
+def _edited(event: dict) -> list[str]:
+    """Paths that a tool call of any harness is about to change."""
+    values = event.get("tool_input")
+    values = values if isinstance(values, dict) else {}
+    named = [
+        values[k]
+        for k in ("file_path", "absolute_path", "notebook_path", "path")
+        if isinstance(values.get(k), str)
+    ]
+    patch = next(
+        (values[k] for k in ("command", "input", "patch") if isinstance(values.get(k), str)), ""
+    )
+    marks = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
+    return named + [
+        line.removeprefix(m).strip()
+        for line in patch.splitlines()
+        for m in marks
+        if line.startswith(m)
+    ]
+
+
+def _pi(caller: Caller, event: dict, target: str, *, before: bool) -> str:
+    """Steering for pi: the slice of the next hypothesis before a run; after one, what the gate says of a repeat."""
+    run = event.get("last_run" if before else "run_entry")
+    description = str(run.get("description", ""))[:2000] if isinstance(run, dict) else ""
+    if before:
+        text = _slice(
+            caller, {"step": "hypothesis", "target": target, "query": description, "budget": 1800}
+        )
+    elif description:
+        text = _call(
+            _saying(caller, description), "check", {"proposal": "-", "target": target}
+        ).to_text()
+    else:
+        text = ""
+    return text.encode()[:_LARGEST].decode("utf-8", "ignore")
+
+
+def _saying(caller: Caller, text: str) -> Caller:
+    return replace(caller, stdin=lambda: text.encode())

@@ -1,0 +1,19 @@
+"""kb agents status [serve]: say what is installed, and what is missing, changed or not kb's."""
+
+from dataclasses import dataclass
+
+from kb.harness.report import HarnessReport, report
+from kb.verbs import Caller, several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentsStatus:
+    """For which harnesses."""
+
+    harness: tuple[str, ...] = several(
+        "claude, codex, gemini or pi, or several with commas (default: all)", metavar="NAME"
+    )
+
+
+def run(request: AgentsStatus, caller: Caller) -> HarnessReport:
+    return report(request.harness, caller, action="status", dry_run=True)

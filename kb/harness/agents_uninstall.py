@@ -1,0 +1,20 @@
+"""kb agents uninstall [serve]: take out exactly what was installed."""
+
+from dataclasses import dataclass
+
+from kb.harness.report import HarnessReport, report
+from kb.verbs import Caller, flag, several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentsUninstall:
+    """For which harnesses."""
+
+    harness: tuple[str, ...] = several(
+        "claude, codex, gemini or pi, or several with commas (default: all)", metavar="NAME"
+    )
+    dry_run: bool = flag("print the diff and change nothing")
+
+
+def run(request: AgentsUninstall, caller: Caller) -> HarnessReport:
+    return report(request.harness, caller, action="uninstall", dry_run=request.dry_run)

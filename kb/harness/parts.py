@@ -1,0 +1,142 @@
+"""What each harness gets, as parts of files: whole files, entries of a settings file, a block of a page. Writes nothing."""
+
+import json
+from dataclasses import dataclass
+
+from kb.harness.templates import agent_texts, skill_texts, standing_text
+
+HARNESSES = ("claude", "codex", "gemini", "pi")
+_SERVER = {"command": "kb", "args": ["mcp"]}
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is ours alone."""
+
+    path: str
+    text: str
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value in a shared JSON or TOML file, under `keys`; with `listed`, one item of the list that stands there."""
+
+    path: str
+    keys: tuple[str, ...]
+    value: object
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """Lines of a shared page between our marks."""
+
+    path: str
+    text: str
+
+
+Part = WholeFile | Setting | TextBlock
+
+
+def parts_of(harness: str) -> list[Part]:
+    return {"claude": _claude, "codex": _codex, "gemini": _gemini, "pi": _pi}[harness]()
+
+
+def _skills(folder: str) -> list[Part]:
+    return [
+        WholeFile(
+            f"{folder}/{name}/SKILL.md",
+            f"---\nname: {name}\ndescription: {json.dumps(about)}\n---\n\n{body}",
+        )
+        for name, (about, body) in skill_texts().items()
+    ]
+
+
+def _agents(folder: str) -> list[Part]:
+    return [
+        WholeFile(
+            f"{folder}/{name}.md",
+            f"---\nname: {name}\ndescription: {json.dumps(about)}\n---\n\n{body}",
+        )
+        for name, (about, body) in agent_texts().items()
+    ]
+
+
+def _hooks(path: str, events: dict[str, tuple[str, str]]) -> list[Part]:
+    return [
+        Setting(
+            path,
+            ("hooks", event),
+            {
+                **({"matcher": matcher} if matcher else {}),
+                "hooks": [{"type": "command", "command": f"kb agents hook {name}"}],
+            },
+            listed=True,
+        )
+        for event, (name, matcher) in events.items()
+    ]
+
+
+def _claude() -> list[Part]:
+    events = {
+        "Stop": ("stop", ""),
+        "SessionStart": ("session-start", ""),
+        "PreToolUse": ("edit", "Edit|Write|MultiEdit|NotebookEdit"),
+    }
+    return [
+        *_skills(".claude/skills"),
+        *_agents(".claude/agents"),
+        *_hooks(".claude/settings.json", events),
+        Setting(".mcp.json", ("mcpServers", "kb"), _SERVER),
+        TextBlock("AGENTS.md", standing_text()),
+        TextBlock("CLAUDE.md", "@AGENTS.md\n"),
+    ]
+
+
+def _codex() -> list[Part]:
+    agents = [
+        WholeFile(
+            f".codex/agents/{name}.toml",
+            f"name = {json.dumps(name)}\ndescription = {json.dumps(about)}\ndeveloper_instructions = {json.dumps(body, ensure_ascii=False)}\n",
+        )
+        for name, (about, body) in agent_texts().items()
+    ]
+    events = {
+        "Stop": ("stop", ""),
+        "SessionStart": ("session-start", ""),
+        "PreToolUse": ("edit", "apply_patch|Edit|Write"),
+    }
+    return [
+        *_skills(".agents/skills"),
+        *agents,
+        *_hooks(".codex/hooks.json", events),
+        Setting(".codex/config.toml", ("mcp_servers", "kb"), _SERVER),
+        TextBlock("AGENTS.md", standing_text()),
+    ]
+
+
+def _gemini() -> list[Part]:
+    events = {
+        "AfterAgent": ("stop", ""),
+        "SessionStart": ("session-start", ""),
+        "BeforeTool": ("edit", "write_file|replace"),
+    }
+    return [
+        *_skills(".gemini/skills"),
+        *_agents(".gemini/agents"),
+        *_hooks(".gemini/settings.json", events),
+        Setting(".gemini/settings.json", ("mcpServers", "kb"), _SERVER),
+        TextBlock("AGENTS.md", standing_text()),
+        TextBlock("GEMINI.md", "@./AGENTS.md\n"),
+    ]
+
+
+def _pi() -> list[Part]:
+    scripts = [
+        WholeFile(
+            f".auto/hooks/{stage}.sh", f"#!/bin/sh\nexec kb agents hook {stage}\n", executable=True
+        )
+        for stage in ("before", "after")
+    ]
+    return [*_skills(".agents/skills"), *scripts, TextBlock("AGENTS.md", standing_text())]

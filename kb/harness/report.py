@@ -1,0 +1,88 @@
+"""What the verbs that install share: which harnesses, what changed, what was left alone."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kb import KbError
+from kb.harness.parts import HARNESSES, parts_of
+from kb.verbs import FINDINGS, FINE, Caller, Result
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessReport(Result):
+    """Files by state; the diff where nothing was written."""
+
+    action: str
+    files: tuple[tuple[str, str, str], ...]
+    diff: str
+
+    @property
+    def code(self) -> int:
+        return FINDINGS if any(state == "foreign" for _, state, _ in self.files) else FINE
+
+    def to_json(self) -> object:
+        return {
+            "action": self.action,
+            "files": [{"path": p, "state": s, "why": w} for p, s, w in self.files],
+            "diff": self.diff,
+        }
+
+    def to_text(self) -> str:
+        lines = [
+            f"{state:<8} {path}" + (f": {why}; it is left alone" if why else "")
+            for path, state, why in self.files
+        ]
+        return "\n".join([*lines, self.diff] if self.diff else lines)
+
+
+def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool) -> HarnessReport:
+    try:
+        from kb.harness.installation import apply, changes
+    except ModuleNotFoundError as error:
+        raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
+    chosen = list(harnesses(names))
+    root = caller.layout().root
+    parts = [part for name in chosen for part in parts_of(name)]
+    if action == "update":
+        parts = [part for name in chosen if _present(root, name) for part in parts_of(name)]
+    if action == "uninstall":
+        # What another harness still needs stays.
+        kept = [
+            p
+            for name in HARNESSES
+            if name not in chosen and _present(root, name)
+            for p in parts_of(name)
+        ]
+        parts = [part for part in parts if part not in kept]
+    planned = changes(root, parts, out=action == "uninstall")
+    if not dry_run:
+        apply(root, planned)
+    diff = "".join(c.diff() for c in planned) if dry_run and action != "status" else ""
+    return HarnessReport(
+        action,
+        tuple((c.path, c.state if dry_run else _after(c.state), c.foreign) for c in planned),
+        diff,
+    )
+
+
+def _after(state: str) -> str:
+    return {"missing": "written", "differs": "written"}.get(state, state)
+
+
+def _present(root: Path, name: str) -> bool:
+    """A harness counts as installed where a file that only it gets stands."""
+    own = {
+        "claude": ".claude/skills/edit-code",
+        "codex": ".codex/agents/verifier.toml",
+        "gemini": ".gemini/skills/edit-code",
+        "pi": ".auto/hooks/before.sh",
+    }
+    return (root / own[name]).exists()
+
+
+def harnesses(names: Iterable[str]) -> Iterable[str]:
+    for name in [part.strip() for value in names for part in value.split(",")] or HARNESSES:
+        if name not in HARNESSES:
+            raise KbError(f"--harness {name}: one of {', '.join(HARNESSES)}")
+        yield name
