@@ -26,11 +26,7 @@ FLOORS = {
 HOMES = {
     "markdown_it": {"page"}, "pyromark": {"page"}, "msgspec": {"store", "page", "formats", "claims", "packs", "ingest", "experiments"}, "yaml": {"page", "packs"}, "filelock": {"store"}, "networkx": {"graph"},
     "sentence_transformers": {"search"}, "chromadb": {"search"}, "numpy": {"search"}, "huggingface_hub": {"search"}, "safetensors": {"search"}, "tokenizers": {"slices"},
-<<<<<<< HEAD
-    "mkdocs": {"mkdocs_plugin"}, "jinja2": {"site"}, "markupsafe": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"},
-=======
-    "mkdocs": {"site"}, "material": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"}, "mcp_types": {"server"}, "anyio": {"server"}, "uvicorn": {"server"}, "starlette": {"server"}, "tomlkit": {"harness"},
->>>>>>> 258b791 (Give agent harnesses skills, sub-agents, hooks and an MCP server from one set of templates)
+    "mkdocs": {"mkdocs_plugin"}, "jinja2": {"site"}, "markupsafe": {"site"}, "pygments": {"site"}, "arxiv": {"research"}, "github": {"research"}, "pypdf": {"research"}, "trafilatura": {"research"}, "lxml": {"research"}, "httpcore": {"research"}, "ray": {"research"}, "httpx": {"model", "research", "search"}, "mcp": {"server"}, "mcp_types": {"server"}, "anyio": {"server"}, "uvicorn": {"server"}, "starlette": {"server"}, "tomlkit": {"harness"},
     "hypothesis": set(), "pytest": set(), "playwright": set(),
 }
 BANNED_MODULES = {"utils", "helpers", "common", "types", "models", "misc"}

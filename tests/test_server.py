@@ -91,7 +91,7 @@ def test_what_leads_out_or_is_too_much_is_refused(make_base):
             for name, arguments in refused:
                 assert (await client.call_tool(name, arguments)).is_error, (name, str(arguments)[:80])
             for uri in ("kb://../secret.md", "kb://wiki/../../secret.md", "kb://kb.toml"):
-                with pytest.raises(Exception):
+                with pytest.raises(mcp.MCPError):
                     await client.read_resource(uri)
 
     anyio.run(session)

@@ -52,7 +52,7 @@ DOORS = (
     Door(
         "packet",
         "Packets of reading work: the next one, and its answer.",
-        {"next": "packet next", "answer": "packet answer", "status": "packet status"},
+        {"next": "packet next", "answer": "packet answer", "list": "packet list"},
         frozenset(("answer",)),
     ),
     Door("status", "Where a target stands (trail), or whether the loop may stop (stop).", {"trail": "status", "stop": "stop-check"}),
