@@ -119,7 +119,7 @@ def test_a_session_starts_with_where_the_loop_stands(make_base):
     root = make_base({"wiki/experiments/t/2026-01-02-v001-a.md": PAGE}).root
     kb(root, "agents", "watch", "--target", "t")
     answer = json.loads(kb(root, "agents", "hook", "session-start", text="{}"))
-    assert "2026-01-02-v001-a" in answer["hookSpecificOutput"]["additionalContext"]
+    assert "Refuted: -3 %" in answer["hookSpecificOutput"]["additionalContext"]
 
 
 def test_the_edit_guard_protects_what_measures_and_what_is_filed(make_base):

@@ -53,7 +53,7 @@ def test_every_reading_tool_answers_over_stdio_with_quoted_text(make_base):
             mark = page.split("<quoted ", 1)[1].split(">")[0]
             assert ORDER in page and page.endswith(f"</quoted {mark}>") and page.index(ORDER) < page.index(f"</quoted {mark}>")
             assert "tiles.md" in text_of(await client.call_tool("search", {"query": ["Registers"]}))
-            assert "v001-a" in text_of(await client.call_tool("load", {"step": "hypothesis", "target": "t"}))
+            assert "Tile 64: refuted" in text_of(await client.call_tool("load", {"step": "hypothesis", "target": "t"}))
             checked = await client.call_tool("check", {"proposal": "Set tile=64: Hypothesis: tile 64", "target": "t"})
             assert checked.structured_content["code"] == 3 and checked.structured_content["result"]["outcome"] != "clear"
             assert not (await client.call_tool("status", {"action": "trail", "target": "t"})).is_error

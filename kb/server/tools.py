@@ -25,7 +25,7 @@ _CLOSED = {
     "warmup", "code",
 }  # fmt: skip
 # A proposal comes as text, not as a file.
-_TEXTS = {"proposal": "text of the proposal"}
+_TEXTS = {"proposal": "text of the proposal", "file": "text of the reply"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,23 @@ def tools() -> dict[str, tuple[Door, dict[str, Verb]]]:
 
 def schema_of(actions: Mapping[str, Verb]) -> dict[str, object]:
     """JSON schema of a tool's arguments: the fields of its requests, each once."""
-    properties: dict[str, object] = {}
+    properties: dict[str, dict[str, object]] = {}
     if "" not in actions:
         properties["action"] = {"type": "string", "enum": list(actions)}
     required = ["action"] if properties else []
     for verb in actions.values():
         for option in verb.options:
-            if option.name not in _CLOSED and option.name not in properties:
-                properties[option.name] = _property(option)
-                if "" in actions and (
-                    option.required or option.name in _TEXTS and verb.words == "check"
-                ):
-                    required.append(option.name)
+            if option.name in _CLOSED:
+                continue
+            item = _property(option)
+            known = properties.setdefault(option.name, item)
+            if item["type"] != known["type"]:
+                # Two actions mean two things by one name; the request itself is strict.
+                known["type"] = ["integer", "string"]
+            if "" in actions and (
+                option.required or option.name in _TEXTS and verb.words == "check"
+            ):
+                required.append(option.name)
     return {
         "type": "object",
         "properties": properties,
@@ -121,7 +126,7 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
             raise KbError(f"more than {LARGEST_ARGUMENTS} characters of arguments; say less")
         door, verb, values = _verb(name, dict(arguments))
         talk: list[str] = []
-        text = str(values.get("proposal", ""))
+        text = next((str(values[key]) for key in _TEXTS if values.get(key)), "")
         here = replace(
             caller, talk=talk.append, confined=True, stdin=lambda: text.encode("utf-8", "replace")
         )
@@ -135,7 +140,9 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
     except KbError as error:
         return Reply(printable(f"kb {name}: {error}"), None, failed=True)
     notes = "".join(f"note: {line}\n" for line in talk)
-    return Reply(quoted(notes + result.to_format(result.formats[0])), _values(result), failed=False)
+    return Reply(
+        quoted(notes + result.to_format(result.formats[0])), _values(name, result), failed=False
+    )
 
 
 def _verb(name: str, values: dict[str, object]) -> tuple[Door, Verb, dict[str, object]]:
@@ -152,9 +159,9 @@ def _verb(name: str, values: dict[str, object]) -> tuple[Door, Verb, dict[str, o
     return door, actions[action], values
 
 
-def _values(result: Result) -> dict[str, object] | None:
-    """Exit code and, of small results, the values."""
-    values = result.to_json()
+def _values(name: str, result: Result) -> dict[str, object]:
+    """Exit code and, where they are the point and small, the values. Whole passages are given as quoted text alone."""
+    values = None if name in ("load", "open", "search", "lint") else result.to_json()
     small = (
         isinstance(values, dict) and len(json.dumps(values, default=str)) < LARGEST_ARGUMENTS // 20
     )
