@@ -78,7 +78,7 @@ def server_of(caller: Callable[[], Caller]) -> Server:
             ]
         )
 
-    async def get_prompt(context, params) -> types.GetPromptResult:
+    async def one_prompt(context, params) -> types.GetPromptResult:
         if params.name not in skill_texts():
             raise ValueError(f"no such prompt '{params.name}'")
         about, text = skill_texts()[params.name]
@@ -95,7 +95,7 @@ def server_of(caller: Callable[[], Caller]) -> Server:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_get_prompt=one_prompt,
     )
 
 
