@@ -93,6 +93,11 @@ def test_a_stub_is_filed_whole_before_anything_runs(loop):
     assert not read(path, page.encode()).findings
 
 
+def test_a_lever_that_begins_with_a_dash_is_a_lever(loop):
+    path = loop.open("-fomit-frame-pointer")
+    assert read(path, loop.page(path).encode()).front["levers"] == ["-fomit-frame-pointer"]
+
+
 def test_a_proposal_file_opens_an_experiment_and_options_say_more(loop, tmp_path):
     proposal = tmp_path / "proposal.md"
     proposal.write_text("---\ntarget: parser\nlevers: [chunk=64]\nparent: main\nexpect: ['memchr']\n---\n# Larger chunks\n\n**Hypothesis**: chunk=64 saves calls.\n\n"

@@ -145,7 +145,8 @@ def _answer(words: list[str]) -> int:
     verb = known.get(pair) or known.get(head)
     if verb is None:
         return _list(words, known)
-    values = vars(parser_of(verb).parse_args(words[len(verb.words.split()) :]))
+    typed = _joined(words[len(verb.words.split()) :], verb)
+    values = vars(parser_of(verb).parse_args(typed))
     form = values.pop("_format", verb.result.formats[0])
     request = verb.request(
         **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
@@ -157,6 +158,21 @@ def _answer(words: list[str]) -> int:
         return error.code
     _data(result.to_format(form))
     return result.code
+
+
+def _joined(words: list[str], verb: Verb) -> list[str]:
+    """Words with the value of an option joined to it where the value begins with a dash: `--lever -fomit-frame-pointer`."""
+    names = {f"--{o.name.rstrip('_').replace('_', '-')}" for o in verb.options}
+    valued = {f"--{o.name.rstrip('_').replace('_', '-')}" for o in verb.options if o.kind is str}
+    joined: list[str] = []
+    for word in words:
+        dashed = word.startswith("-") and len(word) > 1 and word.partition("=")[0] not in names
+        known = word in ("-h", "--help", "--") or word.startswith("--format")
+        if joined and joined[-1] in valued and dashed and not known:
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _list(words: list[str], known: dict[str, Verb]) -> int:

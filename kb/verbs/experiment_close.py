@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from kb import store
+from kb import KbError, store
 from kb.schema import Verdict
 from kb.verbs import Caller, Result, argument, flag, option, several
 from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of, trail_of
@@ -95,8 +95,14 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
     if hint:
         caller.talk(hint)
     if not request.dry_run:
-        caller.build(layout)
-        _write_target(layout, caller, target)
+        try:
+            caller.build(layout)
+            _write_target(layout, caller, target)
+        except KbError as error:
+            raise KbError(
+                f"{path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
+                "a later `kb build` suffices"
+            ) from error
     return Closing(path, ruling, request.dry_run, hint)
 
 
