@@ -235,10 +235,9 @@ class Session:
                 for h, k in (("if-none-match", "etag"), ("if-modified-since", "last-modified"))
                 if k in kept.headers
             }
-        first = checked_address(url, self.access)
         for _ in range(self.access.limits.redirects + 1):
             host = checked_address(url, self.access)
-            token = dict(self.access.tokens).get(host) if host == first else None
+            token = dict(self.access.tokens).get(host)
             reply = self._fetch(
                 url, headers | ({"authorization": f"Bearer {token}"} if token else {}), size
             )

@@ -118,7 +118,7 @@ def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Sour
 def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]) -> None:
     """Files first, meta.json last: a folder without it was cut off, and is begun anew."""
     folder = layout.sources / source.id
-    if folder.is_symlink() or folder.resolve().parent != layout.sources.resolve():
+    if folder.resolve().parent != layout.sources.resolve():
         raise KbError(f"sources/{source.id}: leads out of sources/; nothing was written")
     if folder.exists():
         shutil.rmtree(folder)
