@@ -17,7 +17,7 @@ from kb.verbs.registry import GROUPS, Verb, verbs
 from kb.verbs.request import Option
 
 # Packages whose files are verbs too: those of the other doors.
-DOORS = ("kb.server", "kb.harness")
+DOORS = ("kb.server", "kb.harness", "kb.loop")
 
 
 def parser_of(verb: Verb) -> argparse.ArgumentParser:
