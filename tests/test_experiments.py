@@ -653,8 +653,16 @@ def test_a_proposal_that_was_cut_off_is_gone_on_with_by_trying_it_again(loop, tm
     assert f"going on with {path}" in told.stderr and told.stdout.startswith("supported")
 
 
-def test_a_receipt_that_the_check_did_not_give_is_refused(loop):
+def test_a_receipt_is_what_the_check_printed_and_no_other(loop, tmp_path):
     assert loop.open("a=1", "--receipt", "kb1-clear-0123456789abcdef", ok=(2,)) == ""
+    proposal = tmp_path / "p.md"
+    proposal.write_text("---\ntarget: parser\nlevers: [c=1]\nparent: main\n---\n**Hypothesis**: c=1 helps\n\n**Mechanism**: m\n\n**Predicted signal**: s\n\n"
+                        "**Falsification criterion**: gain < 2%\n")
+    for more in ((), ("--target", "parser")):
+        assert cli.main(["build"]) == 0 and loop.capsys.readouterr() and cli.main(["check", str(proposal), *more]) == 0
+        receipt = loop.capsys.readouterr().out.split()[1]
+        opened = loop.run("open", str(proposal), "--variant", str(len(more)), "--receipt", receipt).stdout.strip()
+        assert read(opened, loop.page(opened).encode()).front["receipt"] == receipt
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(90)))
     file = loop.layout.root / path

@@ -74,12 +74,10 @@ def run(request: OpenExperiment, caller: Caller) -> Opening:
     today = caller.day(request.date)
     caller.build(layout)
     proposal, answer = _gate(layout, proposal, target)
+    text = proposal.text
     if request.receipt and answer and request.receipt != answer.receipt:
-        raise KbError(
-            f"--receipt {request.receipt} is not what `kb check` says of this proposal now ({answer.receipt}); "
-            "check it again, and open what was checked"
-        )
-    path = opened(layout, proposal, target, answer=answer, today=today)
+        text, answer = _answer_checked(layout, request, caller, target)
+    path = opened(layout, proposal, target, answer=answer, today=today, text=text)
     if not proposal.baseline:
         _tell_criteria(layout, caller, path, target)
         _doubt_signal(caller, proposal, target)
@@ -157,6 +155,30 @@ def _gate(
         )
     finally:
         db.close()
+
+
+def _answer_checked(
+    layout: store.Layout, request: OpenExperiment, caller: Caller, target: "Target"
+) -> "tuple[str, Answer]":
+    """The file as `kb check` read it, with or without a target, and its answer. Raises KbError where the receipt is neither's."""
+    from kb.refuted.gate import Gate
+    from kb.refuted.gate import Proposal as Question
+
+    text = caller.text(request.proposal) if request.proposal not in ("", "-") else ""
+    db = store.state(layout)
+    try:
+        asked = (
+            [Question(text, request.proposal, target=t) for t in (target.name, "")] if text else []
+        )
+        for answer in map(Gate(db).check, asked):
+            if answer.receipt == request.receipt:
+                return text, answer
+    finally:
+        db.close()
+    raise KbError(
+        f"--receipt {request.receipt} is not what `kb check` says of this proposal now; "
+        "check it again, and open what was checked"
+    )
 
 
 def _doubt_signal(caller: Caller, proposal: "Proposal", target: "Target") -> None:
