@@ -1,193 +1,283 @@
-"""What a text wants to move: terms with weights, levers with values, direction, operating point.
+"""What a page or a proposal wants to move: its levers, the words of its claim, where it is tried. One reader for both.
 
-The same for experiments and proposals.
+Refuses what came after: verdicts, results and profiles are no part of an aim, and neither is what it predicts.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kb.refuted.terms import clauses, terms_in, weigh
+from kb.page import Page
+from kb.page.document import Block, document_of
+from kb.refuted.moves import (
+    VOTES,
+    Move,
+    Role,
+    canonical,
+    clauses,
+    initials,
+    leads_to_change,
+    moves_in,
+    parts_of_name,
+    same_value,
+    united,
+)
 from kb.run.record import Lever
-from kb.trail import Facts
-from kb.trail.levers import direction_in, key_of, levers_in, number_of, switch_of, way_of
-
-_ON = frozenset(("1", "true", "on", "yes", "enabled"))
-_OFF = frozenset(("0", "false", "off", "no", "none", "disabled"))
-
-
-@dataclass(frozen=True, slots=True)
-class Pull:
-    """One lever of an aim: key, name and value as written, how much of the text is about moving it, and which way it goes."""
-
-    key: str
-    name: str
-    value: str
-    weight: float
-    way: str = ""
-
-    @property
-    def switch(self) -> str:
-        """`on`, `off` or empty: what name and value make of it, else the way it is moved; a lever that is only named is switched on."""
-        word, negated = self.value.strip("'\"").lower(), switch_of(self.name)[1]
-        if not word:
-            return "off" if negated or self.way == "disable" else "on"
-        on, off = word in _ON, word in _OFF
-        return "" if not on and not off else "on" if on is not negated else "off"
+from kb.store import digest_of
+from kb.text import STOP, stem, words_of
+from kb.trail.levers import direction_in, key_of, mentions_in, number_of, switch_of
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a text wants to move. `point` are settings with numbers, moved or not."""
+    """What a text wants to move. `terms` counts the parts that hold a word; `point` are settings with numbers, moved or not;
+    `command` are the settings of a whole command; `said` is the digest of the claim's words.
+    """
 
-    terms: Mapping[str, float]
-    pulls: tuple[Pull, ...]
-    direction: str
-    point: tuple[Lever, ...]
+    terms: dict[str, float]
+    moves: tuple[Move, ...] = ()
+    direction: str = ""
+    point: tuple[Lever, ...] = ()
+    command: tuple[Lever, ...] = ()
+    said: str = ""
 
 
-# Weights of the fields; a change is kept only if replay of the trail says it helps.
-_FIELDS = (
-    ("title", 1.2),
-    ("slug", 0.8),
-    ("hypothesis", 1.0),
-    ("mechanism", 0.8),
-    ("predicted_signal", 0.2),
-    ("because", 0.5),
-    ("levers", 1.2),
+# Headings and labels of what is known only afterwards, and of what leads elsewhere.
+_AFTER = re.compile(
+    r"verdict|result|outcome|profil|\bnext\b|follow|conclusion|lesson|finding|analysis|observ|post-?mortem|\bstatus|update|ledger|source|"
+    r"reference|see also|evidence|\bdump|artifact|\blog\b|why it (?:failed|lost)|decision",
+    re.IGNORECASE,
 )
+_FORECAST = re.compile(r"predict|expect|falsif|refuted if|success criteri|decision rule|reopen|acceptance|risk", re.IGNORECASE)
+# How a run is made says more than what it changes.
+_SETTING_UP = re.compile(r"set-?up|method|hardware|environment|launch|how to|reproduc|baseline|\bconfig", re.IGNORECASE)
+_CLAIM = re.compile(r"hypothesis|claim|statement|proposal|idea", re.IGNORECASE)
+_LABEL = re.compile(r"([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)")
 _OUTCOME = re.compile(
     r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
     r"flat)\b[^()\[\]]*[)\]]?",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|$)", re.IGNORECASE)
-_MOST_PULLS = 16
-# A lever that the front matter states outweighs all that text can gather.
-_STATED = 5.0
-# "at batch 4", "@ seq8192": where something is tried, more than what is tried.
-_AT_POINT = 0.4
+_RUN_LABEL = re.compile(
+    r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)", re.IGNORECASE
+)
+# No person says what is moved in more; what a machine may have poured into a title or a cell is cut.
+_LONGEST, _LONGEST_WORD = 4000, 400
+_BLANKS = re.compile(r"(\s)\s{3,}")
+_MOST_MOVES = 24
+# A shorter text is said by chance.
+_SAID_WORDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One stretch of a text: claim, aside (mechanism, other sections) or setup; `moved`: what it sets is the change."""
+
+    kind: str
+    text: str
+    moved: bool = False
+    code: bool = False
+    label: str = ""
 
 
 def subject_of(title: str) -> str:
     """A title without the run's label in front and its outcome in brackets: what the page is about."""
-    return _LABEL.sub("", _OUTCOME.sub("", title)).strip(" -—–:") or title
+    return _RUN_LABEL.sub("", _OUTCOME.sub("", title)).strip(" -—–:") or title
 
 
-# No person says what is moved in more; the patterns below are slow on what a machine may have poured into a cell or a title.
-_LONGEST, _LONGEST_LEVER = 4000, 400
-_BLANKS = re.compile(r"(\s)\s{3,}")
+def readable(text: str) -> str:
+    return text if len(text) <= _LONGEST_WORD else _BLANKS.sub(r"\1", text)[:_LONGEST]
 
 
-def _readable(text: str) -> str:
-    return text if len(text) <= _LONGEST else _BLANKS.sub(r"\1", text)[:_LONGEST]
+def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
+    """Aim of an experiment's page; `because` adds words of its verdict, which say what the lever ran into."""
+    slug = page.field("hypothesis")
+    head = [_Part("claim", subject_of(readable(page.title)))]
+    if slug:
+        head.append(_Part("claim", readable(slug if " " in slug else slug.replace("-", " "))))
+    declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
+    return _aim([*head, *_parts(text)], declared, because=because, variant=page.field("variant"))
 
 
-def aim_of(facts: Facts, *, outcome: bool) -> Aim:
-    """Aim of an experiment's facts; `outcome` adds the words of its verdict, which say what the lever ran into."""
-    said = {
-        "title": subject_of(_readable(facts.title)),
-        "slug": facts.slug.replace("-", " ") if " " not in facts.slug else "",
-        "hypothesis": facts.hypothesis,
-        "mechanism": facts.mechanism,
-        "predicted_signal": facts.predicted_signal,
-        "because": facts.because if outcome else "",
-        # A lever that only the front matter names is what a short proposal shares with the page.
-        "levers": "\n".join(f"{v.name}={v.value}" if v.value else v.name for v in facts.levers) if facts.stated_levers else "",
-    }
-    text = {name: _readable(value) for name, value in said.items()}
-    pulls = _pulls((text[name], weight) for name, weight in _FIELDS[:4] if text[name])
-    if facts.stated_levers:
-        ways = {p.key: p.way for p in pulls}
-        keyed = [(switch_of(v.name)[0], v) for v in facts.levers if len(v.name) + len(v.value) <= _LONGEST_LEVER]
-        stated = {key: Pull(key, v.name, v.value, _STATED, ways.get(key, "")) for key, v in keyed if len(key) > 1}
-        pulls = (*stated.values(), *(p for p in pulls if p.key not in stated))[:_MOST_PULLS]
-    return Aim(
-        _named(weigh((text[name], weight) for name, weight in _FIELDS if text[name]), pulls),
-        pulls,
-        direction_in(text["title"], text["hypothesis"][:400]),
-        _point(
-            map(
-                _readable,
-                (
-                    facts.variant,
-                    text["title"],
-                    facts.hypothesis,
-                    facts.mechanism,
-                    *((facts.setup, facts.because) if outcome else ()),
-                ),
-            )
-        ),
-    )
+def aim_of_proposal(text: str, levers: Iterable[str] = ()) -> Aim:
+    """Aim of a proposal: free text, or a page's labels, with the levers that it declares."""
+    parts = list(_parts(text))
+    labelled = [w.strip(" `") for p in parts if p.label.lower() in ("lever", "levers") for w in re.split(r",\s", p.text)]
+    return _aim(parts or [_Part("claim", readable(text))], [w for w in (*levers, *labelled) if w], because="", variant="")
 
 
 def aim_of_text(text: str) -> Aim:
     """Aim of one sentence or list item."""
-    text = _readable(text)
-    pulls = _pulls([(text, 1.0)])
-    return Aim(_named(weigh([(text, 1.5)]), pulls), pulls, direction_in(text, ""), _point((text,)))
+    return _aim([_Part("claim", readable(text))], [], because="", variant="")
 
 
-def _named(terms: dict[str, float], pulls: Iterable[Pull]) -> dict[str, float]:
-    """Terms with the key of every pull among them, so that tables of terms tell how common a lever is, and the initials of
-    what is set, so that `lr=6e-4` finds `learning_rate`.
-    """
-    for pull in pulls:
-        plain = pull.key == key_of(pull.name)
-        terms.setdefault("=" + pull.key, pull.weight / 4 if plain else pull.weight)
-        for term in sorted(terms_in(pull.name[2:])) if pull.name.startswith("-D") else ():
-            terms.setdefault(term, pull.weight)  # A macro's words, which its flag hides.
-        if pull.value and (short := initials(pull.name)):
-            terms.setdefault(short, pull.weight / 2)
-    return terms
+def _aim(parts: list[_Part], declared: list[str], *, because: str, variant: str) -> Aim:
+    commands = [_settings(line) for p in parts if p.code for line in _commands(p.text)]
+    plain = [p for p in parts if not (p.code and any(_commands(p.text)))]
+    groups = [tuple(_declared(w) for w in declared)]
+    for part in plain:
+        found = moves_in(part.text, moved=part.moved)
+        groups.append(tuple(_demoted(m) for m in found) if part.kind == "setup" else found)
+    terms: dict[str, float] = {}
+    for text in [*(p.text for p in plain if p.kind != "setup"), *([because] if because else [])]:
+        for term in terms_in(" ".join(clauses(text))):
+            terms[term] = terms.get(term, 0.0) + 1.0
+    groups.append(_of_commands(commands, {t for p in plain for t in terms_in(p.text)}))
+    claims = [p.text for p in plain if p.kind == "claim"]
+    direction = direction_in(*(claims[:1] or [""]), " ".join(claims[1:])[:400])
+    moves = united(groups)[:_MOST_MOVES]
+    for move in moves:
+        if move.votes:
+            terms["=" + move.key] = terms.get("=" + move.key, 0.0) + 1.0
+            for word in (*parts_of_name(move.name), *([initials(move.name)] if move.value else [])):
+                terms.setdefault(stem(word), 1.0)
+    said = words_of(" ".join(p.text for p in plain if p.label and _CLAIM.search(p.label)) or " ".join(claims))
+    return Aim(
+        dict(sorted(terms.items())),
+        moves,
+        direction,
+        _point([readable(variant), *(p.text for p in parts)]),
+        tuple(Lever(m.name, m.value) for m in commands[0].values()) if commands else (),
+        digest_of(" ".join(said)) if len(said) >= _SAID_WORDS else "",
+    )
 
 
-_AT = re.compile(r"(?:\bat(?: (?:the|a|an|this|our|same|\w+['’]s))*|@|\bon (?:the|this|our|top of|top of the))[\s`*]*$")
-# "the seq8192 frontier", "this bs=4 shape".
-_SCENE = re.compile(r"[=\w.]*[`*]*(?:[ /-][\w=.+-]+){0,2} (?:shapes?|frontier|baseline|config\w*|stack|setup|recipe)\b")
+def _declared(word: str) -> Move:
+    name, _, value = word.partition("=")
+    key, _ = switch_of(name.strip())
+    before, arrow, after = value.partition("→") if "→" in value else value.partition("->")
+    return Move(
+        canonical(key),
+        name.strip(),
+        (after if arrow else value).strip(),
+        before.strip() if arrow else "",
+        "",
+        Role.DECLARED,
+        VOTES[Role.DECLARED],
+    )
 
 
-def _stands_at(name: str, clause: str) -> bool:
-    """Whether a clause says "at NAME" or "the NAME shape": where something is tried, not what."""
-    start = clause.find(name)
-    while start >= 0:
-        if _AT.search(clause, max(0, start - 16), start) or _SCENE.match(clause, start + len(name)):
-            return True
-        start = clause.find(name, start + 1)
-    return False
+def _demoted(move: Move) -> Move:
+    role = Role.NAMED if move.role is Role.SET else move.role
+    return Move(move.key, move.name, move.value, move.before, move.way, role, min(move.votes, VOTES[role]))
 
 
-def _pulls(fields: Iterable[tuple[str, float]]) -> tuple[Pull, ...]:
-    found: dict[str, Pull] = {}
-    for text, field_weight in fields:
-        best: dict[str, Pull] = {}
-        for clause, weight in clauses(text):
-            for lever in levers_in(clause):
-                key = switch_of(lever.name)[0]
-                if len(key) < 2 or len(key) < 4 and not lever.value:
-                    continue
-                said = weight * (_AT_POINT if _stands_at(lever.name, clause) else 1.0)
-                known = best.get(key)
-                if known is None or said > known.weight or not known.value and lever.value:
-                    best[key] = Pull(
-                        key,
-                        lever.name,
-                        lever.value or (known.value if known else ""),
-                        max(said, known.weight if known else 0.0),
-                        way_of(clause, lever.name) or (known.way if known else ""),
-                    )
-        for key, pull in best.items():
-            known = found.get(key)
-            value = pull.value or (known.value if known else "")
-            # The mechanism, read last, states the value that is run; a hypothesis may name the one it starts from.
-            found[key] = Pull(
-                key,
-                known.name if known else pull.name,
-                known.value if known and known.value and pull.weight < 1 else value,
-                (known.weight if known else 0.0) + field_weight * pull.weight,
-                known.way if known and known.way else pull.way,
+def _parts(text: str) -> Iterator[_Part]:
+    """What a page or a proposal says before it is tried, block by block."""
+    heading, label, moved, skipping = "", "", False, 0
+    for block in document_of(text).blocks:
+        if block.kind == "heading":
+            title = block.plain
+            if not skipping or block.level <= skipping:
+                skipping = block.level if block.level > 1 and _AFTER.search(title) else 0
+            heading, label, moved = title if block.level > 1 else "", "", False
+        elif skipping:
+            continue
+        elif block.kind == "paragraph":
+            said = block.plain
+            if found := _LABEL.match(said):
+                label, said = found[1], said[found.end() :]
+            if not _AFTER.search(label) and not _FORECAST.search(label or heading):
+                yield _Part(_kind(label or heading), readable(said), label=label or heading)
+                moved = leads_to_change(block.plain)
+        elif block.kind in ("fence", "code") and not _FORECAST.search(label or heading):
+            kind = "claim" if moved else _kind(label or heading)
+            yield _Part(kind, readable(block.plain.replace("\\\n", " ")), moved, True, label or heading)
+        elif block.kind == "table" and not _FORECAST.search(label or heading):
+            yield from (_Part("claim", readable(row)) for row in _rows(block))
+
+
+def _kind(heading: str) -> str:
+    if _SETTING_UP.search(heading):
+        return "setup"
+    return (
+        "claim"
+        if not heading or _CLAIM.search(heading) or re.search(r"chang|diff|arm|phase|what", heading, re.IGNORECASE)
+        else "aside"
+    )
+
+
+_OLD = re.compile(r"parent|before|base|old|from|current|control|default", re.IGNORECASE)
+
+
+def _rows(table: Block) -> Iterator[str]:
+    """Rows of a table of settings as `name: from → to`; what stays the same says nothing."""
+    head = [c.plain for c in table.rows[0].cells]
+    old = next((i for i, h in enumerate(head) if i and _OLD.search(h)), 0)
+    for row in table.rows[1:]:
+        cells = [c.plain for c in row.cells]
+        new = next((i for i in range(1, len(cells)) if i != old), 0)
+        if not old or not new or len(cells) <= max(old, new):
+            yield " ".join(cells)
+        elif cells[old] != cells[new]:
+            yield f"{cells[0]}: {cells[old]} → {cells[new]}"
+
+
+def _commands(code: str) -> list[str]:
+    """Lines of code that run a program with flags, line ends escaped by a backslash joined."""
+    found = []
+    for line in code.split("\n"):
+        if " -" not in line:
+            continue
+        try:
+            words = shlex.split(line.lstrip("$ "))
+        except ValueError:
+            words = line.split()
+        words = [w for w in words if not re.match(r"[A-Za-z_]\w*=", w)]
+        if words and re.match(r"[\w./]", words[0]) and words[0] not in "+-":
+            found.append(line)
+    return found
+
+
+def _settings(command: str) -> dict[str, Move]:
+    found: dict[str, Move] = {}
+    for mention in mentions_in(command):
+        key = canonical(switch_of(mention.name)[0])
+        if mention.value or mention.name[:1] == "-":
+            found.setdefault(key, Move(key, mention.name, mention.value, "", "", Role.NAMED, VOTES[Role.NAMED]))
+    return found
+
+
+def _of_commands(commands: list[dict[str, Move]], words: set[str]) -> tuple[Move, ...]:
+    """What differs between the commands of one text is moved; of one alone, what its words speak of."""
+    if len(commands) > 1:
+        return difference(commands[0].values(), commands[1].values())
+    found = []
+    for move in commands[0].values() if commands else ():
+        named = any(stem(p) in words for p in parts_of_name(move.name.removeprefix("-D")) if len(p) > 2)
+        role = Role.MOVED if named else Role.NAMED
+        found.append(Move(move.key, move.name, move.value, "", "", role, VOTES[role]))
+    return tuple(found)
+
+
+def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
+    """What one command sets otherwise than its parent's, as moved levers; what it leaves out is disabled."""
+    mine, before = {m.key: m for m in own}, {m.key: m for m in parent}
+    found = []
+    for key, move in mine.items():
+        old = before.get(key)
+        if old is None or not (same_value(move.value, old.value) or move.value == old.value and move.name == old.name):
+            found.append(
+                Move(key, move.name, move.value, old.value if old else "", "" if old else "enable", Role.MOVED, VOTES[Role.MOVED])
             )
-    return tuple(sorted(found.values(), key=lambda p: (-p.weight, p.key))[:_MOST_PULLS])
+    gone = (m for k, m in before.items() if k not in mine)
+    return (*found, *(Move(m.key, m.name, "", m.value, "disable", Role.MOVED, VOTES[Role.MOVED]) for m in gone))
+
+
+def terms_in(text: str) -> set[str]:
+    """Distinct words of a text as stems, and neighbours joined (`read ahead` and `readahead`)."""
+    found: set[str] = set()
+    last = ""
+    for word in words_of(text):
+        part = "" if word in STOP else stem(word)
+        # A number alone tells nothing, behind a word it is a setting: `tile64`.
+        if part and not part.isdigit():
+            found.add(part)
+        if part and last and not last.isdigit():
+            found.add(last + part)
+        last = part
+    return found
 
 
 # "32k tokens", "128 generated tokens": how much of what a run works on. Starts with the digit, which is found fast.
@@ -202,55 +292,9 @@ _COUNTED = re.compile(
 def _point(texts: Iterable[str]) -> tuple[Lever, ...]:
     found: dict[str, Lever] = {}
     for text in texts:
-        for lever in levers_in(text):
-            if lever.value and number_of(lever.value) is not None:
-                found.setdefault(key_of(lever.name), lever)
+        for mention in mentions_in(text):
+            if mention.value and number_of(mention.value) is not None:
+                found.setdefault(key_of(mention.name), Lever(mention.name, mention.value))
         for m in _COUNTED.finditer(text):
             found.setdefault(m["name"].lower(), Lever(m["name"].lower(), m["value"]))
     return tuple(found.values())
-
-
-def strong(pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
-    """Pulls that carry at least half of the weight of the heaviest."""
-    return tuple(p for p in pulls if p.weight >= pulls[0].weight / 2) if pulls else ()
-
-
-def same_name(a: str, b: str) -> bool:
-    """Whether two keys of settings mean one: equal, or one the start of the other (`seq`, `seqlen`)."""
-    short, long = sorted((a, b), key=len)
-    return short == long or len(short) >= 3 and long.startswith(short)
-
-
-def initials(name: str) -> str:
-    """First letters of the parts of a name: `--batch_size` gives `bs`."""
-    parts = [p for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])", name) if p]
-    return "".join(p[0] for p in parts).lower() if len(parts) > 1 else ""
-
-
-def abbreviates(a: str, b: str) -> bool:
-    """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`) or its first letter (`b`)."""
-    short, long = sorted((a, b), key=lambda name: len(key_of(name)))
-    return key_of(short) in (initials(long), key_of(long)[:1])
-
-
-def differences(card: Iterable[Lever], proposal: Iterable[Lever], *, leaving_out: frozenset[str] = frozenset()) -> list[str]:
-    """Settings that both name with other numbers, as `batch_size 3 → 4`; levers in `leaving_out` (keys) are not compared.
-
-    A short name that may stand for several settings (`bs` for batch size and for block size) is compared with all of them.
-    """
-    found: list[str] = []
-    theirs = [(switch_of(v.name)[0], v) for v in card]
-    for mine in proposal:
-        key = switch_of(mine.name)[0]
-        if key in leaving_out:
-            continue
-        meant = (
-            [v for k, v in theirs if k == key]
-            or [v for k, v in theirs if same_name(key, k)][:1]
-            or [v for _, v in theirs if abbreviates(mine.name, v.name)]
-        )
-        number = number_of(mine.value)
-        if other := next((v for v in meant if number_of(v.value) != number), None):
-            name = max(mine.name, other.name, key=len) if len(meant) == 1 else mine.name
-            found.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
-    return found[:6]

@@ -2,7 +2,6 @@
 and generic principles.
 """
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -10,16 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kb.graph import Graph
-from kb.refuted.aim import Aim, Pull, strong, subject_of
-from kb.refuted.card import Card, aim_from_json
-from kb.refuted.statements import Statement, statement_from_json
-from kb.refuted.terms import terms_in
+from kb.refuted.aim import Aim, difference, subject_of, terms_in
+from kb.refuted.card import Card
+from kb.refuted.moves import VOTES, Move, Role, canonical, pulled, telling, united
+from kb.refuted.statements import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
+from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
-from kb.trail.levers import OPPOSITE
+from kb.trail.levers import OPPOSITE, switch_of
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[])")
 _BELOW = re.compile(r"(\d+(?:\.\d+)?\s?%)\s+(?:below|slower|worse|lower|less)\b", re.IGNORECASE)
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?(?:\s?[–-]\s?[−\-+]?\d+(?:\.\d+)?)?\s?(?:%|pp\b|×|x\b)")
 # A verdict's first words only repeat the verdict.
@@ -27,69 +26,63 @@ _SAYS_VERDICT = re.compile(
     r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*",
     re.IGNORECASE,
 )
-# Why something failed, by the words any domain uses; the first that fits names the reason.
-_REASONS = (
-    (
-        "out of memory",
-        re.compile(
-            r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|"
-            r"pressure|ceiling)",
-            re.IGNORECASE,
+# Why something failed, by the words any domain uses, and what would reopen it; the first that fits names the reason.
+_REASONS = tuple(
+    (name, reopen_if, re.compile(words, re.IGNORECASE))
+    for name, reopen_if, words in (
+        (
+            "out of memory",
+            "memory is freed, or the shape is smaller",
+            r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
         ),
-    ),
-    (
-        "wrong result",
-        re.compile(
-            r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|"
-            r"accuracy drop",
-            re.IGNORECASE,
+        (
+            "wrong result",
+            "the numerics are mended",
+            r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
         ),
-    ),
-    (
-        "does not run",
-        re.compile(
+        (
+            "does not run",
+            "the stack supports it",
             r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no (?:backward|gradient)\w*|API\b|crash\w*|deadlock\w*|"
             r"hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed",
-            re.IGNORECASE,
         ),
-    ),
-    (
-        "slower",
-        re.compile(
-            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|"
-            r"(?<![\w.])-\d+(?:\.\d+)?\s?%|overhead|hurts?\b|costs? more",
-            re.IGNORECASE,
+        (
+            "slower",
+            "the cost it ran into is gone",
+            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|"
+            r"overhead|hurts?\b|costs? more",
         ),
-    ),
-    (
-        "no effect",
-        re.compile(
-            r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|"
-            r"effective|fus\w+)",
-            re.IGNORECASE,
+        (
+            "no effect",
+            "the profile shows that it matters",
+            r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|effective|fus\w+)",
         ),
-    ),
+    )
 )
+# What a hypothesis says of its change; a sentence before the first of these tells where it starts from.
+_PROPOSES = re.compile(
+    r"^\W*(?:add|apply|build|change|disable|drop|enable|fuse|increase|lower|move|raise|reduce|remove|replace|run|set|swap|switch|"
+    r"tighten|try|tune|use)\b|"
+    r"\b(?:may|might|should|will|would|could|lets?|if (?:we|the|this|that|it)|(?:rais|lower|increas|reduc|enabl|disabl|add|"
+    r"set|replac|swap|switch|remov|fus|shard|offload|tighten|doubl|halv|forc)ing|"
+    r"(?:sav|rais|hid|reduc|improv|remov|lower|increas|mak)es|(?:cut|help|unlock|avoid|lift)s)\b",
+    re.IGNORECASE,
+)
+_LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
+# Invalid by what the change itself broke; any other invalid run that kb measured says nothing about its lever.
+_BROKEN = frozenset(("checks-failed", "parity-broken"))
 
 
 def reason_of(text: str, verdict: str) -> str:
-    """Class of why something failed: out of memory, wrong result, does not run, slower, no effect; empty where the text
-    does not say.
-    """
-    return next((name for name, pattern in _REASONS if pattern.search(text)), "does not run" if verdict == Verdict.CRASH else "")
+    """Class of why something failed, such as `out of memory`; empty where the text does not say."""
+    return next((name for name, _, words in _REASONS if words.search(text)), "does not run" if verdict == Verdict.CRASH else "")
 
 
 def cards_of(
-    trail: Trail, aims: Mapping[str, Aim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph
+    trail: Trail, runs: Mapping[str, RunAim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph
 ) -> tuple[Card, ...]:
-    """Every card, in trail order of its evidence; `aims` are those of all experiments, failed or not, by path."""
-    # A tie that the loop took back is a dead end as well; a first measurement that failed is none, for it tried nothing.
-    failed = {
-        e.path: _of_experiment(e, aims[e.path])
-        for e in trail.experiments
-        if not e.first
-        and (e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert")
-    }
+    """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path."""
+    failed = {e.path: _of_experiment(e, runs[e.path].aim) for e in trail.experiments if is_failure(e, runs[e.path])}
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     known = {e.path: e for e in trail.experiments}
@@ -98,10 +91,9 @@ def cards_of(
         by_label[str(card.number)].append(card)
         by_label[card.evidence.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
     statements = list(statements)
-    retired = {path for path, said in statements if any(s.kind == "hypothesis" for s in said)}
-    for path, said in statements:
-        page = graph.pages[path]
-        for n, statement in enumerate(said):
+    retired = {path for path, listed in statements if any(s.kind == "hypothesis" for s in listed)}
+    for path, listed in statements:
+        for n, statement in enumerate(listed):
             backed = [c for c in statement.cites if c in failed]
             for cited in backed:
                 told[cited].add(path)
@@ -111,15 +103,60 @@ def cards_of(
                 for repeated in backed[:1]:
                     told[repeated].add(path)
                 continue
-            others.append(_of_statement(path, page.date, n, statement, tuple(backed), _target_of(path, statement, known)))
+            # A line that leads to a run that is no failure is about that run, which says better how it went.
+            if statement.kind in ("bullet", "row") and any(c in known for c in statement.cites):
+                continue
+            others.append(
+                _of_statement(path, graph.pages[path].date, n, statement, tuple(backed), _target_of(path, statement, known))
+            )
     cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
-    rare = rarity_of([*((e.target, aims[e.path]) for e in trail.experiments), *((c.target, c.aim) for c in others)])
-    cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], aims, rare)
+    rare = rarity_of([*((e.target, runs[e.path].aim) for e in trail.experiments), *((c.target, c.aim) for c in others)])
+    cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], runs, rare)
     cards = [
-        replace(c, levers=tuple(Lever(p.name, p.value) for p in rare.telling(c.target, c.aim))[:6] or c.levers)
+        replace(c, levers=tuple(Lever(m.name, m.value) for m in rare.telling(c.target, c.aim))[:6] or c.levers)
         for c in (*cards, *others)
     ]
     return tuple(sorted([*cards, *_principles(cards, rare)], key=lambda c: (*c.order, c.id)))
+
+
+def is_failure(e: Facts, run: RunAim) -> bool:
+    """Whether a run refutes its lever. A tie that a loop took back does; a first measurement tried nothing; and of what kb
+    measured itself nothing inconclusive, and nothing that misuse made invalid.
+    """
+    if e.first:
+        return False
+    if run.measured:
+        return (
+            e.verdict.canonical in (Verdict.REFUTED, Verdict.CRASH)
+            or e.verdict.canonical is Verdict.INVALID
+            and run.rule in _BROKEN
+        )
+    return e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert"
+
+
+def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
+    """The aims of all runs, where a run's page gives its whole command: what that sets otherwise than its parent's is what it moves."""
+    by_name = {
+        (e.target, name): e.path for e in trail.experiments for name in (e.path, e.path.rsplit("/", 1)[-1].removesuffix(".md"))
+    }
+    found = dict(runs)
+    for e in trail.experiments:
+        run = runs[e.path]
+        parent = by_name.get((e.target, e.parent.rsplit("/", 1)[-1].removesuffix(".md"))) if e.parent else None
+        if not parent or parent == e.path or not run.aim.command or not runs[parent].aim.command:
+            continue
+        if any(m.role is Role.DECLARED for m in run.aim.moves):
+            continue
+        moved = difference(_moves(run.aim.command), _moves(runs[parent].aim.command))
+        held = {canonical(switch_of(v.name)[0]) for v in run.aim.command} - {m.key for m in moved}
+        rest = tuple(m for m in run.aim.moves if not (m.key in held and m.role in (Role.NAMED, Role.SET)))
+        terms = {**run.aim.terms, **{"=" + m.key: 1.0 for m in moved}}
+        found[e.path] = replace(run, aim=replace(run.aim, moves=united([moved, rest]), terms=dict(sorted(terms.items()))))
+    return found
+
+
+def _moves(command: Iterable[Lever]) -> list[Move]:
+    return [Move(canonical(switch_of(v.name)[0]), v.name, v.value, "", "", Role.NAMED, VOTES[Role.NAMED]) for v in command]
 
 
 def _of_experiment(e: Facts, aim: Aim) -> Card:
@@ -128,7 +165,7 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
     # A page that is named after its hypothesis says it once.
     alone = len(first) >= 30 or first.rstrip(".").lower() == title.rstrip(".").lower()
     claim = first if first and alone else f"{title}: {first}" if first else title
-    because = e.because.replace("\n", " ").strip()
+    because = " ".join(e.because.split())
     place = e.place("verdict")
     return Card(
         id=e.path,
@@ -140,33 +177,21 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
         date=e.date,
         number=e.number,
         title=title,
-        claim=_cut(claim, _LONGEST_CLAIM),
-        because=_cut(_SAYS_VERDICT.sub("", because) or because, 420),
+        claim=cut(claim, _LONGEST_CLAIM),
+        because=cut(_SAYS_VERDICT.sub("", because) or because, _LONGEST_BECAUSE),
         delta=_delta_in(e.title) or _delta_in(because),
         verdict=str(e.verdict.canonical),
         levers=_main(aim),
         direction=aim.direction,
         point=aim.point,
-        reopen_if=_reopen_if(aim, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
+        reopen_if=_reopen_if(aim.point, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
         aim=aim,
     )
 
 
-# What a hypothesis says of its change; a sentence before the first of these tells where it starts from.
-_PROPOSES = re.compile(
-    r"^\W*(?:add|apply|build|change|disable|drop|enable|fuse|increase|lower|move|raise|reduce|remove|replace|run|set|swap|switch|"
-    r"tighten|try|tune|use)\b|"
-    r"\b(?:may|might|should|will|would|could|lets?|if (?:we|the|this|that|it)|(?:rais|lower|increas|reduc|enabl|disabl|add|"
-    r"set|replac|swap|switch|remov|fus|shard|offload|tighten|doubl|halv|forc)ing|"
-    r"(?:sav|rais|hid|reduc|improv|remov|lower|increas|mak)es|(?:cut|help|unlock|avoid|lift)s)\b",
-    re.IGNORECASE,
-)
-_LONGEST_CLAIM = 280
-
-
 def _claim_in(hypothesis: str) -> str:
     """What a hypothesis claims: its first sentence; where that tells only where things stand, with the next that proposes."""
-    first, *rest = _SENTENCE.split(hypothesis.strip().replace("\n", " "))
+    first, *rest = sentences_of(hypothesis) or [""]
     if _PROPOSES.search(first):
         return first
     proposing = next((s for s in rest[:3] if _PROPOSES.search(s)), "")
@@ -183,7 +208,6 @@ def _delta_in(text: str) -> str:
 
 
 def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str) -> Card:
-    aim = s.aim
     return Card(
         id=f"{path}#{n}",
         kind=s.kind,
@@ -193,16 +217,16 @@ def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str,
         variant="",
         date=date,
         number=0,
-        title=_cut(s.text, 120),
-        claim=_cut(s.text, 280),
-        because=_cut(s.because, 420),
+        title=cut(s.text, 120),
+        claim=cut(s.text, _LONGEST_CLAIM),
+        because=cut(s.because, _LONGEST_BECAUSE),
         delta=s.delta,
         verdict=str(Verdict.REFUTED),
-        levers=_main(aim),
-        direction=aim.direction,
-        point=aim.point,
-        reopen_if=_reopen_if(aim, reason_of(s.text, "")),
-        aim=aim,
+        levers=_main(s.aim),
+        direction=s.aim.direction,
+        point=s.aim.point,
+        reopen_if=_reopen_if(s.aim.point, reason_of(s.text, "")),
+        aim=s.aim,
         experiments=backed,
     )
 
@@ -220,47 +244,40 @@ def _target_of(path: str, statement: Statement, known: Mapping[str, Facts]) -> s
     return parts[-1] if len(parts) == 3 and parts[1] in ("targets", "models", "kernels") else ""
 
 
-def _cut(text: str, limit: int) -> str:
-    text = re.sub(r"\s+", " ", text).strip()
-    return text if len(text) <= limit else text[: limit - 2].rsplit(" ", 1)[0] + " …"
-
-
 def _main(aim: Aim) -> tuple[Lever, ...]:
-    """Levers that carry at least half of the weight of the heaviest."""
-    return tuple(Lever(p.name, p.value) for p in strong(aim.pulls))[:6]
+    return tuple(Lever(m.name, m.value) for m in pulled(aim.moves))[:6]
 
 
-def _reopen_if(aim: Aim, reason: str) -> str:
-    shape = ", ".join(f"{v.name.lstrip('-')} {v.value}" for v in aim.point[:3])
-    why = {
-        "out of memory": "memory is freed, or the shape is smaller",
-        "wrong result": "the numerics are mended",
-        "does not run": "the stack supports it",
-        "slower": "the cost it ran into is gone",
-        "no effect": "the profile shows that it matters",
-    }.get(reason, "the stack changed")
+def _reopen_if(point: tuple[Lever, ...], reason: str) -> str:
+    shape = ", ".join(f"{v.name.lstrip('-')} {v.value}" for v in point[:3])
+    why = next((reopen_if for name, reopen_if, _ in _REASONS if name == reason), "the stack changed")
     return f"{why}{f' (tried at {shape})' if shape else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Rarity:
-    """How many aims name each lever, of all ('') and of each target: what a fifth of them name is their setting, not what one of
-    them tried.
+    """How many aims pull each lever, of all ('') and of each target: what a fifth of ten runs or more pull is their setting, not what
+    one of them tried.
     """
 
     counts: Mapping[str, Counter[str]]
     sizes: Counter[str]
 
     def of(self, target: str, key: str) -> float:
-        """log(aims / aims that name the key), of the whole or of the target (if it has ten aims), whichever is less."""
-        names = [""] + ([target] if self.sizes[target] >= _ENOUGH else [])
-        return min(math.log((self.sizes[n] + 1) / max(1, self.counts[n][key])) for n in names)
+        """log(aims / aims that name the key), of the target if it has ten aims, else of the whole."""
+        name = target if self.sizes[target] >= ENOUGH else ""
+        return math.log((self.sizes[name] + 1) / max(1, self.counts[name][key]))
 
-    def telling(self, target: str, aim: Aim) -> tuple[Pull, ...]:
-        """The strong pulls that are rare enough, the most telling first."""
-        least = _COMMON if self.sizes[""] >= _ENOUGH else 0.0
-        rare = strong(tuple(p for p in aim.pulls if self.of(target, p.key) >= least))
-        return tuple(sorted(rare, key=lambda p: (-p.weight * self.of(target, p.key), p.key)))
+    def telling(self, target: str, aim: Aim) -> tuple[Move, ...]:
+        """The levers that an aim pulls and that are rare enough, the most telling first."""
+        found = telling(aim.moves, is_common=lambda key: self.is_common(target, key))
+        return tuple(sorted(found, key=lambda m: (-m.votes * self.of(target, m.key), m.key)))
+
+    def is_common(self, target: str, key: str) -> bool:
+        return self.sizes[""] >= ENOUGH and self.of(target, key) < COMMON
+
+
+ENOUGH, COMMON = 10, math.log(5)
 
 
 def rarity_of(aims: Iterable[tuple[str, Aim]]) -> Rarity:
@@ -269,12 +286,9 @@ def rarity_of(aims: Iterable[tuple[str, Aim]]) -> Rarity:
     sizes: Counter[str] = Counter()
     for target, aim in aims:
         for name in {"", target}:
-            counts[name].update({p.key for p in aim.pulls})
+            counts[name].update({m.key for m in aim.moves})
             sizes[name] += 1
     return Rarity(counts, sizes)
-
-
-_COMMON, _ENOUGH = math.log(5), 10
 
 
 def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[str]:
@@ -287,7 +301,7 @@ def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[
     return [c.evidence for c in named if first in c.evidence or terms_in(rest) & terms_in(c.title)][:1]
 
 
-def _reopened(cards: list[Card], won: list[Facts], aims: Mapping[str, Aim], rare: Rarity) -> list[Card]:
+def _reopened(cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], rare: Rarity) -> list[Card]:
     """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the
     same, with the same value and way.
     """
@@ -297,36 +311,27 @@ def _reopened(cards: list[Card], won: list[Facts], aims: Mapping[str, Aim], rare
         telling = rare.telling(target, aim)
         return (target, telling[0].key, telling[0].value) if telling else None
 
-    runs = [
+    moved = [
         *((e.path, e.target, e.variant, e.order, True) for e in won),
         *((c.evidence, c.target, c.variant, c.order, False) for c in cards),
     ]
-    for path, target, variant, order, success in runs:
-        if at := place(target, aims[path]):
-            later[at].append((order, path, variant, aims[path].direction, success))
+    for path, target, variant, order, success in moved:
+        if at := place(target, runs[path].aim):
+            later[at].append((order, path, variant, runs[path].aim.direction, success))
     found: list[Card] = []
     for card in cards:
         at = place(card.target, card.aim)
-        fits = (
-            [
-                (order, path, success)
-                for order, path, variant, direction, success in later.get(at, ())
-                if order > card.order
-                and (not variant or not card.variant or variant == card.variant)
-                and (not direction or OPPOSITE.get(direction) != card.direction)
-            ]
-            if at
-            else []
-        )
+        fits = [
+            (order, path, success)
+            for order, path, variant, direction, success in (later.get(at, ()) if at else ())
+            if order > card.order
+            and (not variant or not card.variant or variant == card.variant)
+            and (not direction or OPPOSITE.get(direction) != card.direction)
+        ]
         wins = [path for _, path, success in sorted(fits) if success]
         losses = [path for _, path, success in sorted(fits) if not success]
-        found.append(
-            replace(card, status="reopened", by=wins[0])
-            if wins
-            else replace(card, status="superseded", by=losses[-1])
-            if losses
-            else card
-        )
+        status, by = ("reopened", wins[0]) if wins else ("superseded", losses[-1]) if losses else ("standing", "")
+        found.append(replace(card, status=status, by=by))
     return found
 
 
@@ -336,52 +341,32 @@ def _principles(cards: list[Card], rare: Rarity) -> list[Card]:
     for card in cards:
         if card.kind == "experiment" and card.status != "reopened":
             reason = reason_of(f"{card.delta} {card.because}", card.verdict)
-            for pull in rare.telling(card.target, card.aim)[:1] if reason else ():
-                groups[pull.key, reason, "" if card.direction not in OPPOSITE else card.direction].append(card)
-    made: list[Card] = []
-    for (key, reason, direction), group in sorted(groups.items()):
-        targets = sorted({c.target for c in group})
-        if len(targets) < 2:
-            continue
-        pulls = [p for c in group for p in c.aim.pulls if p.key == key]
-        name = Counter(p.name for p in pulls).most_common(1)[0][0]
-        newest = max(group, key=lambda c: c.order)
-        claim = f"`{name}` failed on {len(targets)} targets for the same reason: {reason}"
-        aim = Aim({"=" + key: 2.0}, (Pull(key, name, "", 2.0),), direction, ())
-        made.append(
-            Card(
-                id=f"principle:{key}:{reason}:{direction}",
-                kind="principle",
-                evidence=newest.evidence,
-                anchor=newest.anchor,
-                target="",
-                variant="",
-                date=newest.date,
-                number=newest.number,
-                title=f"{name}: {reason}",
-                claim=claim,
-                because=_cut("; ".join(f"{c.target}: {c.because}" for c in group), 420),
-                delta=newest.delta,
-                verdict=str(Verdict.REFUTED),
-                levers=(Lever(name),),
-                direction=direction,
-                point=(),
-                reopen_if=_reopen_if(Aim({}, (), "", ()), reason),
-                aim=aim,
-                experiments=tuple(c.evidence for c in group),
-            )
-        )
-    return made
+            for move in rare.telling(card.target, card.aim)[:1] if reason else ():
+                groups[move.key, reason, "" if card.direction not in OPPOSITE else card.direction].append(card)
+    return [_principle(*at, group) for at, group in sorted(groups.items()) if len({c.target for c in group}) > 1]
 
 
-def split(rows: Iterable[tuple[str, str]]) -> tuple[dict[str, Aim], list[tuple[str, list[Statement]]]]:
-    """Stored rows apart: aims of experiments by path, statements of other pages."""
-    aims: dict[str, Aim] = {}
-    said: list[tuple[str, list[Statement]]] = []
-    for path, row in rows:
-        value = json.loads(row)
-        if isinstance(value, dict):
-            aims[path] = aim_from_json(value)
-        else:
-            said.append((path, [statement_from_json(s) for s in value]))
-    return aims, said
+def _principle(key: str, reason: str, direction: str, group: list[Card]) -> Card:
+    name = Counter(m.name for c in group for m in c.aim.moves if m.key == key).most_common(1)[0][0]
+    newest = max(group, key=lambda c: c.order)
+    return Card(
+        id=f"principle:{key}:{reason}:{direction}",
+        kind="principle",
+        evidence=newest.evidence,
+        anchor=newest.anchor,
+        target="",
+        variant="",
+        date=newest.date,
+        number=newest.number,
+        title=f"{name}: {reason}",
+        claim=f"`{name}` failed on {len({c.target for c in group})} targets for the same reason: {reason}",
+        because=cut("; ".join(f"{c.target}: {c.because}" for c in group), _LONGEST_BECAUSE),
+        delta=newest.delta,
+        verdict=str(Verdict.REFUTED),
+        levers=(Lever(name),),
+        direction=direction,
+        point=(),
+        reopen_if=_reopen_if((), reason),
+        aim=Aim({"=" + key: 2.0}, (Move(key, name, "", "", direction, Role.MOVED, VOTES[Role.MOVED]),), direction),
+        experiments=tuple(c.evidence for c in group),
+    )

@@ -1,8 +1,9 @@
 """`kb check`: what a proposal would repeat. Refuses to forbid: it names the card, says how alike the two are, and what differs.
 
-The receipt is `kb1-OUTCOME-DIGEST`. The digest (16 hex digits of sha256) is over the proposal's text, its target, the moment
-of the question, and path, kind and status
-of every match: the same question to the same cards gives the same receipt, on any machine.
+Levers decide: a card that pulls the same lever is met whatever words are used, and words count only where no lever tells. The
+receipt is `kb1-OUTCOME-DIGEST`. The digest (16 hex digits of sha256) is over the proposal's text, its levers and target, and path, kind
+and status of every match: the same question to the same cards gives the same receipt, on any machine, and put into the past it gives
+the receipt of that day.
 """
 
 import json
@@ -13,30 +14,49 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from kb.page import read
-from kb.refuted.aim import Aim, Pull, abbreviates, aim_of, differences, strong
-from kb.refuted.card import Card, from_row
-from kb.store import digest_of
-from kb.trail import Facts, Moment, experiment, moment, read_facts
-from kb.trail.levers import OPPOSITE, is_common, key_of, number_of, way_of
+from kb.refuted import as_of
+from kb.refuted.aim import Aim, aim_of_proposal
+from kb.refuted.card import Card
+from kb.refuted.compile import COMMON, ENOUGH
+from kb.refuted.groups import LeverGroup, groups_of
+from kb.refuted.moves import (
+    Move,
+    Role,
+    canonical,
+    initials,
+    is_qualified,
+    likeness,
+    parts_of_name,
+    same_value,
+    short_for,
+    stays,
+    telling,
+)
+from kb.run.record import Lever
+from kb.store import digest_of, value_of
+from kb.text import cut, sentences_of
+from kb.trail import Moment, experiment, moment
+from kb.trail.levers import is_common, key_of, number_of, switch_of, way_of
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What is to be tried, in words; `before` (a page) or `as_of` (a day) put the question into the past."""
+    """What is to be tried, in words, and the levers that it declares (`name=value`); `before` (a page) or `as_of` (a day) put
+    the question into the past.
+    """
 
     text: str
     id: str = ""
     target: str = ""
     before: str = ""
     as_of: str = ""
+    levers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One card that a proposal meets. kind: same-value, same-lever, similar.
-
-    `acknowledged` is the proposal's own sentence on what differs.
+    """One card that a proposal meets. kind: same-value, same-lever, similar. `source`: experiment, or statement where no run
+    stands behind it. `acknowledged` is the proposal's own sentence on what differs.
     """
 
     path: str
@@ -56,36 +76,33 @@ class Match:
     by: str
     reopen_if: str
     acknowledged: str = ""
+    source: str = "experiment"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Outcome clear, distinguish or repeat, with the matches that led to it, best first."""
+    """Outcome clear, distinguish or repeat, with the matches that led to it, best first, and what is known of each lever."""
 
     id: str
     outcome: str
     receipt: str
     matches: tuple[Match, ...]
+    levers: tuple[LeverGroup, ...] = ()
 
 
-# Rarity counts a little more than proportionally, and a long card is held back a little: both set by replaying a trail.
-_ALPHA, _LENGTH = 1.25, 0.35
-_PROPOSAL_CAP, _CARD_CAP = 1.2, 4.0
-_TERMS_ASKED, _CANDIDATES, _MOST_MATCHES = 120, 30, 10
-# Rows of the table of terms that one question may read: the rarest terms come first, so what is left out tells least.
-_MOST_ROWS = 40_000
-# A score is the share of the weights of proposal and card that they have in common. From which share on a card is shown, and is
-# the same lever by its words alone.
-_SHOWN, _SAME = 0.08, 0.45
-# Runs of one loop share much by habit: a card counts by what it has in common beyond the cards behind it (their mean, places 6
-# to 15).
-_STANDS_OUT, _BEHIND = 0.14, slice(5, 15)
-_LOCAL_FROM = 10
-# A card of another target, of a sister target (same first folder), and one that a page tells without a run of its own behind it.
-_OTHER_TARGET, _SISTER_TARGET, _TOLD = 0.75, 0.85, 0.4
-# What the levers make of a score that the words give: the same lever, the same with another value, and the same moved the other
-# way, which comes behind those; two sides that each set a lever, and not the same.
-_SAME_VALUE, _SAME_LEVER, _AGAINST, _APART = 1.3, 1.15, 0.85, 0.6
+# What is shown at most, and looked at: a reader takes in no more, and the rarest terms come first.
+_MOST_MATCHES, _CANDIDATES, _TERMS_ASKED, _MOST_ROWS = 10, 40, 120, 40_000
+# Two texts are alike in words, where no lever tells, if they share this much more than the cards further down (places 6 to 15) share by
+# habit of the loop; below `_SHOWN` they have nothing in common worth reading.
+_ALIKE, _SHOWN, _BEHIND = 0.12, 0.05, slice(5, 15)
+# What the likeness of levers is worth, as a share: one lever moved the other way, or in part, is half of it.
+_STRENGTH = {"same-value": 1.0, "same-lever": 0.75, "similar": 0.5}
+# Two texts share a lever if it is so much of what they pull.
+_MOSTLY = 0.8
+# A card of another target speaks of another place; of the same family (same first folder) it is nearer.
+_OTHER_TARGET, _SISTER_TARGET = 0.75, 0.85
+# What a page tells without a run behind it counts half of a run.
+_TOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +131,20 @@ class Gate:
         at = moment(self.db, before=proposal.before or None, as_of=proposal.as_of or None)
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
-        asked = _Question(proposal.text, target, at, _aim_of_proposal(proposal.text), _words(proposal.text))
-        found = [self._match(asked, card, score) for score, card in self._ranked(asked)]
+        aim = aim_of_proposal(proposal.text, proposal.levers)
+        question = _Question(proposal.text, target, at, aim, _words(proposal.text))
         best: dict[str, Match] = {}
-        for match in sorted(found, key=lambda m: (-m.score, m.path)):
+        found = [self._match(question, card, score) for score, card in self._ranked(question)]
+        for match in sorted((m for m, _ in found), key=lambda m: (-m.score, m.path)):
             best.setdefault(match.path, match)
-        behind = sum(m.score for m in list(best.values())[_BEHIND]) / (_BEHIND.stop - _BEHIND.start)
-        matches = tuple([m for m in best.values() if m.score >= _SHOWN][:_MOST_MATCHES])
-        outcome = _outcome(matches, _STANDS_OUT + behind)
-        state = json.dumps([proposal.text.strip(), target, at, [(m.path, m.kind, m.status) for m in matches]], ensure_ascii=False)
-        return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(state)}", matches)
+        behind = [m.score for m in list(best.values())[_BEHIND]]
+        alike = _ALIKE + sum(behind) / (_BEHIND.stop - _BEHIND.start)
+        levers = {m.path for m, is_lever in found if is_lever}
+        matches = tuple([m for m in best.values() if m.score >= _SHOWN or m.path in levers][:_MOST_MATCHES])
+        groups = groups_of(self.db, self._telling(aim, target), target=target, at=at)
+        outcome = _outcome(matches, levers, alike, groups)
+        told = [proposal.text.strip(), *proposal.levers, target, [(m.path, m.kind, m.status) for m in matches]]
+        return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(json.dumps(told, ensure_ascii=False))}", matches, groups)
 
     def _frequency(self, target: str) -> tuple[int, Mapping[str, int]]:
         if target not in self.frequencies:
@@ -132,127 +153,139 @@ class Gate:
         return self.frequencies[target]
 
     def _rarity(self, term: str, target: str) -> float:
-        """How much a term tells: rare in the wiki and, for a card of a target with enough runs, rare among that target's runs."""
+        """How much a term tells: log of how rare it is among the runs of the card's target (from ten on), else in the wiki."""
         known = self.weights.get((term, target))
         if known is None:
-            size, counts = self._frequency("")
-            value = math.log((size + 1) / (counts.get(term, 0) + 0.5))
-            own_size, own = self._frequency(target)
-            if target and own_size >= _LOCAL_FROM:
-                value = min(
-                    value,
-                    math.log((own_size + 2) / (own.get(term, 0) + 0.5))
-                    / math.log((own_size + 2) / 1.5)
-                    * math.log((size + 1) / 1.5),
-                )
-            known = self.weights[term, target] = max(0.0, value) ** _ALPHA
+            size, counts = self._frequency(target) if target else (0, {})
+            if size < ENOUGH:
+                size, counts = self._frequency("")
+            known = self.weights[term, target] = max(0.0, math.log((size + 1) / (counts.get(term, 0) + 0.5)))
         return known
 
-    def _asked_terms(self, aim: Aim) -> dict[str, float]:
-        """Weights of the terms that are looked up: the most telling ones, as many as the tables can be read for."""
-        weight_of: dict[str, float] = {}
+    def _ranked(self, question: _Question) -> list[tuple[float, Card]]:
+        """Cards that share most words with a proposal, and all that pull one of its levers, with the cosine of the two."""
+        aim, target = question.aim, question.target
+        asked: dict[str, float] = {}
         left = _MOST_ROWS
-        for _, term in sorted(((min(w, _PROPOSAL_CAP) * self._rarity(t, ""), t) for t, w in aim.terms.items()), reverse=True):
+        for _, term in sorted(((self._rarity(t, ""), t) for t in aim.terms), reverse=True)[:_TERMS_ASKED]:
             left -= self._frequency("")[1].get(term, 0)
-            if left < 0 or len(weight_of) == _TERMS_ASKED:
+            if left < 0:
                 break
-            weight_of[term] = min(aim.terms[term], _PROPOSAL_CAP)
-        return weight_of
-
-    def _ranked(self, asked: _Question) -> list[tuple[float, Card]]:
-        """Cards that share most with a proposal, with the share of both their weights that they have in common."""
-        aim, target = asked.aim, asked.target
-        weight_of = self._asked_terms(aim)
-        where, values = ("", []) if asked.at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(asked.at))
+            asked[term] = aim.terms[term]
+        where, values = ("", []) if question.at is None else (" and (date, serial, evidence) < (?, ?, ?)", list(question.at))
         sums: dict[tuple[int, str], float] = {}
+        pulls: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
-            where t.term in ({",".join("?" * len(weight_of))}){where}"""
-        for term, number, weight, of in self.db.execute(query, [*weight_of, *values]):
-            sums[number, of] = sums.get((number, of), 0.0) + weight_of[term] * min(weight, _CARD_CAP) * self._rarity(term, of)
+            where t.term in ({",".join("?" * len(asked))}){where}"""
+        levers = {"=" + m.key for m in self._telling(aim, target)}
+        for term, number, weight, of in self.db.execute(query, [*asked, *values]):
+            sums[number, of] = sums.get((number, of), 0.0) + asked[term] * weight * self._rarity(term, of) ** 2
+            if term in levers:
+                pulls.add((number, of))
         near = sorted(sums, key=lambda k: (-sums[k] * _kinship(target, k[1]), k[0]))[: 3 * _CANDIDATES]
-        whole = self._length(aim, target)
         ranked = []
-        for number, of in near:
+        own: dict[str, float] = {}
+        for number, of in {*near, *pulls}:
             card = self._card(number)
             if number not in self.lengths:
                 self.lengths[number] = self._length(card.aim, of)
-            own = self.lengths[number]
-            told = 1.0 if card.kind == "experiment" else _TOLD
-            ranked.append((sums[number, of] / (whole ** (1 - _LENGTH) * own**_LENGTH or 1.0) * _kinship(target, of) * told, card))
-        return sorted(ranked, key=lambda r: (-r[0], r[1].id))[:_CANDIDATES]
+            if of not in own:
+                own[of] = self._length(aim, of)
+            lengths = own[of] * self.lengths[number]
+            ranked.append((sums[number, of] / (lengths or 1.0) * _kinship(target, of), card))
+        pulling = {n for n, _ in pulls}
+        order = sorted(ranked, key=lambda r: (-r[0], r[1].id))
+        return [*order[:_CANDIDATES], *(r for r in order[_CANDIDATES:] if r[1].id in {self._card(n).id for n in pulling})]
 
     def _length(self, aim: Aim, target: str) -> float:
-        return sum(min(w, _PROPOSAL_CAP) * min(w, _CARD_CAP) * self._rarity(t, target) for t, w in aim.terms.items())
+        return math.sqrt(sum((w * self._rarity(t, target)) ** 2 for t, w in aim.terms.items()))
 
     def _card(self, number: int) -> Card:
         if number not in self.cards:
-            self.cards[number] = from_row(*self.db.execute("select row, aim from card where number = ?", (number,)).fetchone())
+            self.cards[number] = value_of(self.db.execute("select row from card where number = ?", (number,)).fetchone()[0], Card)
         return self.cards[number]
 
-    def _match(self, asked: _Question, card: Card, score: float) -> Match:
-        card = self._as_of(card, asked.at)
-        kind, lever, boost = self._kind(asked, card, score)
-        diffs = _scope(asked, card, lever, self._rare(asked.aim, asked.target))
+    def _match(self, question: _Question, card: Card, cosine: float) -> tuple[Match, bool]:
+        """The match of a card, and whether it is one of levers."""
+        later = experiment(self.db, card.by) if card.by and question.at is not None else None
+        card = as_of(card, by_then=question.at is None or later is not None and later.order < question.at)
+        kind, lever, share = self._likeness(question, card)
+        is_lever = lever is not None and share >= _MOSTLY
+        score = max(cosine, (cosine + _STRENGTH[kind] * share * _kinship(question.target, card.target)) / 2)
+        if question.aim.said and question.aim.said == card.aim.said:
+            kind, is_lever, score = "same-value", True, 1.0
+        score *= _TOLD if card.is_told else 1.0
+        diffs = self._scope(question, card, lever)
+        shown = Lever(lever.name, lever.value) if lever else card.levers[0] if card.levers else Lever(card.title)
         return Match(
             path=card.evidence,
             anchor=card.anchor,
             kind=kind,
-            lever=lever.name if lever else card.levers[0].name if card.levers else card.title,
-            value=lever.value if lever else card.levers[0].value if card.levers else "",
+            lever=shown.name,
+            value=shown.value,
             scope_diff=diffs,
             verdict=card.verdict,
             because=card.because,
             delta=card.delta,
             date=card.date,
-            score=round(min(1.0, score * boost), 3),
+            score=round(min(1.0, score), 3),
             target=card.target,
             claim=card.claim,
             status=card.status,
             by=card.by,
             reopen_if=card.reopen_if,
-            acknowledged=_acknowledged(asked, card, differs=bool(diffs)),
-        )
+            acknowledged=_acknowledged(question, card, differs=bool(diffs)),
+            source="statement" if card.is_told else "experiment",
+        ), is_lever
 
-    def _as_of(self, card: Card, at: Moment | None) -> Card:
-        """A card as it stood at a moment: what reopened or superseded it later had not happened."""
-        if at is None or not card.by:
-            return card
-        later = experiment(self.db, card.by)
-        return card if later and later.order < at else replace(card, status="standing", by="")
-
-    def _kind(self, asked: _Question, card: Card, score: float) -> tuple[str, Pull | None, float]:
-        """same-value, same-lever or similar, the card's lever that made it so (the most telling one both are mostly about), and
-        what that makes of the score.
-        """
-        mine = {p.key: p for p in self._telling(asked.aim, asked.target)}
-        theirs = {p.key: p for p in self._telling(card.aim, card.target)}
-        opposite = OPPOSITE.get(asked.aim.direction) == card.direction and card.direction != ""
-        if not mine:
-            # Nothing in the proposal is written like a lever: it may name the card's in plain words.
-            named = [p for key, p in theirs.items() if len(key) > 3 and key in asked.words]
-            mine = {p.key: _in_words(p, asked) for p in named}
-        theirs = _qualified(theirs, mine)
+    def _likeness(self, question: _Question, card: Card) -> tuple[str, Move | None, float]:
+        """same-value, same-lever or similar, the card's lever that makes it so, and how much of what both pull it is."""
+        mine = {m.key: m for m in self._telling(question.aim, question.target)}
+        theirs = {m.key: m for m in self._telling(card.aim, card.target)}
+        for key, move in theirs.items():
+            if (
+                key not in mine
+                and not self._is_common(key, card.target)
+                and (said := _in_words(move, question))
+                and not any(m.is_setting for m in mine.values())
+            ):
+                mine[key] = said
+        theirs = _keyed_as(theirs, mine)
         both = mine.keys() & theirs.keys()
         if not both:
-            if score >= _SAME and not opposite and not (mine and theirs):
-                return "same-lever", None, _SAME_LEVER
-            # Where both name their levers, and name different ones, what they share is the way the loop writes.
-            short = _abbreviated(mine, theirs)
-            return "similar", short, _APART if not short and _sets(mine) and _sets(theirs) else 1.0
-        key = min(both, key=lambda k: (-self._rarity("=" + k, card.target) * mine[k].weight * theirs[k].weight, k))
-        if _part_of_a_bundle(mine, theirs, key):
-            return "similar", theirs[key], 1.0
-        kind, boost = _likeness(mine[key], theirs[key], asked.aim.direction, card.direction)
-        return kind, theirs[key], boost
+            short = _short(mine, theirs)
+            return "similar", short, 0.5 if short else 0.0
+        key = max(
+            both,
+            key=lambda k: (mine[k].is_setting + theirs[k].is_setting, self._rarity("=" + k, card.target) * theirs[k].votes, k),
+        )
+        kind = likeness(mine[key], theirs[key])
+        if kind != "similar" and _part_of_a_bundle(mine, theirs, key):
+            kind = "similar"
+        tells = mine[key].is_setting or theirs[key].is_setting
+        return kind, theirs[key], sum(_share(side, both) for side in (mine, theirs)) / 2 if tells else 0.0
 
-    def _telling(self, aim: Aim, target: str) -> tuple[Pull, ...]:
-        return strong(self._rare(aim, target))
+    def _telling(self, aim: Aim, target: str) -> tuple[Move, ...]:
+        """Levers that an aim pulls, but those that a fifth of the target's runs name."""
+        return telling(aim.moves, is_common=lambda key: self._is_common(key, target))
 
-    def _rare(self, aim: Aim, target: str) -> tuple[Pull, ...]:
-        """Pulls that fewer than a fifth of the target's aims name."""
-        size, _ = self._frequency("")
-        least = math.log(5) ** _ALPHA if size >= _LOCAL_FROM else 0.0
-        return tuple(p for p in aim.pulls if self._rarity("=" + p.key, target) >= least)
+    def _is_common(self, key: str, target: str) -> bool:
+        return self._frequency("")[0] >= ENOUGH and self._rarity("=" + key, target) < COMMON
+
+    def _scope(self, question: _Question, card: Card, lever: Move | None) -> tuple[str, ...]:
+        """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not pull."""
+        diffs = differences(card.point, question.aim.point, leaving_out=lever.key if lever else "")
+        if question.target and card.target and question.target != card.target:
+            diffs.insert(0, f"target {card.target} → {question.target}")
+        if lever:
+            known = {lever.key, *(m.key for m in card.aim.moves)}
+            added = [
+                m
+                for m in self._telling(question.aim, question.target)
+                if m.key not in known and m.is_setting and m.votes >= 1 and not any(short_for(m.name, v.name) for v in card.point)
+            ]
+            diffs.extend(f"with {m.name.lstrip('-')}{'=' if m.value else ''}{m.value}" for m in added)
+        return tuple(diffs[:6])
 
 
 def _kinship(mine: str, other: str) -> float:
@@ -267,35 +300,37 @@ def _words(text: str) -> frozenset[str]:
     return frozenset((*words, *(a + b for a, b in pairwise(words))))
 
 
-# A plain question has no parts to tell apart, and need not wait for the parsers to load.
-_PLAIN = re.compile(r"[\w ,.;()/%+=]*")
+def _share(moves: Mapping[str, Move], keys: set[str]) -> float:
+    return sum(m.votes for k, m in moves.items() if k in keys) / (sum(m.votes for m in moves.values()) or 1.0)
 
 
-def _aim_of_proposal(text: str) -> Aim:
-    if _PLAIN.fullmatch(text):
-        return aim_of(Facts("proposal.md", "", hypothesis=text.strip()[:4000]), outcome=False)
-    facts = read_facts(read("proposal.md", text.encode("utf-8", "replace")), text)
-    if not facts.hypothesis and not facts.mechanism:
-        facts = replace(facts, hypothesis=text[:4000])
-    return aim_of(replace(facts, title="" if facts.title == "proposal" else facts.title, because=""), outcome=False)
-
-
-def _in_words(pull: Pull, asked: _Question) -> Pull:
+def _in_words(move: Move, question: _Question) -> Move | None:
     """A card's lever as a proposal names it in plain words: with its value only if that is said too."""
-    value = pull.value if key_of(pull.value) in asked.words else ""
-    return replace(pull, value=value, way=way_of(asked.text, pull.name))
+    names = (move.key, switch_of(move.name)[0])
+    if move.value and initials(move.name) + key_of(move.value) in question.words:
+        return replace(move, before="", way="", role=Role.NAMED, votes=1.0)
+    if len(move.key) < 4 or not question.words & {*names}:
+        return None
+    spoken = next((m for m in re.finditer(r"[A-Za-z][\w-]*(?:\s[\w-]+)?", question.text) if key_of(m[0]) in names), None)
+    if spoken and stays(question.text, spoken.end()):
+        return None
+    behind = re.findall(r"[\w.%-]*\w", question.text[spoken.end() :][:40])[:4] if spoken else []
+    value = next((move.value for word in behind if move.value and same_value(move.value, word)), "")
+    spoken = spoken[0] if spoken else move.name
+    return replace(move, name=spoken, value=value, before="", way=way_of(question.text, spoken), role=Role.NAMED, votes=1.0)
 
 
-def _qualified(pulls: Mapping[str, Pull], others: Mapping[str, Pull]) -> dict[str, Pull]:
-    """Levers by the key of the other side's lever where one name is the other with its owner in front (`a.b.c`, `b.c`), or one
-    word of it and both are set to one telling number (`VMEM=131072`, `scoped_vmem_limit_kib=131072`).
+def _keyed_as(pulls: Mapping[str, Move], others: Mapping[str, Move]) -> dict[str, Move]:
+    """Levers by the key of the other side's lever where one name is the other with its owner in front, or one word of it and both
+    are set to one telling number (`VMEM=131072`, `scoped_vmem_limit_kib=131072`).
     """
 
-    def key_beside(pull: Pull) -> str:
-        ends = ((k, p, f".{p.name}", f".{pull.name}") for k, p in others.items() if pull.key not in others)
-        return next((k for k, p, a, b in ends if a.endswith(b) or b.endswith(a) or _is_word_of(p, pull)), pull.key)
+    def key_beside(move: Move) -> str:
+        if move.key in others:
+            return move.key
+        return next((k for k, m in others.items() if is_qualified(m.name, move.name) or _is_word_of(m, move)), move.key)
 
-    return {p.key: p for p in (replace(p, key=key_beside(p)) for p in pulls.values())}
+    return {m.key: m for m in (replace(m, key=key_beside(m)) for m in pulls.values())}
 
 
 # Smaller numbers stand behind many settings at once.
@@ -303,83 +338,59 @@ _TELLING_NUMBER = 100
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
 
 
-def _is_word_of(one: Pull, other: Pull) -> bool:
-    short, long = sorted((one, other), key=lambda p: len(p.name))
+def _is_word_of(one: Move, other: Move) -> bool:
+    short, long = sorted((one, other), key=lambda m: len(m.name))
     number = number_of(short.value)
     if number is None or number < _TELLING_NUMBER or number != number_of(long.value):
         return False
     return not is_common(short.key) and short.key in (w.lower() for w in _NAME_WORD.findall(long.name))
 
 
-def _abbreviated(mine: Mapping[str, Pull], theirs: Mapping[str, Pull]) -> Pull | None:
+def _short(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Move | None:
     """A card's lever that one of a proposal may be short for: too little for the same lever."""
     pairs = ((p, q) for p in mine.values() for q in theirs.values() if min(len(p.key), len(q.key)) > 1)
-    return next((q for p, q in pairs if p.value and q.value and abbreviates(p.name, q.name)), None)
+    return next((q for p, q in pairs if p.value and q.value and (short_for(p.name, q.name) or _shares_number(p, q))), None)
 
 
-def _part_of_a_bundle(mine: Mapping[str, Pull], theirs: Mapping[str, Pull], key: str) -> bool:
+def _shares_number(one: Move, other: Move) -> bool:
+    """Whether two names end in one common word (`SIZE`, `HASH_SIZE`) and both are set to one telling number."""
+    number = number_of(one.value)
+    alike = parts_of_name(one.name)[-1:] == parts_of_name(other.name)[-1:]
+    return alike and number is not None and number >= _TELLING_NUMBER and number == number_of(other.value)
+
+
+def _part_of_a_bundle(mine: Mapping[str, Move], theirs: Mapping[str, Move], key: str) -> bool:
     """Whether one side moves a lever alone and the other among several. Names of code that nothing is set on count only
     where the lever is one itself.
     """
 
-    def moved(pulls: Mapping[str, Pull]) -> set[str]:
-        return {k for k, p in pulls.items() if not _is_set(pulls[key]) or _is_set(p)}
+    def moved(pulls: Mapping[str, Move]) -> set[str]:
+        return {k for k, m in pulls.items() if not pulls[key].is_setting or m.is_setting}
 
     largest = max(len(moved(mine)), len(moved(theirs)))
     return largest > 2 and 2 * len(moved(mine) & moved(theirs)) < largest
 
 
-def _sets(pulls: Mapping[str, Pull]) -> bool:
-    """Whether what a side moves most is a lever that it sets, not a name that it mentions."""
-    top = max(pulls.values(), key=lambda p: (p.weight, p.key), default=None)
-    return top is not None and _is_set(top) and top.weight >= _SAID
+def differences(card: tuple[Lever, ...], proposal: tuple[Lever, ...], *, leaving_out: str = "") -> list[str]:
+    """Settings that both name with other numbers, as `batch_size 3 → 4`; the lever itself is not compared.
 
-
-def _is_set(pull: Pull) -> bool:
-    return bool(pull.value) or pull.name.startswith("-")
-
-
-def _likeness(mine: Pull, theirs: Pull, way: str, other_way: str) -> tuple[str, float]:
-    """same-value, same-lever or similar, of one lever with two values and the ways in which it is moved (by the aims as a whole
-    where the lever's own clause does not say), and what that makes of a score.
+    A short name that may stand for several settings (`bs` for batch size and for block size) is compared with all of them.
     """
-    numbers = number_of(mine.value), number_of(theirs.value)
-    way, other_way = mine.way or way, theirs.way or other_way
-    switches = {_switched(mine, way), _switched(theirs, other_way)}
-    if "off" in switches and len(switches) == 2:
-        return "similar", _AGAINST  # Off against on, or against any value that it is set to.
-    same = mine.value != "" and _bare(mine.value) == _bare(theirs.value) or None not in numbers and numbers[0] == numbers[1]
-    if same or "" not in switches:
-        return "same-value", _SAME_VALUE
-    if OPPOSITE.get(way) == other_way != "":
-        return "similar", _AGAINST
-    # Of two numbers of one knob something must say that both lie on the same side of where it stood.
-    known = None in numbers or way and way == other_way
-    return ("same-lever", _SAME_LEVER) if known else ("similar", 1.0)
-
-
-def _bare(value: str) -> str:
-    return value.strip("'\"").lower()
-
-
-def _switched(pull: Pull, way: str) -> str:
-    return replace(pull, way=way).switch
-
-
-# A pull of this weight stands in a clause of its own, not among what stays fixed.
-_SAID = 1.0
-
-
-def _scope(asked: _Question, card: Card, lever: Pull | None, rare: tuple[Pull, ...]) -> tuple[str, ...]:
-    """What differs between a proposal and a card: target, settings with other numbers, levers that the card did not pull."""
-    diffs = differences(card.point, asked.aim.point, leaving_out=frozenset([lever.key]) if lever else frozenset())
-    if asked.target and card.target and asked.target != card.target:
-        diffs.insert(0, f"target {card.target} → {asked.target}")
-    if lever:
-        known = {lever.key, *(p.key for p in card.aim.pulls)}
-        added = [p for p in rare if p.key not in known and p.weight >= _SAID]
-        diffs.extend(f"with {p.name.lstrip('-')}{'=' if p.value else ''}{p.value}" for p in added)
-    return tuple(diffs[:6])
+    found: list[str] = []
+    theirs = [(canonical(switch_of(v.name)[0]), v) for v in card]
+    for mine in proposal:
+        key = canonical(switch_of(mine.name)[0])
+        if key == leaving_out:
+            continue
+        meant = (
+            [v for k, v in theirs if k == key]
+            or [v for k, v in theirs if len(key) > 2 and len(k) > 2 and (k.startswith(key) or key.startswith(k))][:1]
+            or [v for _, v in theirs if short_for(mine.name, v.name)]
+        )
+        if other := next((v for v in meant if number_of(v.value) != number_of(mine.value)), None):
+            name = max(mine.name, other.name, key=len) if len(meant) == 1 else mine.name
+            found.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
+    return found[:6]
 
 
 _DIFFERS = re.compile(
@@ -390,10 +401,7 @@ _DIFFERS = re.compile(
 )
 
 
-_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[A-Z*`\[])|\n{2,}|\n(?=[-*#])")
-
-
-def _acknowledged(asked: _Question, card: Card, *, differs: bool) -> str:
+def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     """The sentence that names a card's page, by path, file name or (on the same target) run label, where the proposal says what differs.
 
     It says so in that sentence, or by settings that differ from the card's. Empty if it does not name the page, or not what differs.
@@ -401,19 +409,25 @@ def _acknowledged(asked: _Question, card: Card, *, differs: bool) -> str:
     name = card.evidence.rsplit("/", 1)[-1].removesuffix(".md")
     label = re.search(r"(?<![a-z])(v|exp|run)[-_]?\d", name)
     names = re.escape(name)
-    if label and card.number and asked.target == card.target:
+    if label and card.number and question.target == card.target:
         names += rf"|(?<![\w-]){label[1][0]}[a-z]*[ -]?0*{card.number}(?!\d)"
-    for sentence in _SENTENCES.split(asked.text):
+    for sentence in sentences_of(question.text):
         if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
-            return re.sub(r"\s+", " ", sentence).strip()[:400]
+            return cut(sentence, 400)
     return ""
 
 
-def _outcome(matches: tuple[Match, ...], least: float) -> str:
+def _outcome(matches: tuple[Match, ...], levers: set[str], alike: float, groups: tuple[LeverGroup, ...]) -> str:
     """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism;
-    clear: neither, or each met by what differs.
+    clear: neither, or each met by what differs. A statement alone never makes a repeat, a tie of the same value asks for a difference.
     """
-    near = [m for m in matches if m.score >= least and not m.acknowledged and m.status != "reopened"]
-    if any(m.kind == "same-value" and not m.scope_diff for m in near):
+    near = [
+        m
+        for m in matches
+        if not m.acknowledged
+        and m.status != "reopened"
+        and (m.path in levers or m.score >= alike * (_TOLD if m.source == "statement" else 1.0))
+    ]
+    if any(m.kind == "same-value" and m.path in levers and not m.scope_diff and m.source == "experiment" for m in near):
         return "repeat"
-    return "distinguish" if near else "clear"
+    return "distinguish" if near or any(g.has_tie for g in groups) else "clear"

@@ -1,22 +1,22 @@
-"""What pages say did not work: dead-end bullets and table rows, retired hypotheses.
+"""What pages say did not work: dead-end bullets and table rows, retired hypotheses. And what an experiment's page wants to move.
 
-Read page by page; refuses to guess at prose without a mark.
+Read page by page. Refuses what is no failure: a remedy, a preference, a plan, a drawback, what was done or never tried. What cannot be
+told is no statement.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
 
 from kb.graph import target_of
-from kb.page import Page, Section, plain_text
-from kb.page.text import cells_of
-from kb.refuted.aim import Aim, aim_of, aim_of_text
-from kb.refuted.card import aim_from_json, aim_to_json
-from kb.schema import FAILED, canonical_verdict
+from kb.page import Page, document_of
+from kb.page.document import Block, Document, Row
+from kb.refuted.aim import Aim, aim_of_page, aim_of_text, readable
+from kb.run.direction import direction_of
+from kb.schema import FAILED, Verdict, canonical_verdict, outcome_verdict
+from kb.store import row_of
+from kb.text import number_of
 from kb.trail.facts import from_row
-from kb.trail.prose import prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,72 +33,122 @@ class Statement:
     aim: Aim
 
 
-def _to_json(s: Statement) -> list[object]:
-    return [s.kind, s.line, s.anchor, s.text, s.because, s.delta, s.cites, aim_to_json(s.aim)]
+@dataclass(frozen=True, slots=True)
+class RunAim:
+    """The aim of an experiment's page; `measured`: kb itself measured it, by `rule`."""
+
+    aim: Aim
+    measured: bool = False
+    rule: str = ""
 
 
-def statement_from_json(said: list) -> Statement:
-    """The statement that a row of `statements_of` holds."""
-    kind, line, anchor, text, because, delta, cites, aim = said
-    return Statement(kind, line, anchor, text, because, delta, tuple(cites), aim_from_json(aim))
-
-
-_DEAD = re.compile(
-    r"refuted|(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)|dead[- ]?ends?|anti-?(?:recommend|pattern|"
-    r"playbook)|retired|what failed|"
-    r"rejected|invalidated|don['’]?t (?:pursue|retry|try|do)|do not (?:pursue|retry|try)|not worth|why .{3,40} (?:don['’]t|"
-    r"doesn['’]t|did not|do not) help|"
-    r"negative results|ruled out|abandoned",
+# Headings that say that what stands below was tried and failed.
+_FAILED_LIST = re.compile(
+    r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|failed (?:experiments?|attempts?|ideas?|levers?)|"
+    r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)",
     re.IGNORECASE,
 )
-# Headings that only tell where to look or what is still open.
-_NOT_DEAD = re.compile(
-    r"\bopen\b|refuted when|refute honestly|how to|next|falsif|when to|\bcheck\b|\bgate\b|\brule", re.IGNORECASE
+# Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
+_TURNED_DOWN = re.compile(
+    r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
+    re.IGNORECASE,
 )
-# A page's own title opens a list of dead ends only where it is nothing else.
-_DEAD_PAGE = re.compile(
-    r"\W*(?:dead[- ]ends?|what (?:did not|didn['’]t|does not|doesn['’]t) work|anti-?recommendations|negative results|"
-    r"(?:refuted|rejected|retired|failed) \w+)\W*",
+# Headings that only tell where to look, how, or what is still open.
+_NO_LIST = re.compile(
+    r"\bopen\b|refuted when|refuted if|honestly|how to|next|falsif\w+ criteri|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted)",
     re.IGNORECASE,
 )
 _FURNITURE = re.compile(r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*", re.IGNORECASE)
-_FAILED_CELL = re.compile(
-    r"^\W*(?:❌|✗|✘|🚫)|\b(?:refuted|rejected|regress\w*|invalid|discard\w*|OOM\w*|crash\w*|harmful|deprecated|no[- ]op|"
-    r"silently (?:ignored|rejected))\b",
+# An outcome in the past tense, or a loss in figures.
+_REPORTS = re.compile(
+    r"\b(?:regress(?:ed|es|ion)|failed|crash(?:ed|es)|diverged|broke|hung|oom(?:ed|s)?|lost|(?:was|were|is|ran|came out) (?:\d[\d.]*\s?%? )?(?:slower|worse|flat)|"
+    r"did(?:n['’]t| not)|never (?:helped|paid|fired)|no (?:gain|effect|improvement|change|difference|benefit|win)|no-op|(?:with)?in (?:the )?noise|refuted|"
+    r"falsified|reverted|thrash\w*|out of memory)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:slower|worse|lower|below|loss|regression)|"
+    r"(?<![\w.])[−-]\s?\d[\d.]*\s?(?:%|pp)|slower by|worse by",
     re.IGNORECASE,
 )
-_WON_CELL = re.compile(r"✅|\b(?:supported|accepted|kept|keep|best|frontier)\b", re.IGNORECASE)
-_CROSS = re.compile(r"^\W{0,6}(?:❌|✗|✘|🚫|~~)")
-# A cell that is a verdict, with or without its reason: "Rejected (OOM)", not "Invalid handler", which names an error.
+# What was done, won, or never run.
+_NO_FAILURE = re.compile(
+    r"✅|✔|\bDONE\b|\b(?:not|never|hasn['’]t|has not|wasn['’]t|was not|un)[ -]?(?:yet |been )*(?:tried|tested|run|done|validated|measured)\b|\bto be tried\b|"
+    r"\bTODO\b|\bTBD\b|\bpending\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*[+]?\d[\d.]*\s?[x×]\s*\)",
+)
+# An item that opens so says what to do, not what was done.
+_ADVICE = re.compile(
+    r"\W*(?:(?:use(?! of)|prefer|always|instead|ensure|make sure|remember|verify|check|consider|should|plan|fix|remedy|recommend\w*|solution|do)\b|"
+    r"(?:incorrect|wrong|bad|good|correct|right)\s*:|n/?a\b|\(?none\b|no\W*$)",
+    re.IGNORECASE,
+)
+# From here on an item speaks of the remedy.
+_REMEDY = re.compile(
+    r"(?:[.;]|\s[—–-])\s+(?:use|prefer|instead|fix|do|remedy|better)\b|\s(?:→|->)\s+(?:use|prefer)\b|\b(?:fix|remedy|instead)\s*:",
+    re.IGNORECASE,
+)
 _VERDICT_CELL = re.compile(
-    r"\W*(?:(?:refuted|rejected)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
+    r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
     re.IGNORECASE,
 )
-# "❌ No" answers the question of its column, and "❌ Bad:" shows how not to write a thing.
-_NO_TRY = re.compile(r"\W*(?:no\W*$|(?:incorrect|wrong|bad)\s*:)", re.IGNORECASE)
+_VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
+_REASON_HEAD = re.compile(r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE)
+_NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
+_NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
+_DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
 # A call in a heading, such as `.then(fulfilled, rejected)`: the names of its arguments say nothing of how it went.
 _CALL = re.compile(r"(?<=\w)\([^()]*\)")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
-_RULER = re.compile(r"^\s*\|?[\s:|\-]*-[\s:|\-]*\|?\s*$")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
+_TEMPLATE = re.compile(r"template|boilerplate|example", re.IGNORECASE)
+_CROSSES = "❌✗✘🚫"
+# A statement that is longer than this many characters holds data, not words; a page with more dead ends than `_MOST` is a dump of data.
+_LONGEST, _SHORTEST, _MOST = 700, 12, 500
+# A loss within this share is a tie.
+_TIE = 1.0
 
 
-def statements_of(page: Page, text: str, *, facts: str | None) -> str | None:
-    """Refuted statements of one page as JSON text; for an experiment page, the terms and direction of its levers.
-
-    None if it has neither.
-    """
+def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
+    """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither."""
     if facts is not None:
-        return json.dumps(aim_to_json(aim_of(from_row(facts), outcome=True)), ensure_ascii=False, separators=(",", ":"))
-    if page.type == "catalog" and page.symbols:
-        return None  # Made by a machine from code.
-    if page.type in ("catalog", "program", "source", "codebase") and page.path.count("/") > 2:
+        aim = aim_of_page(page, text, because=from_row(facts).because)
+        return row_of(RunAim(aim, bool(page.field("measured")), page.field("rule")))
+    deep = page.path.count("/") > 2
+    if page.type == "catalog" and page.symbols or deep and page.type in ("catalog", "program", "source", "codebase"):
+        return None  # Made by a machine from code, or somebody else's matter.
+    if _TEMPLATE.search(page.stem):
         return None
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
-    lines = text.split("\n")
-    listed = _listed(page, lines) if _marked(text) or any(map(_opens_dead_ends, page.sections)) else ()
-    found = [*found, *islice(chain(listed, _logged(page, lines)), _MOST)]
-    return json.dumps([_to_json(s) for s in found], ensure_ascii=False, separators=(",", ":")) if found else None
+    if _may_state(page, text):
+        found = [*found, *_listed(page, document_of(text))][:_MOST]
+    return row_of(tuple(found)) if found else None
+
+
+_MARKS = (
+    *_CROSSES,
+    "refuted",
+    "rejected",
+    "falsified",
+    "invalid",
+    "discard",
+    "vs base",
+    "delta",
+    "speedup",
+    "speed-up",
+    "gain",
+    "&#",
+    "&cross",
+)
+
+
+def _may_state(page: Page, text: str) -> bool:
+    """Whether a page may hold a statement at all; most do not, and need not be read by blocks."""
+    lower = text.lower()
+    return any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
+
+
+def _mode(title: str) -> str:
+    """What a heading says of the items below it: failed, turned-down or nothing."""
+    title = _CALL.sub("()", title)
+    if _NO_LIST.search(title):
+        return ""
+    return "failed" if _FAILED_LIST.search(title) else "turned-down" if _TURNED_DOWN.search(title) else ""
 
 
 def _hypothesis(page: Page, text: str) -> list[Statement]:
@@ -106,197 +156,142 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     status = page.field("status").lower()
     if not (status.startswith("retired") or canonical_verdict(status) in FAILED):
         return []
-    lines = text.split("\n")
-    said = {s.title.lower(): prose("\n".join(lines[s.start : s.end - 1]), limit=500) for s in page.sections if s.level > 1}
-    claim = next((t for name, t in said.items() if name.startswith(("statement", "hypothesis", "claim")) and t), "")
-    because = next(
-        (t for name, t in said.items() if re.match(r"verdict|outcome|result|why|retired|refuted|status|measurement", name) and t),
-        "",
-    )
-    said_so = f"{page.title}. {claim}".strip()
-    return [
-        Statement("hypothesis", page.body_line, "", said_so, because, "", _cites(page, 1, page.lines + 1), aim_of_text(said_so))
-    ]
+    document = document_of(text)
+    bodies = {s.title.lower(): _prose(document, s.start, s.end)[:500] for s in page.sections if s.level > 1}
+    claim = next((t for name, t in bodies.items() if name.startswith(("statement", "hypothesis", "claim")) and t), "")
+    reasons = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
+    because = next((t for name, t in bodies.items() if name.startswith(reasons) and t), "")
+    whole = f"{page.title}. {claim}".strip()
+    return [Statement("hypothesis", page.body_line, "", whole, because, "", _cites(page, 1, page.lines + 1), aim_of_text(whole))]
 
 
-# A statement that is longer than this many characters holds data, not words.
-_LONGEST = 700
-# A page with more dead ends than this is a dump of data.
-_MOST = 500
+def _prose(document: Document, start: int, end: int) -> str:
+    return " ".join(" ".join(b.plain.split()) for b in document.between(start, end) if b.kind == "paragraph")
 
 
-# Without one of these (an entity may stand for a cross) no row or bullet outside dead-end headings is a statement.
-_MARKS = ("❌", "✗", "✘", "🚫", "~~", "&#", "&cross", "refuted", "rejected", "invalid", "discard")
-_BULLET = re.compile(r"(?:\s{0,3}(?:[-*+]|\d+[.)])\s+)(.*)")
-
-
-def _marked(text: str) -> bool:
-    lower = text.lower()
-    return any(mark in lower for mark in _MARKS)
-
-
-def _marked_lines(lines: list[str]) -> set[int]:
-    lower = "\n".join(lines).lower()
-    found: set[int] = set()
-    for mark in _MARKS:
-        at, line, counted = lower.find(mark), 1, 0
-        while at >= 0:
-            line += lower.count("\n", counted, at)
-            found.add(line)
-            counted = at
-            end = lower.find("\n", at)
-            at = lower.find(mark, end) if end >= 0 else -1
-    return found
-
-
-def _listed(page: Page, lines: list[str]) -> Iterator[Statement]:
-    """Bullets, rows and sub-headings below dead-end headings, and bullets and rows marked with a cross anywhere."""
-    fenced = {line for a, b in page.fences for line in range(a, b)}
-    marked = _marked_lines(lines)
-    dead_level = 0
-    for section in page.sections:
-        if dead_level and section.level <= dead_level:
-            dead_level = 0
-        if dead_level and section.level == dead_level + 1 and not _FURNITURE.fullmatch(section.title):
-            said = f"{section.title}. {prose(chr(10).join(lines[section.start : section.end - 1]), limit=400)}"
-            yield _statement(page, "principle", section.start, section.end - 1, section.anchor, said)
-        if not dead_level and _opens_dead_ends(section):
-            dead_level = section.level
-        header = ""
-        for at in range(section.start, min(section.end, len(lines) + 1)):
-            line = lines[at - 1]
-            if at in fenced:
-                continue
-            if line.lstrip().startswith("|"):
-                if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
-                    header = line
-                elif header and (dead_level or at in marked) and not _RULER.match(line):
-                    yield from _row(page, section.anchor, at, cells_of(line), cells_of(header), dead=bool(dead_level))
-                continue
-            header = ""
-            bullet = _BULLET.match(line) if dead_level or at in marked else None
-            if bullet and (dead_level or _CROSS.match(bullet[1])):
-                yield from _bullet(page, section.anchor, at, bullet[1], lines[at : _item_end(lines, at, section.end)])
-
-
-def _opens_dead_ends(section: Section) -> bool:
-    if section.level < 2:
-        return section.level == 1 and bool(_DEAD_PAGE.fullmatch(section.title)) and not _NOT_DEAD.search(section.title)
-    title = _CALL.sub("()", section.title)
-    return bool(_DEAD.search(title)) and not _NOT_DEAD.search(title)
-
-
-def _bullet(page: Page, anchor: str, at: int, first: str, rest: list[str]) -> list[Statement]:
-    said = plain_text(" ".join(x.strip() for x in [first, *rest])).strip("~ ")
-    if len(said) < 12 or _NO_TRY.match(said) or re.match(r"none\b|n/?a\b|\(none", said, re.IGNORECASE):
-        return []
-    crossed = re.match(r"\W{0,4}(?:❌|✗|✘|🚫)", first) and page.type not in ("experiment", "target", "log")
-    return [_statement(page, "principle" if crossed else "bullet", at, at + len(rest), anchor, said.lstrip("❌✗✘🚫 "))]
-
-
-def _item_end(lines: list[str], at: int, limit: int) -> int:
-    """Line after the last of a list item that starts on line `at`."""
-    end = at
-    while (
-        end + 1 < limit
-        and end < len(lines)
-        and lines[end].startswith((" ", "\t"))
-        and lines[end].strip()
-        and not re.match(r"\s*(?:[-*+]|\d+[.)])\s", lines[end])
-    ):
-        end += 1
-    return end
-
-
-# A cell behind the verdict's that is this long says why.
-_SENTENCE_LIKE = 20
-
-
-def _row(page: Page, anchor: str, at: int, cells: list[str], header: list[str], *, dead: bool) -> list[Statement]:
-    texts = [plain_text(c) for c in cells]
-    marks = [
-        t for t, h in zip(texts, header, strict=False) if len(t) < 80 and (_FAILED_CELL.search(t) and not _WON_CELL.search(t))
-    ]
-    if not dead and not any(_CROSS.match(t) and not _NO_TRY.match(t) or _VERDICT_CELL.match(t) for t in marks):
-        return []
-    said = " · ".join(t for t in texts if t and not re.fullmatch(r"[\d#.]{1,4}", t))
-    if len(said) < 12 or dead and any(_WON_CELL.search(t) for t in texts[1:] if len(t) < 30):
-        return []
-    reason = next(
-        (
-            t
-            for t, h in zip(texts[::-1], header[::-1], strict=False)
-            if re.match(r"notes?|reason|why|because|comment|lesson|mechanism|status", plain_text(h), re.IGNORECASE)
-        ),
-        "",
-    )
-    if not reason and (behind := [t for t in texts[texts.index(marks[0]) + 1 :] if len(t) >= _SENTENCE_LIKE] if marks else []):
-        reason = behind[-1]
-    made = _statement(page, "row", at, at, anchor, said)
-    return [replace(made, because=reason) if reason else made]
-
-
-_NOTE_HEAD = re.compile(r"notes?|reason|why|comment|lesson", re.IGNORECASE)
-_NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
-_NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
-_DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
-
-
-def _columns(header: list[str]) -> tuple[int, int, int] | None:
-    """Columns of delta, note and description where a header is that of an experiment table."""
-    delta_at = next((i for i, h in enumerate(header) if i and _DELTA_HEAD.search(h)), 0)
-    note_at = next((i for i, h in enumerate(header) if _NOTE_HEAD.match(h)), 0)
-    name_at = next((i for i, h in enumerate(header) if _NAME_HEAD.match(h)), 0)
-    return (delta_at, note_at, name_at) if delta_at and note_at and name_at and _NUMBER_HEAD.match(header[0]) else None
-
-
-def _logged(page: Page, lines: list[str]) -> Iterator[Statement]:
-    """Rows of an experiment table (number, description, delta, notes) that moved nothing by more than 1 %, or the wrong way."""
-    columns: tuple[int, int, int] | None = None
-    for at, line in enumerate(lines, start=1):
-        if not line.lstrip().startswith("|"):
-            columns = None
-            continue
-        if at < len(lines) and _RULER.match(lines[at]) and not _RULER.match(line):
-            columns = _columns([plain_text(c) for c in cells_of(line)])
-            continue
-        if columns is None or _RULER.match(line):
-            continue
-        delta_at, note_at, name_at = columns
-        cells = [plain_text(c) for c in cells_of(line)]
-        moved = (
-            re.match(r"\W*?([+−\-]?)\s*~?\s*(\d+(?:\.\d+)?)\s*%", cells[delta_at])
-            if len(cells) > max(delta_at, note_at, name_at)
-            else None
-        )
-        if moved and (moved[1] in ("−", "-") or float(moved[2]) <= 1.0):
-            anchor = next((s.anchor for s in page.sections if s.start <= at < s.end), "")
-            yield Statement(
-                "row",
-                at,
-                anchor,
-                cells[name_at][:_LONGEST],
-                cells[note_at][:_LONGEST],
-                cells[delta_at][:_LONGEST],
-                _cites(page, at, at + 1),
-                aim_of_text(cells[name_at][:_LONGEST]),
+def _listed(page: Page, document: Document) -> Iterator[Statement]:
+    """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs."""
+    mode, level, anchor = "", 0, ""
+    anchors = {s.start: s.anchor for s in page.sections}
+    for at, block in enumerate(document.blocks):
+        if block.kind == "heading":
+            anchor = anchors.get(block.line, anchor)
+            if mode and block.level <= level:
+                mode = ""
+            if mode == "failed" and block.level == level + 1 and not _FURNITURE.fullmatch(block.plain):
+                end = next((b.line for b in document.blocks[at + 1 :] if b.kind == "heading"), page.lines + 1)
+                yield from _item(
+                    page,
+                    "principle",
+                    block.line,
+                    end,
+                    anchor,
+                    f"{block.plain}. {_prose(document, block.line + 1, end)[:400]}",
+                    mode,
+                )
+            # A page's own title opens a list only where it is nothing else.
+            elif not mode and (own := _mode(block.plain)) and (block.level > 1 or len(block.plain.split()) < 4):
+                mode, level = own, block.level
+        elif block.kind == "item" and block.level == 1:
+            text = " ".join(
+                " ".join(b.plain.split()) for b in document.blocks[at + 1 :][:8] if b.parent == at and b.kind == "paragraph"
             )
+            crossed = text[:8].lstrip("* ")[:1] in _CROSSES and bool(text)
+            if mode or crossed:
+                yield from _item(
+                    page, "bullet", block.line, block.stop, anchor, text, mode if mode == "failed" else "turned-down"
+                )
+        elif block.kind == "table" and block.rows:
+            yield from _table(page, block, anchor, mode)
 
 
-def _statement(page: Page, kind: str, start: int, end: int, anchor: str, said: str) -> Statement:
+def _item(page: Page, kind: str, start: int, end: int, anchor: str, text: str, mode: str) -> Iterator[Statement]:
+    """A bullet or sub-heading that names a failure."""
+    text = readable(text)[:_LONGEST].strip("~ ").lstrip(_CROSSES + "️ *")
+    if len(text) < _SHORTEST or _ADVICE.match(text) or _NO_FAILURE.search(text):
+        return
+    if mode == "failed" or _REPORTS.search(text):
+        yield _statement(page, kind, start, end, anchor, text)
+
+
+def _table(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
+    head = [c.plain[:80] for c in table.rows[0].cells]
+    columns = _log_columns(head)
+    for row in table.rows[1:]:
+        cells = [readable(c.plain)[:_LONGEST] for c in row.cells]
+        if columns and not mode:
+            yield from _logged(page, row, cells, head, columns, anchor)
+        else:
+            yield from _row(page, row, cells, head, anchor, mode)
+
+
+def _row(page: Page, row: Row, cells: list[str], head: list[str], anchor: str, mode: str) -> Iterator[Statement]:
+    """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
+    verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i < len(head) and _VERDICT_HEAD.search(head[i])}
+    failing = next((i for i, c in enumerate(cells) if i and len(c) < 80 and _VERDICT_CELL.match(c.lstrip(_CROSSES + "️ "))), 0)
+    failing = failing or next((i for i, v in verdicts.items() if i and v in FAILED), 0)
+    won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any("✅" in c for c in cells)
+    text = " · ".join(t for t in cells if t and not re.fullmatch(r"[\d#.]{1,4}", t))[:_LONGEST]
+    if won or len(text) < _SHORTEST or _NO_FAILURE.search(text):
+        return
+    if not failing and not (mode == "failed" or mode == "turned-down" and _REPORTS.search(text)):
+        return
+    named = [i for i, h in enumerate(head) if _REASON_HEAD.match(h) and i < len(cells) and i and i != failing]
+    behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing else []
+    reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
+    made = _statement(page, "row", row.line, row.line, anchor, text)
+    yield replace(made, because=reason) if reason else made
+
+
+def _log_columns(head: list[str]) -> tuple[int, int, int] | None:
+    """Columns of delta, note and description where a header is that of a log of runs."""
+    delta = next((i for i, h in enumerate(head) if i and _DELTA_HEAD.search(h)), 0)
+    note = next((i for i, h in enumerate(head) if i != delta and _REASON_HEAD.match(h)), 0)
+    name = next((i for i, h in enumerate(head) if i != delta and _NAME_HEAD.match(h)), 0)
+    return (delta, note, name) if delta and note and name and _NUMBER_HEAD.match(head[0]) else None
+
+
+def _logged(
+    page: Page, row: Row, cells: list[str], head: list[str], columns: tuple[int, int, int], anchor: str
+) -> Iterator[Statement]:
+    """A row of a log of runs that tied, or went the wrong way by the direction of its metric; where that is unknown, by its note."""
+    delta, note, name = columns
+    if len(cells) <= max(columns):
+        return
+    change = number_of(cells[delta])
+    if change is None or change.unit != "%":
+        return
+    direction = next((d for h in head[:delta] if (d := direction_of(h))), None)
+    tie = abs(change.value) <= _TIE and (change.about or change.value == 0 or change.value < 0)
+    worse = change.value < 0 if direction is None or str(direction) == "higher" else change.value > 0
+    if tie or worse and (direction is not None or _REPORTS.search(cells[note])):
+        text = cells[name][:_LONGEST]
+        yield Statement(
+            "row",
+            row.line,
+            anchor,
+            text,
+            cells[note][:_LONGEST],
+            cells[delta],
+            _cites(page, row.line, row.line + 1),
+            aim_of_text(text),
+        )
+
+
+def _statement(page: Page, kind: str, start: int, end: int, anchor: str, text: str) -> Statement:
     # Not inside a bracket: the reason would lose its beginning.
-    cuts = _BECAUSE.finditer(said, min(20, len(said)))
-    cut = next((m for m in cuts if said.count("(", 0, m.start()) <= said.count(")", 0, m.start())), None)
-    delta = _DELTA.search(said)
+    cuts = _BECAUSE.finditer(text, min(20, len(text)))
+    cut = next((m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None)
+    delta, remedy = _DELTA.search(text), _REMEDY.search(text, min(20, len(text)))
     return Statement(
         kind,
         start,
         anchor,
-        said[:_LONGEST],
-        said[cut.end() :][:500].strip() if cut else "",
+        text[:_LONGEST],
+        text[cut.end() :][:500].strip() if cut else "",
         delta[0] if delta else "",
-        _cites(page, start, max(start, end) + 1),
-        aim_of_text(said[:_LONGEST]),
+        _cites(page, start, max(start + 1, end)),
+        aim_of_text(text[: remedy.start() if remedy else _LONGEST][:_LONGEST]),
     )
 
 

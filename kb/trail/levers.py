@@ -6,9 +6,22 @@ Refuses lists of one domain's words: what is written like a setting or a name of
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from kb.run.direction import direction_of
 from kb.run.record import Lever
+
+
+
+class Mention(NamedTuple):
+    """A lever where a text names it, from `start` to `end`: the value it is set to, and the one it had `before` where that is said."""
+
+    start: int
+    end: int
+    name: str
+    value: str
+    before: str = ""
+
 
 # A number as code and prose write it: 4096, 1,024, 0.1, 6e-4, 64k, 64 KiB, 8GB.
 _NUMBER = r"\d[\d.,_]*(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT]i)\b|[kKMG]\b)?"
@@ -39,13 +52,14 @@ _PATTERNS = (
         rf"(?!v\d|exp|run)[A-Za-z]+_?[a-z]*\d)){_VALUE}{_THEN}"
     ),
     re.compile(
-        r"(?P<name>--(?<![\w-]--)[A-Za-z][\w.\-]*\w)[`*]*\s+from\s+[`*]*(?P<value>\d[\d.,]*[kKMG]?)[`*]*\s+to\s+[`*]*(?P<then>\d[\d.,]*[kKMG]?)"
+        r"(?P<name>(?<![\w-])--?[A-Za-z][\w.\-]*\w|(?<![\w.-])(?:[A-Za-z]+_\w*[A-Za-z0-9]|[A-Z]{2,}\w*|[a-z]+[A-Z]\w*|[a-z]\w*(?:\.\w+)+))=?[`*:]*\s+"
+        rf"(?:from\s+)?[`*]*(?P<value>{_NUMBER}|True|False|true|false|on|off)[`*]*\s*(?:to|→|->)\s*[`*]*(?P<then>{_NUMBER}|True|False|true|false|on|off)(?![\w%])"
     ),
     re.compile(
         r"\b(?:set|sets|setting|rais(?:e|ing)|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|bump(?:ing)?|"
         r"doubl(?:e|ing)|halv(?:e|ing)|grow(?:ing)?|shrink(?:ing)?)\s+(?:the\s+)?"
         r"[`*]*(?P<name>(?:(?!the |its )[a-z]+ )?[A-Za-z_][\w.\-]*\w)[`*]*\s+"
-        rf"(?:from\s+[`*]*\S+(?:\s[kKMGT]i?B)?\s+)?to\s+[`*]*(?P<value>{_NUMBER}|true|false|on|off)(?![\w%]|\.\d|\s?%)",
+        rf"(?:from\s+[`*]*(?P<before>\S+?(?:\s[kKMGT]i?B)?)[`*]*\s+)?to\s+[`*]*(?P<value>{_NUMBER}|true|false|on|off)(?![\w%]|\.\d|\s?%)",
         re.IGNORECASE,
     ),
     # -j8, -Xmx4g: a short flag and its number in one. -O3 is a name of its own.
@@ -53,6 +67,10 @@ _PATTERNS = (
     re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
     re.compile(r"#define\s+(?P<name>\w+)\s+(?P<value>[\w.+\-]*\w)"),
+    # A key with its value, as JSON, YAML and Python write one, and a line that is nothing else; a constant with its number.
+    re.compile(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
+    re.compile(rf"^[ \t]*(?P<name>[A-Za-z][\w.\-]*):[ \t]+(?P<value>{_NUMBER}|true|false|on|off)[ \t]*$", re.IGNORECASE | re.MULTILINE),
+    re.compile(rf"(?<![\w.-])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"),
     # A name that only code writes, `a_b`, `a.b`, `AbCd`, `abCd`, and what stands behind its colon.
     re.compile(
         r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|"
@@ -79,7 +97,7 @@ _NO_LEVER = re.compile(
 
 # What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "_" an identifier;
 # "n" (a setting with a digit) and "t" (a value behind "to") say also where to look.
-_SIGNS = ("-", "-", "t", "-0", "-", "=", "#", "_", "0", "n")
+_SIGNS = ("-", "m", "t", "-0", "-", "=", "#", "q", ":", "0", "_", "0", "n")
 _DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
 _TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
@@ -101,15 +119,23 @@ def _near(pattern: re.Pattern[str], text: str, site: re.Pattern[str], lower: str
         yield from pattern.finditer(text, max(0, found.start() - _AROUND), found.end() + _AROUND)
 
 
-# The facts of an experiment and its aim are read from the same texts, one after the other.
-@lru_cache(maxsize=512)
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
+    found: dict[str, str] = {}
+    for mention in mentions_in(text):
+        if not found.get(mention.name):
+            found[mention.name] = mention.value
+    return tuple(Lever(name, value) for name, value in found.items())
+
+
+# The facts of an experiment and its aim are read from the same texts, one after the other.
+@lru_cache(maxsize=512)
+def mentions_in(text: str) -> tuple[Mention, ...]:
+    """Every mention of a lever in a text, in order."""
     if not _MAYBE.search(text):
         return ()
-    found: dict[str, str] = {}
     taken = bytearray(len(text))
-    hits: list[tuple[int, str, str]] = []
+    hits: list[Mention] = []
     # In lower case, because a pattern that heeds case is many times faster.
     lower = text.lower()
     signs = {
@@ -119,6 +145,8 @@ def levers_in(text: str) -> tuple[Lever, ...]:
         "_": _CODED.search(text) is not None,
         "#": "#define " in text,
     }
+    signs["q"], signs[":"] = '":' in text or "':" in text, ": " in text
+    signs["m"] = " to " in lower or "→" in text or "->" in text
     signs["-0"], signs["n"], signs["t"] = signs["-"] and signs["0"], signs["0"], " to" in lower or "\nto" in lower
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
         if not signs[sign]:
@@ -131,11 +159,9 @@ def levers_in(text: str) -> tuple[Lever, ...]:
             taken[start:end] = b"\1" * (end - start)
             groups = m.groupdict()
             value = groups.get("then") or groups.get("value") or ""
-            hits.append((start, name, value.strip("'\"").rstrip(".,:")))
-    for _, name, value in sorted(hits):
-        if not found.get(name):
-            found[name] = value
-    return tuple(Lever(name, value) for name, value in found.items())
+            before = groups.get("before") or (groups.get("value") if groups.get("then") else "") or ""
+            hits.append(Mention(start, end, name, *(v.strip("'\"`*").rstrip(".,:") for v in (value, before))))
+    return tuple(sorted(hits))
 
 
 def levers_of(title: str, *, slug: str, stated: tuple[str, ...], hypothesis: str, mechanism: str) -> tuple[Lever, ...]:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
-from kb.verbs import CLOSED, FINE, Caller, Result, argument, option
+from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ class Check:
         "a JSON line per proposal (id, proposal, target, before, as_of); prints a JSON line each",
         metavar="FILE",
     )
+    lever: tuple[str, ...] = several(
+        "a lever that the proposal declares, NAME=VALUE (repeatable)", metavar="LEVER"
+    )
+    all: bool = flag("print all of every match")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class Checked(Result):
 
     answers: "tuple[Answer, ...]"
     batch: bool
+    every: bool = False
 
     @property
     def code(self) -> int:
@@ -52,7 +57,9 @@ class Checked(Result):
         )
 
     def to_text(self) -> str:
-        return _text(self.answers[0])
+        from kb.refuted.groups import answer_text
+
+        return answer_text(self.answers[0], every=self.every)
 
 
 def run(request: Check, caller: Caller) -> Checked:
@@ -80,7 +87,9 @@ def run(request: Check, caller: Caller) -> Checked:
         )
         before = page if experiment(gate.db, page) else None
     return Checked(
-        (gate.check(Proposal(text, name, request.target, before, request.as_of)),), batch=False
+        (gate.check(Proposal(text, name, request.target, before, request.as_of, request.lever)),),
+        batch=False,
+        every=request.all,
     )
 
 
@@ -116,27 +125,3 @@ def _batch(name: str, caller: Caller):
         yield Proposal(
             text, **{key: str(value) for key, value in values.items() if value is not None}
         )
-
-
-def _text(answer: "Answer") -> str:
-    lines = [f"{answer.outcome}  {answer.receipt}"]
-    for m in answer.matches:
-        status = f", {m.status}" if m.status != "standing" else ""
-        lines.append(
-            f"\n{m.score:.2f}  {m.kind}  {m.path}  ({m.verdict}{status}, {m.date or 'no date'})"
-        )
-        lines.append(f"      {m.claim}")
-        labels = (
-            ("lever", f"{m.lever} {m.value}".strip()),
-            ("delta", m.delta),
-            ("because", m.because),
-            ("differs", "; ".join(m.scope_diff)),
-            ("reopen if", m.reopen_if),
-            ("you say", m.acknowledged),
-        )
-        lines += [f"      {name}: {value}" for name, value in labels if value]
-    if answer.outcome != "clear":
-        lines.append(
-            "\nName the page and say what differs (or drop the proposal); then check again."
-        )
-    return "\n".join(lines)

@@ -1,0 +1,108 @@
+"""What is known of each lever of a proposal: every attempt, its values, how it came out, and the answer of the gate in few lines."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kb.refuted.moves import Move, same_value
+from kb.text import cut, one_line
+from kb.trail import Moment, experiment
+
+if TYPE_CHECKING:
+    from kb.refuted.gate import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class LeverGroup:
+    """One lever with all its attempts, oldest first: their pages, values as written and verdicts; why the newest came out so.
+
+    `open` are attempts that kb measured too coarsely to decide; `has_tie`: one of the same value was decided as no effect.
+    """
+
+    lever: str
+    value: str
+    paths: tuple[str, ...]
+    values: tuple[str, ...]
+    tally: dict[str, int]
+    because: str = ""
+    open: tuple[str, ...] = ()
+    has_tie: bool = False
+
+
+def groups_of(db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at: Moment | None) -> tuple[LeverGroup, ...]:
+    """The levers that were pulled before, on the target or (without one) anywhere, before a moment."""
+    found = []
+    for move in moves:
+        query, values = "select path, value, verdict, measured from attempt where key = ?", [move.key]
+        if target:
+            query, values = query + " and target = ?", [*values, target]
+        if at is not None:
+            query, values = query + " and (date, serial, path) < (?, ?, ?)", [*values, *at]
+        rows = db.execute(query + " order by date, serial, path", values).fetchall()
+        if not rows:
+            continue
+        newest = experiment(db, rows[-1][0])
+        found.append(
+            LeverGroup(
+                move.name,
+                move.value,
+                tuple(path for path, *_ in rows),
+                tuple(dict.fromkeys(value for _, value, *_ in rows if value)),
+                dict(sorted(Counter(verdict or "none" for *_, verdict, _ in rows).items())),
+                cut(newest.because, 200) if newest else "",
+                tuple(path for path, _, verdict, measured in rows if measured and verdict == "inconclusive"),
+                any(verdict == "tie" and (same_value(value, move.value) or value == move.value) for _, value, verdict, _ in rows),
+            )
+        )
+    return tuple(found)
+
+
+def answer_text(answer: "Answer", *, every: bool = False) -> str:
+    """The answer as a person reads it: a line a lever, then a line a page, at most `MOST` characters unless `every` is asked for."""
+    lines = [f"{answer.outcome}  {answer.receipt}"]
+    differs = {m.lever: m.scope_diff for m in reversed(answer.matches)}
+    for group in answer.levers:
+        tally = ", ".join(f"{n} {verdict}" for verdict, n in group.tally.items())
+        values = f" at {', '.join(group.values)}" if group.values else ""
+        parts = [f"{group.lever}{'=' if group.value else ''}{group.value}: pulled {len(group.paths)}x{values}: {tally}"]
+        parts += [f"newest: {cut(group.because, 160)}"] if group.because else []
+        parts += [f"differs: {'; '.join(differs[group.lever])}"] if differs.get(group.lever) else []
+        parts += [f"open, measured too coarsely: {', '.join(group.open)}"] if group.open else []
+        lines.append(" | ".join(parts))
+    for m in answer.matches:
+        status = f", {m.status}" if m.status != "standing" else ""
+        told = ", a statement" if m.source == "statement" else ""
+        about = f"{m.lever} {m.value}".strip()
+        differs_now = f" | differs: {'; '.join(m.scope_diff)}" if m.scope_diff else ""
+        acknowledged = f" | you say: {m.acknowledged}" if m.acknowledged else ""
+        lines.append(
+            f"{m.score:.2f} {m.kind} {m.path} ({m.verdict}{status}{told}, {m.date or 'no date'}) {about}: "
+            + cut(m.because or m.claim, 400 if every else 110)
+            + differs_now
+            + acknowledged
+        )
+        if every:
+            lines += [f"    claim: {m.claim}", f"    reopen if {m.reopen_if}"]
+    if answer.outcome != "clear":
+        lines.append("Name the page and say what differs (or drop the proposal); then check again.")
+    lines = [one_line(line) for line in lines]
+    return "\n".join(lines if every else _held(lines))
+
+
+# What an agent reads before each experiment.
+MOST = 1500
+
+
+def _held(lines: list[str]) -> list[str]:
+    """Lines up to `MOST` characters; the last stays, and what is left out is counted."""
+    first, *rest, last = lines if len(lines) > 1 else [*lines, ""]
+    shown, left = [cut(first, 200)], MOST - len(first) - len(last) - 60
+    for n, line in enumerate(rest):
+        if len(line) + 1 > left:
+            shown.append(f"… {len(rest) - n} more (--all)")
+            break
+        shown.append(line)
+        left -= len(line) + 1
+    return [*shown, *([last] if last else [])]
