@@ -151,3 +151,16 @@ def test_the_skills_are_valid_by_their_standard(make_base):
     kb(root, "agents", "install", "--harness", "claude")
     for folder in (root / ".claude/skills").iterdir():
         subprocess.run(["agentskills", "validate", folder], check=True, capture_output=True)
+
+
+def test_session_logs_say_which_steps_were_skipped(make_base):
+    def used(command: str, tokens: int) -> str:
+        call = {"type": "tool_use", "name": "Bash", "input": {"command": command}}
+        return json.dumps({"type": "assistant", "message": {"usage": {"input_tokens": tokens, "output_tokens": 10}, "content": [call]}})
+
+    claude = [used("kb load hypothesis --target t", 90), used("kb check p.md; kb experiment open p.md", 5), '{"type":"system","subtype":"compact_boundary"}', "broken", used("kb experiment close v1", 5)]
+    codex = {"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["bash", "-lc", "kb experiment close v2"]})}}
+    root = make_base({"logs/a.jsonl": "\n".join(claude), "logs/b.jsonl": json.dumps(codex)}).root
+    told = json.loads(kb(root, "agents", "sessions", "logs", "--format", "json"))
+    assert told["commands"]["experiment close"] == 2 and told["compactions"] == 1 and told["tokens"]["load hypothesis"] == 100
+    assert told["skipped"]["experiment run"] == 2 and told["skipped"]["check"] == 1
