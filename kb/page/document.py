@@ -157,8 +157,8 @@ _UNRESOLVED = re.compile(
 # An escaped sign, or mathematics: what stands in it is no link.
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
 _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
-_HTML_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<[^>]*>")
+_HEADING_TAG = re.compile(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 _MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
 _CONTAINERS = {"BlockQuote": "quote", "List": "list", "Item": "item"}
 
@@ -382,7 +382,7 @@ class _Reading:
             content=self.text[self.places.char(place["start"]) : self.places.char(place["end"])],
         )
         self.ids.extend(_ID.findall(block.plain))
-        self.ids.extend(slug_of(_TAG.sub("", m[2])) for m in _HTML_HEADING.finditer(block.plain))
+        self.ids.extend(_heading_slugs(block.plain))
         return at + 1
 
     def _references(self, piece: Block | TableCell) -> None:
@@ -414,3 +414,14 @@ class _Reading:
             at = last
         pieces.append(source[at:])
         return _ESCAPE.sub(lambda held: _HELD * len(held[0]), "".join(pieces))
+
+
+def _heading_slugs(html: str) -> Iterator[str]:
+    """Anchors of the headings that stand in HTML, each from its tag to the next one that ends it."""
+    begun: re.Match[str] | None = None
+    for tag in _HEADING_TAG.finditer(html):
+        if not tag[1]:
+            begun = begun or tag
+        elif begun and begun[2] == tag[2]:
+            yield slug_of(_TAG.sub("", html[begun.end() : tag.start()]))
+            begun = None
