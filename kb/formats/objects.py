@@ -31,7 +31,10 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
         text = "\n".join(x.text for x in text_lines(path))
         rows = list(_rows_of_whole(text, 0))
         inner = _list_in(rows[0].value) if len(rows) == 1 and isinstance(rows[0], JsonRow) else ""
-        yield from _rows_of_whole(text, text.find("[", text.find(f'"{inner}"'))) if inner else rows
+        if inner:
+            yield from _rows_of_whole(text, text.find("[", text.find(f'"{inner}"')))
+        else:
+            yield from _named(rows)
         return
     for line in lines_of(path):
         if isinstance(line, Remark):
@@ -44,6 +47,16 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
             yield Remark("a merge left its marks; both sides are read", line.number)
         else:
             yield from _rows_of_line(line, text)
+
+
+def _named(rows: list[JsonRow | Remark]) -> list[JsonRow | Remark]:
+    """The rows of a file; where it is one object of objects alike, each of those under its name."""
+    only = rows[0].value if len(rows) == 1 and isinstance(rows[0], JsonRow) else {}
+    inner = {k: v for k, v in only.items() if isinstance(v, dict)}
+    if len(inner) < 2 or len(inner) < len(only) or not set.intersection(*({*v} for v in inner.values())):
+        return rows
+    lines = {k: Line(rows[0].line.number, text_of({k: v})) for k, v in inner.items()}
+    return [JsonRow(lines[k], {"id": k, **v}) for k, v in inner.items()]
 
 
 def _list_in(value: Json) -> str:

@@ -295,7 +295,7 @@ def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int
         metrics = tuple(replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics)
     code, label = draft.marks.get(Role.CODE, ""), draft.marks.get(Role.ID, "")
     text = _unquoted(record.cells.get(layout.text, ""))
-    levers = ", ".join(f"{x.name}={x.value}" for x in draft.levers)[:300]
+    levers = ", ".join(f"{x.name}={x.value}" if x.value else x.name for x in draft.levers)[:300]
     return Run(
         Origin(file, record.line.number, record.line.digest),
         kind,

@@ -81,7 +81,8 @@ def layout_of_runs(table: RunTable, *, ask: Ask, loose: bool = False) -> Layout 
     if layout.statuses and layout.tells:
         marks = not any(c.isalpha() for r in records for c in r.cells[layout.statuses[0]])
         return layout if layout.aim or delta or numbered or layout.text and not marks else None
-    if not layout.text and not (Role.RANK in roles and layout.aim):
+    tuned = numbered and Role.LEVER in roles
+    if not layout.text and not tuned and not (Role.RANK in roles and layout.aim):
         return None
     told = layout.direction or delta or layout.aim and Role.RANK in roles or records[0].status
     if numbered and told or records[0].status and layout.aim:

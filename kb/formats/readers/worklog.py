@@ -112,7 +112,7 @@ def status_in(text: str) -> str:
     """The status word that a part of a heading begins with (`REJECTED first, then ACCEPTED`: the later one); empty where it is other text."""
     _, _, later = text.rpartition("then ")
     for words in (later if "then " in text else "", text):
-        begun = re.match(r"\W*([A-Za-z][A-Za-z_-]*)\s*(?=[,;:!*★⭐✅❌✓✗(./]|first\b|$)|\W*([A-Z][A-Z_-]{2,})\b", words)
+        begun = re.match(r"\W*([A-Za-z][A-Za-z_-]*)\s*(?=[,;:!*★⭐✅❌✓✗().\]/]|first\b|$)|\W*([A-Z][A-Z_-]{2,})\b", words)
         word = (begun[1] or begun[2]) if begun else ""
         if word and is_status(word):
             return word
