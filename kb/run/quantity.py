@@ -4,12 +4,15 @@ import math
 import re
 from dataclasses import dataclass
 
+from kb.text.numbers import bare, number_text
+
+__all__ = ["Quantity", "bare", "number_text", "to_float", "to_quantity", "unit_beside"]
+
 _NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?"
 _QUANTITY = re.compile(
     rf"({_NUMBER})(?:\s*(?:±|\+/-|\+-)\s*({_NUMBER}))?\s*(%{{1,2}}|(?!x\d)[A-Za-zµμ][\w/µμ·²]{{0,15}}(?:\s?/\s?[a-z]+)?)?$"
 )
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
-_WRAPPED = re.compile(r"^(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +22,6 @@ class Quantity:
     value: float
     stddev: float | None = None
     unit: str = ""
-
-
-def bare(text: str) -> str:
-    """A cell without the markdown emphasis around all of it."""
-    text = text.strip()
-    if text[:1] not in "*_`~":
-        return text
-    while (match := _WRAPPED.match(text)) and match[1] not in match[2]:
-        text = match[2].strip()
-    return text
 
 
 def to_quantity(text: str) -> Quantity | None:
@@ -55,13 +48,6 @@ def to_float(value: object) -> float | None:
         quantity = to_quantity(value)
         return quantity.value if quantity else None
     return None
-
-
-def number_text(value: float, *, digits: int = 6) -> str:
-    """A number to read: whole numbers with every digit, others with that many significant ones, and never fewer than stand before the point."""
-    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 10 ** (digits - 1)):
-        return f"{value:.0f}"
-    return f"{value:.{digits}g}"
 
 
 def unit_beside(name: str, unit: str) -> str:
