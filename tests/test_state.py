@@ -6,7 +6,8 @@ import pytest
 
 from kb import KbError, page, store
 from kb.build import build
-from kb.trail.facts import Facts, from_row, read_facts, to_row
+from kb.trail import read_facts
+from kb.trail.facts import Facts, from_row, to_row
 from kb.trail.frontier import frontier_of, frontiers_of
 from kb.trail.handles import handle, path_of
 from kb.trail.state import state_of

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 
 from kb.indexes.render import bytes_of, href, json_of, page_head
-from kb.trail import Trail, kinship_of, wins_of
+from kb.trail import Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
 from kb.trail.state import State, state_of
+from kb.trail.transfers import kinship_of, wins_of
 
 # Titles of the parts, and so many lines at most on the page; the JSON twin has all.
 _PARTS = (

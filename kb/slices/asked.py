@@ -3,6 +3,7 @@
 import sqlite3
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kb import search, trail
 from kb.page import Page
@@ -12,7 +13,9 @@ from kb.slices.request import Request
 from kb.slices.targets import target_page
 from kb.slices.topics import TopicRow, ladder, touched
 from kb.slices.view import Standing, View
-from kb.trail.state import State, state_of
+
+if TYPE_CHECKING:
+    from kb.trail.state import State
 
 # Runs of the target that are looked at; older ones are found by words and links only.
 _LAST_RUNS = 200
@@ -77,8 +80,10 @@ class Asked:
         return target_page(self.view, self.target) if self.target else None
 
     @cached_property
-    def state(self) -> State:
+    def state(self) -> "State":
         """The state of the target at the moment; of two lines the one nearer to the question goes first."""
+        from kb.trail.state import state_of
+
         metric = trail.metric_named(self.page) if self.page else ""
         near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
         wins = [w for w in trail.wins(self.view.db, self.target, before=self.view.moment) if self.view.sees(w.path)]

@@ -8,7 +8,6 @@ from kb.slices.bringing import Bringing
 from kb.slices.targets import fields_of
 from kb.slices.tokens import tokens_of
 from kb.trail.line import Line
-from kb.trail.outcomes import measured
 
 # An item is read as one statement, table or section of at most so many characters.
 _LONGEST = 1150
@@ -87,6 +86,8 @@ def ledger_of(bring: Bringing) -> str:
     counts = Counter(verdicts)
     said = [f"{len(verdicts)} runs: {', '.join(f'{counts[v]} {v}' for v in Verdict if counts[v]) or 'no verdicts'}"]
     if frontiers := bring.asked.state.frontiers:
+        from kb.trail.outcomes import measured
+
         best = frontiers[0]
         noise = f"noise ±{100 * best.band:.1f} %" if best.band is not None else "noise not measured"
         said.append(f"frontier {measured(best.run) or 'without figures'} ({noise})")

@@ -7,13 +7,16 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from kb import KbError
 from kb.graph import Graph
-from kb.trail.facts import Facts, Place, facts_of, from_row, read_facts
+from kb.page import Page
+from kb.trail.facts import Facts, Place, VerdictRead, from_row
 from kb.trail.frontier import metric_named
-from kb.trail.transfers import Win, kinship_of, wins_of
-from kb.trail.verdicts import VerdictRead, verdict_sayings
+
+if TYPE_CHECKING:
+    from kb.trail.transfers import Win
 
 __all__ = [
     "TABLES",
@@ -22,9 +25,7 @@ __all__ = [
     "Place",
     "Trail",
     "kin",
-    "kinship_of",
     "wins",
-    "wins_of",
     "VerdictRead",
     "experiment",
     "experiments",
@@ -66,6 +67,28 @@ class Trail:
         return tuple(e for e in self.experiments if target is None or e.target == target)
 
 
+def facts_of(page: Page, text: str) -> bytes | None:
+    """Facts of an experiment page as a row of the tables; None for any other page."""
+    # What reads pages loads late: most commands take facts from the tables.
+    from kb.trail import page_facts
+
+    return page_facts.facts_of(page, text)
+
+
+def read_facts(page: Page, text: str) -> Facts:
+    """Facts of an experiment page and its text (newlines `\\n`)."""
+    from kb.trail import page_facts
+
+    return page_facts.read_facts(page, text)
+
+
+def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
+    """The places that may say a page's verdict, in the order in which they count, as (place, what it says)."""
+    from kb.trail import verdicts
+
+    return verdicts.verdict_sayings(page, section)
+
+
 def trail_of(rows: Iterable[tuple[str, bytes]], graph: Graph) -> Trail:
     """Trail of all (path, facts row) pairs."""
     stored = dict(rows)
@@ -80,6 +103,8 @@ def save(db: sqlite3.Connection, trail: Trail) -> None:
         "insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
         ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments),
     )
+    from kb.trail.transfers import kinship_of, wins_of
+
     db.execute("delete from win")
     db.execute("delete from kin")
     for target in sorted({e.target for e in trail.experiments}):
@@ -148,8 +173,10 @@ def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | No
     return None if as_of is None else (as_of, 1 << 31, "")
 
 
-def wins(db: sqlite3.Connection, target: str, *, before: Moment | None = None) -> tuple[Win, ...]:
+def wins(db: sqlite3.Connection, target: str, *, before: Moment | None = None) -> "tuple[Win, ...]":
     """Wins of all targets but one, strictly earlier than `before`."""
+    from kb.trail.transfers import Win
+
     query = "select * from win where target <> ? and (date, number, path) < (?, ?, ?) order by path"
     return tuple(Win(*row) for row in db.execute(query, (target, *(before or ("9999", 0, "")))))
 

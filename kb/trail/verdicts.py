@@ -1,23 +1,11 @@
 """The verdict of a page: the first of its places that says one, with the raw spelling. Refuses to judge figures."""
 
 import re
-from dataclasses import dataclass
 
 from kb.page import Page
 from kb.schema import FAILED, OUTCOME_FIELDS, OUTCOME_LABELS, RUNNING, Verdict, canonical_verdict, field_verdict, outcome_verdict
+from kb.trail.facts import VerdictRead
 from kb.trail.prose import BOLD_LABEL, PLAIN_LABEL, prose
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictRead:
-    """A verdict, as written and where.
-
-    `verdict`, `outcome`, `status` (front matter), `name` (file name), `section` (the page's body), or empty where nothing says it.
-    """
-
-    canonical: Verdict | None = None
-    raw: str = ""
-    source: str = ""
 
 
 def is_running(page: Page, verdict: VerdictRead) -> bool:
