@@ -589,3 +589,8 @@ def test_the_command_prints_the_section_the_json_and_the_query(kb_command, tmp_p
     assert "nsys_stats.csv" in wrong.stderr and not wrong.stdout
     rules = json.loads(kb_command("profile", "buckets", "--format", "json", cwd=tmp_path).stdout)
     assert {"matmul", "attention", "collective", "transfer", "idle"} <= {r["bucket"] for r in rules}
+
+
+def test_the_folder_of_a_frame_does_not_decide_its_bucket():
+    assert profiles.bucket_of("step (loop/copy/train.py)", "loop/copy/train.py") == "loop/copy/train.py"
+    assert profiles.bucket_of("softmax (loop/train.py)", "loop/train.py") == "normalisation"

@@ -248,6 +248,8 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
         return CATEGORIES[kind]
     if re.fullmatch(r"\([^()]*\)", name):  # a reader's own word for what has no name, `(no stack)`
         return "other"
+    # Where an operation is written says nothing of what it does: `step (loop/train.py)` is no loop.
+    name = name.removesuffix(f" ({category.strip()})")
     texts = [head(plain(name)[:2000]), plain(name)[:2000]]
     if detail:
         texts.append(_WRAPPERS.sub(" ", plain(detail)[:2000]))
