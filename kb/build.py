@@ -10,10 +10,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from kb import KbError, graph, indexes, page, refuted, search, store, trail
+from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
 from kb.page import Page
 from kb.schema import Finding
+from kb.trail.declared import declared
 
 # Fewer changed pages than this are compiled in this process, within about four seconds: a pool would save a third of them, but take a tenth
 # more processor time, and keep all cores from the benchmark that a loop runs on the same host.
@@ -57,8 +59,9 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
         wanted: dict[str, bytes] = {}
         try:
             have = dict(db.execute("select path, digest from page"))
-            change = store.diff(seen.digests, have)
-            inputs = store.digest_of(json.dumps([list(seen.digests.items()), repr(layout.config)]))
+            records = source.digests_of_records(layout)
+            change = _with_records(store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have)
+            inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
             if not change and _meta(db, "inputs") == inputs and _meta(db, "indexes") == _indexes_digest(layout):
                 if _meta(db, "look") != look:
                     _put(db, {"look": look})
@@ -70,6 +73,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
                     removed=0,
                 )
             db.execute("begin immediate")
+            _put(db, {"records": json.dumps(records)})
             _sync_pages(db, layout, change, note)
             told = _told(db, layout)
             if told == _meta(db, "told") and _meta(db, "indexes") == _indexes_digest(layout):
@@ -91,6 +95,13 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
         if wanted:
             store.write_tree(layout.indexes, wanted)
         return Report(**report, unread=seen.findings, fresh=False)
+
+
+def _with_records(change: store.Diff, records: dict[str, str], before: dict[str, str], have: dict[str, str]) -> store.Diff:
+    """The same with pages that are read anew because what is on file about them came, changed or went."""
+    moved = store.diff(records, before)
+    touched = {*moved.added, *moved.changed, *moved.removed} & have.keys() - {*change.added, *change.removed}
+    return replace(change, changed=tuple(sorted({*change.changed, *touched}))) if touched else change
 
 
 def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, int], dict[str, bytes]]:
@@ -210,11 +221,13 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
         return None  # It went away since the scan; the next build sees that.
     made = page.read(path, data, skim=True)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    facts = trail.facts_of(made, text)
+    record = source.record_of(store.Layout(Path(root), store.Config()), path, made.digest) if made.type == "experiment" else None
+    read = declared(made, record) if record else made
+    facts = trail.facts_of(read, text)
     compiled = (
         made,
         facts,
-        refuted.statements_of(made, text, facts=facts),
+        refuted.statements_of(read, text, facts=facts),
         indexes.notes_of(made, text),
         search.chunks_of(made, text),
     )
@@ -237,7 +250,7 @@ def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> di
 def _tried(db: sqlite3.Connection) -> str:
     """Digest of the pages that trail and cards come from."""
     query = "select path, digest from page where facts is not null or statements is not null order by path"
-    return store.digest_of(repr(db.execute(query).fetchall()))
+    return store.digest_of(repr((db.execute(query).fetchall(), _meta(db, "records"))))
 
 
 def _told(db: sqlite3.Connection, layout: store.Layout) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from kb import KbError, claims, store
+from kb import KbError, claims, store, trail
 from kb.build import build
 from kb.ingest import asking, questions, queue, records, settling
 from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
+from kb.source import PageRecord, QuotedLever, path_of_record, record_of
 
 CHIPS = (Path(__file__).parent / "gate" / "chips.md").read_text(encoding="utf-8")
 LOOP = (Path(__file__).parent / "gate" / "loop.md").read_text(encoding="utf-8")
@@ -365,9 +366,38 @@ def test_a_record_enters_with_quotes_and_holds_for_the_bytes_it_was_read_from(ba
         queue.forget(layout, packet.id)
     assert settled(layout, packet, json.dumps(reply)).state == "answered"
     digest = store.digest_of(page.read_bytes())
-    assert records.record_of(layout, path, digest).levers[0].after == "8"
+    assert record_of(layout, path, digest).levers[0].after == "8"
     assert questions.page_packets(layout, "normalise", [path]) == ()
-    assert records.record_of(layout, path, "other") is None
+    assert record_of(layout, path, "other") is None
+
+
+def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_record(base):
+    layout = base()
+    page = layout.wiki / "experiments/t/2026-01-01-v001-warps.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(EXPERIMENT.replace("verdict: refuted\n", "").replace("Refuted: registers spill.", "It did not pay off at all."))
+    path = page.relative_to(layout.root).as_posix()
+    lever = QuotedLever(name="nwarps", role="moved", quote="Set `nwarps=8`", before="4", after="8")
+    record = PageRecord(verdict="refuted", verdict_quote="It did not pay off at all.", levers=(lever,))
+
+    def run():
+        build(layout)
+        db = store.state(layout)
+        return trail.experiment(db, path)
+
+    before = run()
+    records.file_record(layout, path, record)
+    assert (run().verdict.canonical, [(x.name, x.value) for x in run().levers]) == ("refuted", [("nwarps", "8")])
+    built = {f.name: f.read_bytes() for f in layout.indexes.rglob("*") if f.is_file()}
+    (layout.state / "kb.db").unlink()
+    assert run().verdict.canonical == "refuted"
+    assert {f.name: f.read_bytes() for f in layout.indexes.rglob("*") if f.is_file()} == built
+    whole = page.read_text()
+    page.write_text(whole + "\nLater.\n")
+    assert run().verdict == before.verdict, "a page that changed since has no record"
+    page.write_text(whole)
+    (layout.root / path_of_record(path)).unlink()
+    assert run() == before
 
 
 def test_a_source_without_its_text_says_how_to_come_by_it_and_takes_no_other(base, tmp_path):

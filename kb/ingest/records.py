@@ -1,7 +1,4 @@
-"""Normalised experiments: what one page says of levers, metrics, verdict and lesson, each with its quote, as a model read it.
-
-A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
-"""
+"""The gate of normalised experiments: each part of a record stands in its quote, and the quote on the page."""
 
 from collections.abc import Iterable
 
@@ -9,23 +6,14 @@ import msgspec
 
 from kb import KbError, store
 from kb.claims import Passage
-from kb.ingest.replies import QuotedLever, QuotedMetric, Record
 from kb.schema import Verdict, field_verdict
+from kb.source import FiledRecord, PageRecord, QuotedLever, QuotedMetric, path_of_record
 from kb.text import fold, numbers_in, unit_of
 
-FOLDER = "records"
 ROLES = ("moved", "held", "mentioned")
 
 
-class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record and the digest of the page that it was read from."""
-
-    page: str
-    digest: str
-    record: Record
-
-
-def record_reasons(record: Record, passages: Iterable[Passage]) -> list[str]:
+def record_reasons(record: PageRecord, passages: Iterable[Passage]) -> list[str]:
     """Everything that keeps a record out: a quote that is not there, a value that its quote does not give, a word outside the vocabulary."""
     passages = tuple(passages)
     reasons = _verdict_reasons(record, passages)
@@ -45,7 +33,7 @@ def _stands(quote: str, passages: Iterable[Passage]) -> bool:
     return any(p.captured.find(quote) for p in passages)
 
 
-def _verdict_reasons(record: Record, passages: tuple[Passage, ...]) -> list[str]:
+def _verdict_reasons(record: PageRecord, passages: tuple[Passage, ...]) -> list[str]:
     if not record.verdict:
         return []
     if record.verdict not in set(Verdict):
@@ -100,28 +88,14 @@ def _metric_reasons(metric: QuotedMetric, passages: tuple[Passage, ...]) -> list
     return [f"{metric.value:g} does not stand in its quote"]
 
 
-def file_record(layout: store.Layout, page: str, record: Record) -> str:
+def file_record(layout: store.Layout, page: str, record: PageRecord) -> str:
     """Put a record on file. Returns its path. Raises KbError where the page is gone."""
     file = layout.root / page
     if not page.startswith("wiki/") or ".." in page.split("/") or not file.is_file():
         raise KbError(f"{page}: no page to keep a record of")
     filed = FiledRecord(page=page, digest=store.digest_of(file.read_bytes()), record=record)
-    path = f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
+    path = path_of_record(page)
     store.write(
         layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n"
     )
     return path
-
-
-def record_of(layout: store.Layout, page: str, digest: str) -> Record | None:
-    """The record of a page with these bytes, or None."""
-    file = layout.sources / FOLDER / f"{page.removesuffix('.md')}.json"
-    try:
-        filed = msgspec.json.decode(file.read_bytes(), type=FiledRecord)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise KbError(
-            f"sources/{FOLDER}/{page.removesuffix('.md')}.json: no record: {error}; remove it and normalise again"
-        ) from error
-    return filed.record if filed.digest == digest else None

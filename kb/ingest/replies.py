@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from kb import KbError
+from kb.source import QuotedText
 
 
 class ClaimedQuantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,39 +48,6 @@ class Drafts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The reply of every task that writes pages. No draft at all says that the material holds nothing for this wiki."""
 
     drafts: tuple[Draft, ...]
-
-
-class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A lever of an experiment. `role` is moved, held or mentioned; `before` and `after` are its values, empty where none is given."""
-
-    name: str
-    role: str
-    quote: str
-    before: str = ""
-    after: str = ""
-
-
-class QuotedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    value: float
-    unit: str
-    quote: str
-
-
-class QuotedText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    text: str
-    quote: str
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one experiment page says, each part with its quote. `verdict` is one of the vocabulary, or empty where the page says none."""
-
-    verdict: str
-    verdict_quote: str
-    levers: tuple[QuotedLever, ...]
-    metrics: tuple[QuotedMetric, ...] = ()
-    because: QuotedText | None = None
-    next: tuple[QuotedText, ...] = ()
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -16,9 +16,10 @@ from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
 from kb.ingest.queue import Attempt, record
 from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, Notes, Record, Unreadable, read_reply
+from kb.ingest.replies import Drafts, Notes, Unreadable, read_reply
 from kb.ingest.tasks import task_named
 from kb.packs import PackParts, strategy_reasons
+from kb.source import PageRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: 
         return admission_of(
             reply.drafts, passages=passages, wiki=wiki_of(layout, db), packet=packet.id
         )
-    if isinstance(reply, Record):
+    if isinstance(reply, PageRecord):
         return Admission(
             (), (), tuple(Rejection(packet.subject, "", r) for r in record_reasons(reply, passages))
         )
@@ -126,7 +127,7 @@ def _file(
     if admission.rejected and not admission.claims:
         return ()
     reply = read_reply(text, task_named(packet.task).form)
-    if isinstance(reply, Record):
+    if isinstance(reply, PageRecord):
         return (file_record(layout, packet.subject, reply),)
     if isinstance(reply, Notes):
         return (file_notes(layout, packet, reply),)

@@ -12,10 +12,10 @@ from kb.ingest.replies import (
     Drafts,
     Duplicate,
     Notes,
-    Record,
     SecondReadings,
 )
 from kb.packs import PackParts
+from kb.source import PageRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ TASKS = {
         Task("retrospective", "the narrative of a retrospective, on its computed skeleton", Drafts),
         Task("merge", "whether two pages are about one thing", Duplicate),
         Task("compare", "how two claims stand to each other", Comparison),
-        Task("normalise", "levers, metrics, verdict and lesson of one experiment", Record),
+        Task("normalise", "levers, metrics, verdict and lesson of one experiment", PageRecord),
         Task(
             "verify", "whether a quote says what its claim says, by a second reader", SecondReadings
         ),

@@ -9,21 +9,39 @@ fenced(text, source) # labelled, and nothing in it can end the fence
 from kb.source.capture import Material, capture
 from kb.source.marks import Mark, marks_of, masked
 from kb.source.quotation import fence_for, fenced, normal_text, place_of, quotation, visible
+from kb.source.records import (
+    FiledRecord,
+    PageRecord,
+    QuotedLever,
+    QuotedMetric,
+    QuotedText,
+    digests_of_records,
+    path_of_record,
+    record_of,
+)
 from kb.source.store import Source, SourceFile, source_at, sources, text_of_source
 
 __all__ = [
+    "FiledRecord",
     "Mark",
     "Material",
+    "PageRecord",
+    "QuotedLever",
+    "QuotedMetric",
+    "QuotedText",
     "Source",
     "SourceFile",
     "capture",
+    "digests_of_records",
     "fence_for",
     "fenced",
     "marks_of",
     "masked",
     "normal_text",
+    "path_of_record",
     "place_of",
     "quotation",
+    "record_of",
     "source_at",
     "sources",
     "text_of_source",

@@ -1,0 +1,79 @@
+"""Experiments in fields: what a page says of levers, metrics, verdict and lesson, each with its quote, as somebody read it.
+
+A record stands in `sources/records/<page path>.json` and holds for the bytes that it was read from: a page that changed since has none.
+What a page itself declares goes before it, and it goes before what patterns make of the text.
+"""
+
+import msgspec
+
+from kb.store import Layout, digest_of
+
+FOLDER = "records"
+
+
+class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lever of an experiment. `role` is moved, held or mentioned; `before` and `after` are its values, empty where none is given."""
+
+    name: str
+    role: str
+    quote: str
+    before: str = ""
+    after: str = ""
+
+
+class QuotedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    value: float
+    unit: str
+    quote: str
+
+
+class QuotedText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    text: str
+    quote: str
+
+
+class PageRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one experiment page says, each part with its quote. `verdict` is one of the vocabulary, or empty where the page says none."""
+
+    verdict: str
+    verdict_quote: str
+    levers: tuple[QuotedLever, ...]
+    metrics: tuple[QuotedMetric, ...] = ()
+    because: QuotedText | None = None
+    next: tuple[QuotedText, ...] = ()
+
+
+class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record and the digest of the page that it was read from."""
+
+    page: str
+    digest: str
+    record: PageRecord
+
+
+def path_of_record(page: str) -> str:
+    """Path of a page's record, relative to the root."""
+    return f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
+
+
+def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
+    """The record of a page with these bytes; None where there is none, or where the file is none: normalising the page makes it anew."""
+    try:
+        filed = msgspec.json.decode(
+            (layout.root / path_of_record(page)).read_bytes(), type=FiledRecord
+        )
+    except (OSError, msgspec.DecodeError):
+        return None
+    return filed.record if filed.digest == digest else None
+
+
+def digests_of_records(layout: Layout) -> dict[str, str]:
+    """Digest of every record that is on file, by the page that it is of."""
+    folder = layout.sources / FOLDER
+    files = sorted(folder.rglob("*.json")) if folder.is_dir() else []
+    return {
+        f.relative_to(folder).with_suffix(".md").as_posix(): digest_of(f.read_bytes())
+        for f in files
+        if f.is_file()
+    }
