@@ -1,5 +1,9 @@
 """kb: the knowledge-base compiler for loops in which an agent optimizes code."""
 
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
 __version__ = "0.1.0"
 
 
@@ -8,3 +12,19 @@ class KbError(Exception):
 
     # Exit code of a command that ends with it: 2 is misuse; a gate that closes says 3.
     code = 2
+
+
+def exports(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """The `__getattr__` of a package that loads its modules when one of the names that they export is first asked for."""
+    homes = {name: module for module, names in modules.items() for name in names}
+
+    def value(name: str) -> object:
+        if name in modules:
+            return import_module(f"{package}.{name}")
+        if name not in homes:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        found = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return value

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kb import KbError, page, store
-from kb.page import edit, front, markdown
+from kb.page import edit, front, front_yaml, markdown
 
 # Pieces that make links, references, code, HTML, escapes and emphasis meet in every way.
 PIECES = st.sampled_from(
@@ -360,6 +360,6 @@ FIELDS = st.sampled_from([
 @settings(max_examples=800, deadline=None)
 @given(st.lists(FIELDS, max_size=6).map(lambda rows: "".join(f"{row}\n" for row in rows)))
 def test_plain_fields_are_read_as_yaml_reads_them(raw):
-    plain = front._plain_fields(raw)
+    plain = front.plain_fields(raw)
     if plain is not None:
-        assert (plain, ()) == front._yaml_values(raw, "x.md")
+        assert (plain, ()) == front_yaml.yaml_values(raw, "x.md")

@@ -5,7 +5,20 @@ import json
 import pytest
 
 from kb import KbError, store
-from kb.source import Material, capture, fenced, marks_of, masked, normal_text, place_of, quotation, source_at, sources, text_of_source, visible
+from kb.source import (
+    Material,
+    capture,
+    fenced,
+    marks_of,
+    masked,
+    normal_text,
+    place_of,
+    quotation,
+    source_at,
+    sources,
+    text_of_source,
+    visible,
+)
 
 NOW = "2026-11-22T00:00:00+00:00"
 

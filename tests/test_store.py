@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.schema import Finding
 from kb import KbError, store
 from kb.build import build
+from kb.schema import Finding
 
 digests = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.text("01", max_size=2), max_size=8)
 

@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of, status_of
+from kb import exports
 from kb.graph.names import Names, attachments, relative, wikilink_of
 from kb.graph.paths import indexes_of, target_of
 from kb.page import Page
 from kb.schema import TYPES
+
+if TYPE_CHECKING:
+    from kb.graph.links import Files, LinkStatus, link_findings, nearest_anchor, place_of, status_of
 
 __all__ = [
     "Files",
@@ -31,6 +35,9 @@ __all__ = [
     "target_of",
     "wikilink_of",
 ]
+
+# Loaded when it is first asked for: to know where links lead one need not say what is wrong with them.
+__getattr__ = exports(__name__, {"links": ("Files", "LinkStatus", "link_findings", "nearest_anchor", "place_of", "status_of")})
 
 _PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 # Rounds of PageRank: after these no place in a wiki of thousands of pages changes.

@@ -1,6 +1,5 @@
 """The status of every link: whether what it leads to is there, on the disk where it is no page; and what to say where it is not."""
 
-import configparser
 import os
 import posixpath
 import re
@@ -71,6 +70,8 @@ def submodules(layout: Layout) -> tuple[str, ...]:
     file = layout.root / ".gitmodules"
     if not file.is_file():
         return ()
+    import configparser
+
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     try:
         # git indents keys; configparser would read an indented line as a continuation.

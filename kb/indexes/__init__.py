@@ -1,53 +1,26 @@
 """Scoped sub-wiki indexes, blueprint, profile index and catalog, compiled from links, tags, headings and the trail. No model, no clock."""
 
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from kb.graph import Graph
-from kb.indexes.blueprint import blueprint_files
-from kb.indexes.notes import from_row, notes_of
-from kb.indexes.refuted_lists import refuted_files
-from kb.indexes.render import Material, catalog_files, profile_files, topic_files
-from kb.indexes.states import state_files
-from kb.indexes.tables import TABLES, save
-from kb.indexes.topics import Topic, topics_of
-from kb.store import Config
-from kb.trail import Trail
+from kb import exports
+
+if TYPE_CHECKING:
+    from kb.indexes.files import files_of
+    from kb.indexes.notes import notes_of
+    from kb.indexes.refuted_lists import refuted_files
+    from kb.indexes.tables import TABLES, save
+    from kb.indexes.topics import Topic, topics_of
 
 __all__ = ["TABLES", "Topic", "files_of", "notes_of", "refuted_files", "save", "topics_of"]
 
-_LEADS = {
-    "hypothesis": (
-        "What this wiki knows and has tried, by topic. A topic is a concept that runs pull, and what the wiki ties to it by words, links and "
-        "tags; kept are runs that their loop built on although no verdict supports them."
-    ),
-    "scope": "Topics among the pages that `[scopes]` in kb.toml names.",
-}
-
-
-def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config) -> dict[str, bytes]:
-    """Every file of `indexes/` but the refuted lists, by path below it."""
-    material = Material(graph, trail, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
-    topics = topics_of(graph, trail)
-    files = {
-        **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),
-        **profile_files(topics, material),
-        **blueprint_files(topics, material),
-        **catalog_files(material),
-        **state_files(trail),
-    }
-    for name, patterns in sorted(config.scopes.items()):
-        own = topics_of(graph, trail, only=_pages_in(graph, patterns))
-        files |= topic_files(name, f"{name} index", own, material, lead=_LEADS["scope"])
-    return files
-
-
-def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
-    """Pages that one of the patterns names: a glob on the path (`*` crosses `/`), or `tag:NAME`."""
-    wanted = tuple(patterns)
-    return frozenset(
-        path
-        for path, page in graph.pages.items()
-        if any(w.removeprefix("tag:") in page.words("tags") if w.startswith("tag:") else fnmatchcase(path, w) for w in wanted)
-    )
-
+# Loaded when it is first asked for: most edits change notes alone.
+__getattr__ = exports(
+    __name__,
+    {
+        "files": ("files_of",),
+        "notes": ("notes_of",),
+        "refuted_lists": ("refuted_files",),
+        "tables": ("TABLES", "save"),
+        "topics": ("Topic", "topics_of"),
+    },
+)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.graph import target_of
+from kb.graph.paths import target_of
 from kb.lint.matter import ROW, RULE, Matter, cells_of, heads_of, is_catalog
 from kb.page import Page
 from kb.schema import FAILED, PAGE_TYPES, Finding

@@ -3,131 +3,23 @@
 Refuses to forbid: it warns and asks what differs. The match itself, which a build has no use for, is `kb.refuted.gate`.
 """
 
-import json
-import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from kb.graph import Graph
-from kb.refuted.card import Card
-from kb.refuted.compile import cards_of, rarity_of, with_parents
-from kb.refuted.statements import RunAim, Statement, statements_of
-from kb.store import diff, digest_of, row_of, value_of
-from kb.trail import Moment, Trail
+from kb import exports
+
+if TYPE_CHECKING:
+    from kb.refuted.card import Card
+    from kb.refuted.deck import TABLES, Deck, cards, deck_of, save
+    from kb.refuted.statements import statements_of
 
 __all__ = ["TABLES", "Card", "Deck", "cards", "deck_of", "save", "statements_of"]
 
-TABLES: tuple[str, ...] = (
-    """create table card (number integer primary key, id text not null unique, digest text not null, target text not null, date text not null, serial integer not null,
-    evidence text not null, row blob not null)""",
-    "create index card_target on card (target, date, serial, evidence)",
-    "create table card_term (term text not null, card integer not null, weight real not null, primary key (term, card)) without rowid",
-    # How many aims (of all experiments and cards) hold a term: for all (target '') and for each target, as JSON.
-    "create table card_frequency (target text primary key, aims integer not null, terms text not null) without rowid",
-    # Who pulled a lever, failed or not: what the gate tallies.
-    """create table attempt (key text not null, path text not null, target text not null, date text not null, serial integer not null, name text not null,
-    value text not null, verdict text not null, measured integer not null, primary key (key, path)) without rowid""",
+# Loaded when it is first asked for: the gate has no use for what makes cards of pages.
+__getattr__ = exports(
+    __name__,
+    {
+        "card": ("Card",),
+        "deck": ("TABLES", "Deck", "cards", "deck_of", "save"),
+        "statements": ("statements_of",),
+    },
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Deck:
-    """Every card of a knowledge base, in trail order of its evidence, and what all its experiments wanted to move, by path."""
-
-    cards: tuple[Card, ...]
-    runs: Mapping[str, RunAim]
-
-
-def deck_of(trail: Trail, statements: Iterable[tuple[str, bytes]], graph: Graph) -> Deck:
-    """Deck of a trail and of the (path, row) pairs that `statements_of` made of all pages."""
-    tried = {e.path for e in trail.experiments}
-    runs: dict[str, RunAim] = {}
-    stated: list[tuple[str, list[Statement]]] = []
-    for path, row in statements:
-        if path in tried:
-            runs[path] = value_of(row, RunAim)
-        else:
-            stated.append((path, value_of(row, list[Statement])))
-    runs = with_parents(trail, runs)
-    return Deck(cards_of(trail, runs, stated, graph), runs)
-
-
-def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    """Write the cards so that a fresh process can match a proposal quickly; only what differs is written."""
-    # `by` and status are kept as of all pages and read against the moment of the question.
-    rows = {c.id: row_of(c) for c in deck.cards}
-    digests = {i: digest_of(row) for i, row in rows.items()}
-    change = diff(digests, dict(db.execute("select id, digest from card")))
-    for gone in (*change.removed, *change.changed):
-        number, row = db.execute("select number, row from card where id = ?", (gone,)).fetchone()
-        terms = value_of(row, Card).aim.terms
-        db.executemany("delete from card_term where term = ? and card = ?", ((term, number) for term in terms))
-        db.execute("delete from card where number = ?", (number,))
-    wanted = {*change.added, *change.changed}
-    for card in deck.cards:
-        if card.id in wanted:
-            made = db.execute(
-                "insert into card (id, digest, target, date, serial, evidence, row) values (?, ?, ?, ?, ?, ?, ?)",
-                (card.id, digests[card.id], card.target, card.date, card.number, card.evidence, rows[card.id]),
-            )
-            db.executemany("insert into card_term values (?, ?, ?)", ((t, made.lastrowid, w) for t, w in card.aim.terms.items()))
-    _save_frequencies(db, trail, deck)
-    _save_attempts(db, trail, deck)
-
-
-def _save_frequencies(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    sets = [(e.target, deck.runs[e.path].aim.terms) for e in trail.experiments] + [
-        (c.target, c.aim.terms) for c in deck.cards if c.kind not in ("experiment", "principle")
-    ]
-    counts: dict[str, Counter[str]] = {"": Counter()}
-    sizes: Counter[str] = Counter()
-    for target, terms in sets:
-        for name in {"", target}:
-            counts.setdefault(name, Counter()).update(terms.keys())
-            sizes[name] += 1
-    rows = {
-        name: (sizes[name], json.dumps(dict(sorted(count.items())), ensure_ascii=False, separators=(",", ":")))
-        for name, count in counts.items()
-    }
-    have = {target: (aims, terms) for target, aims, terms in db.execute("select target, aims, terms from card_frequency")}
-    db.executemany("delete from card_frequency where target = ?", [(t,) for t in have if rows.get(t) != have[t]])
-    db.executemany(
-        "insert into card_frequency values (?, ?, ?)", [(t, *row) for t, row in sorted(rows.items()) if have.get(t) != row]
-    )
-
-
-def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    rare = rarity_of([(e.target, deck.runs[e.path].aim) for e in trail.experiments])
-    db.execute("delete from attempt")
-    for e in trail.experiments:
-        run, verdict = deck.runs[e.path], str(e.verdict.canonical or "")
-        if verdict == "inconclusive" and "tie" in e.verdict.raw.lower():
-            verdict = "tie"
-        db.executemany(
-            "insert into attempt values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (m.key, e.path, e.target, e.date, e.number, m.name, m.value, verdict, int(run.measured))
-                for m in (() if e.first else rare.telling(e.target, run.aim))
-            ),
-        )
-
-
-def cards(db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None) -> tuple[Card, ...]:
-    """Cards in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
-    than `before`.
-    """
-    where, values = [], []
-    if target is not None:
-        where.append("target in (?, '')")
-        values.append(target)
-    if before is not None:
-        where.append("(date, serial, evidence) < (?, ?, ?)")
-        values.extend(before)
-    query = f"select row from card{' where ' + ' and '.join(where) if where else ''} order by date, serial, evidence, id"
-    return tuple(value_of(row, Card) for (row,) in db.execute(query, values))
-
-
-def as_of(card: Card, *, by_then: bool) -> Card:
-    """A card as it stood at a moment: what reopened or superseded it may not have happened `by_then`."""
-    return card if by_then or not card.by else replace(card, status="standing", by="")

@@ -1,6 +1,6 @@
 """The refuted card: one thing that was tried and failed, with its evidence and its scope."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kb.refuted.aim import Aim
 from kb.run.record import Lever
@@ -48,3 +48,8 @@ class Card:
     def is_told(self) -> bool:
         """Whether it is read from a statement and not from an experiment."""
         return self.kind in TOLD
+
+
+def as_of(card: Card, *, by_then: bool) -> Card:
+    """A card as it stood at a moment: what reopened or superseded it may not have happened `by_then`."""
+    return card if by_then or not card.by else replace(card, status="standing", by="")

@@ -7,17 +7,20 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from kb.graph import Graph
 from kb.refuted.aim import Aim, difference, subject_of, terms_in
 from kb.refuted.card import Card
-from kb.refuted.moves import VOTES, Move, Role, canonical, pulled, telling, united
+from kb.refuted.moves import COMMON, ENOUGH, VOTES, Move, Role, canonical, pulled, telling, united
 from kb.refuted.statements import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
 from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
 from kb.trail.levers import OPPOSITE, switch_of
+
+if TYPE_CHECKING:
+    from kb.graph import Graph
 
 _BELOW = re.compile(r"(\d+(?:\.\d+)?\s?%)\s+(?:below|slower|worse|lower|less)\b", re.IGNORECASE)
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?(?:\s?[–-]\s?[−\-+]?\d+(?:\.\d+)?)?\s?(?:%|pp\b|×|x\b)")
@@ -79,7 +82,7 @@ def reason_of(text: str, verdict: str) -> str:
 
 
 def cards_of(
-    trail: Trail, runs: Mapping[str, RunAim], statements: Iterable[tuple[str, list[Statement]]], graph: Graph
+    trail: Trail, runs: Mapping[str, RunAim], statements: Iterable[tuple[str, list[Statement]]], graph: "Graph"
 ) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path."""
     failed = {e.path: _of_experiment(e, runs[e.path].aim) for e in trail.experiments if is_failure(e, runs[e.path])}
@@ -275,9 +278,6 @@ class Rarity:
 
     def is_common(self, target: str, key: str) -> bool:
         return self.sizes[""] >= ENOUGH and self.of(target, key) < COMMON
-
-
-ENOUGH, COMMON = 10, math.log(5)
 
 
 def rarity_of(aims: Iterable[tuple[str, Aim]]) -> Rarity:

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from kb.refuted import as_of
 from kb.refuted.aim import Aim, aim_of_proposal
-from kb.refuted.card import Card
-from kb.refuted.compile import COMMON, ENOUGH
+from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.moves import (
+    COMMON,
+    ENOUGH,
     Move,
     Role,
     canonical,

@@ -3,6 +3,7 @@
 Refuses to guess: a lever that is only named is neither on nor off, and a value counts as another one unless it is known to be the same.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ class Role(StrEnum):
 
 
 # What one part of a text that speaks of a lever counts for it: a lever that is moved counts twice one that is set.
+# From so many aims on a lever may be common: one that more than a fifth of them name, by the log of their share.
+ENOUGH, COMMON = 10, math.log(5)
 VOTES = {Role.DECLARED: 8.0, Role.MOVED: 2.0, Role.SET: 1.0, Role.NAMED: 0.5, Role.HELD: 0.0}
 
 

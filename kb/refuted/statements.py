@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kb.graph import target_of
+from kb.graph.paths import target_of
 from kb.page import Page, document_of
 from kb.page.document import Block, Document, Row
 from kb.refuted.aim import Aim, aim_of_page, aim_of_text, readable

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from kb import search, trail
-from kb.graph import target_of
+from kb.graph.paths import target_of
 from kb.page import Page, from_row
 from kb.slices import Request
 from kb.slices.ranking import LISTS

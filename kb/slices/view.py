@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from kb import trail
-from kb.graph import target_of
+from kb.graph.paths import target_of
 from kb.search import Chunk, updated
 from kb.slices.request import Request
 

@@ -7,8 +7,9 @@ sentences_of(text), cut(text, 240)                   # whole sentences; a text e
 one_line(captured)                                   # nothing in it can command a terminal or start a line
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from kb import exports
 
 if TYPE_CHECKING:
     from kb.text.numbers import Number, number_of, number_text, numbers_in
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
     from kb.text.sentences import cut, sentences_of
     from kb.text.units import Unit, unit_of
     from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
-
-# What stands where. Loaded when it is first asked for: a check that reads no number pays for none of their patterns.
-_MODULES = {
-    "numbers": ("Number", "number_of", "number_text", "numbers_in"),
-    "printing": ("one_line", "printable"),
-    "sentences": ("cut", "sentences_of"),
-    "units": ("Unit", "unit_of"),
-    "words": ("STOP", "fold", "identifiers_of", "names_of", "stem", "terms_of", "words_of"),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "STOP",
@@ -47,10 +38,14 @@ __all__ = [
     "words_of",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(f"kb.text.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'kb.text' has no attribute '{name}'")
-    return getattr(import_module(f"kb.text.{_HOMES[name]}"), name)
+# What stands where. Loaded when it is first asked for: a check that reads no number pays for none of their patterns.
+__getattr__ = exports(
+    __name__,
+    {
+        "numbers": ("Number", "number_of", "number_text", "numbers_in"),
+        "printing": ("one_line", "printable"),
+        "sentences": ("cut", "sentences_of"),
+        "units": ("Unit", "unit_of"),
+        "words": ("STOP", "fold", "identifiers_of", "names_of", "stem", "terms_of", "words_of"),
+    },
+)

@@ -10,12 +10,12 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from kb import KbError
-from kb.graph import Graph
 from kb.page import Page
 from kb.trail.facts import Facts, Place, VerdictRead, from_row
 from kb.trail.frontier import metric_named
 
 if TYPE_CHECKING:
+    from kb.graph import Graph
     from kb.trail.transfers import Win
 
 __all__ = [
@@ -89,7 +89,7 @@ def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
     return verdicts.verdict_sayings(page, section)
 
 
-def trail_of(rows: Iterable[tuple[str, bytes]], graph: Graph) -> Trail:
+def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
     """Trail of all (path, facts row) pairs."""
     stored = dict(rows)
     metrics = {p.field("target") or p.stem: metric_named(p) for p in graph.pages.values() if p.type == "target"}

@@ -12,7 +12,6 @@ from kb.run.direction import direction_of
 from kb.run.record import Lever
 
 
-
 class Mention(NamedTuple):
     """A lever where a text names it, from `start` to `end`: the value it is set to, and the one it had `before` where that is said."""
 

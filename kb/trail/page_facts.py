@@ -6,7 +6,7 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 import re
 from functools import lru_cache
 
-from kb.graph import target_of
+from kb.graph.paths import target_of
 from kb.page import Page, Section
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding

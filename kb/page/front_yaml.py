@@ -1,0 +1,126 @@
+"""Front matter that needs a YAML parser. Bad YAML becomes findings, never an exception; nothing is executed or expanded."""
+
+import datetime
+import math
+import re
+
+import yaml
+
+from kb.page.front import plain_fields
+from kb.schema import Finding
+
+# A front matter that unfolds to more nodes than this is a YAML bomb, not a page's description.
+_MOST_NODES = 200_000
+_TEXT = "tag:yaml.org,2002:str"
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """The safe loader, which also remembers keys that stand twice."""
+
+    def __init__(self, stream: str):
+        super().__init__(stream)
+        self.twice: list[tuple[str, int]] = []
+
+    def construct_object(self, node, deep=False):
+        # Most nodes are plain strings, which need none of the machinery for nodes that hold nodes.
+        return node.value if node.tag == _TEXT and type(node) is yaml.ScalarNode else super().construct_object(node, deep)
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key, _ in node.value:
+            if key.value.__hash__ is not None:
+                if key.value in seen:
+                    self.twice.append((str(key.value), key.start_mark.line))
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, True))
+
+
+def yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
+    def finding(line: int, message: str, hint: str, target: str = "", code: str = "front-matter") -> Finding:
+        return Finding(path, 2 + line, code, message, target=target, hint=hint)
+
+    plain_hint = "keep it to plain values, lists and short tables"
+    if _nested_deeply(raw):
+        return _line_by_line(raw), (finding(0, "the front matter is nested too deeply", plain_hint),)
+    loader = None
+    try:
+        loader = _Loader(raw.replace("\0", "\ufffd"))
+        value = loader.get_single_data()
+        if value is None:
+            return {}, ()
+        if not isinstance(value, dict):
+            return {}, (finding(0, f"the front matter is a {type(value).__name__}, not fields", "write `key: value` lines"),)
+        fields = _plain(value, [_MOST_NODES])
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        hint = "quote values that hold ': ' or start with a special character"
+        return _line_by_line(raw), (finding(mark.line if mark else 0, f"the front matter is not valid YAML: {problem}", hint),)
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        return _line_by_line(raw), (finding(0, f"the front matter cannot be read: {str(error)[:200]}", plain_hint),)
+    finally:
+        if loader is not None:
+            loader.dispose()
+    twice = (
+        finding(line, f"the key '{key}' stands twice; the last one counts", "remove one", key, "duplicate-key")
+        for key, line in loader.twice
+    )
+    return fields, tuple(twice)
+
+
+# Deeper than this no page nests its fields, and a parser that calls itself for every level ends.
+_DEEPEST = 60
+
+
+def _nested_deeply(raw: str) -> bool:
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", raw):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    lines = raw.split("\n")
+    inner = max(len(line) - len(line.lstrip(" ")) for line in lines)
+    return max(deepest, inner // 2, *(line.count("- ") + line.count("? ") for line in lines)) > _DEEPEST * 4
+
+
+_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]+(\S.*)$")
+
+
+def _line_by_line(raw: str) -> dict[str, object]:
+    """The fields of a front matter that is no valid YAML, from the lines that hold a whole field each, where such a line is plain; else its
+    value as written. So one `title: A: b` does not hide type, verdict and date of its page.
+    """
+    lines = [line for line in raw.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    found: dict[str, object] = {}
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        field = _LINE.match(line)
+        if field and below[:1] not in (" ", "\t", "-"):
+            found[field[1]] = (plain_fields(line + "\n") or {}).get(field[1], field[2].strip())
+    return found
+
+
+def _plain(value: object, budget: list[int]) -> object:
+    """A value of YAML as JSON holds it: keys and dates as text, keys that are empty left out, no sign that cannot be saved."""
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise ValueError(f"it unfolds to more than {_MOST_NODES} values (a YAML bomb?)")
+    match value:
+        case None | bool():
+            return value
+        case int():
+            return value if abs(value) < 1 << 63 else "a number of more digits than count"
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case datetime.date():
+            return value.isoformat()
+        case dict():
+            return {key: _plain(v, budget) for k, v in value.items() if (key := _sayable(str(k)).strip())}
+        case list() | tuple() | set():
+            return [_plain(v, budget) for v in value]
+    return _sayable(str(value))
+
+
+def _sayable(text: str) -> str:
+    return text if text.isprintable() else text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
