@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kb import KbError, store
 from kb.build import build
+from kb.claims import Claim, Quantity
 from kb.schema import STEPS
 from kb.slices import Loader, Request, request_from, tokens_of
 from kb.slices.markdown import to_markdown
@@ -211,11 +212,45 @@ def test_a_slice_to_start_with_tells_how_to_take_a_baseline_and_no_story_of_runs
     assert not any(i.why == "open idea" for i in items(begun)) and items(begun, "refuted") and len(items(begun, "recent")) == 1
 
 
-def test_a_slice_to_start_with_brings_topics_machine_and_first_phase_for_a_question_or_none(loader):
+def test_a_slice_to_start_with_brings_topics_and_first_phase_for_a_question_or_none(loader):
     for query in ("", "memory bandwidth of decode"):
         made = loader.slice(Request("hypothesis", query=query, target="nothing-yet"))
-        assert made.mode == "bootstrap" and {"state", "topics", "envelope", "blueprint"} <= {p.name for p in made.parts}
+        assert made.mode == "bootstrap" and {"state", "topics", "blueprint"} <= {p.name for p in made.parts}
         assert "Start with phase 1." in text_of(made)
+
+
+def hardware_page(name: str, text: str) -> str:
+    return f"---\ntitle: {name} limits\ntype: concept\ncreated: 2026-01-01\n---\n\n# {name} limits\n\n{text}\n"
+
+
+def test_the_envelope_is_the_targets_own_machine_or_none(trail_base):
+    files = {
+        "wiki/concepts/a100.md": hardware_page("A100", "The A100 moves 1,555 GB/s from 40 GB of memory, with 164 KB shared by the threads of one block."),
+        "wiki/concepts/mi300.md": hardware_page("Device", "The MI300X moves 5.3 TB/s. The A100 moves 1,555 GB/s and has 40 GB.\n\n| Device | Memory |\n|---|---|\n| MI300X | 192 GB |\n| A100 | 40 GB |"),
+        "wiki/targets/engine.md": "---\ntitle: Engine\ntype: target\nhardware: AMD MI300X\ncreated: 2026-01-01\n---\n\n# Engine\n\nThe engine.\n",
+    }
+    for path, text in files.items():
+        trail_base.at(path).parent.mkdir(parents=True, exist_ok=True)
+        trail_base.at(path).write_text(text)
+    build(trail_base)
+    told = [i.text for i in items(ask(trail_base, target="engine"), "envelope")]
+    assert told and "5.3 TB/s" in told[0] and "| MI300X | 192 GB |" in told[0] and not any("1,555" in t or "| A100" in t for t in told)
+    trail_base.at("wiki/targets/engine.md").unlink()
+    build(trail_base)
+    assert not items(ask(trail_base, target="engine"), "envelope")
+
+
+def test_quantities_of_claims_stand_in_the_envelope_and_their_conflicts_among_what_is_disputed(trail_base):
+    def claim(source: str, value: float) -> Claim:
+        quantity = Quantity(subject="V9 chip", quantity="memory bandwidth", value=value, unit="GB/s", condition="peak")
+        return Claim(page="wiki/concepts/tiling.md", section="limits", claim=f"{value} GB/s", quote="q", source=source, start=0, end=1, packet="p", quantity=quantity)
+
+    claims = (claim("sources/one", 1600), claim("sources/two", 1850))
+    made = Loader(store.state(trail_base), lambda: claims).slice(Request("hypothesis", query="chip v9", target="engine"))
+    assert "V9 chip memory bandwidth: 1,600 GB/s (peak)" in items(made, "envelope")[0].text
+    assert "1,600 GB/s by sources/one" in items(made, "disputed")[0].text and "but 1,850 GB/s by sources/two" in items(made, "disputed")[0].text
+    other = Loader(store.state(trail_base), lambda: claims[:1]).slice(Request("hypothesis", query="chip v8", target="engine"))
+    assert not items(other, "envelope") and not items(other, "disputed")
 
 
 def test_the_mode_follows_the_trail(trail_base):

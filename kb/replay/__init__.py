@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from kb import search, trail
 from kb.refuted.gate import Gate, Proposal
-from kb.replay.questions import Question, questions
+from kb.replay.questions import Question, proposal_of, questions
 from kb.schema import FAILED, Verdict
 from kb.slices import Loader, Request, tokens_of
 from kb.slices.slice import cost_of
@@ -178,11 +178,11 @@ def _gated(db: sqlite3.Connection, *, target: str, sample: int) -> Gated:
     repeats = caught = supported = alarms = asked = 0
     for place, run in enumerate(runs):
         pulled = [(run.target, lever.name, lever.value) for lever in run.levers if lever.value]
+        levers = tuple(f"{name}={value}" for _, name, value in pulled) if run.stated_levers else ()
         earlier = {path for key in pulled for path in failed[key]}
         if place % step == 0:
             asked += 1
-            text = " ".join(t for t in (run.hypothesis, run.mechanism, run.predicted_signal) if t)
-            answer = gate.check(Proposal(text, before=run.path))
+            answer = gate.check(Proposal(proposal_of(db, run.path), before=run.path, levers=levers))
             called[answer.outcome] += 1
             supported += run.verdict.canonical == Verdict.SUPPORTED
             alarms += run.verdict.canonical == Verdict.SUPPORTED and answer.outcome == "repeat"

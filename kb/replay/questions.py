@@ -87,6 +87,15 @@ def _asked(db: sqlite3.Connection, page: Page, facts: trail.Facts | None) -> str
     return " ".join(_NUMBERED.sub(" ", text).split())[:_LONGEST]
 
 
+def proposal_of(db: sqlite3.Connection, path: str) -> str:
+    """A run's page as its author would have handed it to the gate: its own markdown, without the sections that tell its outcome."""
+    return "\n\n".join(
+        f"{'#' * (1 + chunk.title.count(' > '))} {chunk.title.rpartition(' > ')[2]}\n\n{chunk.text}"
+        for chunk in search.chunks_in(db, path)
+        if not _AFTER.search(chunk.title.rpartition(" > ")[2])
+    )
+
+
 def _cited_before(page: Page, known: set[str]) -> set[str]:
     """Pages that a page links to outside the sections that tell its outcome."""
     after = [(s.start, s.end) for s in page.sections if s.level > 1 and _AFTER.search(s.title)]

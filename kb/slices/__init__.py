@@ -1,7 +1,10 @@
 """Slices: what one step of a loop needs to know, under a budget of tokens. Refuses models and clocks: the same inputs give the same slice."""
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from kb.refuted.gate import Gate
 from kb.slices.asked import Asked
@@ -13,14 +16,21 @@ from kb.slices.tokens import tokens_of
 from kb.slices.view import Standing
 from kb.trail import Facts
 
+if TYPE_CHECKING:
+    from kb.claims import Claim
+
 __all__ = ["MODES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "tokens_of"]
 
 
 class Loader:
-    """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little."""
+    """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little.
 
-    def __init__(self, db: sqlite3.Connection):
+    `claims` reads the claims on file, once they are needed.
+    """
+
+    def __init__(self, db: sqlite3.Connection, claims: "Callable[[], tuple[Claim, ...]]" = tuple):
         self.db = db
+        self.claims = cache(claims)
         self.gate = Gate(db)
         self.standing: dict[str, Standing | None] = {}
         self.facts: dict[str, Facts | None] = {}
@@ -30,7 +40,7 @@ class Loader:
         """The slice of one request. Raises KbError for a page that is not there."""
         question = replace(request, id="", budget=0, step="", mode="")
         if not self.last or self.last[0] != question:
-            self.last = question, Asked(self.db, self.gate, request, standing=self.standing, facts=self.facts)
+            self.last = question, Asked(self.db, self.gate, request, standing=self.standing, facts=self.facts, claims=self.claims)
         asked = self.last[1]
         filling = Filling(request.budget, target=asked.target)
         mode = _fill(Bringing(asked, filling), request)

@@ -1,6 +1,7 @@
 """One question at one moment: what may be seen, which words count, which pages and cards answer. Knows no budget, so slices of any size share it."""
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from kb.slices.topics import TopicRow, ladder, touched
 from kb.slices.view import Standing, View
 
 if TYPE_CHECKING:
+    from kb.claims import Claim
     from kb.trail.state import State
 
 # Runs of the target that are looked at; older ones are found by words and links only.
@@ -26,7 +28,7 @@ _FEW, _ABOUT = 3, 3
 class Asked:
     """A question with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first."""
 
-    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request, *, standing: dict[str, Standing | None], facts: dict[str, trail.Facts | None]):
+    def __init__(self, db: sqlite3.Connection, gate: Gate, request: Request, *, standing: dict[str, Standing | None], facts: dict[str, trail.Facts | None], claims: "Callable[[], tuple[Claim, ...]]" = tuple):
         self.view, self.gate, self.request = View(db, request, standing=standing), gate, request
         own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (own.target if own else "")
@@ -35,7 +37,7 @@ class Asked:
         self.text = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
         # A question of few words asks for the state more than for a matter; what the last runs were about is the matter then.
         self.neutral = len(search.terms_of(self.text)) <= _FEW
-        self._facts = facts
+        self._facts, self._claims = facts, claims
         last = [f for f in map(self.facts, self.runs[-_ABOUT:]) if f] if self.neutral else []
         self.weights = search.weights(db, search.terms_of(" ".join((self.text, *(f"{f.title} {f.hypothesis}" for f in last)))))
 
@@ -88,6 +90,11 @@ class Asked:
         near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
         wins = [w for w in trail.wins(self.view.db, self.target, before=self.view.moment) if self.view.sees(w.path)]
         return state_of(self.tried, wins, trail.kin(self.view.db, self.target), target=self.target, stated=metric, nearness=near)
+
+    @cached_property
+    def claims(self) -> "tuple[Claim, ...]":
+        """Claims on file whose page may be seen, and holds nothing that was written after the moment."""
+        return tuple(c for c in self._claims() if self.view.sees(c.page) and not self.view.is_masked(c.page, c.claim))
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""

@@ -5,9 +5,9 @@ import shlex
 from kb.page import Page
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
+from kb.slices.hardware import bring_envelope
 from kb.slices.layers import (
     bring_blueprint,
-    bring_envelope,
     bring_matches,
     bring_retrospective,
     bring_topics,

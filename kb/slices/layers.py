@@ -13,26 +13,8 @@ from kb.trail.line import words_of
 _DIRECTIONS = re.compile(
     r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change", re.IGNORECASE
 )
-# Words of titles under which pages tell what a machine can do.
-_HARDWARE = (
-    "hardware",
-    "envelope",
-    "device",
-    "devices",
-    "roofline",
-    "peak",
-    "spec",
-    "specs",
-    "limit",
-    "limits",
-    "capacity",
-    "constants",
-    "environment",
-    "machine",
-)
 # So many letters of a word tell it: "rematerialization" is pulled by `use_remat`.
 _STEM = 5
-_QUANTITY = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B|[GT]B/s|[GTP]?FLOP|TOPS|GHz|MHz|ns|µs|us|ms|W|cores?|lanes?|bytes?|bit)\b")
 
 
 def bring_matches(bring: Bringing, *, most: int) -> None:
@@ -157,41 +139,6 @@ def _ladder_row(row: TopicRow) -> str:
     return f"{_short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported" + (
         f", best {best.change}" if best and best.change else ""
     )
-
-
-def bring_envelope(bring: Bringing, *, most: int, tokens: int) -> None:
-    """What the machine can do, in the words of the pages that say it."""
-    ceiling = bring.filling.tokens + tokens
-    for chunk in envelopes(bring, most=most):
-        bring.words(
-            "envelope",
-            chunk.path,
-            chunk.anchor,
-            why="hardware",
-            text=_short(" ".join(clean(chunk.text).split()), 420),
-            most=ceiling,
-        )
-
-
-def envelopes(bring: Bringing, *, most: int) -> list[search.Chunk]:
-    """Sections about hardware with quantities in them; those that name the machine of the variant or the question first."""
-    machine = _machine(bring)
-    best = []
-    for place, chunk in enumerate(
-        search.find_titled(bring.view.db, _HARDWARE, limit=60, types=("concept", "source", "target", "observation", "codebase"))
-    ):
-        seen = bring.view.masked(chunk) if bring.view.sees(chunk.path) else None
-        figures = len(_QUANTITY.findall(seen.text)) if seen else 0
-        if seen and figures >= 2:
-            named = len(machine & set(search.terms_of(seen.text)))
-            best.append((-(min(figures, 8) + 4 * min(named, 3)), place, seen))
-    return [chunk for _, _, chunk in sorted(best, key=lambda b: b[:2])[:most]]
-
-
-def _machine(bring: Bringing) -> set[str]:
-    """Words that name a machine: those of the variant, and of the question those that are short and hold a digit and a letter."""
-    asked = {w for w in bring.weights if len(w) <= 6 and re.search(r"\d", w) and re.search(r"[a-z]", w)}
-    return asked | set(search.terms_of(bring.variant))
 
 
 def bring_untried(bring: Bringing, *, most: int) -> None:

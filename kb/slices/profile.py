@@ -5,7 +5,7 @@ import re
 from kb import search
 from kb.search.gist import REFERENCES, sentences_of
 from kb.slices.bringing import Bringing
-from kb.slices.layers import envelopes
+from kb.slices.hardware import envelopes, machines_of
 from kb.slices.proposal import bring_said
 from kb.slices.request import Request
 
@@ -51,7 +51,7 @@ def fill_profile(bring: Bringing, request: Request) -> str:
     bring_said(bring, request.proposal, "mechanism", "predicted_signal")
     _bring_baseline(bring)
     ceiling = bring.filling.tokens + request.budget // 4
-    for chunk in envelopes(bring, most=3):
+    for chunk in envelopes(bring, machines_of(bring), most=3):
         text = told(chunk.text)
         if text:
             bring.words("envelope", chunk.path, chunk.anchor, why="hardware", text=text, most=ceiling)

@@ -5,8 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from kb.schema import FAILED, Verdict
 from kb.slices.bringing import Bringing
+from kb.slices.hardware import machines_of, names
 from kb.slices.targets import fields_of
 from kb.slices.tokens import tokens_of
+from kb.text import words_of
+from kb.trail.handles import handle
 from kb.trail.line import Line
 
 # An item is read as one statement, table or section of at most so many characters.
@@ -25,6 +28,8 @@ _PARTS = (
     ("disputed", "disputed", 0.03),
 )
 
+# Of the pages that answer the question, so many are near enough for what their claims contradict.
+_NEAR = 40
 # In a slice this small the last run is told by one card.
 _SMALL = 3000
 # What a reader of a slice knows some parts by.
@@ -49,7 +54,8 @@ def bring_state(bring: Bringing, *, tokens: int) -> None:
         if small and part == "recent":
             continue
         allowed += share * tokens
-        bring_lines(bring, part, name, getattr(state, name), most=start + int(allowed))
+        lines = (*conflict_lines(bring), *state.disputed) if name == "disputed" else getattr(state, name)
+        bring_lines(bring, part, name, lines, most=start + int(allowed))
     for facts in [f for f in bring.asked.tried[-12:] if f.running][-3:]:
         bring.words("state", facts.path, "", why="in flight", text=f"{facts.title}: {facts.hypothesis}"[:160])
 
@@ -67,6 +73,22 @@ def bring_lines(bring: Bringing, part: str, name: str, lines: Sequence[Line], *,
         left -= cost
     for text in _packed(own):
         bring.words(part, home, _TITLES.get(name, name), why=_TITLES.get(name, name), text=text)
+
+
+def conflict_lines(bring: Bringing) -> Iterator[Line]:
+    """Quantities of claims on file that contradict each other and that the target's machine, its name or its runs' pages have to do with."""
+    if not bring.asked.claims:
+        return
+    from kb.claims import conflicts
+
+    machines = machines_of(bring)
+    near = {bring.target, *bring.runs, *(p.path for p in bring.asked.pages[:_NEAR])}
+    for conflict in conflicts(bring.asked.claims):
+        a, b = conflict.first, conflict.second
+        if {a.page, b.page} & near or names(machines, a.quantity.subject) or set(words_of(bring.target)) >= set(words_of(a.quantity.subject)):
+            condition = f" ({a.quantity.condition})" if a.quantity.condition else ""
+            sides = ", but ".join(f"{c.quantity.value:,.10g} {c.quantity.unit} by {c.source} ({handle(c.page)})" for c in (a, b))
+            yield Line(f"{a.quantity.subject} {a.quantity.quantity}{condition}: {sides}", a.page)
 
 
 def _packed(texts: Sequence[str]) -> Iterator[str]:

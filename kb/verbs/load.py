@@ -12,6 +12,7 @@ from kb.verbs import Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines, json_text
 
 if TYPE_CHECKING:
+    from kb.claims import Claim
     from kb.slices import Slice
 
 
@@ -81,7 +82,7 @@ def run(request: Load, caller: Caller) -> Loaded:
     layout = caller.layout()
     if request.batch:
         requests = _batch(request, caller, usual=layout.config.budget)
-        loader = Loader(caller.tables(layout))
+        loader = Loader(caller.tables(layout), lambda: _claims(layout))
         return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
     wanted = {
         "query": request.query,
@@ -98,7 +99,16 @@ def run(request: Load, caller: Caller) -> Loaded:
     one = request_from(wanted, step=request.step, budget=request.budget, usual=layout.config.budget)
     db = caller.tables(layout)
     caller.doubt_target(db, one.target)
-    return Loaded((Loader(db).slice(one),), batch=False, explain=request.explain)
+    return Loaded((Loader(db, lambda: _claims(layout)).slice(one),), batch=False, explain=request.explain)
+
+
+def _claims(layout: store.Layout) -> "tuple[Claim, ...]":
+    """Claims on file; what reads them is imported where there are any."""
+    if not (layout.sources / "claims").is_dir():
+        return ()
+    from kb.claims import claims_in
+
+    return claims_in(layout)
 
 
 def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:
