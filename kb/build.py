@@ -59,7 +59,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
         wanted: dict[str, bytes] = {}
         try:
             have = dict(db.execute("select path, digest from page"))
-            records = source.digests_of_records(layout)
+            records = source.digests_of_kept(layout)
             change = _with_records(store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have)
             inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
             if not change and _meta(db, "inputs") == inputs and _meta(db, "indexes") == _indexes_digest(layout):
@@ -111,6 +111,9 @@ def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, i
     tried = trail.trail_of(_rows(db, "facts"), whole)
     lists = _lists(db, tried, whole)
     wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
+    for name in source.INDEXES:
+        if (notes := source.notes_in(layout, name)) and f"{name}.md" in wanted:
+            wanted[f"{name}.md"] = source.with_notes(wanted[f"{name}.md"].decode(), notes).encode()
     _save(db, whole)
     indexes.save(db, wanted)
     counts = {

@@ -17,7 +17,7 @@ from kb.ingest import asking, questions, queue, records, settling
 from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
-from kb.source import PageRecord, QuotedLever, path_of_record, record_of
+from kb.source import PageRecord, QuotedLever, notes_in, path_of_record, record_of, with_notes
 
 CHIPS = (Path(__file__).parent / "gate" / "chips.md").read_text(encoding="utf-8")
 LOOP = (Path(__file__).parent / "gate" / "loop.md").read_text(encoding="utf-8")
@@ -521,6 +521,10 @@ def test_notes_of_an_index_stand_on_its_facts_and_are_asked_again_only_where_the
     (layout.indexes / "hypothesis.md").write_text(INDEX.replace("12 times", "13 times"))
     (packet,) = questions.regenerate_packets(layout, "hypothesis")
     assert [m.origin for m in packet.material] == ["Operator fusion"]
+    shown = with_notes(INDEX, notes_in(layout, "hypothesis"))
+    assert shown.replace("\n> Fusing two passes cut latency by 4 %.\n", "").replace("\n> Graphs were never tried.\n", "") == INDEX
+    changed = with_notes(INDEX.replace("12 times", "13 times"), notes_in(layout, "hypothesis"))
+    assert "> Fusing" not in changed and "> Graphs were never tried." in changed, "a note goes with its facts"
 
 
 def test_the_profile_index_takes_no_advice(base):

@@ -1,29 +1,16 @@
-"""Prose of an index: paragraphs that a model wrote about the facts that code compiled, with the digests of both.
-
-Stands in `sources/notes/<index>.json`, whence a build shows it beside the facts for as long as these are the same.
-"""
+"""The gate of an index's prose, and its material: sections of the facts that code compiled."""
 
 import re
 from collections.abc import Iterable
 
 import msgspec
 
-from kb import KbError, store
+from kb import store
 from kb.claims import Passage, ruling_on
 from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
-from kb.ingest.replies import Note, Notes
-
-FOLDER = "notes"
-INDEXES = ("hypothesis", "blueprint", "profile")
-
-
-class FiledNotes(msgspec.Struct, frozen=True, kw_only=True):
-    """The notes of an index; `topics` maps a topic to its note and the digest of the facts that it was written on."""
-
-    index: str
-    topics: dict[str, tuple[str, Note]]
-
+from kb.ingest.replies import Notes
+from kb.source import FiledNotes, facts_by_topic, notes_in, path_of_notes
 
 # Who reads profiles is told what is seen, not what to change: that would bias the audit of what was changed.
 _ADVICE = re.compile(
@@ -56,16 +43,11 @@ def note_reasons(notes: Notes, passages: Iterable[Passage], *, index: str) -> li
 
 
 def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
-    """The sections of a compiled index as material, each under its title; notes that it shows already are no facts."""
-    found: list[Excerpt] = []
-    at = 0
-    for part in ("\n" + text).split("\n## ")[1:]:
-        title, _, body = part.partition("\n")
-        facts = "\n".join(line for line in body.split("\n") if not line.startswith("> "))
-        at = text.index(part, at)
-        if facts.strip():
-            found.append(Excerpt(title.strip(), f"{index} index", 0, len(facts), facts))
-    return tuple(found)
+    """The sections of a compiled index as material, each under its title."""
+    return tuple(
+        Excerpt(topic, f"{index} index", 0, len(facts), facts)
+        for topic, facts in facts_by_topic(text).items()
+    )
 
 
 def file_notes(layout: store.Layout, packet: Packet, notes: Notes) -> str:
@@ -77,23 +59,9 @@ def file_notes(layout: store.Layout, packet: Packet, notes: Notes) -> str:
         **(held.topics if held else {}),
         **{n.topic: (facts[n.topic], n) for n in notes.notes},
     }
-    path = f"sources/{FOLDER}/{index}.json"
     filed = FiledNotes(index=index, topics=dict(sorted(topics.items())))
     store.write(
-        layout.root / path, msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n"
+        layout.root / path_of_notes(index),
+        msgspec.json.format(msgspec.json.encode(filed), indent=1) + b"\n",
     )
-    return path
-
-
-def notes_in(layout: store.Layout, index: str) -> FiledNotes | None:
-    """The notes of an index that are on file, or None."""
-    try:
-        return msgspec.json.decode(
-            (layout.sources / FOLDER / f"{index}.json").read_bytes(), type=FiledNotes
-        )
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise KbError(
-            f"sources/{FOLDER}/{index}.json: no notes: {error}; remove it and run `kb regenerate {index}`"
-        ) from error
+    return path_of_notes(index)

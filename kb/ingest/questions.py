@@ -8,12 +8,12 @@ from pathlib import Path
 from kb import KbError, page, store
 from kb.claims import Claim, claims_in, conflicts
 from kb.ingest.material import Excerpt, pieces, text_of
-from kb.ingest.notes import INDEXES, notes_in, topics_of
+from kb.ingest.notes import topics_of
 from kb.ingest.packets import Packet
 from kb.ingest.queue import answers_to
 from kb.ingest.replies import schema_of
 from kb.ingest.tasks import prompt_of, task_named
-from kb.source import record_of
+from kb.source import INDEXES, notes_in, record_of
 from kb.text import stem, words_of
 
 # Tokens of a packet's material where nobody says otherwise: a third of what small models read with care.

@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from kb import KbError
-from kb.source import QuotedText
+from kb.source import Note
 
 
 class ClaimedQuantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,13 +79,6 @@ class SecondReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 class SecondReadings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     readings: tuple[SecondReading, ...]
-
-
-class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A paragraph about one topic of an index; each sentence stands on a quote of the compiled facts."""
-
-    topic: str
-    sentences: tuple[QuotedText, ...]
 
 
 class Notes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

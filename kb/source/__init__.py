@@ -8,6 +8,7 @@ fenced(text, source) # labelled, and nothing in it can end the fence
 
 from kb.source.capture import Material, capture
 from kb.source.marks import Mark, marks_of, masked
+from kb.source.notes import INDEXES, FiledNotes, Note, facts_by_topic, notes_in, path_of_notes, with_notes
 from kb.source.quotation import fence_for, fenced, normal_text, place_of, quotation, visible
 from kb.source.records import (
     FiledRecord,
@@ -15,16 +16,19 @@ from kb.source.records import (
     QuotedLever,
     QuotedMetric,
     QuotedText,
-    digests_of_records,
+    digests_of_kept,
     path_of_record,
     record_of,
 )
 from kb.source.store import Source, SourceFile, source_at, sources, text_of_source
 
 __all__ = [
+    "FiledNotes",
     "FiledRecord",
+    "INDEXES",
     "Mark",
     "Material",
+    "Note",
     "PageRecord",
     "QuotedLever",
     "QuotedMetric",
@@ -32,12 +36,15 @@ __all__ = [
     "Source",
     "SourceFile",
     "capture",
-    "digests_of_records",
+    "digests_of_kept",
+    "facts_by_topic",
     "fence_for",
     "fenced",
     "marks_of",
     "masked",
     "normal_text",
+    "notes_in",
+    "path_of_notes",
     "path_of_record",
     "place_of",
     "quotation",
@@ -46,4 +53,5 @@ __all__ = [
     "sources",
     "text_of_source",
     "visible",
+    "with_notes",
 ]

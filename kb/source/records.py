@@ -68,12 +68,16 @@ def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
     return filed.record if filed.digest == digest else None
 
 
-def digests_of_records(layout: Layout) -> dict[str, str]:
-    """Digest of every record that is on file, by the page that it is of."""
-    folder = layout.sources / FOLDER
-    files = sorted(folder.rglob("*.json")) if folder.is_dir() else []
-    return {
-        f.relative_to(folder).with_suffix(".md").as_posix(): digest_of(f.read_bytes())
-        for f in files
-        if f.is_file()
-    }
+def digests_of_kept(layout: Layout) -> dict[str, str]:
+    """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path."""
+    kept = {}
+    for folder, name in (
+        (layout.sources / FOLDER, "{}.md"),
+        (layout.sources / "notes", "notes/{}"),
+    ):
+        for file in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
+            if file.is_file():
+                kept[name.format(file.relative_to(folder).with_suffix("").as_posix())] = digest_of(
+                    file.read_bytes()
+                )
+    return kept

@@ -16,8 +16,8 @@ class Regenerate(Filling):
 
 
 def run(request: Regenerate, caller: Caller) -> Ingested:
-    from kb.ingest.notes import INDEXES
     from kb.ingest.questions import regenerate_packets
+    from kb.source import INDEXES
 
     layout = caller.layout()
     names = request.index or INDEXES
