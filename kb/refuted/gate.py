@@ -262,7 +262,7 @@ class Gate:
         kind = likeness(mine[key], theirs[key])
         if kind != "similar" and _part_of_a_bundle(mine, theirs, key):
             kind = "similar"
-        tells = mine[key].is_setting or theirs[key].is_setting
+        tells = any(m.is_setting or m.role is Role.MOVED for m in (mine[key], theirs[key]))
         return kind, theirs[key], sum(_share(side, both) for side in (mine, theirs)) / 2 if tells else 0.0
 
     def _telling(self, aim: Aim, target: str) -> tuple[Move, ...]:

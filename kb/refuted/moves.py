@@ -87,6 +87,9 @@ _WAS = re.compile(
     r"(?P<today>\s*(?:today|now|by default|before)?\s*\))?",
     re.IGNORECASE,
 )
+# Said of what opens a sentence: it does something, so it is what is tried ("`fused_sort` reduces ...").
+_ACTS = re.compile(r"[`*]*(?:['’]s(?: [a-z]+){1,3})?\s+(?:also |alone )?(?:may|might|should|will|would|could|can|(?!is\b|was\b|has\b|does\b)[a-z]+s)\s")
+_OPENS = re.compile(r"(?:^|[.!?:]\s)[\s`*_]*(?:the|an?)?[\s`*]*$", re.IGNORECASE)
 _ENDS = re.compile(
     r"[.!?;](?=\s|$)|\n|:(?=\s|$)|[()]|,\s+(?=(?:and|so|that|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
@@ -159,6 +162,8 @@ def _role(text: str, mention: Mention, *, moved: bool) -> Role:
         last = last if last == "against" and comma < cue.start() else cue.lastgroup or ""
     if last in ("held", "against"):
         return Role.HELD
+    if not last and _ACTS.match(text, mention.end) and _OPENS.search(text, max(0, mention.start - 12), mention.start):
+        return Role.MOVED
     if last == "moved" or moved:
         return Role.MOVED if mention.value or mention.name[:1] == "-" or last == "moved" else Role.NAMED
     return Role.SET if mention.value or mention.name[:1] == "-" else Role.NAMED
