@@ -114,6 +114,8 @@ class _Question:
     at: Moment | None
     aim: Aim
     words: frozenset[str]
+    sentences: tuple[str, ...]
+    pulls: Mapping[str, Move]
 
 
 class Gate:
@@ -124,6 +126,7 @@ class Gate:
         self.frequencies: dict[str, tuple[int, Mapping[str, int]]] = {}
         self.cards: dict[int, Card] = {}
         self.lengths: dict[int, float] = {}
+        self.pulls: dict[str, Mapping[str, Move]] = {}
         self.weights: dict[tuple[str, str], float] = {}
 
     def check(self, proposal: Proposal) -> Answer:
@@ -132,7 +135,10 @@ class Gate:
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
         aim = aim_of_proposal(proposal.text, proposal.levers)
-        question = _Question(proposal.text, target, at, aim, _words(proposal.text))
+        telling = {m.key: m for m in self._telling(aim, target)}
+        question = _Question(
+            proposal.text, target, at, aim, _words(proposal.text), tuple(sentences_of(proposal.text)), telling
+        )
         best: dict[str, Match] = {}
         found = [self._match(question, card, score) for score, card in self._ranked(question)]
         for match in sorted((m for m, _ in found), key=lambda m: (-m.score, m.path)):
@@ -141,7 +147,7 @@ class Gate:
         alike = _ALIKE + sum(behind) / (_BEHIND.stop - _BEHIND.start)
         levers = {m.path for m, is_lever in found if is_lever}
         matches = tuple([m for m in best.values() if m.score >= _SHOWN or m.path in levers][:_MOST_MATCHES])
-        groups = groups_of(self.db, self._telling(aim, target), target=target, at=at)
+        groups = groups_of(self.db, telling.values(), target=target, at=at)
         outcome = _outcome(matches, levers, alike, groups)
         told = [proposal.text.strip(), *proposal.levers, target, [(m.path, m.kind, m.status) for m in matches]]
         return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(json.dumps(told, ensure_ascii=False))}", matches, groups)
@@ -177,7 +183,7 @@ class Gate:
         pulls: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
             where t.term in ({",".join("?" * len(asked))}){where}"""
-        levers = {"=" + m.key for m in self._telling(aim, target)}
+        levers = {"=" + key for key in question.pulls}
         for term, number, weight, of in self.db.execute(query, [*asked, *values]):
             sums[number, of] = sums.get((number, of), 0.0) + asked[term] * weight * self._rarity(term, of) ** 2
             if term in levers:
@@ -240,8 +246,8 @@ class Gate:
 
     def _likeness(self, question: _Question, card: Card) -> tuple[str, Move | None, float]:
         """same-value, same-lever or similar, the card's lever that makes it so, and how much of what both pull it is."""
-        mine = {m.key: m for m in self._telling(question.aim, question.target)}
-        theirs = {m.key: m for m in self._telling(card.aim, card.target)}
+        mine = dict(question.pulls)
+        theirs = self._pulls(card)
         for key, move in theirs.items():
             if (
                 key not in mine
@@ -265,6 +271,11 @@ class Gate:
         tells = any(m.is_setting or m.role is Role.MOVED for m in (mine[key], theirs[key]))
         return kind, theirs[key], sum(_share(side, both) for side in (mine, theirs)) / 2 if tells else 0.0
 
+    def _pulls(self, card: Card) -> Mapping[str, Move]:
+        if card.id not in self.pulls:
+            self.pulls[card.id] = {m.key: m for m in self._telling(card.aim, card.target)}
+        return self.pulls[card.id]
+
     def _telling(self, aim: Aim, target: str) -> tuple[Move, ...]:
         """Levers that an aim pulls, but those that a fifth of the target's runs name."""
         return telling(aim.moves, is_common=lambda key: self._is_common(key, target))
@@ -281,7 +292,7 @@ class Gate:
             known = {lever.key, *(m.key for m in card.aim.moves)}
             added = [
                 m
-                for m in self._telling(question.aim, question.target)
+                for m in question.pulls.values()
                 if m.key not in known and m.is_setting and m.votes >= 1 and not any(short_for(m.name, v.name) for v in card.point)
             ]
             diffs.extend(f"with {m.name.lstrip('-')}{'=' if m.value else ''}{m.value}" for m in added)
@@ -407,11 +418,13 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     It says so in that sentence, or by settings that differ from the card's. Empty if it does not name the page, or not what differs.
     """
     name = card.evidence.rsplit("/", 1)[-1].removesuffix(".md")
+    if name not in question.text and not (card.number and str(card.number) in question.text):
+        return ""
     label = re.search(r"(?<![a-z])(v|exp|run)[-_]?\d", name)
     names = re.escape(name)
     if label and card.number and question.target == card.target:
         names += rf"|(?<![\w-]){label[1][0]}[a-z]*[ -]?0*{card.number}(?!\d)"
-    for sentence in sentences_of(question.text):
+    for sentence in question.sentences:
         if re.search(names, sentence, re.IGNORECASE) and (differs or _DIFFERS.search(sentence)):
             return cut(sentence, 400)
     return ""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from kb.run.direction import direction_of
 from kb.trail.levers import OPPOSITE, Mention, is_common, key_of, mentions_in, number_of, switch_of, way_of
@@ -23,9 +24,9 @@ class Role(StrEnum):
     HELD = "held"
 
 
-# What one part of a text that speaks of a lever counts for it: a lever that is moved counts twice one that is set.
 # From so many aims on a lever may be common: one that more than a fifth of them name, by the log of their share.
 ENOUGH, COMMON = 10, math.log(5)
+# What one part of a text that speaks of a lever counts for it: a lever that is moved counts twice one that is set.
 VOTES = {Role.DECLARED: 8.0, Role.MOVED: 2.0, Role.SET: 1.0, Role.NAMED: 0.5, Role.HELD: 0.0}
 
 
@@ -218,6 +219,7 @@ _AROUND = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def canonical(key: str) -> str:
     """A key without what spellings add: `num_splits`, `nsplits` and `splits` are one, `batch_size` and `batch`, `kBlockK` and `BLOCK_K`."""
     bare = key[1:] if key.startswith("kblock") or key.startswith("knum") else key
@@ -289,23 +291,27 @@ def likeness(mine: Move, theirs: Move) -> str:
     return "same-lever" if None in numbers or way and way == other else "similar"
 
 
+@lru_cache(maxsize=8192)
 def initials(name: str) -> str:
     """First letters of the parts of a name: `--batch_size` gives `bs`."""
     parts = [p for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])", name) if p]
     return "".join(p[0] for p in parts).lower() if len(parts) > 1 else ""
 
 
+@lru_cache(maxsize=1 << 16)
 def short_for(one: str, other: str) -> bool:
     """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`) or its first letter (`b`)."""
     short, long = sorted((one, other), key=lambda name: len(key_of(name)))
     return key_of(short) in (initials(long), key_of(long)[:1])
 
 
-def parts_of_name(name: str) -> list[str]:
+@lru_cache(maxsize=8192)
+def parts_of_name(name: str) -> tuple[str, ...]:
     """Words of a name in small letters: `splitChunks.maxSize` → split, chunks, max, size."""
-    return [p.lower() for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if p]
+    return tuple(p.lower() for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if p)
 
 
+@lru_cache(maxsize=1 << 16)
 def is_qualified(one: str, other: str) -> bool:
     """Whether one of two names is the other with its owner in front (`adam_beta2`, `beta2`; `optimization.splitChunks.maxSize`)."""
     short, long = sorted((parts_of_name(one), parts_of_name(other)), key=len)

@@ -179,6 +179,7 @@ def _stated(text: str) -> Lever:
     return Lever(name.strip(), value.strip())
 
 
+@lru_cache(maxsize=8192)
 def key_of(name: str) -> str:
     """A lever's name without dashes, case and separators: `--batch-size`, `BATCH_SIZE` and `batchSize` are one."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
@@ -225,6 +226,7 @@ def is_common(name: str) -> bool:
     return re.fullmatch(_SETTING, name, re.IGNORECASE) is not None
 
 
+@lru_cache(maxsize=8192)
 def number_of(value: str) -> float | None:
     """Number of a lever's value; None for any other word.
 
