@@ -36,8 +36,9 @@ class Captured:
         at = self._plain.find(wanted) if wanted else -1
         while at >= 0:
             end = at + len(wanted)
-            if not _cut_into(self._plain, at, end):
-                return Span(self._places[at], self._places[end - 1] + 1)
+            span = Span(self._places[at], self._places[end - 1] + 1)
+            if not _cut_into(self._plain, at, end) and not _cut_group(self.text, span):
+                return span
             at = self._plain.find(wanted, at + 1)
         return None
 
@@ -52,71 +53,72 @@ class Captured:
 
     def sentence_around(self, span: Span) -> Span:
         """The sentence or line that holds the quote: what stands before and behind it may turn its meaning."""
-        ends = (
-            m.end()
-            for m in _SENTENCE_END.finditer(
-                self.text, max(0, span.start - _LONGEST), span.start + 1
-            )
-        )
-        start = max(
-            (end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST)
-        )
+        ends = (m.end() for m in _SENTENCE_END.finditer(self.text, max(0, span.start - _LONGEST), span.start + 1))
+        start = max((end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST))
         following = _SENTENCE_END.search(self.text, max(span.start, span.end - 1))
         line = self.text.find("\n", start, span.start)
         if line >= 0 and self.text[start:line].lstrip().startswith("#"):
             start = line + 1  # A heading is no part of the sentence below it.
         return Span(start, following.start() if following else len(self.text))
 
-    def columns_of(self, span: Span) -> tuple[tuple[str, str], ...]:
-        """(cell, header of its column) of the table rows that the quote touches; nothing outside tables."""
+    def columns_of(self, span: Span) -> tuple[tuple[str, str, str], ...]:
+        """(cell, header of its column, label of its row) of the table rows that the quote touches; nothing outside tables."""
         start = self.text.rfind("\n", 0, span.start) + 1
         end = self.text.find("\n", span.end)
-        rows = [
-            _cells(r)
-            for r in self.text[start : end if end >= 0 else len(self.text)].split("\n")
-            if r.lstrip().startswith("|")
-        ]
+        lines = self.text[start : end if end >= 0 else len(self.text)].split("\n")
+        rows = [_cells(r) for r in lines if r.lstrip().startswith("|")]
         if not rows:
             return ()
-        above = self.text[:start].split("\n")[:-1]
-        table = len(above)
-        while table and above[table - 1].lstrip().startswith("|"):
-            table -= 1
-        headers = _cells(above[table]) if table < len(above) else rows[0]
+        headers = rows[0]
+        for line in reversed(self.text[:start].split("\n")[:-1]):
+            if not line.lstrip().startswith("|"):
+                break
+            headers = _cells(line)
         return tuple(
-            pair
-            for row in rows
-            for pair in zip(row[1:], headers[1:], strict=False)
-            if pair[0] != pair[1]
+            (cell, header, row[0]) for row in rows for cell, header in zip(row[1:], headers[1:], strict=False) if cell != header
         )
 
+    def block_around(self, span: Span) -> Span:
+        """The paragraph that holds the quote, to the blank lines around it."""
+        start = self.text.rfind("\n\n", 0, span.start)
+        end = self.text.find("\n\n", span.end)
+        return Span(start + 2 if start >= 0 else 0, end if end >= 0 else len(self.text))
+
     def heading_above(self, span: Span) -> str:
-        """The nearest heading above the quote: a markdown heading, or a short line alone that ends in no mark."""
+        """The headings above the quote, nearest first: the bold words that open its paragraph, a markdown heading with those over it,
+        or a short line alone that ends in no mark.
+        """
+        found = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
         lines = self.text[: span.start].split("\n")[:-1]
+        level = 7
         for number in range(len(lines) - 1, -1, -1):
             line = lines[number].strip()
-            if line.startswith("#"):
-                return line.lstrip("# ")
-            alone = (number == 0 or not lines[number - 1].strip()) and (
-                number + 1 == len(lines) or not lines[number + 1].strip()
-            )
+            depth = len(line) - len(line.lstrip("#"))
+            if 0 < depth < level and line[depth : depth + 1] == " ":
+                level = depth
+                found.append(line.lstrip("# "))
+            alone = (number == 0 or not lines[number - 1].strip()) and (number + 1 == len(lines) or not lines[number + 1].strip())
             if (
-                line
+                level == 7
+                and line
                 and alone
                 and len(line) <= 80
                 and line[-1] not in '.,;:!?”")'
-                and not line.startswith(("-", "*", "|", ">"))
+                and not line.startswith(("-", "*", "|", ">", "#"))
             ):
-                return line
-        return ""
+                level = 2
+                found.append(line)
+            if level == 1:
+                break
+        return " · ".join(found)
 
 
+# Bold words that open a line name what follows: a heading that runs into its paragraph.
+_LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
 # A blank line always ends one; a mark does where a capital, a digit or a quote follows.
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))"
-)
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))")
 
 
 def _cells(row: str) -> list[str]:
@@ -125,9 +127,7 @@ def _cells(row: str) -> list[str]:
 
 def _plain(text: str) -> tuple[str, list[int]]:
     """The plain form of a text, and where each of its characters stands in it."""
-    hidden = (
-        {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
-    )
+    hidden = {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
     plain: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(text):
@@ -146,16 +146,14 @@ def _forms(sign: str) -> str:
         return " " if sign.isspace() or sign in "|\0" else "" if sign in "`[]" else sign
     if sign in _DASHES:
         return "-"
+    if sign == "×":
+        return "x"
     if unicodedata.category(sign) in _HIDDEN:
         return ""
     if sign.isspace():
         return " "
     # A superscript is no digit of the number before it; ligatures and full-width forms are the letters they show.
-    form = (
-        unicodedata.normalize("NFKC", sign)
-        if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N"
-        else sign
-    )
+    form = unicodedata.normalize("NFKC", sign) if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N" else sign
     return form.translate(_QUOTES)
 
 
@@ -168,16 +166,13 @@ def _joined(plain: list[str], places: list[int]) -> tuple[str, list[int]]:
         before = plain[at - 1] if at else " "
         if sign == "-" and before.isalpha():
             after = at + 1 + (at + 1 < count and plain[at + 1] == " ")
-            if (
-                after < count
-                and plain[after].isalpha()
-                and (after == at + 1 or plain[after].islower())
-            ):
+            if after < count and plain[after].isalpha() and (after == at + 1 or plain[after].islower()):
                 at = after
                 continue
-        if sign == " " and before.isdigit() and at + 1 < count and plain[at + 1] in "%×":
-            at += 1
-            continue
+        if sign == " " and before.isdigit() and at + 1 < count and plain[at + 1] in "%x":
+            if plain[at + 1] == "%" or not "".join(plain[at + 2 : at + 3]).isalpha():
+                at += 1
+                continue
         if sign == "*" and not (before.isalnum() and at + 1 < count and plain[at + 1].isalnum()):
             at += 1
             continue
@@ -192,18 +187,22 @@ def _cut_into(plain: str, start: int, end: int) -> bool:
     """Whether a quote begins or ends inside a word or a number, or leaves the sign of its first number behind."""
     before, first = plain[start - 1 : start], plain[start]
     after, last = plain[end : end + 1], plain[end - 1]
-    if before and (
-        before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()
-    ):
+    if before and (before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()):
         return True
-    if after and (
-        after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()
-    ):
+    if after and (after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()):
         return True
     if first.isdigit() and (
-        before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈")
-        or before in (".", ",")
-        and plain[start - 2 : start - 1].isdigit()
+        before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈") or before in (".", ",") and plain[start - 2 : start - 1].isdigit()
     ):
         return True
     return last.isdigit() and after in (".", ",") and plain[end + 1 : end + 2].isdigit()
+
+
+def _cut_group(text: str, span: Span) -> bool:
+    """Whether a quote begins or ends inside a number whose digits stand in groups of three (`9 200`)."""
+    around = {m.span() for m in GROUPED.finditer(text, max(0, span.start - 24), span.end + 24)}
+    return any(s < at < e for s, e in around for at in (span.start, span.end))
+
+
+# Thousands set apart by blanks.
+GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0]\d{3})+(?![\w.,]*\d)")

@@ -2,55 +2,104 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 
-from kb.claims.case import Case
+from kb.claims.captured import GROUPED
+from kb.claims.case import Case, meant
 from kb.claims.names import names_in
 from kb.text import Number, numbers_in, unit_of, words_of
 
-_SPELT = {w: float(n) for n, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {
+_SPELT = {w: float(n) for n, w in enumerate(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
+)} | {w: 10.0 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)} | {
+    "hundred": 100.0, "thousand": 1000.0,
     "half": 0.5, "twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "halved": 0.5, "halves": 0.5, "triple": 3.0, "dozen": 12.0, "once": 1.0,
 }  # fmt: skip
+# Words that stand for no number as often as for one.
+_IDLE = ("zero", "one", "once", "half")
 
 
 def numbers(case: Case) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
-    stated = _numbers(case.quote)
-    spelt = {_SPELT[w] for w in words_of(case.quote) if w in _SPELT}
+    stated = [tuple(_readings(n, case.quote, case.columns)) for n in _numbers(case.quote)]
     for number in _numbers(case.claim):
         written = case.claim[number.start : number.end].strip()
-        same = [n for n in stated if _same_value(number, n)]
-        if not same and not (number.value in spelt and not number.unit):
-            return f"the number {written} does not stand in the quote"
-        if same and not any(_same_unit(number, n, case) for n in same):
-            units = " or ".join(sorted({n.unit or "no unit" for n in same}))
+        if written.lower() in _IDLE or written.lower() in words_of(case.about):
+            continue
+        mine = tuple(_readings(number, case.claim))
+        same = [s for s in stated if any(_same_value(m, r) for m in mine for r in s)]
+        if not same:
+            spelt = not any(c.isdigit() for c in written)
+            return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote"
+        fitting = [s for s in same if _agree(mine, s, case)]
+        if not fitting:
+            units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
             return f"{written}: the quote gives this number with {units}"
-        if same and (reason := _bound(case, number, same[0])):
-            return reason
-    for word in words_of(case.claim):
-        value = _SPELT.get(word)
-        if (
-            value is not None
-            and word not in ("zero", "one", "once", "half")
-            and value not in spelt
-            and all(n.value != value for n in stated)
-        ):
-            return f"“{word}” does not stand in the quote"
+        reasons = [_bound(case, number, s[0]) for s in fitting]
+        if all(reasons):
+            return reasons[0]
     return ""
 
 
+def _agree(mine: tuple[Number, ...], stated: tuple[Number, ...], case: Case) -> bool:
+    """Whether one reading of a claimed number is one of a stated number; where both say per what, that must be the same."""
+    if "/" in mine[-1].unit and "/" in stated[-1].unit:
+        mine, stated = mine[-1:], stated[-1:]
+    return any(_same_value(m, s) and _same_unit(m, s, case) for m in mine for s in stated)
+
+
+_BEHIND = re.compile(r"\s+(per\s+)?([a-zµ%]+)\b")
+# The unit in a header: `Step (ms)`, `latency [us]`, `time, s`.
+_HEADED = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$|,\s*(\S+)\s*$")
+
+
+def _readings(number: Number, text: str, columns: tuple[tuple[str, str, str], ...] = ()) -> Iterator[Number]:
+    """A number as written, then with what the words behind it or the header of its column add to its unit."""
+    yield number
+    behind = _BEHIND.match(text, number.end)
+    if behind and unit_of(behind[2]) and bool(behind[1]) == bool(number.unit):
+        yield number._replace(
+            unit=f"{number.unit}/{behind[2]}" if number.unit else behind[2],
+        )
+    for cell, header, _ in columns if not number.unit else ():
+        headed = _HEADED.search(header)
+        unit = headed and (headed[1] or headed[2])
+        if unit and unit_of(unit) and any(n.value == number.value for n in _numbers(cell)):
+            yield number._replace(unit=unit)
+
+
 def _numbers(text: str) -> list[Number]:
-    """Numbers of a text; one without a unit shares that of the next behind "and", "to", "or" or a comma (`from 67 to 65 t/s`)."""
+    """Numbers of a text in order, in digits and in words; one without a unit shares that of the next behind "and", "to", "or" or a comma
+    (`from 67 to 65 t/s`), and what stands "between" two is a range.
+    """
+    text = GROUPED.sub(lambda m: re.sub(r"[ \u00a0]", "\u2009", m[0]), text)
     found = list(numbers_in(text))
     for at in range(len(found) - 2, -1, -1):
         this, following = found[at], found[at + 1]
-        if (
-            not this.unit
-            and following.unit
-            and re.fullmatch(r"\s*(?:and|to|or|,|→|->)\s*", text[this.end : following.start])
-        ):
-            found[at] = this._replace(unit=following.unit)
-    return found
+        joint = re.fullmatch(r"\s*(and|to|or|,|→|->)\s*", text[this.end : following.start])
+        if joint and not this.unit and following.unit:
+            this = found[at] = this._replace(unit=following.unit)
+        if joint and joint[1] == "and" and text[: this.start].rstrip().endswith("between"):
+            found[at : at + 2] = [this._replace(high=following.value, end=following.end)]
+    return sorted([*found, *_spelt(text)], key=lambda n: n.start)
+
+
+def _spelt(text: str) -> Iterator[Number]:
+    """Numbers in words, as wholes: `two hundred`, `twenty-five`."""
+    last: Number | None = None
+    for word in re.finditer(r"[a-z]+", text.lower()):
+        value = _SPELT.get(word[0])
+        joined = last is not None and not text[last.end : word.start()].strip(" -\n")
+        if value is not None and last and joined and (value >= 100 or last.value >= 20 > value):
+            whole = last.value * value if value >= 100 else last.value + value
+            last = last._replace(value=whole, end=word.end())
+            continue
+        if last:
+            yield last
+        last = None if value is None else Number(value, "", word.start(), word.end())
+    if last:
+        yield last
 
 
 def _values(number: Number) -> Iterator[float]:
@@ -64,9 +113,7 @@ def _same_value(claimed: Number, stated: Number) -> bool:
     factor = _factor(claimed, stated)
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
         return False
-    if claimed.spread is not None and (
-        stated.spread is None or not _close(claimed.spread * factor, stated.spread)
-    ):
+    if claimed.spread is not None and (stated.spread is None or not _close(claimed.spread * factor, stated.spread)):
         return False
     have = [abs(v) for v in _values(stated)]
     return all(any(_close(abs(v) * factor, h) for h in have) for v in _values(claimed))
@@ -78,19 +125,13 @@ def _close(a: float, b: float) -> bool:
 
 def _factor(claimed: Number, stated: Number) -> float:
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
-    return (
-        mine.factor / theirs.factor
-        if mine and theirs and mine.dimension == theirs.dimension
-        else 1.0
-    )
+    return mine.factor / theirs.factor if mine and theirs and mine.dimension == theirs.dimension else 1.0
 
 
 def _same_unit(claimed: Number, stated: Number, case: Case) -> bool:
     if not claimed.unit:
         # A number may leave a unit to its words; a rate or share that turns into a count is another statement.
-        return (
-            not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
-        )
+        return not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
         return mine.dimension == theirs.dimension
@@ -102,59 +143,99 @@ def _same_unit(claimed: Number, stated: Number, case: Case) -> bool:
 
 
 _UPPER = re.compile(
-    r"\b(?:up to|at most|no more than|less than|fewer than|under|below|maximum|within|not more than|as much as)\s*$",
+    r"\b(?:up to|at most|no more than|no \w+er than|less than|fewer than|under|below|maximum|within|not more than|as much as)\s*$",
     re.IGNORECASE,
 )
-_LOWER = re.compile(
-    r"\b(?:at least|more than|no less than|over|above|exceeds?|minimum|beyond)\s*$", re.IGNORECASE
-)
+_LOWER = re.compile(r"\b(?:at least|more than|no less than|over|above|exceeds?|minimum|beyond)\s*$", re.IGNORECASE)
+_ABOUT = re.compile(r"\b(?:about|around|roughly|approximately|nearly|almost|circa|some)\s*$", re.IGNORECASE)
+_UPPER_BEHIND = re.compile(r"\s*(?:at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))\b")
+_LOWER_BEHIND = re.compile(r"\s*(?:at least|(?:or|and) (?:more|higher|above|newer|later|up))\b")
 _BETWEEN = 24
+_SHOWN = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound", "~": "as approximate"}
 
 
 def _bound(case: Case, claimed: Number, stated: Number) -> str:
-    mine, theirs = _bound_of(case.claim, claimed), _bound_of(case.quote, stated)
-    if mine == theirs:
+    mine = _bound_of(case.claim, claimed.start, claimed)
+    # What bounds a number may stand before the quote.
+    at = max(case.sentence.find(case.quote), 0)
+    whole = case.sentence if case.quote in case.sentence else case.quote
+    theirs = _bound_of(whole, at + stated.start, stated)
+    shown = case.quote[stated.start : stated.end].strip()
+    if stated.high is not None and claimed.high is None:
+        ends = {stated.value, stated.high}
+        if mine == ">" and _close(claimed.value, stated.value) or mine == "<" and _close(claimed.value, stated.high):
+            return ""
+        if ends <= {n.value for n in _numbers(case.claim)}:
+            return ""
+        return f"the quote gives the range {shown}, the claim one end of it"
+    if mine == theirs or (theirs, mine) == ("", "~"):
         return ""
-    shown = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound"}
-    return f"the quote gives {case.quote[stated.start : stated.end].strip()} {shown[theirs]}, the claim {shown[mine]}"
+    return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"
 
 
-def _bound_of(text: str, number: Number) -> str:
-    before = text[max(0, number.start - _BETWEEN) : number.start]
+def _bound_of(text: str, start: int, number: Number) -> str:
+    before, behind = text[max(0, start - _BETWEEN) : start], start + number.end - number.start
     if number.bound:
         return number.bound[0]
-    return "<" if _UPPER.search(before) else ">" if _LOWER.search(before) else ""
+    if _UPPER.search(before) or _UPPER_BEHIND.match(text, behind):
+        return "<"
+    if _LOWER.search(before) or _LOWER_BEHIND.match(text, behind):
+        return ">"
+    return "~" if number.about or _ABOUT.search(before) else ""
 
 
 def names(case: Case) -> str:
-    """Names and symbols of the claim stand in the quote, or in the heading that the quote stands under."""
-    have = {n.key for n in names_in(case.quote)} | {n.key for n in names_in(case.about)}
-    plain = f"{case.quote} {case.about}".casefold()
+    """Names and symbols of the claim stand in the quote. One may come from the headings above it, or from the sentence around it,
+    where the claim leaves out none that stands there instead.
+    """
+    part = meant(case)
+    if _REFERS.match(part):
+        part = case.sentence
+    claimed, have, headed, around = (
+        {n.key for n in names_in(text, known=case.known)} for text in (case.claim, case.quote, case.about, part)
+    )
+    plain, above = case.quote.casefold(), case.about.casefold()
     for name in names_in(case.claim, known=case.known):
-        if name.key not in have and name.text.casefold() not in plain:
-            return f"“{name.text}” does not stand in the quote"
+        if name.key in have or name.text.casefold() in plain:
+            continue
+        rivals = (around - headed if name.key in around else have & around) - claimed
+        if name.key not in headed | around and name.text.casefold() not in above or rivals:
+            instead = f", which speaks of {', '.join(sorted(rivals))}" if rivals else ""
+            return f"“{name.text}” does not stand in the quote{instead}"
     return ""
 
 
+# What opens with one of these is told of something named before it.
+_REFERS = re.compile(r"\W*(?:it|its|they|their|which|that)\b", re.IGNORECASE)
+
+
 def subjects(case: Case) -> str:
-    """A number keeps the name that it belongs to: of several names in a quote the one of its own clause, in a table that of its column."""
-    keys = {n.key for n in names_in(case.quote, known=case.known)} | {
-        n.key for n in names_in(case.about)
-    }
-    stated = _owners(case.quote, case.known)
-    columns = {
-        abs(n.value): {m.key for m in names_in(header)}
-        for cell, header in case.columns
-        for n in numbers_in(cell)
-    }
-    headers = {n.key for _, header in case.columns for n in names_in(header)}
+    """A number keeps the name that it belongs to: of several names in a quote the one of its own clause; in a table the words of its column
+    and of its row.
+    """
+    keys = {n.key for n in names_in(f"{case.quote} {case.sentence} {case.about}", known=case.known)}
+    stated = _owners(case.sentence, case.known) | _owners(case.quote, case.known)
+    cells = {abs(n.value) for cell, _, _ in case.columns for n in _numbers(cell)}
     for value, owners in _owners(case.claim, case.known).items():
         mine, theirs = owners & keys, stated.get(value, set())
-        if value in columns:
-            # The label of a row names its cells too; which of them it is, the header says.
-            mine, theirs = owners & headers, columns[value]
-        if mine and theirs and not mine & theirs:
+        if value not in cells and mine and theirs and not mine & theirs:
             return f"in the quote {value:g} belongs to {', '.join(sorted(theirs))}, not to {', '.join(sorted(mine))}"
+    return _column(case)
+
+
+def _column(case: Case) -> str:
+    """In a table a number keeps the words that tell its column from the others, and those of its row."""
+    row = set(words_of(case.claim))
+    counts = Counter(w for header in {h for _, h, _ in case.columns} for w in set(words_of(header)))
+    headers = {w for w, count in counts.items() if count == 1}
+    for clause in clauses_of(case.claim) if case.columns else ():
+        mine = headers & set(words_of(clause))
+        for number in _numbers(clause):
+            at = [c for c in case.columns if any(abs(n.value) == abs(number.value) for n in _numbers(c[0]))]
+            if at and mine and not any(mine & set(words_of(header)) for _, header, _ in at):
+                return f"{number.value:g} stands in the column “{at[0][1]}”"
+            if at and not any(row & set(words_of(label)) for _, _, label in at):
+                return f"{number.value:g} stands in the row “{at[0][2]}”"
     return ""
 
 
@@ -184,7 +265,7 @@ def _owners(text: str, known: frozenset[str]) -> dict[float, set[str]]:
     for clause in clauses_of(text):
         present = {n.key for n in names_in(_ASIDE.sub(" ", clause), known=known) if not n.counted}
         last = present or last
-        for number in numbers_in(clause):
+        for number in _numbers(clause):
             if last:
                 owners.setdefault(abs(number.value), set()).update(last)
     return owners

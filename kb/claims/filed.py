@@ -119,12 +119,7 @@ def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
     for claim in claims:
         if claim.quantity:
             alike[(*claim.quantity.key, _condition(claim.quantity))].append(claim)
-    return tuple(
-        Conflict(a, b)
-        for same in alike.values()
-        for a, b in combinations(same, 2)
-        if _differ(a.quantity, b.quantity)
-    )
+    return tuple(Conflict(a, b) for same in alike.values() for a, b in combinations(same, 2) if _differ(a.quantity, b.quantity))
 
 
 def _condition(quantity: Quantity) -> str:
@@ -161,10 +156,5 @@ def about(claims: Iterable[Claim], subject: str) -> tuple[Claim, ...]:
     return tuple(
         c
         for c in claims
-        if wanted
-        <= set(
-            words_of(
-                f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"
-            )
-        )
+        if wanted <= set(words_of(f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"))
     )

@@ -5,16 +5,16 @@ what rules cannot tell is left to a second reader. Nothing here reads the wiki; 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from kb.claims.captured import Captured, Span
 from kb.claims.case import Case
 from kb.claims.figures import names, numbers, subjects
-from kb.claims.sense import certainty, condition, direction, negation
+from kb.claims.sense import certainty, condition, direction, negation, sides
 from kb.source import marks_of
-from kb.text import fold, stem, words_of
+from kb.text import fold, sentences_of, stem, words_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
 SHORTEST_QUOTE, LONGEST_QUOTE = 2, 60
@@ -47,9 +47,7 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage
     if not cited:
         named = ", ".join(origins)
         return Ruling(
-            reason=f"cites '{origin}', which is not in the packet; it holds {named}"
-            if origin
-            else f"say which source: {named}"
+            reason=f"cites '{origin}', which is not in the packet; it holds {named}" if origin else f"say which source: {named}"
         )
     if reason := _form(claim, quote):
         return Ruling(reason=reason)
@@ -59,25 +57,29 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage
     passage, span = found
     case = case_of(claim, passage, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
-    return (
-        Ruling(reason=reason)
-        if reason
-        else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
-    )
+    return Ruling(reason=reason) if reason else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
 
 
 def case_of(claim: str, passage: Passage, span: Span) -> Case:
     """The claim beside what the passage says at `span` and around it."""
     captured = passage.captured
-    around = captured.sentence_around(span)
+    quote, sentence, block = (
+        _unbroken(captured.text[s.start : s.end]) for s in (span, captured.sentence_around(span), captured.block_around(span))
+    )
     return Case(
         " ".join(claim.split()),
-        captured.text[span.start : span.end],
-        captured.text[around.start : around.end],
+        quote,
+        sentence,
+        block,
         captured.heading_above(span),
         captured.columns_of(span),
         _vocabulary(captured.text),
     )
+
+
+def _unbroken(text: str) -> str:
+    """A text in which no word is broken by the end of a line."""
+    return re.sub(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])", "", text)
 
 
 @lru_cache(16)
@@ -88,9 +90,7 @@ def _vocabulary(text: str) -> frozenset[str]:
         if word[0].islower():
             small.add(stem(word[0]))
         elif word[0].istitle():
-            head = not word.start() or re.search(
-                r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()]
-            )
+            head = not word.start() or re.search(r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()])
             (opening if head else inside).add(stem(fold(word[0])))
     return frozenset(small | opening - inside)
 
@@ -106,6 +106,8 @@ def _form(claim: str, quote: str) -> str:
         return "a claim needs a sentence and a quote"
     if "\n" in claim.strip() or _MARKUP.search(claim):
         return "a claim is one plain sentence, without HTML, headings, quotes or markers"
+    if len(sentences_of(claim)) > 1:
+        return "a claim is one sentence; say each thing with its own quote"
     if any(not c.isprintable() for c in claim):
         return "the claim holds characters that cannot be seen"
     if len(claim.split()) > LONGEST_CLAIM:
@@ -117,17 +119,13 @@ def _form(claim: str, quote: str) -> str:
 
 
 def _not_there(quote: str, passage: Passage, passages: Iterable[Passage]) -> str:
-    elsewhere = [
-        p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)
-    ]
+    elsewhere = [p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)]
     if elsewhere:
         return f"the quote stands in {elsewhere[0]}, not in {passage.origin}"
     if re.search(r"\.\.\.|…|\[\.", quote):
         return "a quote is one stretch of text: nothing is left out of it and nothing put together"
     head = passage.captured.longest_head(quote)
-    return f"the quote does not stand in {passage.origin}" + (
-        f"; it departs from the text behind “{head[-80:]}”" if head else ""
-    )
+    return f"the quote does not stand in {passage.origin}" + (f"; it departs from the text behind “{head[-80:]}”" if head else "")
 
 
 # Commands to whoever reads, beside those that a capture marks: shapes of such speech, not topics. A page about agents may say anything about them.
@@ -143,16 +141,27 @@ _AIMED = tuple(
         r"\bgates?\b(?:\W+\w+){0,3}?\W+(?:ignored|bypassed|skipped|disabled)\b",
         rf"\b{_READER}\b(?:\W+\w+){{0,4}}?\W*\b(?:must|should|shall|need to|ha(?:ve|s) to|(?:are|is) to|ought to)\s+(?:\w+\s+){{0,2}}{_DEED}\b",
         r"\b(?:when|if|after|before|while)\s+(?:you|the (?:agent|assistant|model|reader))\s+(?:read|see|process|summari[sz]e|parse|ingest|encounter)",
+        rf"\bto (?:all|any|every|the) (?:\w+ )?{_READER}\s*:",
         rf"\bplease\s+(?:\w+\s+)?{_DEED}\b",
     )
 )
 
 
+def _orders(text: str) -> Iterator[str]:
+    return (text[m.start : m.end] for m in marks_of(text) if m.kind == "order")
+
+
 def instruction(case: Case) -> str:
     """A sentence aimed at whoever reads the source is no knowledge, and neither is its paraphrase."""
+    if re.search(r"\byou(?:rs?)?\b", case.claim, re.IGNORECASE):
+        return "a claim speaks to nobody: say what holds, not what “you” should do"
+    if any(_orders(case.block)) and re.search(
+        rf"\b{_READER}\b.*?\b(?:must|should|shall|always|never)\b", case.sentence, re.IGNORECASE | re.DOTALL
+    ):
+        return "its paragraph gives orders to whoever reads: an instruction is no claim"
     for text in (case.sentence, case.quote, case.claim):
         flat = " ".join(text.split())
-        order = next((flat[m.start : m.end] for m in marks_of(flat) if m.kind == "order"), "")
+        order = next(_orders(flat), "")
         aimed = next((found[0] for p in _AIMED if (found := p.search(flat))), "")
         if order or aimed:
             shown = (order or aimed).strip()[:60]
@@ -163,9 +172,7 @@ def instruction(case: Case) -> str:
 def support(case: Case) -> str:
     """A claim is about what its quote is about: more of its telling words stand there or above it than in the source at all."""
     have = {stem(w) for w in words_of(f"{case.sentence} {case.about} {case.quote}")}
-    wanted = [
-        w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)
-    ]
+    wanted = [w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)]
     supported = [w for w in wanted if stem(w) in have or any(c.isdigit() for c in w)]
     foreign = [w for w in wanted if w not in supported and stem(w) not in case.known]
     if wanted and (not supported or len(foreign) > len(supported)):
@@ -183,5 +190,6 @@ CHECKS: tuple[Check, ...] = (
     condition,
     certainty,
     direction,
+    sides,
     support,
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kb.text import fold, stem, unit_of
+from kb.text import STOP, fold, stem, unit_of
 
 _WORD = re.compile(r"`([^`]+)`|[A-Za-zÀ-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ɏΑ-ωА-я]")
 _NUMERIC = re.compile(r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?")
@@ -27,13 +27,11 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
     end = 0
     for match in _WORD.finditer(text):
         between = text[end : match.start()]
-        opening = opening or bool(re.search(r"[.!?:]\s*[\"“(]*$|\n", between))
+        opening = opening or bool(re.search(r"[.!?:][^\w,;]*$|\n", between))
         word, end = match[1] or match[0], match.end()
         first, opening = opening, False
         counted = bool(_COUNTED.search(text, max(0, match.start() - 16), match.start()))
-        if match[1] is None and (
-            _NUMERIC.fullmatch(word) or unit_of(word) or counted and "/" in word
-        ):
+        if match[1] is None and (_NUMERIC.fullmatch(word) or unit_of(word) or counted and "/" in word):
             continue
         if match[1] is not None or _shaped(word):
             yield Name(word, _key(word), counted)
@@ -46,6 +44,7 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
             and len(word) > 1
             and stem(fold(word)) not in known
             and not _GRAMMAR.fullmatch(word)
+            and fold(word) not in STOP
         ):
             yield Name(word, _key(word))
 
@@ -64,14 +63,9 @@ _GRAMMAR = re.compile(
 def _shaped(word: str) -> bool:
     """Whether a word shows by its form that it names something: digits beside letters, inner capitals, underscores, all capitals."""
     letters = [c for c in word if c.isalpha()]
-    if not letters:
-        return False
-    return (
-        any(c.isdigit() for c in word)
-        or "_" in word
-        or any(c.isupper() for c in word[1:])
-        or word.startswith("--")
-    )
+    if not letters:  # A number with raised digits (512³) is read as a name.
+        return any(c.isdigit() and not c.isascii() for c in word)
+    return any(c.isdigit() for c in word) or "_" in word or any(c.isupper() for c in word[1:]) or word.startswith("--")
 
 
 def _key(word: str) -> str:

@@ -5,9 +5,9 @@ Words are all there is to go by here; each list is closed and says what kind of 
 
 import re
 
-from kb.claims.case import Case
+from kb.claims.case import CLAUSES, Case, meant, telling
 from kb.claims.figures import clauses_of
-from kb.text import numbers_in, stem, words_of
+from kb.text import STOP, numbers_in, stem, words_of
 
 _NEGATIONS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed "
                        "failing lack lacks lacking absent unable impossible".split())  # fmt: skip
@@ -16,7 +16,7 @@ _CONDITIONS = re.compile(
     re.IGNORECASE,
 )
 _CONDITIONAL = re.compile(
-    r"\b(?:unless|except|only|if|when|where|provided|without|otherwise|but|for|on|under|assuming|while|with|at)\b",
+    r"\b(?:unless|except|only|if|when|where|provided|as long as|once|without|otherwise|but|for|on|under|assuming|while|with|at)\b",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -43,7 +43,7 @@ _OPPOSITES = tuple(
         ("enabling enables enabled", "disabling disables disabled"),
         ("adding adds added", "removing removes removed dropping"),
         ("supported confirmed accepted kept", "refuted rejected reverted discarded"),
-        ("before", "after"),
+        ("before earlier older", "after later newer"),
         ("best highest fastest largest maximum", "worst lowest slowest smallest minimum"),
         ("above", "below"),
         ("always", "never sometimes"),
@@ -55,7 +55,7 @@ _OPPOSITES = tuple(
 
 def negation(case: Case) -> str:
     """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
-    mine, theirs = _negations(case.claim), _negations(_meant(case))
+    mine, theirs = _negations(case.claim), _negations(meant(case))
     if theirs and not mine:
         return f"the quote denies (“{theirs[0]}”) what the claim asserts"
     if mine and not theirs and not _negations(case.quote):
@@ -74,72 +74,100 @@ def _negations(text: str) -> list[str]:
     return [w for w in re.findall(r"[a-z]+", flat) if w in _NEGATIONS]
 
 
-_PART = re.compile(r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so)\b)|\s[–—]\s")
-# Finer: a word such as "might" speaks of the clause between two commas.
-_CLAUSES = re.compile(_PART.pattern + r"|,\s+")
-
-
-_BRACKETS = re.compile(r"\([^()]*\)")
-
-
-def _meant(case: Case, between: re.Pattern[str] = _PART) -> str:
-    """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
-    wanted = _telling(case.claim)
-    aside = [m[0] for m in _BRACKETS.finditer(case.sentence) if len(wanted & _telling(m[0])) < 2]
-    sentence = case.sentence
-    for text in aside:
-        sentence = sentence.replace(text, " ")
-    parts = [part for part in between.split(sentence) if part.strip()]
-    shared = [len(wanted & _telling(part)) for part in parts]
-    most = max(shared, default=0)
-    return (
-        " ".join(part for n, part in zip(shared, parts, strict=True) if n == most)
-        if most
-        else case.quote
-    )
-
-
-def _telling(text: str) -> set[str]:
-    return {stem(w) for w in words_of(text) if len(w) > 2 or w.isdigit()}
-
-
 def condition(case: Case) -> str:
-    """What holds on a condition only is claimed with a condition."""
+    """What holds on a condition only is claimed with that condition: with a word of its kind, or with its own words."""
     found = _CONDITIONS.search(case.sentence)
     if found and not _CONDITIONAL.search(case.claim):
         return f"the source makes it depend (“{found[0]}”), the claim does not"
+    for tie in _TIES.finditer(meant(case)):
+        words = telling(tie["what"] or tie["when"])
+        if words and not words & telling(case.claim):
+            return f"the source ties it to “{' '.join(tie[0].split())[:60]}”, the claim does not"
     return ""
+
+
+# What a sentence holds for: its opening "With …", "Without …" up to the next thing named, and everything behind a "when".
+_TIES = re.compile(
+    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)"
+    r"|\b(?:when|whenever|as soon as|as long as)\s(?P<when>[^,;]+)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def certainty(case: Case) -> str:
     """What the source expects, suspects or hopes is not claimed as a fact."""
-    found = _OPEN.search(_meant(case, _CLAUSES))
+    if case.sentence.rstrip(' \n*_"”)').endswith("?"):
+        return "the source asks, the claim asserts"
+    # A quote of one clause is meant, whatever else of its sentence the claim takes up.
+    whole = "" if CLAUSES.search(case.quote) else case.quote
+    found = _OPEN.search(f"{meant(case, CLAUSES)} {whole}")
     if found and not _OPEN.search(case.claim) and not re.search(r"\bup to\b", case.claim):
         return f"the source says it as open (“{found[0]}”), the claim as a fact"
     return ""
 
 
+_SIDES = re.compile(r";\s|,?\s\b(?:while|whereas|instead of)\b")
+_YARDSTICK = re.compile(r"\b(?:than|compared (?:with|to))\s([^,;.]*)", re.IGNORECASE)
+
+
+def sides(case: Case) -> str:
+    """Of two things that a quote sets against each other, each keeps what is told of it."""
+    parts = [_content(part) for part in _SIDES.split(case.quote)]
+    for left, right in zip(parts, parts[1:], strict=False):
+        if not left & right or 3 * len(left) > 4 * len(right):
+            continue
+        for clause in _SIDES.split(case.claim):
+            for said in map(_content, clauses_of(clause)):
+                if (here := said & (left - right)) and (there := said & (right - left)):
+                    return f"the quote sets “{min(here)}” against “{min(there)}”, the claim puts them together"
+    mine, theirs = _compared(case.claim), _compared(case.quote)
+    if mine[0] & (theirs[1] - theirs[0]) and mine[1] & (theirs[0] - theirs[1]):
+        return "the claim turns round what the quote compares"
+    return ""
+
+
+def _compared(text: str) -> tuple[set[str], set[str]]:
+    """What a sentence compares, and with what."""
+    with_what = " ".join(_YARDSTICK.findall(text))
+    return _content(_YARDSTICK.sub(" ", text)) if with_what else set(), _content(with_what)
+
+
+def _content(text: str) -> set[str]:
+    return {stem(w) for w in words_of(text) if w not in STOP}
+
+
 def direction(case: Case) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
-    pairs = [(case.claim, _meant(case))]
-    theirs = [
-        (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)
-    ]
+    pairs = [(case.claim, f"{meant(case)} {case.quote}")]
+    theirs = [(clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)]
     for clause in clauses_of(case.claim):
         values = {abs(n.value) for n in numbers_in(clause)}
         pairs += [(clause, other) for other, stated in theirs if values & stated]
-    return next(
-        (reason for mine, other in pairs if (reason := _turned(mine, other))), ""
-    ) or _order(case)
+    return next((reason for mine, other in pairs if (reason := _turned(mine, other))), "") or _order(case)
 
 
 def _turned(claim: str, quote: str) -> str:
     mine, theirs = ({stem(w) for w in words_of(text)} for text in (claim, quote))
+    for word in set(words_of(claim)) - set(words_of(quote)):
+        for other in set(words_of(quote)) - set(words_of(claim)):
+            if _prefixed(word, other) or _prefixed(other, word):
+                return f"the claim says “{word}” where the quote says “{other}”"
     for left, right in _OPPOSITES:
         for this, other in ((left, right), (right, left)):
             if mine & this and theirs & other and not theirs & this and not mine & other:
                 return f"the claim says “{min(mine & this)}” where the quote says “{min(theirs & other)}”"
     return ""
+
+
+def _prefixed(word: str, other: str) -> bool:
+    """Whether one word is the other turned by its prefix: unstable and stable, overestimate and underestimate."""
+    tail = other.removeprefix("under")
+    return (
+        tail != other
+        and word == f"over{tail}"
+        or len(other) > 4
+        and word in {f"{p}{other}" for p in ("un", "in", "im", "ir", "dis", "non")}
+    )
 
 
 def _order(case: Case) -> str:

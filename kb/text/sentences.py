@@ -7,7 +7,7 @@ from collections.abc import Iterator
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|\n+")
 # What ends in a full stop and no sentence: shortened words before a name or a number, and single initials.
 _SHORT = re.compile(
-    r"\b(?:(?i:e\.g|i\.e|cf|vs|approx|ca|resp|fig|eq|no|nr|vol|dr|mr|mrs|prof|al|incl|excl|est|max|min|avg)|[A-Z])\.$"
+    r"\b(?:(?i:e\.g|i\.e|cf|vs|approx|ca|resp|fig|eq|no|nr|vol|dr|mr|mrs|prof|al|incl|excl|est|max|min|avg)|(?<!\d\s)[A-Z])\.$"
 )
 
 
