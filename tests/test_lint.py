@@ -3,17 +3,18 @@
 import ast
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 import kb
-from kb import KbError, lint, store
+from kb import KbError, claims, lint, store
 from kb.page import seal
 
 CASES = sorted((Path(__file__).parent / "lint").glob("*.md"))
 # These need bytes, links, permissions or digests that a markdown case cannot show; they have tests of their own below.
-TESTED_BELOW = {"unreadable", "vanished", "symlink", "file-name", "binary", "too-large", "encoding", "filed-changed"}
+TESTED_BELOW = {"disputed-quantity", "claim-without-source", "unreadable-claims", "unreadable", "vanished", "symlink", "file-name", "binary", "too-large", "encoding", "filed-changed"}
 TODAY = "2026-06-01"
 HEAD = "---\ntitle: {0}\ntype: concept\nupdated: 2026-01-01\n---\n\n"
 FILED = "---\ntitle: E\ntype: experiment\nhypothesis: h\ncreated: 2026-01-02\nupdated: 2026-01-02\ncommit: abc\nverdict: refuted\n---\n\n"
@@ -47,7 +48,7 @@ def test_a_rule_finds_what_its_case_says_and_no_more(file, make_base):
 
 
 def test_every_rule_has_a_case():
-    assert {file.stem for file in CASES} | TESTED_BELOW == set(lint.BY_CODE)
+    assert {file.stem for file in CASES} | TESTED_BELOW == set(lint.all_rules())
 
 
 def test_every_code_that_a_room_states_is_a_rule():
@@ -56,12 +57,13 @@ def test_every_code_that_a_room_states_is_a_rule():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             said = []
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
-                said = node.args[2:3]
+                given = [v for arg in node.args for v in (arg.value.elts if isinstance(arg, ast.Starred) else [arg])]
+                said = given[2:3]
             elif isinstance(node, ast.Tuple) and len(node.elts) == 5 and file.parent.name == "page":
                 said = node.elts[1:2]  # A problem of a page: line, code, message, target, hint.
             stated |= {v.value for v in said if isinstance(v, ast.Constant) and isinstance(v.value, str) and re.fullmatch(r"[a-z]+(-[a-z]+)*", v.value)}
-    assert {"broken-link", "binary", "front-matter", "list-blank-line", "orphan", "filed-changed"} <= stated
-    assert stated <= set(lint.BY_CODE)
+    assert {"broken-link", "binary", "front-matter", "orphan", "filed-changed"} <= stated
+    assert stated <= set(lint.all_rules())
 
 
 def test_the_reference_page_of_the_rules_is_current():
@@ -117,7 +119,7 @@ def test_fix_changes_these_bytes_and_no_others(make_base, newline, bom, end):
 
     head = HEAD.format("A  # odd   spacing")
     before = head + "See [b](../old/moved-page-here.md#part \"T\") and `[b](../other.md)`.  \n- one\n- two\n\n## Pages (3)\n* [b](../concepts/moved-page-here.md)\n*   [a](a.md)\n\ttab"
-    after = head + "See [b](../concepts/moved-page-here.md#part \"T\") and `[b](../other.md)`.  \n\n- one\n- two\n\n## Pages (2)\n* [b](../concepts/moved-page-here.md)\n*   [a](a.md)\n\ttab"
+    after = head + "See [b](../concepts/moved-page-here.md#part \"T\") and `[b](../other.md)`.  \n- one\n- two\n\n## Pages (2)\n* [b](../concepts/moved-page-here.md)\n*   [a](a.md)\n\ttab"
     layout = make_base({"wiki/sources/a.md": bytes_of(before), "wiki/concepts/moved-page-here.md": HEAD.format("B") + "## Part\n"})
     assert mended(layout) == {"wiki/sources/a.md": bytes_of(after)}
     assert (layout.root / "wiki/sources/a.md").read_bytes() == bytes_of(after)
@@ -161,15 +163,16 @@ def test_fix_leaves_alone_what_is_not_certain(body, make_base):
 
 def test_fix_never_touches_a_filed_experiment_and_mends_one_in_flight(make_base):
     filed, open_ = "wiki/experiments/t/2026-01-02-v001-e.md", "wiki/experiments/t/2026-01-02-v002-f.md"
-    body = "Text\n- list\n"
-    layout = make_base({filed: FILED + body, open_: FILED.replace("verdict: refuted", "status: running") + body})
+    body = "[x](a-moved-page.md)\n"
+    pages = {"wiki/concepts/a-moved-page.md": HEAD.format("C")}
+    layout = make_base({filed: FILED + body, open_: FILED.replace("verdict: refuted", "status: running") + body, **pages})
     assert set(mended(layout)) == {open_}
     fixable = {f.path for f in lint.lint(matter_at(layout)).findings if f.fixable}
     assert fixable == set()
 
 
 def test_fix_leaves_a_page_that_changed_since_it_was_read(make_base):
-    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "Text\n- list\n"})
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "[b](b)\n", "wiki/concepts/b.md": HEAD.format("B")})
     matter = matter_at(layout)
     mends = lint.mends_of(matter, lint.lint(matter).findings)
     (layout.wiki / "concepts" / "a.md").write_text("another hand was here")
@@ -253,38 +256,52 @@ def test_sarif_holds_rules_results_and_fingerprints_that_survive_shifted_lines(m
     assert broken["partialFingerprints"] == next(r for r in two["results"] if r["ruleId"] == "broken-link")["partialFingerprints"]
 
 
-def test_text_is_grouped_by_page_limited_and_summed_up_by_code(make_base, kb_command):
-    layout = make_base({f"wiki/concepts/p{n}.md": HEAD.format(f"P{n}") + "[x](gone.md)\n" * 5 for n in range(60)})
+def test_text_sums_up_each_kind_in_a_line_with_its_worst_places_and_all_prints_every_one(make_base, kb_command):
+    pages = {f"wiki/concepts/p{n}.md": HEAD.format(f"P{n}") + "[x](gone.md)\n" * (9 if n in (3, 5) else 5) for n in range(60)}
+    layout = make_base(pages)
     out = kb_command("lint", cwd=layout.root, ok=(1,)).stdout
-    assert out.count("wiki/concepts/p0.md\n") == 1
-    assert "--limit 0 shows all" in out
-    assert re.search(r"^ +300  error  broken-link", out, re.MULTILINE)
+    (line,) = (row for row in out.splitlines() if "broken-link" in row)
+    assert line.split() == "308 error broken-link wiki/concepts/p3.md:7 [gone.md] and 8 more there, wiki/concepts/p5.md:7 [gone.md] and 8 more there, \
+wiki/concepts/p0.md:7 [gone.md] and 4 more there, … 57 more pages".split()
+    assert len(out.splitlines()) == 1 + len(set(json_codes := [f["code"] for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(1,)).stdout)]))
+    assert json_codes.count("broken-link") == 308
+    assert kb_command("lint", "--all", cwd=layout.root, ok=(1,)).stdout.count("no file 'wiki/concepts/gone.md'") == 308
+    assert "… and 361 more: --limit 0 prints all of them" in kb_command("lint", "--limit", "7", cwd=layout.root, ok=(1,)).stdout
     one = kb_command("lint", "wiki/concepts/p7.md", "--code", "broken-link", cwd=layout.root, ok=(1,)).stdout
     assert "5 errors, 0 warnings in 1 pages" in one
     assert "5 errors" in kb_command("lint", "p7.md", "--code", "broken-link", cwd=layout.wiki / "concepts", ok=(1,)).stdout
 
 
 def test_what_a_whole_wiki_lacks_is_printed_once_and_listed_whole(make_base, kb_command):
-    runs = {f"wiki/experiments/t/2026-01-{n:02d}-x.md": FILED + "**Hypothesis**: h\n" + ("**Mechanism**: m\n" if n == 1 else "") for n in range(1, 10)}
+    runs = {f"wiki/experiments/t/2026-01-{n:02d}-x.md": FILED + "**Hypothesis**: h\n" + ("**Mechanism**: m\n" if n < 4 else "") for n in range(1, 10)}
     layout = make_base(runs | {"wiki/index.md": "# I\n\n" + "".join(f"[e]({path.removeprefix('wiki/')})\n" for path in runs)})
     out = kb_command("lint", cwd=layout.root).stdout
-    assert out.count("does not say the mechanism") == 1
-    assert "8 of 9 pages of type experiment: does not say the mechanism" in out
-    assert re.search(r"^ +8  warn   missing-mechanism", out, re.MULTILINE)
-    for words in (("--limit", "0"), ("--code", "missing-mechanism"), ("wiki/experiments",)):
-        assert kb_command("lint", *words, cwd=layout.root).stdout.count("does not say the mechanism") == 8
-    assert sum(f["code"] == "missing-mechanism" for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root).stdout)) == 8
+    assert re.search(r"^ +6  warn   missing-mechanism +6 of 9 pages of type experiment: does not say the mechanism", out, re.MULTILINE)
+    assert "2026-01-05" not in out
+    for words in (("--limit", "0"), ("--code", "missing-mechanism"), ("wiki/experiments",), ("--all",)):
+        assert kb_command("lint", *words, cwd=layout.root).stdout.count("does not say the mechanism") == 6
+    assert sum(f["code"] == "missing-mechanism" for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root).stdout)) == 6
+
+
+def test_a_word_and_a_folder_that_a_wiki_uses_by_habit_are_told_once_or_not_at_all(make_base, kb_command):
+    odd = {f"wiki/concepts/p{n}.md": f"---\ntitle: P{n}\ntype: playbook\nupdated: 2026-01-01\n---\n[l](../index.md)\n" for n in range(6)}
+    notes = {f"wiki/sources/n{n}.md": HEAD.format(f"N{n}") for n in range(6)} | {"wiki/sources/s.md": HEAD.format("S").replace("concept", "analysis")}
+    links = "".join(f"[p]({path.removeprefix('wiki/')})\n" for path in (*odd, *notes))
+    layout = make_base(odd | notes | {"wiki/index.md": "# I\n\n" + links})
+    out = kb_command("lint", cwd=layout.root).stdout
+    assert re.search(r"^ +6  warn   unknown-type +6 of 6 pages of 'playbook': ", out, re.MULTILINE)
+    assert found(layout, "type-folder") == ["wiki/sources/s.md:3 analysis"]
 
 
 def test_fix_dry_run_prints_a_diff_and_changes_nothing(make_base, kb_command):
-    text = HEAD.format("A") + "Text\n- list"
-    layout = make_base({"wiki/concepts/a.md": text})
+    text = HEAD.format("A") + "Text\n[b](b)"
+    layout = make_base({"wiki/concepts/a.md": text, "wiki/concepts/b.md": HEAD.format("B")})
     out = kb_command("lint", "--fix", "--dry-run", cwd=layout.root).stdout
     assert "--- a/wiki/concepts/a.md\n+++ b/wiki/concepts/a.md\n" in out
-    assert "\n Text\n+\n - list\n" in out
+    assert "\n-[b](b)\n" in out and "\n+[b](b.md)\n" in out
     assert (layout.wiki / "concepts" / "a.md").read_text() == text
     assert "mended 1 findings in 1 pages" in kb_command("lint", "--fix", cwd=layout.root).stderr
-    assert (layout.wiki / "concepts" / "a.md").read_text() == HEAD.format("A") + "Text\n\n- list"
+    assert (layout.wiki / "concepts" / "a.md").read_text() == HEAD.format("A") + "Text\n[b](b.md)"
 
 
 @pytest.mark.parametrize("words", [("nowhere.md",), ("--code", "no-such"), ("--dry-run",), ("--baseline", "--fix"), ("/etc/passwd",)])
@@ -332,3 +349,57 @@ def test_what_lint_found_is_kept_until_anything_it_looked_at_changes(make_base, 
     assert codes() == ["broken-anchor", "empty"]
     (layout.root / "kb.toml").write_text('[lint]\nrules = { empty = "off" }\n')
     assert codes() == ["broken-anchor"]
+
+
+def test_claims_that_disagree_or_lost_their_source_are_found_whatever_was_kept(make_base, kb_command):
+    def claim(source: str, value: float) -> claims.Claim:
+        stated = claims.Quantity(subject="H100", quantity="bandwidth", value=value, unit="GB/s")
+        return claims.Claim(page="wiki/concepts/a.md", section="S", claim=f"It reaches {value:g}.", quote="q", source=source, start=0, end=1, packet="p", quantity=stated)
+
+    layout = make_base({"wiki/concepts/a.md": HEAD.format("A") + "It reaches 3350.\n\nIt reaches 2900.\n", "sources/one/meta.json": "{}", "sources/two/meta.json": "{}"})
+    kb_command("build", cwd=layout.root)
+
+    def codes() -> list[str]:
+        listed = json.loads(kb_command("lint", "--format", "json", "--today", TODAY, cwd=layout.root).stdout)
+        return [f"{f['path']}:{f['line']} {f['code']} {f['target']}" for f in listed if "claim" in f["code"] or "disputed" in f["code"]]
+
+    assert codes() == []
+    claims.file_claims(layout, [claim("sources/one", 3350), claim("sources/one", 3100)])
+    assert codes() == []
+    claims.file_claims(layout, [claim("sources/two", 2900)])
+    assert codes()[-1] == "wiki/concepts/a.md:7 disputed-quantity sources/two"
+    claims.withdraw(layout, "sources/one")
+    assert codes() == []
+    shutil.rmtree(layout.sources / "two")
+    assert codes() == ["wiki/concepts/a.md:9 claim-without-source sources/two"]
+    (layout.sources / "claims" / "two.json").write_text("[3")
+    assert codes() == ["sources/claims/two.json:1 unreadable-claims "]
+
+
+def test_a_rule_of_another_package_is_found_by_its_entry_point(make_base, monkeypatch, tmp_path):
+    package = tmp_path / "site"
+    (package / "house-1.0.dist-info").mkdir(parents=True)
+    (package / "house-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: house\nVersion: 1.0\n")
+    (package / "house-1.0.dist-info" / "entry_points.txt").write_text("[kb.lint]\nhouse = house:RULE\n")
+    (package / "house.py").write_text(
+        "from kb.lint import Rule\nfrom kb.schema import Finding, Level\n\n"
+        "def shouting(matter):\n    return [Finding(p, 1, 'shouting', 'shouts') for p, page in matter.pages.items() if page.title.isupper()]\n\n"
+        "RULE = Rule('shouting', Level.WARN, 'nobody reads what shouts', 'house', shouting)\n"
+    )
+    monkeypatch.syspath_prepend(package)
+    lint.all_rules.cache_clear()
+    try:
+        layout = make_base({"wiki/concepts/a.md": HEAD.format("LOUD"), "wiki/concepts/b.md": HEAD.format("Quiet")})
+        assert found(layout, "shouting") == ["wiki/concepts/a.md:1"]
+        assert "| `shouting` | warn |  | house | nobody reads what shouts |" in lint.rule_table()
+    finally:
+        lint.all_rules.cache_clear()
+
+
+def test_what_kb_compiled_is_never_found_fault_with(make_base, kb_command):
+    run = "wiki/experiments/t/2026-01-02-v001-e.md"
+    layout = make_base({run: FILED, "wiki/index.md": f"# I\n\n[e]({run.removeprefix('wiki/')})\n"})
+    kb_command("build", cwd=layout.root)
+    file = next(layout.indexes.rglob("*.md"))
+    file.write_text(file.read_text() + f"\n[e](../{run}) took 8,765.4 ms\n")
+    assert not [f for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(0, 1)).stdout) if f["path"].startswith("indexes/")]

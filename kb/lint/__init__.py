@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from kb import KbError
 from kb.graph import link_findings
 from kb.lint.baseline import BASELINE_NAME, Known, baseline_text, known_of
-from kb.lint.fix import Mend, mends_of, moved_to, write
+from kb.lint.fix import Mend, fixable, mends_of, write
 from kb.lint.habits import Habit, habits_of
 from kb.lint.kept import Answer, keep, kept, looked_at, state_of
 from kb.lint.matter import Matter, Rows, in_order, matter_of
-from kb.lint.rules import BY_CODE, RULES, Rule, rule_table
-from kb.lint.wiki import index_pages
+from kb.lint.registry import Mending, Rule, all_rules, rule_table
+from kb.lint.rules.wiki import index_pages
 from kb.page import Page
 from kb.schema import Finding, Level
 from kb.store import CONFIG_NAME, Config
@@ -23,12 +23,11 @@ from kb.store import CONFIG_NAME, Config
 __all__ = [
     "Answer",
     "BASELINE_NAME",
-    "BY_CODE",
     "Habit",
-    "RULES",
     "Known",
     "Matter",
     "Mend",
+    "Mending",
     "Report",
     "Rows",
     "Rule",
@@ -43,6 +42,7 @@ __all__ = [
     "matter_of",
     "mends_of",
     "rule_table",
+    "all_rules",
     "state_of",
     "write",
 ]
@@ -60,17 +60,17 @@ class Report:
 
 def levels_of(config: Config) -> dict[str, Level]:
     """Level of every rule, `[lint] rules` of kb.toml applied. Raises KbError at a code or level that is not known."""
-    levels = {rule.code: rule.level for rule in RULES}
-    for code, said in config.rules.items():
+    levels = {rule.code: rule.level for rule in all_rules().values()}
+    for code, level in config.rules.items():
         if code not in levels:
             near = difflib.get_close_matches(code, levels, n=1)
             raise KbError(
                 f"{CONFIG_NAME}: [lint] rules: no such rule '{code}'; "
                 + (f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them")
             )
-        if said not in tuple(Level):
-            raise KbError(f"{CONFIG_NAME}: [lint] rules: {code} = '{said}' is no level; write error, warn or off")
-        levels[code] = Level(said)
+        if level not in tuple(Level):
+            raise KbError(f"{CONFIG_NAME}: [lint] rules: {code} = '{level}' is no level; write error, warn or off")
+        levels[code] = Level(level)
     return levels
 
 
@@ -83,7 +83,7 @@ def lint(matter: Matter, *, under: Iterable[str] = (), known: Known | None = Non
     places = tuple(p.rstrip("/") for p in under)
     if places and "." not in places:
         found = [f for f in found if f.path in places or f.path.startswith(tuple(p + "/" for p in places))]
-    found = [_fixable(f, matter) for f in in_order(found)]
+    found = [fixable(f, matter) for f in in_order(found)]
     left = found if known is None else known.unknown(found)
     notes = []
     if not index_pages(matter) and levels["unreachable"] is not Level.OFF and matter.pages:
@@ -96,7 +96,7 @@ def _stated(matter: Matter, levels: Mapping[str, Level]) -> Iterable[Finding]:
     for page in matter.pages.values():
         yield from page.findings
     yield from link_findings(matter.graph, matter.files)
-    wanted = [rule for rule in RULES if rule.check and levels[rule.code] is not Level.OFF]
+    wanted = [rule for rule in all_rules().values() if rule.check and levels[rule.code] is not Level.OFF]
     for check in dict.fromkeys(rule.check for rule in wanted):
         yield from check(matter)
 
@@ -109,23 +109,3 @@ def _is_allowed(finding: Finding, page: Page | None) -> bool:
         code == finding.code and (line == finding.line or finding.line == 1 or finding.line < page.body_line)
         for line, code in page.allowed
     )
-
-
-def _fixable(finding: Finding, matter: Matter) -> Finding:
-    """The finding, marked fixable only if its rule mends it and the page may be touched: a filed experiment is left as it is (Law 3)."""
-    page = matter.pages.get(finding.path)
-    mends = BY_CODE[finding.code].fixes and (
-        finding.code == "list-blank-line"
-        or finding.fixable
-        and (finding.code != "broken-link" or bool(moved_to(matter, finding)))
-    )
-    allowed = mends and page is not None and not is_filed(matter, page)
-    if allowed == finding.fixable:
-        return finding
-    return Finding(finding.path, finding.line, finding.code, finding.message, finding.target, finding.hint, allowed)
-
-
-def is_filed(matter: Matter, page: Page) -> bool:
-    """Whether a page is an experiment with its verdict, which never changes outside managed blocks."""
-    facts = matter.facts.get(page.path)
-    return facts is not None and not facts.running

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kb.lint.matter import Matter
-from kb.lint.rules import BY_CODE
+from kb.lint.matter import Matter, in_order
+from kb.lint.registry import all_rules
 from kb.schema import Finding
 
 # Fewer alike can be read one by one.
-_FEWEST = 5
-_SHARE = 0.8
+FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +25,25 @@ class Habit:
 
 
 def habits_of(matter: Matter, findings: Iterable[Finding]) -> tuple[list[Habit], list[Finding]]:
-    """The habits among the findings, the most frequent first, and the findings that are part of none."""
-    found = list(findings)
-    scopes = {id(f): _scope(matter, f) for f in found}
-    alike = Counter((f.code, f.message, f.hint, scope) for f in found if (scope := scopes[id(f)]))
-    sizes = Counter(page.type for page in matter.pages.values()) + Counter(page.folder + "/" for page in matter.pages.values())
-    habits = {
-        (code, message, hint, scope): Habit(code, scope, count, sizes[scope], message, hint)
-        for (code, message, hint, scope), count in alike.items()
-        if count >= max(_FEWEST, _SHARE * sizes[scope])
-    }
-    left = [f for f in found if (f.code, f.message, f.hint, scopes[id(f)]) not in habits]
-    return sorted(habits.values(), key=lambda h: (-h.count, h.code, h.scope)), left
+    """What the majority of the pages of a type or folder has alike, the most frequent first; and the findings that are part of none."""
+    pages = matter.pages.values()
+    sizes = Counter(page.type for page in pages) + Counter(page.folder + "/" for page in pages)
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.message, finding.hint, _scope(matter, finding)), []).append(finding)
+    habits, left = [], []
+    for (code, message, hint, scope), alike in groups.items():
+        size = sizes.get(scope, len(alike))
+        if scope and len(alike) >= FEWEST and len(alike) * 2 > size:
+            habits.append(Habit(code, scope, len(alike), size, message, hint))
+        else:
+            left += alike
+    return sorted(habits, key=lambda h: (-h.count, h.code, h.scope)), in_order(left)
 
 
 def _scope(matter: Matter, finding: Finding) -> str:
-    """What has to have a finding nearly everywhere for it to be a habit: pages of one type, or of one folder; empty for what is a page's own."""
-    page = matter.pages.get(finding.path)
-    per = BY_CODE[finding.code].habit
-    return "" if page is None else page.type if per == "type" else page.folder + "/" if per == "folder" else ""
+    """What has to have a finding mostly for it to be a habit: pages of one type, of one folder, or that have one word; empty for what is a page's own."""
+    page, per = matter.pages.get(finding.path), all_rules()[finding.code].habit
+    if page is None or not per:
+        return ""
+    return page.type if per == "type" else page.folder + "/" if per == "folder" else f"'{finding.target}'"

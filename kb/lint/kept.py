@@ -10,9 +10,11 @@ import sqlite3
 from dataclasses import dataclass
 
 from kb import store
+from kb.claims.filed import FOLDER as claims_folder
 from kb.graph import Files, attachments
 from kb.lint.baseline import BASELINE_NAME
 from kb.lint.habits import Habit
+from kb.lint.registry import foreign_rules
 from kb.schema import Finding
 
 _FILE = "lint.db"
@@ -36,10 +38,11 @@ class Answer:
 def state_of(layout: store.Layout, *, today: str) -> str:
     """Digest of the pages, the settings and files that every lint reads, the day, and this code."""
     pages = store.scan(layout)
-    indexes = [f for f in sorted(layout.indexes.rglob("*")) if f.is_file()] if layout.indexes.is_dir() else []
-    files = [*indexes, layout.root / ".gitmodules", layout.root / BASELINE_NAME]
+    claims = sorted((layout.sources / claims_folder).glob("*.json"))
+    files = [*claims, layout.root / ".gitmodules", layout.root / BASELINE_NAME]
     stats = [(os.fspath(f), _stat(f)) for f in files]
-    whole = (sorted(pages.digests.items()), pages.findings, layout.config, today, stats, store.code_state(everything=True))
+    foreign = [(p.name, p.value, p.dist and p.dist.version) for p in foreign_rules()]
+    whole = (sorted(pages.digests.items()), pages.findings, layout.config, today, stats, foreign, store.code_state(everything=True))
     return store.digest_of(repr(whole))
 
 

@@ -1,7 +1,6 @@
 """What rules look at: pages, links, trail and texts of one knowledge base at one moment. Refuses to judge and to write."""
 
 import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from functools import cached_property
 from kb import page, store, trail
 from kb.graph import Files, Graph, Names, graph_of, target_of
 from kb.page import Page
+from kb.page.document import Document, Row
 from kb.schema import Finding, type_of_file
 from kb.trail import Facts
 
@@ -17,11 +17,6 @@ from kb.trail import Facts
 Rows = Mapping[str, tuple[str, str, str | None]]
 
 CATALOG_TYPES = ("index", "catalog", "log")
-# A row of a table, and the dashes below its head.
-ROW = re.compile(r"[ ]{0,3}\|")
-RULE = re.compile(r"[ ]{0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?+-*+:?+[ \t]*+)*+$")
-_MARKS = re.compile(r"[-_\s.]+")
-
 
 @dataclass(frozen=True)
 class Matter:
@@ -34,6 +29,7 @@ class Matter:
     scanned: tuple[Finding, ...]
     today: str
     texts: dict[str, list[str]] = field(default_factory=dict)
+    headed: dict[str, tuple[tuple[Row, ...], ...]] = field(default_factory=dict)
 
     @property
     def pages(self) -> Mapping[str, Page]:
@@ -42,9 +38,18 @@ class Matter:
     def lines(self, path: str) -> list[str]:
         """Lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
         if path not in self.texts:
-            readable = path not in self.pages or self.pages[path].lines
-            self.texts[path] = page.text_of(self.data(path)[: page.LARGEST]).split("\n") if readable else []
+            self.texts[path] = page.text_of(self.data(path)[: page.LARGEST]).split("\n") if self.pages[path].lines else []
         return self.texts[path]
+
+    def document(self, path: str) -> Document:
+        """The blocks of a page; none of what is no text."""
+        return page.document_of("\n".join(self.lines(path)))
+
+    def tables(self, path: str) -> tuple[tuple[Row, ...], ...]:
+        """Rows of every table of a page, its header first."""
+        if path not in self.headed:
+            self.headed[path] = tuple(block.rows for block in self.document(path).of("table"))
+        return self.headed[path]
 
     def data(self, path: str) -> bytes:
         """Bytes of a file; none if it has gone since the scan, so that a rule finds nothing in it."""
@@ -111,25 +116,6 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
     return Matter(layout, graph, Files(layout, pages), tried, (*seen.findings, *gone), today)
 
 
-def cells_of(row: str) -> list[str]:
-    """Cells of a table row."""
-    return row.strip().strip("|").split("|")
-
-
-def heads_of(lines: list[str]) -> dict[int, list[str]]:
-    """Line of every table row below a head -> the cells of that head."""
-    found: dict[int, list[str]] = {}
-    heads: list[str] | None = None
-    for number, line in enumerate(lines, 1):
-        if not ROW.match(line):
-            heads = None
-        elif heads is None and number < len(lines) and RULE.match(lines[number]):
-            heads = cells_of(line)
-        elif heads is not None:
-            found[number] = heads
-    return found
-
-
 def is_catalog(page_: Page) -> bool:
     """Whether a page lists others rather than saying something itself."""
     return page_.type in CATALOG_TYPES or bool(type_of_file(page_.stem))
@@ -138,11 +124,6 @@ def is_catalog(page_: Page) -> bool:
 def line_of(page_: Page, *names: str) -> int:
     """Line of the first of these front-matter fields; line 1 if none is there."""
     return next((page_.front_lines[n] for n in names if n in page_.front_lines), 1)
-
-
-def words_of(name: str) -> frozenset[str]:
-    """Words of a slug, folder or model name."""
-    return frozenset(w for w in _MARKS.split(name.lower().replace("/", "-")) if w)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from kb import __version__
-from kb.lint.rules import BY_CODE
+from kb.lint.registry import all_rules
 from kb.schema import Finding, Level
 from kb.store import digest_of
 
@@ -53,8 +53,8 @@ def sarif_text(findings: Iterable[Finding], levels: Levels) -> str:
     listed = list(findings)
     codes = sorted({f.code for f in listed})
     marks = {Level.ERROR: "error", Level.WARN: "warning", Level.OFF: "none"}
-    rules = [
-        {"id": code, "shortDescription": {"text": BY_CODE[code].reason}, "defaultConfiguration": {"level": marks[levels[code]]}}
+    listed_rules = [
+        {"id": code, "shortDescription": {"text": all_rules()[code].reason}, "defaultConfiguration": {"level": marks[levels[code]]}}
         for code in codes
     ]
     results = [
@@ -75,7 +75,7 @@ def sarif_text(findings: Iterable[Finding], levels: Levels) -> str:
         }
         for f in listed
     ]
-    run = {"tool": {"driver": {"name": "kb", "version": __version__, "rules": rules}}, "results": results}
+    run = {"tool": {"driver": {"name": "kb", "version": __version__, "rules": listed_rules}}, "results": results}
     return (
         json.dumps(
             {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]},

@@ -77,7 +77,7 @@ class Block(_Text, frozen=True, dict=True):
 class Document(NamedTuple):
     """A page's blocks in the order of the text, a container before what it holds; and what is gathered on the way.
 
-    `links` are those of all blocks; `ids` explicit anchors, `glued` the lines of lists directly below a paragraph, `open_fence` the line of
+    `links` are those of all blocks; `ids` explicit anchors, `open_fence` the line of
     a fence that never ends (0: none).
     """
 
@@ -85,7 +85,6 @@ class Document(NamedTuple):
     blocks: tuple[Block, ...]
     links: tuple[Link, ...]
     ids: tuple[str, ...]
-    glued: tuple[int, ...]
     open_fence: int
 
     def of(self, *kinds: str) -> Iterator[Block]:
@@ -172,7 +171,6 @@ class _Reading:
         self.blocks: list[Block] = []
         self.links: list[Link] = []
         self.ids: list[str] = []
-        self.glued: list[int] = []
         self.open_fence = 0
         self.holders: list[int] = []
         self.lists = 0
@@ -216,7 +214,6 @@ class _Reading:
             tuple(self.blocks),
             tuple(self.links),
             tuple(self.ids),
-            tuple(self.glued),
             self.open_fence,
         )
 
@@ -244,26 +241,15 @@ class _Reading:
         return block
 
     def _open(self, name: str, place: dict) -> None:
-        before = self.blocks[-1] if self.blocks else None
         self.lists += name == "List"
         start = self.places.char(place["start"])
         marker = _MARKER.match(self.text, start) if name == "Item" else None
-        block = self._add(
+        self._add(
             _CONTAINERS[name],
             place,
             level=self.lists if name == "Item" else 0,
             info=marker[0] if marker else "",
         )
-        if (
-            name == "List"
-            and not block.depth
-            and before
-            and before.kind == "paragraph"
-            and not before.depth
-            and before.stop == block.line
-        ):
-            # Renderers of the older rule (Python-Markdown) see no list there.
-            self.glued.append(block.line)
         self.holders.append(len(self.blocks) - 1)
 
     def _text(self, kind: str, place: dict, at: int, *, level: int = 0) -> int:

@@ -55,8 +55,6 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     if document.open_fence:
         open_fence = "a code fence is never closed; all that follows reads as code"
         problems.append((document.open_fence, "open-fence", open_fence, "", "close it with the same marker"))
-    glued = "a list right below a paragraph, which some renderers read as more of it"
-    problems += [(line, "list-blank-line", glued, "", "put a blank line before it") for line in document.glued]
     ids = list(document.ids)
     headings = tuple(_headings(document, ids))
     fences = tuple((b.line, b.stop) for b in document.of("fence"))

@@ -3,19 +3,21 @@
 import datetime
 import sqlite3
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
+from kb.text import cut, one_line
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several
 
 if TYPE_CHECKING:
     from kb.lint import Habit, Matter
     from kb.schema import Finding
 
-# Findings that text shows unless told otherwise.
-_SHOWN = 200
+# Of each kind of finding the short answer names so many places, the pages with most of it first.
+_WORST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +31,7 @@ class Lint:
     )
     code: tuple[str, ...] = several("report these codes only (repeatable)", metavar="CODE")
     limit: int | None = option(
-        "show the first N findings (text: 200 unless told; 0 shows all); the summary counts all",
+        "print the first N findings one by one (0: all); other formats than text print all of them always",
         default=None,
         metavar="N",
     )
@@ -38,14 +40,17 @@ class Lint:
     baseline: bool = flag(
         "record today's findings; from then on only new ones are reported and fail"
     )
-    all: bool = flag("report what the baseline knows, too")
+    all: bool = flag(
+        "print every finding one by one, those that the baseline knows included (text sums up each kind "
+        "in a line with its worst three places, unless PATH, --code, --limit or this is given)"
+    )
     rules: bool = flag("print the reference page of all rules")
     today: str = option("date for the rules on stale pages (default: today)", metavar="DATE")
 
 
 @dataclass(frozen=True, slots=True)
 class Lints(Result):
-    """Findings with their levels; in text, what most pages of a kind share is told once, as a habit."""
+    """Findings with their levels. Text sums up each kind in a line; what most pages of a kind share is told once, as a habit."""
 
     formats: ClassVar = ("text", "json", "github", "sarif")
     findings: "list[Finding]"
@@ -72,47 +77,69 @@ class Lints(Result):
             "github": outputs.github_text,
             "sarif": outputs.sarif_text,
         }[name]
-        return writer(self.findings[: self.limit] if self.limit else self.findings, self.levels)
+        return writer(self.findings, self.levels)
 
     def to_text(self) -> str:
-        limit = _SHOWN if self.limit is None else self.limit
-        return "\n".join([*self._lines(self.own[:limit] if limit > 0 else self.own), *self._sums()])
+        listed = () if self.limit is None else self._lines()
+        return "\n".join([*listed, *self._kinds(), self._sum()])
 
-    def _lines(self, shown: "list[Finding]"):
+    def _lines(self) -> Iterator[str]:
+        shown = self.findings[: self.limit] if self.limit else self.findings
         for path, group in groupby(shown, key=lambda f: f.path):
             yield path
             for f in group:
                 about = f" [{f.target}]" if f.target and f.target not in f.message else ""
                 hint = f"; {f.hint}" if f.hint else ""
                 yield f"  {f.line:>4}  {self.levels[f.code]:<5}  {f.code:<20}  {f.message}{about}{hint}"
-        if len(shown) < len(self.own):
-            more = len(self.own) - len(shown)
-            yield f"… and {more} more: --limit 0 shows all, --code CODE one kind, PATH one page or folder"
-        if self.habits:
-            yield "by habit (--limit 0 names the pages)"
-        for h in self.habits:
-            where = f"of {h.scope}" if h.scope.endswith("/") else f"of type {h.scope}"
-            yield f"        {self.levels[h.code]:<5}  {h.code:<20}  {h.count} of {h.of} pages {where}: {h.message}; {h.hint}"
+        if len(shown) < len(self.findings):
+            yield f"… and {len(self.findings) - len(shown)} more: --limit 0 prints all of them"
+        yield ""
 
-    def _sums(self):
+    def _kinds(self) -> Iterator[str]:
+        """A line a kind, errors first: how many, then (where findings are not listed) what is habit and the worst places."""
         counts = Counter(f.code for f in self.findings)
         fixable = Counter(f.code for f in self.findings if f.fixable)
-        if counts:
-            yield ""
+        by_code = {code: [f for f in self.own if f.code == code] for code in counts}
         for code, count in sorted(
             counts.items(), key=lambda item: (self.levels[item[0]], -item[1], item[0])
         ):
-            mends = f" ({fixable[code]} that --fix mends)" if fixable[code] else ""
-            yield f"{count:>6}  {self.levels[code]:<5}  {code}{mends}"
-        if not counts:
-            yield "nothing found" + (
-                f" that is new; {self.known} are known in the baseline" if self.known else ""
-            )
-            return
+            mends = [f"--fix mends {fixable[code]}"] if fixable[code] else []
+            about = [] if self.limit is not None else self._habits(code) + _worst(by_code[code])
+            yield f"{count:>6}  {self.levels[code]:<5}  {code:<20}  {'; '.join(about + mends)}".rstrip()
+
+    def _habits(self, code: str) -> list[str]:
+        scopes = {True: "of {}", False: "of type {}"}
+        return [
+            f"{h.count} of {h.of} pages {scopes[h.scope[-1:] in ('/', chr(39))].format(h.scope)}: {h.message}"
+            for h in self.habits
+            if h.code == code
+        ]
+
+    def _sum(self) -> str:
+        known = f"{self.known} are known in the baseline" if self.known else ""
+        if not self.findings:
+            return "nothing found" + (f" that is new; {known}" if known else "")
         errors = sum(self.levels[f.code] == "error" for f in self.findings)
-        known = f"; {self.known} more are known in the baseline" if self.known else ""
         pages = len({f.path for f in self.findings})
-        yield f"{errors} errors, {len(self.findings) - errors} warnings in {pages} pages{known}"
+        more = "" if self.limit is not None else "; --all prints each, --code CODE one kind"
+        warnings = len(self.findings) - errors
+        known = known and f"; {known.replace(' are', ' more are')}"
+        return f"{errors} errors, {warnings} warnings in {pages} pages{known}{more}"
+
+
+def _worst(findings: "list[Finding]") -> list[str]:
+    """The pages that have most of one kind, each with its first place; and on how many others there are some."""
+    pages: dict[str, list[Finding]] = {}
+    for finding in findings:
+        pages.setdefault(finding.path, []).append(finding)
+    ranked = sorted(pages.values(), key=lambda group: -len(group))
+    places = []
+    for first, *others in ranked[:_WORST]:
+        about = f" [{cut(one_line(first.target), 60)}]" if first.target else ""
+        more = f" and {len(others)} more there" if others else ""
+        places.append(f"{first.path}:{first.line}{about}{more}")
+    rest = [f"… {len(ranked) - _WORST} more pages"] if len(ranked) > _WORST else []
+    return [", ".join(places + rest)] if places else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +157,7 @@ def run(request: Lint, caller: Caller) -> Lints | LintPage:
 
     if request.rules:
         return LintPage(lint.rule_table())
-    _refuse_misuse(request, lint.BY_CODE)
+    _refuse_misuse(request, lint.all_rules())
     layout = caller.layout()
     under = _under(layout, caller, request.paths)
     today = request.today or caller.today
@@ -175,7 +202,15 @@ def _kept(request: Lint, caller: Caller, layout: store.Layout, state: str) -> Li
         return None
     for note in answer.notes:
         caller.talk(f"note: {note}")
-    return Lints(answer.findings, answer.levels, answer.habits, answer.own, answer.known, request.limit)
+    return Lints(
+        *(answer.findings, answer.levels, answer.habits, answer.own, answer.known, _limit(request))
+    )
+
+
+def _limit(request: Lint) -> int | None:
+    """How many findings are listed (0: all), None where their kinds are summed up: who asks for a kind or a place has each named."""
+    listed = request.paths or request.code or request.all
+    return 0 if listed and request.limit is None else request.limit
 
 
 def _lints(
@@ -189,10 +224,9 @@ def _lints(
     for note in report.notes:
         caller.talk(f"note: {note}")
     findings = [f for f in report.findings if not request.code or f.code in request.code]
-    # Who asks for one kind, one place or all has every page named.
-    named = bool(request.paths or request.code or request.limit == 0)
-    habits, own = ([], findings) if named else lint.habits_of(matter, findings)
-    lints = Lints(findings, report.levels, habits, own, report.known, request.limit)
+    limit = _limit(request)
+    habits, own = ([], findings) if limit is not None else lint.habits_of(matter, findings)
+    lints = Lints(findings, report.levels, habits, own, report.known, limit)
     if state:
         looked = lint.looked_at(matter.layout, matter.files)
         levels, notes = dict(report.levels), list(report.notes)

@@ -1,10 +1,14 @@
 """Rules on front matter: type, required fields, folder, vocabulary. Refuses to guess a value: it says what is missing or contradicts."""
 
 import posixpath
+import re
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 
-from kb.lint.matter import Matter, line_of, words_of
+from kb.lint.habits import FEWEST
+from kb.lint.matter import Matter, line_of
+from kb.lint.registry import Rule, W
 from kb.page import Page
 from kb.schema import PAGE_TYPES, TYPES, Finding, Verdict, canonical_verdict, field_verdict, names_run, type_of, type_of_folder
 
@@ -56,27 +60,27 @@ def unknown_types(matter: Matter) -> Iterator[Finding]:
 
 
 def type_against_folder(matter: Matter) -> Iterator[Finding]:
-    """A page right below a folder that stands for one type, and says another."""
+    """A page right below a folder that stands for one type, and says another. Where most pages of a folder say another, it stands for that."""
+    stated: dict[str, Counter[str]] = {}
     for page in matter.pages.values():
-        folder = type_of_folder(posixpath.basename(page.folder))
-        said = type_of(page.field("type"))
+        if kind := type_of(page.field("type")):
+            stated.setdefault(page.folder, Counter())[kind] += 1
+    for page in matter.pages.values():
+        folder, kind = type_of_folder(posixpath.basename(page.folder)), type_of(page.field("type"))
         if folder == "experiment" and not names_run(page.stem):
             continue  # Programs, notes and lists stand beside the experiments they are about.
-        if (
-            folder
-            and said
-            and said != folder
-            and not {said, folder} & {"index", "catalog", "log", "program"}
-            and not _fits_inside(said, page)
-        ):
-            yield Finding(
-                page.path,
-                line_of(page, "type"),
-                "type-folder",
-                f"says type '{said}', but stands in the folder of type '{folder}'",
-                target=page.field("type"),
-                hint=f"move it with kb mv, or write type: {folder}",
-            )
+        if not folder or not kind or kind == folder or {kind, folder} & {"index", "catalog", "log", "program"}:
+            continue
+        if _fits_inside(kind, page) or _is_habit(stated[page.folder], kind):
+            continue
+        what = f"says type '{kind}', but stands in the folder of type '{folder}'"
+        hint = f"move it with kb mv, or write type: {folder}"
+        yield Finding(page.path, line_of(page, "type"), "type-folder", what, target=page.field("type"), hint=hint)
+
+
+def _is_habit(kinds: Counter[str], kind: str) -> bool:
+    """Whether a folder, by most of its pages (and not just a few), is one of that type."""
+    return kinds[kind] >= FEWEST and kinds[kind] * 2 > kinds.total()
 
 
 def _fits_inside(said: str, page: Page) -> bool:
@@ -90,13 +94,13 @@ def target_against_folder(matter: Matter) -> Iterator[Finding]:
     Spellings differ from wiki to wiki (`llama3_8B.../jax` and `llama3-8b-jax`), so names are compared by their words: it is a contradiction
     if the name shares no word with its own folder, or shares more with the folder of another target.
     """
-    folders = {home: words_of(home) for home in sorted({_home(path) for path in matter.facts} - {""})}
+    folders = {home: _words(home) for home in sorted({_home(path) for path in matter.facts} - {""})}
     best_of: dict[str, str] = {}
     for path in matter.facts:
         page = matter.pages[path]
         field = "target" if page.field("target") else "model"
         named, home = page.field(field), _home(path)
-        words = words_of(named)
+        words = _words(named)
         if not words or not home or words == folders[home]:
             continue
         mine = len(words & folders[home])
@@ -121,6 +125,11 @@ def target_against_folder(matter: Matter) -> Iterator[Finding]:
                 target=named,
                 hint=f"mend {field}: or move the page with kb mv",
             )
+
+
+def _words(name: str) -> frozenset[str]:
+    """Words of a slug, folder or model name."""
+    return frozenset(re.findall(r"[^-_.\s/]+", name.lower()))
 
 
 def _home(path: str) -> str:
@@ -184,3 +193,14 @@ def _age(day: str, today: str) -> int:
         return (date.fromisoformat(today) - date.fromisoformat(day)).days
     except ValueError:
         return 0
+
+
+RULES = (
+    Rule("missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields, habit="type"),
+    Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", unknown_types, habit="word"),
+    Rule("type-folder", W, "a page whose type contradicts its folder is looked for in the wrong place", "schema", type_against_folder),
+    Rule("target-folder", W, "an experiment whose target contradicts its folder counts for the wrong trail", "trail", target_against_folder),
+    Rule("unknown-verdict", W, "a verdict or status outside the vocabulary counts as none", "schema", unknown_verdicts, habit="word"),
+    Rule("stale-stub", W, "an experiment opened and never closed blocks its lever for others", "trail", stale, habit="type"),
+    Rule("stale-hypothesis", W, "an open hypothesis that nobody touches crowds out live ones", "trail", stale, habit="type"),
+)

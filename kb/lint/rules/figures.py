@@ -4,8 +4,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from kb.lint.matter import ROW, Matter, cells_of, heads_of, is_catalog
-from kb.page import Page, read
+from kb.lint.matter import Matter, is_catalog
+from kb.lint.registry import Rule, W
+from kb.page import Page
 from kb.schema import Finding
 
 _LINK = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)")
@@ -26,64 +27,49 @@ _SCALES = (1, 1e-3, 1e3)
 
 
 def figure_mismatches(matter: Matter) -> Iterator[Finding]:
-    """Figures attributed to the one experiment that a table row or a clause cites, in indexes, target pages, analyses and the compiled indexes."""
+    """Figures attributed to the one experiment that a table row or a clause cites, in indexes, target pages and analyses.
+
+    What kb itself computed is no attribution: neither its indexes below indexes/ nor managed blocks are looked at.
+    """
     numbers: dict[str, list[float]] = {}
-    for page, lines in _listing_pages(matter):
+    for page in matter.pages.values():
+        if not _lists_figures(page):
+            continue
         known = {link.href: matter.target(link.href, page) for link in page.links if link.kind == "inline"}
-        # A managed block holds what kb itself computed (a noise in per cent, a gain), which no page says in so many words.
-        made = {n for _, start, end in page.blocks for n in range(start, end)}
-        citing = sorted(
-            {link.line for link in page.links if known.get(link.href) in matter.facts and link.line <= len(lines)} - made
-        )
-        heads = heads_of(lines) if citing else {}
-        for line in citing:
-            for text in _statements(lines[line - 1], heads.get(line, [])):
+        own = {n for _, start, end in page.blocks for n in range(start, end)}
+        for line in sorted({link.line for link in page.links if known.get(link.href) in matter.facts} - own):
+            for text in _statements(matter, page.path, line):
                 targets = {known[href] for href in _DESTINATION.findall(text) if known.get(href)}
-                if len(targets) != 1 or not targets <= matter.facts.keys() or page.path in targets:
+                target = min(targets, default="")
+                if len(targets) != 1 or target not in matter.facts or page.path == target:
                     continue
-                (target,) = targets
                 if target not in numbers:
                     numbers[target] = sorted({_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)})
                 for figure, about in figures_of(text):
                     if not is_said(figure, numbers[target], about=about):
-                        yield Finding(
-                            page.path,
-                            line,
-                            "figure-mismatch",
-                            f"attributes {figure} to {target}, which does not say it",
-                            target=figure,
-                            hint="take the figure from that page, or cite the page that says it",
-                        )
+                        what = f"attributes {figure} to {target}, which does not say it"
+                        hint = "take the figure from that page, or cite the page that says it"
+                        yield Finding(page.path, line, "figure-mismatch", what, target=figure, hint=hint)
 
 
-def _listing_pages(matter: Matter) -> Iterator[tuple[Page, list[str]]]:
-    for path, page in matter.pages.items():
-        if (
-            (is_catalog(page) and page.type not in ("log", "catalog"))
-            or page.type in ("target", "analysis")
-            or page.folder == "wiki"
-        ):
-            yield page, matter.lines(path)
-    folder = matter.layout.indexes
-    for file in sorted(folder.rglob("*.md")) if folder.is_dir() else ():
-        path = file.relative_to(matter.layout.root).as_posix()
-        yield read(path, matter.data(path)), matter.lines(path)
+def _lists_figures(page: Page) -> bool:
+    catalog = is_catalog(page) and page.type not in ("log", "catalog")
+    return catalog or page.type in ("target", "analysis") or page.folder == "wiki"
 
 
-def _statements(text: str, heads: list[str]) -> list[str]:
+def _statements(matter: Matter, path: str, line: int) -> list[str]:
     """What a line says of one thing at a time: a table row without its comparing columns, else each clause."""
-    if ROW.match(text):
-        cells = cells_of(text)
-        return [
-            " | ".join(
-                cell for n, cell in enumerate(cells) if "](" in cell or n >= len(heads) or not _COMPARES.search(heads[n].strip())
-            )
-        ]
+    for header, *rows in matter.tables(path):
+        if row := next((row for row in rows if row.line == line), None):
+            compares = [bool(_COMPARES.search(cell.plain)) for cell in header.cells]
+            cells = [matter.document(path).source(cell) for cell in row.cells]
+            kept = (c for n, c in enumerate(cells) if "](" in c or n >= len(compares) or not compares[n])
+            return [" | ".join(kept)]
     # Links are taken out while the line is cut: "[bf16, and compiled](…)" is one thing.
+    text = matter.lines(path)[line - 1] if line <= len(matter.lines(path)) else ""
     links = iter(_LINK.findall(text))
-    return [
-        re.sub("\x00", lambda _: next(links, ""), clause) for clause in _CLAUSE.split(_LINK.sub("\x00", text.replace("\x00", "")))
-    ]
+    clauses = _CLAUSE.split(_LINK.sub("\x00", text.replace("\x00", "")))
+    return [re.sub("\x00", lambda _: next(links, ""), clause) for clause in clauses]
 
 
 def figures_of(text: str) -> list[tuple[str, bool]]:
@@ -113,3 +99,6 @@ def _holds(numbers: list[float], value: float, near: float) -> bool:
 
 def _value(number: str) -> float:
     return float(number.replace(",", ""))
+
+
+RULES = (Rule("figure-mismatch", W, "a figure attributed to a page that does not say it is hearsay", check=figure_mismatches),)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from kb.graph.paths import target_of
-from kb.lint.matter import ROW, RULE, Matter, cells_of, heads_of, is_catalog
+from kb.lint.matter import Matter, is_catalog
+from kb.lint.registry import E, Mending, Rule, W
 from kb.page import Page
+from kb.page.document import Document
 from kb.schema import FAILED, PAGE_TYPES, Finding
 
 _COUNT = re.compile(r"\((\d[\d,]{0,9})(?: (?:pages?|entries|items|in total|total))?\)[ \t]*$")
-_ITEM = re.compile(r"(?:[-*+]|\d+[.)])[ \t]+\S")
 _NAMES = {plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))}
 # A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
 _FAR = 4
@@ -29,53 +30,37 @@ class Count:
     """A heading that says how many entries stand under it, and how many do."""
 
     line: int
-    said: str
-    found: int
+    stated: str
+    entries: int
     heading: str
 
 
-def counts_of(page: Page, lines: list[str]) -> Iterator[Count]:
+def counts_of(page: Page, document: Document) -> Iterator[Count]:
     """Headings such as `Concepts (97)` over one list or one table, most of whose entries are links."""
-    tops = page.sections
-    fenced = {n for start, end in page.fences for n in range(start, end)}
     linked = {link.line for link in page.links}
-    for i, section in enumerate(tops):
-        said = _COUNT.search(section.title) if section.level > 1 else None
-        if not said:
+    for heading, section in enumerate(page.sections):
+        stated = _COUNT.search(section.title) if section.level > 1 else None
+        if not stated:
             continue
-        end = next((tops[k].start for k in range(i + 1, len(tops)) if tops[k].level <= section.level), page.lines + 1)
-        entries = _entries(lines, [n for n in range(section.start + 1, min(end, len(lines) + 1)) if n not in fenced])
-        if entries and sum(n in linked for n in entries) * 2 > len(entries):
-            yield Count(section.start, said[1], len(entries), section.title)
-
-
-def _entries(lines: list[str], shown: list[int]) -> list[int]:
-    """Lines, of those shown, that hold the entries of a list or the rows of a table; none unless it is one of the two."""
-    items = [n for n in shown if _ITEM.match(lines[n - 1])]
-    rows = [
-        n
-        for n in shown
-        if ROW.match(lines[n - 1]) and not RULE.match(lines[n - 1]) and not (n < len(lines) and RULE.match(lines[n]))
-    ]
-    return [] if items and rows else items or rows
+        later = page.sections[heading + 1 :]
+        end = next((s.start for s in later if s.level <= section.level), page.lines + 1)
+        blocks = document.between(section.start + 1, end)
+        items = [b.line for b in blocks if b.kind == "item" and b.depth == 1]
+        rows = [row.line for b in blocks if b.kind == "table" for row in b.rows[1:]]
+        entries = [] if items and rows else items or rows
+        if entries and sum(line in linked for line in entries) * 2 > len(entries):
+            yield Count(section.start, stated[1], len(entries), section.title)
 
 
 def catalog_counts(matter: Matter) -> Iterator[Finding]:
     """Counts in headings of the list below, and counts of pages beside a link to the folder that holds them."""
     for path, page in matter.pages.items():
-        if any(_COUNT.search(h.text) for h in page.headings):
-            for count in counts_of(page, matter.lines(path)):
-                said = int(count.said.replace(",", ""))
-                if said != count.found and said <= _FAR * count.found and count.found <= _FAR * said:
-                    yield Finding(
-                        path,
-                        count.line,
-                        "catalog-count",
-                        f"'{count.heading}' says {count.said}, but {count.found} stand below",
-                        target=count.said,
-                        hint=f"write {count.found}",
-                        fixable=True,
-                    )
+        counted = any(_COUNT.search(h.text) for h in page.headings)
+        for count in counts_of(page, matter.document(path)) if counted else ():
+            stated = int(count.stated.replace(",", ""))
+            if stated != count.entries and stated <= _FAR * count.entries and count.entries <= _FAR * stated:
+                what = f"'{count.heading}' says {count.stated}, but {count.entries} stand below"
+                yield Finding(path, count.line, "catalog-count", what, count.stated, f"write {count.entries}", fixable=True)
         if is_catalog(page):
             yield from _tallies(matter, page)
 
@@ -163,22 +148,38 @@ def failed_frontiers(matter: Matter) -> Iterator[Finding]:
     for path, page in matter.pages.items():
         if page.type != "target":
             continue
-        lines = matter.lines(path)
-        heads = heads_of(lines)
+        columns = {row.line: (rows[0], row) for rows in matter.tables(path) for row in rows[1:]}
         blocks = [(start, end) for name, start, end in page.blocks if name == "frontier"]
+        document = matter.document(path)
         for link in page.links:
             facts = matter.facts.get(matter.target(link.href, page))
             if not facts or facts.verdict.canonical not in FAILED:
                 continue
-            columns = zip(heads.get(link.line, ()), cells_of(lines[link.line - 1]), strict=False)
+            head, row = columns.get(link.line, (None, None))
+            cells = zip(head.cells, row.cells, strict=False) if head and row else ()
             if any(start < link.line < end for start, end in blocks) or any(
-                _FRONTIER.search(head) and f"]({link.href}" in cell for head, cell in columns
+                _FRONTIER.search(name.plain) and f"]({link.href}" in document.source(cell) for name, cell in cells
             ):
-                yield Finding(
-                    path,
-                    link.line,
-                    "failed-frontier",
-                    f"the frontier names an experiment whose verdict is {facts.verdict.canonical}",
-                    target=link.href,
-                    hint="name the best supported experiment; kb build fills the managed block",
-                )
+                what = f"the frontier names an experiment whose verdict is {facts.verdict.canonical}"
+                hint = "name the best supported experiment; kb build fills the managed block"
+                yield Finding(path, link.line, "failed-frontier", what, target=link.href, hint=hint)
+
+
+def _with_count(page: Page, data: bytes, finding: Finding, new: str) -> bytes:
+    """The page with the count of one heading put right, grouped as it was."""
+    lines = data.splitlines(keepends=True)
+    row, old = lines[finding.line - 1], f"({finding.target}".encode()
+    count = f"({int(new):,}" if "," in finding.target else f"({new}"
+    lines[finding.line - 1] = count.encode().join(row.rsplit(old, 1))
+    return b"".join(lines)
+
+
+RULES = (
+    Rule(
+        *("catalog-count", W, "a count that has rotted says that the list is not kept up", "lint", catalog_counts),
+        mending=Mending(lambda matter, finding: finding.hint.removeprefix("write "), _with_count),
+    ),
+    Rule("catalog-gap", W, "a list of nearly all pages of a folder hides the few it misses", check=catalog_gaps),
+    Rule("log-order", W, "an entry out of order is overlooked", check=logs_out_of_order),
+    Rule("failed-frontier", E, "a frontier that names a failed experiment sends the loop back", "trail", failed_frontiers),
+)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kb.lint.matter import Matter, line_of
+from kb.lint.registry import E, Rule, W
 from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
 from kb.trail import Facts, verdict_sayings
@@ -205,3 +206,18 @@ def _suffix(page: Page, number: int) -> str:
     """The letter behind a number: `v043` and `v043b` are two labels."""
     letter = re.search(rf"0*{number}([a-z])(?=[-_.]|$)", page.stem, re.IGNORECASE)
     return letter[1].lower() if letter else ""
+
+
+RULES = (
+    Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", verdict_conflicts),
+    Rule("filed-changed", E, "a filed experiment that was changed is no evidence any more", "page", changed_after_filing),
+    Rule("missing-verdict", W, "an experiment without a verdict warns nobody and wins nothing", "trail", missing_verdicts, habit="type"),
+    Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", missing_labels, habit="type"),
+    Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", missing_labels, habit="type"),
+    Rule("missing-prediction", W, "without a predicted signal any result fits", "trail", missing_labels, habit="type"),
+    Rule("missing-falsification", W, "without a falsification criterion nothing can be refuted", "trail", missing_labels, habit="type"),
+    Rule("missing-profile", W, "without a profile the verdict is capped at inconclusive", "trail", missing_evidence, habit="type"),
+    Rule("missing-evidence", W, "a result without commit, dump, log or figures cannot be checked", "trail", missing_evidence, habit="type"),
+    Rule("undated", W, "without a date an experiment counts as older than all others", "trail", undated, habit="type"),
+    Rule("number-twice", W, "a number given twice in one target no longer names one experiment", "trail", numbers_twice),
+)

@@ -1,14 +1,13 @@
-"""Rules on the wiki as a whole: what nobody links to or comes to, titles and names that clash, length, unsafe links, open contradictions."""
+"""Rules on the wiki as a whole: what nobody links to or comes to, titles and names that clash, length, open contradictions."""
 
 import posixpath
 import re
 from collections.abc import Iterator
 
 from kb.lint.matter import Matter, is_catalog, line_of
+from kb.lint.registry import E, Rule, W
 from kb.schema import Finding
 
-_UNSAFE = re.compile(r"\s*(?:javascript|vbscript|data)\s*:", re.IGNORECASE)
-_PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif)[;,]", re.IGNORECASE)
 _CALLOUT = re.compile(r"^[ ]{0,3}>[ ]*\[!(\w+)\]")
 _CONTRADICTS = re.compile(r"contradict|conflicts? with|disagree", re.IGNORECASE)
 # Settled is what says so outright: a line that opens with it, or "resolved 2026-06-02", "resolved by [v034]".
@@ -126,24 +125,6 @@ def long_pages(matter: Matter) -> Iterator[Finding]:
             )
 
 
-def unsafe_links(matter: Matter) -> Iterator[Finding]:
-    for path, page in matter.pages.items():
-        for link in page.links:
-            if (
-                link.kind not in ("wikilink", "unresolved")
-                and _UNSAFE.match(link.href)
-                and not (link.kind == "image" and _PICTURE.match(link.href))
-            ):
-                yield Finding(
-                    path,
-                    link.line,
-                    "unsafe-link",
-                    "a link that would run code; the site renders it as text",
-                    target=link.href[:200],
-                    hint="remove it",
-                )
-
-
 def contradictions(matter: Matter) -> Iterator[Finding]:
     """Callouts `> [!contradiction]`, or warnings that speak of one, whose text does not say that it is settled."""
     for path, page in matter.pages.items():
@@ -174,3 +155,14 @@ def contradictions(matter: Matter) -> Iterator[Finding]:
                     target=kind,
                     hint="settle it with evidence, then write 'Resolved DATE: …' in the callout",
                 )
+
+
+RULES = (
+    Rule("orphan", W, "a page that nothing links to is found by search alone", "graph", orphans, habit="folder"),
+    Rule("unreachable", W, "a page that no chain of links leads to is not browsed", "graph", unreachable, habit="folder"),
+    Rule("duplicate-title", W, "two pages of one title are told apart by nobody", check=duplicate_titles),
+    Rule("case-twin", E, "two paths that differ by case only are one file on many disks", check=case_twins),
+    Rule("unlinkable-name", W, "a name with spaces, # or brackets breaks plain links to it", check=unlinkable_names, habit="folder"),
+    Rule("long-page", W, "a page longer than [lint] page_lines is read by nobody whole", check=long_pages),
+    Rule("open-contradiction", W, "an open contradiction leaves an agent to pick a side", check=contradictions),
+)

@@ -1,0 +1,75 @@
+"""Every rule of lint, found in one place: those of `kb.lint.rules`, and what other packages name under the entry point `kb.lint`."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from kb import KbError
+from kb.lint.matter import Matter
+from kb.page import Page
+from kb.schema import Finding, Level
+
+E, W = Level.ERROR, Level.WARN
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """How a finding is mended: `new` gives what takes its place (empty where that is not certain), `edit` the page with it."""
+
+    new: Callable[[Matter, Finding], str]
+    edit: Callable[[Page, bytes, Finding, str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One code. `check` is None where another room states the finding while it reads or links; a check may serve several codes.
+
+    `habit` says of what a majority with the same finding makes a habit, which is told once: the pages of a `type`, of a `folder`, or
+    those that have one `word` (the finding's target).
+    """
+
+    code: str
+    level: Level
+    reason: str
+    room: str = "lint"
+    check: Callable[[Matter], Iterable[Finding]] | None = None
+    mending: Mending | None = None
+    habit: str = ""
+
+
+def foreign_rules() -> tuple[EntryPoint, ...]:
+    """Where other packages name rules."""
+    return tuple(entry_points(group="kb.lint"))
+
+
+@cache
+def all_rules() -> Mapping[str, Rule]:
+    """All rules by code. Raises KbError where a rule of another package takes a code that is taken."""
+    from kb.lint import rules as own
+
+    names = [f"{own.__name__}.{m.name}" for m in pkgutil.iter_modules(own.__path__)]
+    listed = [rule for name in names for rule in importlib.import_module(name).RULES]
+    for point in foreign_rules():
+        rule = point.load()
+        if not isinstance(rule, Rule) or any(rule.code == r.code for r in listed):
+            raise KbError(f"entry point kb.lint {point.name} = {point.value}: no rule, or its code is taken; name a kb.lint.Rule of its own code")
+        listed.append(rule)
+    return {rule.code: rule for rule in sorted(listed, key=lambda r: r.code)}
+
+
+def rule_table() -> str:
+    """The reference page of all rules, as markdown."""
+    head = (
+        "# Lint rules\n\n"
+        "Made from the rules in `kb/lint/rules/` by `kb lint --rules`. Only errors fail `kb lint`. In `kb.toml`:\n"
+        '`[lint] rules = { orphan = "off", wikilink = "error" }`; on a page, `<!-- kb:allow CODE -->` allows one line\n'
+        "(alone on a line it speaks of the next one; findings about a whole page are allowed by one anywhere on it).\n"
+        "What most pages of a type or a folder have alike is the habit of a wiki: text output says it once. Another package adds a\n"
+        "rule by an entry point of the group `kb.lint` that names a `kb.lint.Rule`.\n\n"
+        "| code | default | `--fix` | stated by | why |\n|---|---|---|---|---|\n"
+    )
+    rows = (f"| `{r.code}` | {r.level} | {'yes' if r.mending else ''} | {r.room} | {r.reason} |\n" for r in all_rules().values())
+    return head + "".join(rows)
