@@ -379,7 +379,7 @@ def test_a_crash_elsewhere_is_a_crash_and_a_failed_check_invalid(loop, tmp_path)
     crashed = recorded(loop, tmp_path, ["EXPERIMENT_STATUS: crash\nEXPERIMENT_ERROR: out of memory\n"], [], ok=(1,))
     done = loop.closed(crashed)
     assert done["verdict"] == "crash" and "out of memory" in done["reason"]
-    failed = recorded(loop, tmp_path, ["METRIC time_ms=50\nCHECKS_STATUS: failed (exit 1)\n"], ["METRIC time_ms=100\n"], "--variant", "other", ok=(1,))
+    failed = recorded(loop, tmp_path, ["METRIC time_ms=50\nCHECKS_STATUS: failed (exit 1)\n"], ["METRIC time_ms=100\n"], "--variant", "other", "--differs", f"{crashed} ran out of memory; the other variant is half as large", ok=(1,))
     done = loop.closed(failed)
     assert (done["verdict"], done["rule"]) == ("invalid", "checks-failed")
 
