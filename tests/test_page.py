@@ -36,6 +36,7 @@ DIFFERENCES = re.compile(
     r"|[>|][^\n]*\n(?:[^\n]+\n)*(?: {4}|\t)"  # text set in deeply below a quote or a table
     r"|^\|[^|\n]*\|?\n-+$"  # one cell above a rule: a table or an underlined heading
     r"|\[r\](?:\(|\\\[)"  # a reference before a bracket that opens no destination
+    r"|\\\n[^\n]*\|[^\n]*\n[ \t|:-]+(?:\n|\Z)"  # a backslash at the end of the line above a table
     r"|\\ +\n|^ *\[[^\n]*\n\\\|",  # a backslash before blanks at the end of a line, before a bar at the start of one
     re.MULTILINE,
 )
