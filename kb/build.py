@@ -224,7 +224,8 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
         return None  # It went away since the scan; the next build sees that.
     made = page.read(path, data, skim=True)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    record = source.record_of(store.Layout(Path(root), store.Config()), path, made.digest) if made.type == "experiment" else None
+    filed = made.type == "experiment" and os.path.exists(os.path.join(root, source.path_of_record(path)))
+    record = source.record_of(store.Layout(Path(root), store.Config()), path, made.digest) if filed else None
     read = declared(made, record) if record else made
     facts = trail.facts_of(read, text)
     compiled = (
@@ -239,8 +240,8 @@ def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, st
 
 
 def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> dict[str, bytes]:
-    """The refuted lists, with the tables of trail and cards brought up to date; all kept where no page that they come from changed."""
-    inputs = _tried(db)
+    """The refuted lists, with the tables of trail and cards brought up to date; all kept where nothing that they come from changed."""
+    inputs = _tried(db, tried, whole)
     if _meta(db, "tried") != inputs:
         deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
         trail.save(db, tried)
@@ -250,17 +251,21 @@ def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> di
     return {name: text.encode() for name, text in json.loads(_meta(db, "lists")).items()}
 
 
-def _tried(db: sqlite3.Connection) -> str:
-    """Digest of the pages that trail and cards come from."""
-    query = "select path, digest from page where facts is not null or statements is not null order by path"
-    return store.digest_of(repr((db.execute(query).fetchall(), _meta(db, "records"))))
+def _tried(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> str:
+    """Digest of what trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
+    query = "select path, facts, statements from page where facts is not null or statements is not null order by path"
+    rows = [(*row, whole.pages[row[0]].date) for row in db.execute(query)]
+    return store.digest_of(store.row_of((rows, sorted(tried.metrics.items()))))
 
 
 def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
-    """Digest of all that follows from all pages together: what each says of itself and cites, its facts and notes, trail and cards, the settings."""
-    digest = hashlib.sha256(repr((layout.config, _tried(db))).encode())
-    for row in db.execute("select path, substr(row, 1, instr(row, char(10))), facts, notes from page order by path"):
-        digest.update("".join(f"{text}\0" for text in row).encode("utf-8", "surrogatepass"))
+    """Digest of all that follows from all pages together: what each says of itself and cites, its facts, statements and notes, notes on file, the settings."""
+    kept = json.loads(_meta(db, "records"))
+    notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
+    digest = hashlib.sha256(repr((layout.config, notes)).encode())
+    heads = "select path, substr(row, 1, instr(row, char(10))), facts, statements, notes from page order by path"
+    for row in db.execute(heads):
+        digest.update(store.row_of(row))
     return digest.hexdigest()
 
 

@@ -125,6 +125,29 @@ def test_an_edit_that_says_nothing_to_the_indexes_leaves_them_and_any_other_rene
     assert "Blocking" in (layout.indexes / "catalog.md").read_text() and logical(layout) == from_nothing(layout, tmp_path / "title")
 
 
+def test_a_sentence_more_on_an_experiment_compiles_no_trail_and_whatever_trail_and_cards_come_from_does(make_base, tmp_path, monkeypatch):
+    layout = make_base({**PAGES, "wiki/hypotheses/block.md": "---\ntitle: Block\ntype: hypothesis\ncreated: 2026-01-01\nstatus: retired\n---\n# Block\n\n## Dead ends\n\n- `tile=128`: refuted, slower by 5 %\n"})
+    run, target, hypothesis = (layout.wiki / p for p in ("experiments/t/2026-01-03-v002-block-32.md", "targets/t.md", "hypotheses/block.md"))
+    run.write_text(run.read_text() + "\n## See also\n\nNothing.\n")
+    build(layout)
+    with monkeypatch.context() as patched:
+        patched.setattr("kb.build._compiled", None)
+        run.write_text(run.read_text() + "\nOne more sentence.\n")
+        assert build(layout).changed == 1
+    assert logical(layout) == from_nothing(layout, tmp_path / "sentence")
+    for n, (file, old, new) in enumerate((
+        (target, "target: t\n", "target: t\nmetric: tok/s\n"),
+        (hypothesis, "2026-01-01", "2026-02-02"),
+        (hypothesis, "tile=128", "tile=256"),
+        (run, "+4 %", "+5 % by `block=32`"),
+        (run, "target: t\n", "target: u\n"),
+    )):
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+        build(layout)
+        assert logical(layout) == from_nothing(layout, tmp_path / f"edit{n}")
+
+
 def test_a_page_that_a_build_skims_says_no_less_of_runs_and_dead_ends_than_lint_reads():
     data = b"---\ntype: catalog\nsymbols: {f: L1}\n---\n# Module\n\n## Dead ends\n\n- tile=128: refuted, slower by 5 %\n\n## Verdict\n\nrefuted, -3 %\n"
     for path in ("wiki/experiments/t/2026-01-01-v001-x.md", "wiki/codebases/x.md", "wiki/x.md", "wiki/log.md"):

@@ -6,21 +6,56 @@ origin, version and digest quotation(layout, source, start, end) # exactly those
 fenced(text, source) # labelled, and nothing in it can end the fence
 """
 
-from kb.source.capture import Material, capture
-from kb.source.marks import Mark, marks_of, masked
-from kb.source.notes import INDEXES, FiledNotes, Note, facts_by_topic, notes_in, path_of_notes, with_notes
-from kb.source.quotation import fence_for, fenced, normal_text, place_of, quotation, visible
-from kb.source.records import (
-    FiledRecord,
-    PageRecord,
-    QuotedLever,
-    QuotedMetric,
-    QuotedText,
-    digests_of_kept,
-    path_of_record,
-    record_of,
-)
-from kb.source.store import Source, SourceFile, source_at, sources, text_of_source
+from typing import TYPE_CHECKING
+
+from kb import exports
+
+if TYPE_CHECKING:
+    from kb.source.captures import (
+        Material,
+        capture,
+    )
+    from kb.source.marks import (
+        Mark,
+        marks_of,
+        masked,
+    )
+    from kb.source.notes import (
+        INDEXES,
+        FiledNotes,
+        Note,
+        facts_by_topic,
+        notes_in,
+        path_of_notes,
+        with_notes,
+    )
+    from kb.source.quotes import (
+        fence_for,
+        fenced,
+        normal_text,
+        place_of,
+        quotation,
+        visible,
+    )
+    from kb.source.record_files import (
+        digests_of_kept,
+        path_of_record,
+    )
+    from kb.source.records import (
+        FiledRecord,
+        PageRecord,
+        QuotedLever,
+        QuotedMetric,
+        QuotedText,
+        record_of,
+    )
+    from kb.source.store import (
+        Source,
+        SourceFile,
+        source_at,
+        sources,
+        text_of_source,
+    )
 
 __all__ = [
     "FiledNotes",
@@ -55,3 +90,55 @@ __all__ = [
     "visible",
     "with_notes",
 ]
+
+# Loaded when it is first asked for: a build asks what is on file, and mostly nothing else.
+__getattr__ = exports(
+    __name__,
+    {
+        "captures": (
+            "Material",
+            "capture",
+        ),
+        "marks": (
+            "Mark",
+            "marks_of",
+            "masked",
+        ),
+        "notes": (
+            "INDEXES",
+            "FiledNotes",
+            "Note",
+            "facts_by_topic",
+            "notes_in",
+            "path_of_notes",
+            "with_notes",
+        ),
+        "quotes": (
+            "fence_for",
+            "fenced",
+            "normal_text",
+            "place_of",
+            "quotation",
+            "visible",
+        ),
+        "record_files": (
+            "digests_of_kept",
+            "path_of_record",
+        ),
+        "records": (
+            "FiledRecord",
+            "PageRecord",
+            "QuotedLever",
+            "QuotedMetric",
+            "QuotedText",
+            "record_of",
+        ),
+        "store": (
+            "Source",
+            "SourceFile",
+            "source_at",
+            "sources",
+            "text_of_source",
+        ),
+    },
+)

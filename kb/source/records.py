@@ -6,9 +6,8 @@ What a page itself declares goes before it, and it goes before what patterns mak
 
 import msgspec
 
-from kb.store import Layout, digest_of
-
-FOLDER = "records"
+from kb.source.record_files import path_of_record
+from kb.store import Layout
 
 
 class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,11 +51,6 @@ class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
     record: PageRecord
 
 
-def path_of_record(page: str) -> str:
-    """Path of a page's record, relative to the root."""
-    return f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
-
-
 def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
     """The record of a page with these bytes; None where there is none, or where the file is none: normalising the page makes it anew."""
     try:
@@ -66,18 +60,3 @@ def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
     except (OSError, msgspec.DecodeError):
         return None
     return filed.record if filed.digest == digest else None
-
-
-def digests_of_kept(layout: Layout) -> dict[str, str]:
-    """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path."""
-    kept = {}
-    for folder, name in (
-        (layout.sources / FOLDER, "{}.md"),
-        (layout.sources / "notes", "notes/{}"),
-    ):
-        for file in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
-            if file.is_file():
-                kept[name.format(file.relative_to(folder).with_suffix("").as_posix())] = digest_of(
-                    file.read_bytes()
-                )
-    return kept

@@ -9,13 +9,13 @@ from dataclasses import astuple, dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from kb import KbError
+from kb import KbError, exports
 from kb.page import Page
 from kb.trail.facts import Facts, Place, VerdictRead, from_row
-from kb.trail.frontier import metric_named
 
 if TYPE_CHECKING:
     from kb.graph import Graph
+    from kb.trail.frontier import metric_named
     from kb.trail.transfers import Win
 
 __all__ = [
@@ -39,6 +39,9 @@ __all__ = [
     "trail_of",
     "verdict_sayings",
 ]
+
+# Loaded when it is first asked for: most commands judge no frontier.
+__getattr__ = exports(__name__, {"frontier": ("metric_named",)})
 
 # Trail order of something: date, number, path. Experiments with a smaller one came before it.
 Moment = tuple[str, int, str]
@@ -91,6 +94,8 @@ def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
 
 def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
     """Trail of all (path, facts row) pairs."""
+    from kb.trail.frontier import metric_named
+
     stored = dict(rows)
     metrics = {p.field("target") or p.stem: metric_named(p) for p in graph.pages.values() if p.type == "target"}
     return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored, metrics)

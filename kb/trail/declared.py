@@ -1,12 +1,15 @@
 """A page as its record declares it: what somebody read and quoted goes before what patterns make of the text."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kb.page import Page
-from kb.source import PageRecord
+
+if TYPE_CHECKING:
+    from kb.source import PageRecord
 
 
-def declared(page: Page, record: PageRecord) -> Page:
+def declared(page: Page, record: "PageRecord") -> Page:
     """The page as if it declared what its record says, wherever it declares nothing itself."""
     said: dict[str, object] = {}
     if record.verdict:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from kb import KbError, store
 from kb.source.marks import Mark, marks_of, masked
-from kb.source.quotation import normal_text
+from kb.source.quotes import normal_text
 from kb.source.store import Source, SourceFile, source_at, sources
 from kb.store import Layout
 

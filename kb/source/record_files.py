@@ -1,0 +1,25 @@
+"""Where records of experiments stand, and what is on file that pages and indexes are read with. Reads none of it: that is `kb.source.records` and `kb.source.notes`."""
+
+from kb.store import Layout, digest_of
+
+FOLDER = "records"
+
+
+def path_of_record(page: str) -> str:
+    """Path of a page's record, relative to the root."""
+    return f"sources/{FOLDER}/{page.removesuffix('.md')}.json"
+
+
+def digests_of_kept(layout: Layout) -> dict[str, str]:
+    """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path."""
+    kept = {}
+    for folder, name in (
+        (layout.sources / FOLDER, "{}.md"),
+        (layout.sources / "notes", "notes/{}"),
+    ):
+        for file in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
+            if file.is_file():
+                kept[name.format(file.relative_to(folder).with_suffix("").as_posix())] = digest_of(
+                    file.read_bytes()
+                )
+    return kept
