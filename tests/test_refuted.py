@@ -239,6 +239,42 @@ def test_cards_after_edits_are_those_of_a_clean_build(make_base):
     assert store.state(layout).execute(query).fetchall() == store.state(clean).execute(query).fetchall()
 
 
+CLAIMS = """---
+title: Token budget
+type: experiment
+verdict: supported
+---
+
+# Token budget
+
+## Monotonicity
+
+| Metric | Expected | Result | Verdict |
+|---|---|---|---|
+| Throughput | Increasing | 251, 288, 318 | **CONFIRMED** |
+| Mean latency of a token | Increasing | 11.2, 11.1, 10.9 | **REFUTED** (slight decrease) |
+
+## Runs
+
+| Run | Change | Rate | Verdict |
+|---|---|---|---|
+| 57b | VMEM=131072 | 6157 (-0.7 %) | refuted |
+"""
+
+
+def test_a_claim_that_a_supported_run_refutes_beside_its_own_is_a_card_and_its_log_of_runs_is_not(make_base):
+    (made,) = cards(make_base({"wiki/experiments/engine/2026-01-09-v009-token-budget.md": CLAIMS}))
+    assert (made.kind, made.anchor, made.claim.split(" · ")[0]) == ("row", "monotonicity", "Mean latency of a token")
+
+
+def test_a_value_that_neither_run_moves_reopens_nothing(make_base):
+    lost = run(1, "Lazy allocation", "refuted", "Both ran with seq=8192; page faults vanish.", "Slower by 3 %.")
+    won = run(2, "Fewer arenas", "supported", "Both ran with seq=8192; fewer arenas are walked.", "Faster.")
+    moved = run(2, "Longer sequences", "supported", "Raising seq=8192 fills the lanes.", "Faster.")
+    assert [c.status for c in cards(make_base({**lost, **won}, "a"))] == ["standing"]
+    assert [c.status for c in cards(make_base({**lost, **moved}, "b"))] == ["reopened"]
+
+
 @pytest.mark.corpora
 def test_cards_cover_the_failed_experiments_of_the_open_wiki(corpora, tmp_path):
     import shutil

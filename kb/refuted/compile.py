@@ -5,7 +5,7 @@ and generic principles.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -82,10 +82,12 @@ def reason_of(text: str, verdict: str) -> str:
 
 
 def cards_of(
-    trail: Trail, runs: Mapping[str, RunAim], statements: Iterable[tuple[str, list[Statement]]], graph: "Graph"
+    trail: Trail, runs: Mapping[str, RunAim], statements: Iterable[tuple[str, Sequence[Statement]]], graph: "Graph"
 ) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path."""
     failed = {e.path: _of_experiment(e, runs[e.path].aim) for e in trail.experiments if is_failure(e, runs[e.path])}
+    # A failed run's own page is told by its card.
+    statements = [*((p, run.statements) for p, run in runs.items() if p not in failed and run.statements), *statements]
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     known = {e.path: e for e in trail.experiments}
@@ -93,7 +95,6 @@ def cards_of(
     for card in failed.values():
         by_label[str(card.number)].append(card)
         by_label[card.evidence.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
-    statements = list(statements)
     retired = {path for path, listed in statements if any(s.kind == "hypothesis" for s in listed)}
     for path, listed in statements:
         for n, statement in enumerate(listed):
@@ -303,13 +304,13 @@ def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[
 
 def _reopened(cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], rare: Rarity) -> list[Card]:
     """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the
-    same, with the same value and way.
+    same, with the same value and way. A value that neither of the two moves is only where both were run.
     """
-    later: dict[tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, str, bool]]] = defaultdict(list)
+    later: dict[tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, Move, str, bool]]] = defaultdict(list)
 
-    def place(target: str, aim: Aim) -> tuple[str, str, str] | None:
+    def place(target: str, aim: Aim) -> tuple[tuple[str, str, str], Move] | None:
         telling = rare.telling(target, aim)
-        return (target, telling[0].key, telling[0].value) if telling else None
+        return ((target, telling[0].key, telling[0].value), telling[0]) if telling else None
 
     moved = [
         *((e.path, e.target, e.variant, e.order, True) for e in won),
@@ -317,14 +318,15 @@ def _reopened(cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], r
     ]
     for path, target, variant, order, success in moved:
         if at := place(target, runs[path].aim):
-            later[at].append((order, path, variant, runs[path].aim.direction, success))
+            later[at[0]].append((order, path, variant, at[1], runs[path].aim.direction, success))
     found: list[Card] = []
     for card in cards:
         at = place(card.target, card.aim)
         fits = [
             (order, path, success)
-            for order, path, variant, direction, success in (later.get(at, ()) if at else ())
+            for order, path, variant, move, direction, success in (later.get(at[0], ()) if at else ())
             if order > card.order
+            and (move.is_moved or at[1].is_moved)
             and (not variant or not card.variant or variant == card.variant)
             and (not direction or OPPOSITE.get(direction) != card.direction)
         ]

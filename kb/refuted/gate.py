@@ -268,7 +268,7 @@ class Gate:
         kind = likeness(mine[key], theirs[key])
         if kind != "similar" and _part_of_a_bundle(mine, theirs, key):
             kind = "similar"
-        tells = any(m.is_setting or m.role is Role.MOVED for m in (mine[key], theirs[key]))
+        tells = any(m.is_setting or m.is_moved for m in (mine[key], theirs[key]))
         return kind, theirs[key], sum(_share(side, both) for side in (mine, theirs)) / 2 if tells else 0.0
 
     def _pulls(self, card: Card) -> Mapping[str, Move]:

@@ -58,6 +58,11 @@ class Move:
         return "on" if on is not negated else "off"
 
     @property
+    def is_moved(self) -> bool:
+        """Whether the text says that this is what changes."""
+        return self.role in (Role.DECLARED, Role.MOVED)
+
+    @property
     def is_setting(self) -> bool:
         """Whether it is written as something that is set, and not as a name of code."""
         return bool(self.value) or self.name[:1] == "-"
@@ -90,7 +95,7 @@ _WAS = re.compile(
 )
 # Said of what opens a sentence: it does something, so it is what is tried ("`fused_sort` reduces ...").
 _ACTS = re.compile(r"[`*]*(?:['’]s(?: [a-z]+){1,3})?\s+(?:also |alone )?(?:may|might|should|will|would|could|can|(?!is\b|was\b|has\b|does\b)[a-z]+s)\s")
-_OPENS = re.compile(r"(?:^|[.!?:]\s)[\s`*_]*(?:the|an?)?[\s`*]*$", re.IGNORECASE)
+_OPENS = re.compile(r"(?:^|[.!?:]\s)[\s`*_]*(?:(?:the|an?)\s+)?(?:(?:[a-z]+\s+){1,3}of\s+)?[`*]*$", re.IGNORECASE)
 _ENDS = re.compile(
     r"[.!?;](?=\s|$)|\n|:(?=\s|$)|[()]|,\s+(?=(?:and|so|that|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
@@ -163,7 +168,7 @@ def _role(text: str, mention: Mention, *, moved: bool) -> Role:
         last = last if last == "against" and comma < cue.start() else cue.lastgroup or ""
     if last in ("held", "against"):
         return Role.HELD
-    if not last and _ACTS.match(text, mention.end) and _OPENS.search(text, max(0, mention.start - 12), mention.start):
+    if not last and _ACTS.match(text, mention.end) and _OPENS.search(text, max(0, mention.start - 40), mention.start):
         return Role.MOVED
     if last == "moved" or moved:
         return Role.MOVED if mention.value or mention.name[:1] == "-" or last == "moved" else Role.NAMED

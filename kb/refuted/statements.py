@@ -21,7 +21,9 @@ from kb.trail.facts import from_row
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One refuted statement as written: `kind` is hypothesis, principle, bullet or row; `cites` are pages its links lead to."""
+    """One refuted statement as written: `kind` is hypothesis, principle, bullet or row; `cites` are pages its links lead to;
+    `has_verdict`: a cell of the row says that it failed.
+    """
 
     kind: str
     line: int
@@ -31,15 +33,17 @@ class Statement:
     delta: str
     cites: tuple[str, ...]
     aim: Aim
+    has_verdict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunAim:
-    """The aim of an experiment's page; `measured`: kb itself measured it, by `rule`."""
+    """The aim of an experiment's page, and what it states refuted besides; `measured`: kb itself measured it, by `rule`."""
 
     aim: Aim
     measured: bool = False
     rule: str = ""
+    statements: tuple[Statement, ...] = ()
 
 
 # Headings that say that what stands below was tried and failed.
@@ -90,6 +94,7 @@ _VERDICT_CELL = re.compile(
 _VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
 _REASON_HEAD = re.compile(r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE)
 _NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
+_CLAIM_HEAD = re.compile(r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri", re.IGNORECASE)
 _NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
 _DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
 # A call in a heading, such as `.then(fulfilled, rejected)`: the names of its arguments say nothing of how it went.
@@ -108,7 +113,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither."""
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
-        return row_of(RunAim(aim, bool(page.field("measured")), page.field("rule")))
+        return row_of(RunAim(aim, bool(page.field("measured")), page.field("rule"), _judged(page, text)))
     deep = page.path.count("/") > 2
     if page.type == "catalog" and page.symbols or deep and page.type in ("catalog", "program", "source", "codebase"):
         return None  # Made by a machine from code, or somebody else's matter.
@@ -120,13 +125,25 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     return row_of(tuple(found)) if found else None
 
 
+def _judged(page: Page, text: str) -> tuple[Statement, ...]:
+    """Rows of a run's own page that judge a claim each and say that it failed. Its other lists tell of runs, which have pages too."""
+    lower = text.lower()
+    if not any(mark in lower for mark in _VERDICTS):
+        return ()
+    anchors = {s.start: s.anchor for s in page.sections}
+    found: list[Statement] = []
+    anchor = ""
+    for block in document_of(text).blocks:
+        anchor = anchors.get(block.line, anchor) if block.kind == "heading" else anchor
+        if block.kind == "table" and block.rows and any(_CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells):
+            found += [s for s in _table(page, block, anchor, "") if s.has_verdict]
+    return tuple(found[:_MOST])
+
+
+_VERDICTS = ("refuted", "rejected", "falsified", "invalid", "discard")
 _MARKS = (
     *_CROSSES,
-    "refuted",
-    "rejected",
-    "falsified",
-    "invalid",
-    "discard",
+    *_VERDICTS,
     "vs base",
     "delta",
     "speedup",
@@ -240,7 +257,7 @@ def _row(page: Page, row: Row, cells: list[str], head: list[str], anchor: str, m
     behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing else []
     reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
     made = _statement(page, "row", row.line, row.line, anchor, text)
-    yield replace(made, because=reason) if reason else made
+    yield replace(made, because=reason or made.because, has_verdict=bool(failing))
 
 
 def _log_columns(head: list[str]) -> tuple[int, int, int] | None:
