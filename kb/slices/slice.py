@@ -149,7 +149,12 @@ class Filling:
     ) -> bool:
         """Put an item in if it fits the budget (and `most`, a ceiling for the whole slice so far); false if it does not."""
         tokens = cost_of(path, anchor, why, text, quoted=quoted)
-        head = 0 if part in self.parts else tokens_of(f"## {part}\n\n") + 2
+        held = self.parts.get(part)
+        if held and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why):
+            # A head that stands there already is not printed again.
+            characters = len(text) + len(path) + len(why) + 24
+            tokens = max(tokens - tokens_of(head_of(path, anchor, why) + "\n"), -(-characters // 4))
+        head = 0 if held else tokens_of(f"## {part}\n\n") + 2
         if self.tokens + tokens + head > min(self.budget, most if most is not None else self.budget):
             return False
         self.parts.setdefault(part, []).append(Item(path, anchor, digest, tokens, why, text, quoted))

@@ -21,8 +21,8 @@ _PARTS = (
     ("state", "config", 0.19),
     ("state", "profile", 0.13),
     ("state", "memory", 0.07),
-    ("recent", "recent", 0.07),
     ("refuted", "dead", 0.19),
+    ("recent", "recent", 0.07),
     ("transfers", "transfers", 0.15),
     ("leads", "leads", 0.10),
     ("disputed", "disputed", 0.03),
@@ -54,7 +54,11 @@ def bring_state(bring: Bringing, *, tokens: int) -> None:
         if small and part == "recent":
             continue
         allowed += share * tokens
-        lines = (*conflict_lines(bring), *state.disputed) if name == "disputed" else getattr(state, name)
+        lines = getattr(state, name)
+        if name == "disputed":
+            lines = (*conflict_lines(bring), *lines)
+        elif name == "recent":
+            lines = tuple(_once(bring, lines))
         bring_lines(bring, part, name, lines, most=start + int(allowed))
     for facts in [f for f in bring.asked.tried[-12:] if f.running][-3:]:
         bring.words("state", facts.path, "", why="in flight", text=f"{facts.title}: {facts.hypothesis}"[:160])
@@ -73,6 +77,16 @@ def bring_lines(bring: Bringing, part: str, name: str, lines: Sequence[Line], *,
         left -= cost
     for text in _packed(own):
         bring.words(part, home, _TITLES.get(name, name), why=_TITLES.get(name, name), text=text)
+
+
+def _once(bring: Bringing, lines: Sequence[Line]) -> Iterator[Line]:
+    """The last runs by name, newest first, then the lines of those that the levers which failed have not told already."""
+    told = "\n".join(i.text for i in bring.filling.parts.get("refuted", ()))
+    repeated = [line for line in lines if f"{handle(line.path)} " in told]
+    if repeated:
+        named = (f"{handle(line.path)} {bring.view.standing(line.path).verdict or 'open'}" for line in lines)
+        yield Line(f"newest first: {', '.join(named)}", lines[0].path)
+    yield from (line for line in lines if line not in repeated)
 
 
 def conflict_lines(bring: Bringing) -> Iterator[Line]:
