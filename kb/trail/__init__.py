@@ -52,7 +52,7 @@ TABLES: tuple[str, ...] = (
     "create index experiment_order on experiment (target, date, number, path)",
     # What other targets may learn of a target's wins, and how near two targets are.
     "create table win (path text primary key, target text not null, date text not null, number integer not null, place integer not null, "
-    "size real not null, subject text not null, text text not null, quote text not null) without rowid",
+    "size real not null, subject text not null, text text not null, quote text not null, point text not null, settings text not null) without rowid",
     "create table kin (target text not null, other text not null, nearness real not null, primary key (target, other)) without rowid",
 )
 
@@ -113,7 +113,7 @@ def save(db: sqlite3.Connection, trail: Trail) -> None:
     db.execute("delete from win")
     db.execute("delete from kin")
     for target in sorted({e.target for e in trail.experiments}):
-        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins_of(trail.of(target), stated=trail.metrics.get(target, ""))))
+        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins_of(trail.of(target), stated=trail.metrics.get(target, ""))))
     kin = kinship_of(trail.experiments)
     db.executemany("insert into kin values (?, ?, ?)", ((one, other, nearness) for (one, other), nearness in kin.items()))
 

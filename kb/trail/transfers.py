@@ -10,11 +10,11 @@ from itertools import permutations
 from kb.schema import Verdict
 from kb.text import cut
 from kb.trail.facts import Facts
-from kb.trail.frontier import frontiers_of, kept
+from kb.trail.frontier import frontiers_of, kept, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, repeats, words_of
-from kb.trail.outcomes import Outcomes, measured, subject_of
+from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
 
 _SHARE = re.compile(r"\+\s?~?(\d+(?:\.\d+)?)\s?%|(\d+(?:\.\d+)?)\s?[×x]\b")
 # Larger gains are mostly a first repair; smaller ones are noise.
@@ -23,13 +23,22 @@ _LARGEST = 0.15
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
 _QUOTED = 4
+# The last runs kept that say what this target is set to; of the settings that differ so many are told.
+_STANDS_ON, _MOST_OTHER = 4, 1
+_WATCHED = re.compile(r"profil|dump|steps?$|warmup|seed", re.I)
+_NUMBER = re.compile(r"[\d.,]+")
+# Runs that carry over, check or watch what others won.
+_NO_CHANGE = re.compile(r"\b(?:port(?:ed|ing)?|back-?port|validat\w+|reproduc\w+|sanity|(?:loss[- ])?curves?|equivalen\w+|parity|profiling|captur\w+|smoke)\b", re.I)
 # What a title says was measured stands in the line's figures.
 _FIGURES = re.compile(r"[:(]?\s*\d[\d,.]*\s?(?:tok/s\S*|ms\b|%|tps\b)[^)]*\)?", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Win:
-    """A kept run that brought something, as other targets may read of it: `place` counts the runs before it, `size` is its gain."""
+    """A kept run that brought something, as other targets may read of it: `place` counts the runs before it, `size` is its gain.
+
+    `point` is its size of work, `settings` what it was set to, a `name=value` a line.
+    """
 
     path: str
     target: str
@@ -40,6 +49,8 @@ class Win:
     subject: str
     text: str
     quote: str
+    point: str = ""
+    settings: str = ""
 
     @property
     def order(self) -> tuple[str, int, str]:
@@ -64,14 +75,19 @@ def kinship_of(experiments: Sequence[Facts]) -> dict[tuple[str, str], float]:
 def wins_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Win]:
     """Wins of one target's runs, in trail order: what each did, what it brought, and its page's own words on that; `stated` is its metric."""
     told = Outcomes(runs, frontiers_of(runs, stated=stated))
+    points = points_of(runs)
     for place, e in enumerate(runs):
-        if kept(e) and (size := _size(e, told.gains.get(e.path))) > 0:
+        if kept(e) and not is_repeat(e) and not _NO_CHANGE.search(e.title) and (size := _size(e, told.gains.get(e.path))) > 0:
             subject = cut(_FIGURES.sub("", subject_of(e)).strip(" :—-") or subject_of(e), 100)
             result = told.result(e)
             figures = ", ".join(dict.fromkeys(x for x in (result, measured(e, 1)) if x))
             named = sorted((n.text for n in e.account.gains), key=lambda t: -len(levers_in(t)) / (60 + len(t)))
             quotes = [cut(t, 190) for t in named[:2] if not repeats(t, [subject])] or [told.reason(e, 150)]
-            yield Win(e.path, e.target, e.date, e.number, place, round(size, 4), subject, f"{_short(e.target)} {handle(e.path)} {subject}: {figures}", "; ".join(filter(None, quotes)))
+            if e.verdict.canonical is Verdict.BASELINE:
+                # What a reference is worth to others is how it is set and what that needs.
+                quotes = [cut(n.text, 190) for n in (*e.account.memory[:1], *e.account.config[:1])] or quotes
+            settings = "\n".join(dict.fromkeys(f"{v.name.lstrip('-')}={v.value}" for v in e.settings if v.value and not is_common(v.name)))
+            yield Win(e.path, e.target, e.date, e.number, place, round(size, 4), subject, f"{_short(e.target)} {handle(e.path)} {subject}: {figures}", "; ".join(filter(None, quotes)), points[e.path], settings)
 
 
 def transfer_lines(runs: Sequence[Facts], wins: Iterable[Win], kin: Mapping[str, float], nearness: Mapping[str, float]) -> Iterable[Line]:
@@ -86,12 +102,31 @@ def transfer_lines(runs: Sequence[Facts], wins: Iterable[Win], kin: Mapping[str,
         late = (win.place + 1) / (win.place + 11)
         return kin.get(win.target, 0.5) * (0.1 + fresh) * (0.4 + late) * math.log1p(100 * win.size) * (1 + 2 * nearness.get(win.path, 0.0))
 
+    held = [e for e in reversed(runs) if kept(e)]
+    point = points_of(runs)[held[0].path] if held else ""
+    values = {key_of(v.name): v.value for e in reversed(held[:_STANDS_ON]) for v in e.settings if v.value}
     before: list[str] = []
     for win in sorted(wins, key=lambda w: (-weight(w), w.order)):
         if not repeats(win.subject, before):
             before.append(win.subject)
             quoted = len(before) <= _QUOTED or "+" not in win.text.partition(": ")[2]
-            yield Line(f"{win.text}; {win.quote}" if quoted and win.quote else win.text, win.path)
+            text = f"{win.text} {_conditions(win, point, values)}".rstrip()
+            yield Line(f"{text}; {win.quote}" if quoted and win.quote else text, win.path)
+
+
+def _conditions(win: Win, point: str, values: Mapping[str, str]) -> str:
+    """Under what a win was had, and whether that holds here: its size of work, and settings that both targets state."""
+    said = []
+    if win.point and point:
+        said.append("same size" if win.point == point else f"size {win.point}, here {point}")
+    own = (line.partition("=")[::2] for line in win.settings.split("\n"))
+    other = [f"{name}={value}, here {values[key_of(name)]}" for name, value in own if _tells(name, value, values.get(key_of(name), value), win)]
+    return f"({'; '.join([*said, *other[:_MOST_OTHER]])})" if said or other else ""
+
+
+def _tells(name: str, value: str, here: str, win: Win) -> bool:
+    """Whether a setting differs here, and is neither the size that is told already nor how a run is watched."""
+    return here != value and value != win.point and bool(_NUMBER.fullmatch(value)) and not _WATCHED.search(name)
 
 
 def _size(e: Facts, gain: float | None) -> float:
