@@ -110,7 +110,7 @@ def _form(claim: str, quote: str) -> str:
         return "a claim is one sentence; say each thing with its own quote"
     if any(not c.isprintable() for c in claim):
         return "the claim holds characters that cannot be seen"
-    if len(claim.split()) > LONGEST_CLAIM:
+    if len(claim.split()) > LONGEST_CLAIM or len(claim) > 20 * LONGEST_CLAIM:
         return f"a claim has at most {LONGEST_CLAIM} words; say one thing in each"
     words = len(quote.split())
     if not SHORTEST_QUOTE <= words <= LONGEST_QUOTE:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kb.text import STOP, fold, stem, unit_of
+from kb.text import STOP, fold, numbers_in, stem, unit_of
 
-_WORD = re.compile(r"`([^`]+)`|[A-Za-zÀ-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ɏΑ-ωА-я]")
+_WORD = re.compile(r"`([^`]+)`|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]")
 _NUMERIC = re.compile(r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?")
 
 
@@ -21,17 +21,18 @@ class Name:
 
 def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name]:
     """Names of a text in order. The first word of a sentence is one only where `known` (stems of a source) lacks it in small letters,
-    or where its form alone shows it; without `known` a capital there shows nothing.
+    or where its form alone shows it. Digits that are read as no number (2.7.1, 512³, a day) are one; without `known` a capital there shows nothing.
     """
     opening = True
     end = 0
+    read = {at for n in numbers_in(text) for at in range(n.start, n.end)}
     for match in _WORD.finditer(text):
         between = text[end : match.start()]
         opening = opening or bool(re.search(r"[.!?:][^\w,;]*$|\n", between))
         word, end = match[1] or match[0], match.end()
         first, opening = opening, False
         counted = bool(_COUNTED.search(text, max(0, match.start() - 16), match.start()))
-        if match[1] is None and (_NUMERIC.fullmatch(word) or unit_of(word) or counted and "/" in word):
+        if match[1] is None and (_NUMERIC.fullmatch(word) and match.start() in read or unit_of(word) or counted and "/" in word):
             continue
         if match[1] is not None or _shaped(word):
             yield Name(word, _key(word), counted)
@@ -63,8 +64,8 @@ _GRAMMAR = re.compile(
 def _shaped(word: str) -> bool:
     """Whether a word shows by its form that it names something: digits beside letters, inner capitals, underscores, all capitals."""
     letters = [c for c in word if c.isalpha()]
-    if not letters:  # A number with raised digits (512³) is read as a name.
-        return any(c.isdigit() and not c.isascii() for c in word)
+    if not letters:
+        return any(c.isdigit() for c in word)
     return any(c.isdigit() for c in word) or "_" in word or any(c.isupper() for c in word[1:]) or word.startswith("--")
 
 

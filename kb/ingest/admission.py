@@ -13,7 +13,7 @@ from kb.claims import Captured, Claim, Passage, Quantity, Ruling, Span, ruling_o
 from kb.ingest.packets import Packet
 from kb.ingest.replies import ClaimedQuantity, Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
-from kb.text import numbers_in, unit_of, words_of
+from kb.text import numbers_in, one_line, unit_of, words_of
 
 # Pages that a model may write: what was measured is the loop's own to say, what is compiled is code's.
 WRITABLE = ("concept", "observation", "hypothesis", "codebase", "source", "analysis")
@@ -125,9 +125,9 @@ def _page_reasons(draft: Draft, wiki: Wiki) -> list[str]:
     if not _TITLE.fullmatch(draft.title) or not draft.title.isprintable():
         reasons.append("a title is 2 to 120 plain characters on one line")
     reasons += [
-        f"'{alias}' is no alias: 2 to 120 plain characters"
-        for alias in draft.aliases
-        if not _TITLE.fullmatch(alias)
+        f"'{one_line(name)[:60]}' is no alias or lever: 2 to 120 plain characters"
+        for name in (*draft.aliases, *draft.levers)
+        if not _TITLE.fullmatch(name) or not name.isprintable()
     ]
     if not draft.claims:
         reasons.append("a page without a claim says nothing")
