@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import marshal
 import math
+import pstats
 import random
 from collections import defaultdict
 from itertools import pairwise
@@ -45,14 +47,13 @@ def test_shares_of_every_format_add_to_one(path):
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.name)
 def test_the_format_is_told_by_content_whatever_the_name_and_packing(path, tmp_path):
-    content = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).replace(b"\r\n", b"\n")
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    text = content.replace(b"\r\n", b"\n")
     expected = profiles.read(path)
-    for name, data in (
-        ("a.dat", content),
-        ("b", gzip.compress(content)),
-        ("c.csv", b"\xef\xbb\xbf" + content),
-        ("d.json", content.replace(b"\n", b"\r\n")),
-    ):
+    forms = [("a.dat", content), ("b", gzip.compress(content))]
+    if path.suffix != ".pstats":
+        forms += [("c.csv", b"\xef\xbb\xbf" + text), ("d.json", text.replace(b"\n", b"\r\n"))]
+    for name, data in forms:
         again = profiles.read(written(tmp_path, name, data))
         assert (again.kind, again.buckets) == (expected.kind, expected.buckets), name
 
@@ -113,6 +114,68 @@ def test_py_spy_agrees_with_itself_in_its_three_forms():
     raw = profiles.read(HERE / "pyspy_raw.txt")
     assert raw.total == 50 and raw.idle_share is None
     assert raw.ops[0].name == "JSONEncoder.iterencode (json/encoder.py)"
+
+
+def test_a_dump_of_cprofile_gives_own_time_as_pstats_counts_it():
+    profile = profiles.read(HERE / "cprofile.pstats")
+    stats = pstats.Stats(str(HERE / "cprofile.pstats")).stats
+    assert (profile.kind, profile.scope, profile.unit) == ("cprofile", "host", "ms")
+    assert math.isclose(profile.total, 1000 * math.fsum(own for _, _, own, _, _ in stats.values()), rel_tol=1e-9)
+    assert (profile.ops[0].name, profile.ops[0].count) == ("<genexpr> (w.py)", 366000)
+
+
+def test_a_number_of_any_size_in_a_dump_is_read(tmp_path):
+    table = {("a.py", 1, "f"): (2**70, 2**70, 0.5, 0.5, {}), ("a.py", 9, "größe"): (1, 1, 1.5, 2.0, {("a.py", 1, "f"): (1, 1, 1.0, 1.0)})}
+    for version in (2, 3, 4):
+        profile = profiles.read(written(tmp_path, "x", marshal.dumps(table, version)))
+        assert [(o.name, o.count) for o in profile.ops] == [("größe (a.py)", 1), ("f (a.py)", 2**70)]
+
+
+def test_callgrind_counts_what_a_function_itself_cost():
+    profile = profiles.read(HERE / "callgrind.out")
+    assert (profile.kind, profile.unit, profile.total) == ("callgrind", "Ir", 5795124)
+    assert [(o.name, o.self_time, o.count) for o in profile.ops[:3]] == [("my_sgemm", 5604906, 3), ("main", 110636, 1), ("softmax_rows", 73755, 3)]
+
+
+def test_perf_stat_says_where_the_wall_clock_went_and_keeps_its_counters():
+    profile = profiles.read(HERE / "perf_stat.txt")
+    assert shares(profile) == {"idle": 0.8328, "user": 0.1672} and profile.unit == "ms"
+    assert ("page-faults", "72 (47.782 K/sec)") in [(f.name, f.value) for f in profile.facts]
+    comma = profiles.read(HERE / "perf_stat_comma.txt")
+    assert comma.kind == "perf-stat" and comma.total == 1.24 and comma.idle_share is None
+
+
+def test_top_down_slots_of_perf_stat_are_the_table(tmp_path):
+    text = (
+        "\n Performance counter stats for './x' (3 runs):\n\n  1,234,567  cycles  #  3.1 GHz  ( +-  0.1% )\n"
+        "  500,000  slots\n  250,000  topdown-retiring  #  50.0 %  retiring\n  50,000  topdown-bad-spec  #  10.0 %  bad speculation\n"
+        "  50,000  topdown-fe-bound  #  10.0 %  frontend bound\n  150,000  topdown-be-bound  #  30.0 %  backend bound\n\n"
+        "  2.0 +- 0.1 seconds time elapsed  ( +-  0.2% )\n"
+    )
+    profile = profiles.read(written(tmp_path, "x", text))
+    assert profile.unit == "%" and {o.name: o.share for o in profile.ops}["backend bound"] == 0.3
+    assert [f.value for f in profile.facts if f.name == "cycles"] == ["1,234,567 (3.1 GHz)"]
+
+
+def test_a_format_of_another_package_is_found_by_its_entry_point(monkeypatch, tmp_path):
+    package = tmp_path / "site"
+    (package / "vtune-1.0.dist-info").mkdir(parents=True)
+    (package / "vtune-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: vtune\nVersion: 1.0\n")
+    (package / "vtune-1.0.dist-info" / "entry_points.txt").write_text("[kb.profiles]\nvtune = vtune_format:FORMAT\n")
+    (package / "vtune_format.py").write_text(
+        "from kb.profiles import Cost, Format, Reading\n\n"
+        "def hotspots(stream, label):\n    rows = [line.split() for line in list(stream)[1:]]\n"
+        "    return Reading('vtune', 'host', 'ms', tuple(Cost(n, float(t), float(t), 1) for n, t in rows))\n\n"
+        "FORMAT = Format('vtune', 'VTune hotspots', hotspots, line=lambda line: line.startswith('vtune hotspots'))\n"
+    )
+    monkeypatch.syspath_prepend(package)
+    profiles.formats.cache_clear()
+    try:
+        profile = profiles.read(written(tmp_path, "x", "vtune hotspots\nmatmul 3\nsoftmax 1\n"))
+        assert (profile.kind, shares(profile)) == ("vtune", {"matmul": 0.75, "normalisation": 0.25})
+        assert "vtune" in profiles.format_names()
+    finally:
+        profiles.formats.cache_clear()
 
 
 def test_an_overview_page_without_a_device_shows_no_zero_utilisation():
@@ -390,6 +453,11 @@ BROKEN = {
     ),
     "nsys without rows": (b"Time (%),Total Time (ns),Instances,Avg (ns),Name\n", "no nsys table"),
     "hlo without rows": (b"Rank,HLO op category,HLO op name,#Occurrences,Total self time (us)\n", "no rows"),
+    "cprofile cut": ((HERE / "cprofile.pstats").read_bytes()[:-300], "no dump of cProfile .it ends in the middle"),
+    "cprofile of another table": (b"{)\x03i\x01\x00\x00\x00i\x01\x00\x00\x00i\x01\x00\x00\x00i\x01\x00\x00\x000", "no dump of cProfile"),
+    "cprofile with code": (b"{)\x03c" + b"\x00" * 40, "a value of kind 'c'"),
+    "callgrind without costs": (b"# callgrind format\nevents: Ir\nfn=(1) main\n", "valgrind --tool=callgrind"),
+    "perf stat without times": (b" Performance counter stats for 'x':\n\n   <not counted>   cycles\n", "neither task-clock"),
     "xprof cut": (b'{"byProgram": {"name": "x"', "character|not valid JSON"),
 }
 
@@ -403,7 +471,7 @@ def test_what_is_no_whole_profile_is_refused_with_its_name_and_a_way_out(case, t
     assert "some file" in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", profiles.KINDS)
+@pytest.mark.parametrize("kind", profiles.format_names())
 @pytest.mark.parametrize(
     "content",
     [
@@ -428,7 +496,7 @@ def test_missing_files_folders_without_profiles_and_unknown_kinds_are_said(tmp_p
     for path, kind, message in (
         (tmp_path / "none", "auto", "No such file"),
         (tmp_path, "auto", "no profile in this folder"),
-        (tmp_path, "vtune", "no kind of profile"),
+        (tmp_path, "quantify", "no kind of profile"),
     ):
         with pytest.raises(KbError, match=message):
             profiles.read(path, kind=kind)

@@ -1,4 +1,4 @@
-"""Profiler output in, one bucket table out: Chrome traces, nsys, ncu, perf, speedscope, folded stacks, xprof exports.
+"""Profiler output in, one bucket table out: what profilers write and export.
 
 `read` tells the format by content, `to_markdown` writes a page's Profile section, `query` the text that finds what a profile
 touches. Refuses binary reports (it says which export to make of them), runs nothing, and guesses no idle time where the
@@ -6,18 +6,23 @@ format has no timeline.
 """
 
 from kb.profiles.buckets import RULES, bucket_of
-from kb.profiles.reading import KINDS, profile_or_text, read
+from kb.profiles.reading import profile_or_text, read
+from kb.profiles.registry import Format, format_names, formats
 from kb.profiles.report import query, to_json, to_markdown
-from kb.profiles.table import Bucket, Fact, Op, Profile
+from kb.profiles.table import Bucket, Cost, Fact, Op, Profile, Reading
 
 __all__ = [
-    "KINDS",
     "RULES",
     "Bucket",
+    "Cost",
     "Fact",
+    "Format",
     "Op",
     "Profile",
+    "Reading",
     "bucket_of",
+    "format_names",
+    "formats",
     "profile_or_text",
     "query",
     "read",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from kb.profiles.registry import format_names
 from kb.verbs import Caller, Result, argument, option
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ class Summarize:
         "a file (gzip or not), or a folder that holds one profile in several files", metavar="PATH"
     )
     kind: str = option(
-        "the format, where content does not tell: "
-        "chrome-trace, nsys, ncu, perf-report, perf-script, folded, speedscope, xprof",
+        f"the format, where content does not tell: {', '.join(format_names())}",
         default="auto",
         metavar="KIND",
     )

@@ -5,11 +5,13 @@ their older names. Of tables that show the same time twice one is used: the trac
 sum, else the host's calls.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
 from kb import KbError
 from kb.profiles.buckets import bucket_of
+from kb.profiles.registry import Format
 from kb.profiles.sheets import Sheet, number, plain, sheets
 from kb.profiles.table import Cost, Fact, Reading
 from kb.profiles.timeline import Track, spend
@@ -121,3 +123,9 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     return Reading(
         "nsys", "device" if device else "host", "ms", tuple(device or host), facts=tuple(facts), warnings=tuple(warnings)
     )
+
+
+_TEXT_TABLE = re.compile(r"\s*(?:Time ?\(%\)\s{2,}Total Time|Start \(\w+\)\s{2,}Duration \(\w+\))")
+FORMATS = (
+    Format("nsys", "nsys stats tables", lambda stream, label: reading(stream, label=label), 30, row=is_header, line=_TEXT_TABLE.match),
+)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from kb import KbError
 from kb.profiles.buckets import file_label
-from kb.profiles.stacks import CLOCKS
+from kb.profiles.readers.stacks import CLOCKS
+from kb.profiles.registry import Format
 from kb.profiles.table import Cost, Reading
 
 SAMPLES = re.compile(r"^#\s*Samples:.*?of event\w*\s+'?(?P<event>[^']+?)'?\s*$")
@@ -96,3 +97,11 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
         costs.append(Cost("(rows the report leaves out)", rest, rest, 0))
     warnings = [f"several events ({', '.join(events)}); the table is of {event}"] if len(events) > 1 else []
     return Reading("perf-report", "host", unit, tuple(costs), warnings=tuple(warnings))
+
+
+def _begins(line: str) -> bool:
+    headed = line.startswith("#") and ("Overhead" in line or re.search(r"Samples:.*of event", line))
+    return bool(headed or BARE.match(line))
+
+
+FORMATS = (Format("perf-report", "perf report --stdio", lambda stream, label: reading(stream, label=label), 40, line=_begins),)

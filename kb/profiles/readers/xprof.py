@@ -7,13 +7,17 @@ summed over cores.
 import json
 import re
 from collections.abc import Iterable
+from typing import TextIO
 
 from kb import KbError
 from kb.profiles.jsonstream import Json
+from kb.profiles.registry import Format
 from kb.profiles.sheets import Sheet, number, plain, sheets
 from kb.profiles.table import Cost, Fact, Reading
 
 PS_PER_MS = 1e9
+# Operation tables and trees are read whole.
+_HEAD, _LARGEST = 1 << 16, 1 << 27
 # Headline figures of the overview page that say how the device fares, in the tool's own words.
 OVERVIEW = (
     "steptime_ms_average",
@@ -237,3 +241,20 @@ def reading_csv(lines: Iterable[str], *, label: str) -> Reading:
     if found is None:
         raise KbError(f"{label}: no rows of an xprof operation table; export hlo_stats or framework_op_stats as CSV again")
     return found
+
+
+def _read(stream: TextIO, label: str) -> Reading:
+    start = stream.read(_HEAD)
+    if not start.lstrip().startswith(("{", "[")):
+        stream.seek(0)
+        return reading_csv(stream, label=label)
+    text = start + stream.read(_LARGEST)
+    if len(text) > _LARGEST:
+        raise KbError(f"{label}: an xprof table of more than {_LARGEST >> 20} MB; export it as CSV, or fewer operations")
+    return reading_json(text, label=label)
+
+
+_TREES = ("byProgram", "byCategory", "by_program", "by_category", "byProgramExcludeIdle", "byCategoryExcludeIdle")
+FORMATS = (
+    Format("xprof", "xprof exports, JSON or CSV", _read, 20, keys=(*_TREES, "cols"), item_keys=("cols",), row=is_header),
+)

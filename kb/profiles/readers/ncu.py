@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kb import KbError
+from kb.profiles.registry import Format
 from kb.profiles.sheets import UNITS, Sheet, number, sheets
 from kb.profiles.table import Cost, Fact, Reading
 
@@ -149,3 +150,6 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
         total = math.fsum(t for _, t in members)
         costs.append(Cost(kernel, total, total, sum(launch.count for launch, _ in members), facts=_percents(members)))
     return Reading("ncu", "device", unit, tuple(costs), facts=_percents(timed), warnings=tuple(warnings))
+
+
+FORMATS = (Format("ncu", "ncu --csv", lambda stream, label: reading(stream, label=label), 10, row=is_header),)

@@ -7,11 +7,12 @@ speedscope).
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kb import KbError
 from kb.profiles.buckets import file_label
 from kb.profiles.jsonstream import Cursor, Json
+from kb.profiles.registry import Format
 from kb.profiles.table import Cost, Reading
 
 FOLDED = re.compile(r"^(?P<stack>.*?)\s(?P<count>\d{1,18}(?:\.\d+)?)$")
@@ -228,3 +229,19 @@ def speedscope(cursor: Cursor) -> Reading:
     return Reading(
         "speedscope", "host", "ms" if unit in MS else "samples" if unit == "none" else unit, costs, idle, len(idles) or 1
     )
+
+
+def _is_folded(lines: Sequence[str]) -> bool:
+    stacks = sum(bool(FOLDED.match(line)) for line in lines)
+    return stacks >= 0.9 * len(lines) and any(";" in line for line in lines)
+
+
+FORMATS = (
+    Format("perf-script", "perf script", lambda stream, label: perf_script(stream, label=label), 60, line=SAMPLE.match),
+    Format("folded", "folded stacks of py-spy or stackcollapse", lambda stream, label: folded(stream, label=label), text=_is_folded),
+    Format(
+        *("speedscope", "speedscope JSON"),
+        lambda stream, label: speedscope(Cursor(stream, label=label)),
+        keys=("shared", "profiles"),
+    ),
+)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from kb import KbError
 from kb.profiles.buckets import bucket_of, file_label
 from kb.profiles.jsonstream import Cursor, Json
+from kb.profiles.registry import Format
 from kb.profiles.table import Cost, Fact, Reading
 from kb.profiles.timeline import Track, spend
 
@@ -282,3 +283,13 @@ def reading(cursor: Cursor) -> Reading:
         tuple(facts),
         tuple(warnings),
     )
+
+
+FORMATS = (
+    Format(
+        *("chrome-trace", "Chrome traces of PyTorch, JAX, XLA, py-spy and Perfetto"),
+        lambda stream, label: reading(Cursor(stream, label=label)),
+        keys=("traceEvents",),
+        item_keys=("ph",),
+    ),
+)

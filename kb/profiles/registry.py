@@ -1,0 +1,63 @@
+"""Every profiler format kb reads, found in one place: objects of `kb.profiles.readers`, and of other packages under `kb.profiles`."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TextIO
+
+from kb import KbError
+from kb.profiles.table import Reading
+
+Cells = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format, told by its content: the first of these that a file shows decides; of two on one line the lower `order`.
+
+    `keys` stand at the top of a JSON object, `item_keys` in the first object of a JSON list; `row` tells a header of comma-separated
+    cells, `line` a line that only this tool writes, `text` all first lines together (asked last), `data` the first bytes.
+    `read` is given the text (one character a byte where `data` tells the format), and the name for messages.
+    """
+
+    name: str
+    about: str
+    read: Callable[[TextIO, str], Reading]
+    order: int = 50
+    keys: tuple[str, ...] = ()
+    item_keys: tuple[str, ...] = ()
+    row: Callable[[Cells], bool] | None = None
+    line: Callable[[str], object] | None = None
+    text: Callable[[Sequence[str]], bool] | None = None
+    data: Callable[[bytes], bool] | None = None
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """All formats, in the order in which they are preferred. Raises KbError where two have one name."""
+    from kb.profiles import readers
+
+    names = [f"{readers.__name__}.{m.name}" for m in pkgutil.iter_modules(readers.__path__)]
+    listed = [f for name in names for f in importlib.import_module(name).FORMATS]
+    for point in entry_points(group="kb.profiles"):
+        format_ = point.load()
+        if not isinstance(format_, Format) or any(format_.name == f.name for f in listed):
+            raise KbError(f"entry point kb.profiles {point.name} = {point.value}: no format of a name of its own; name a kb.profiles.Format")
+        listed.append(format_)
+    return tuple(sorted(listed, key=lambda f: (f.order, f.name)))
+
+
+def format_names() -> tuple[str, ...]:
+    """What `--kind` takes beside `auto`."""
+    return tuple(f.name for f in formats())
+
+
+def format_named(name: str) -> Format:
+    """The format of a name. Raises KbError where there is none."""
+    chosen = next((f for f in formats() if f.name == name), None)
+    if chosen is None:
+        raise KbError(f"no kind of profile '{name}'; there are auto, {', '.join(format_names())}")
+    return chosen
