@@ -8,7 +8,7 @@ from kb.trail import Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
 from kb.trail.state import State, state_of
-from kb.trail.transfers import kinship_of, wins_of
+from kb.trail.transfers import kinship_of
 
 # Titles of the parts, and so many lines at most on the page; the JSON twin has all.
 _PARTS = (
@@ -28,7 +28,7 @@ _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 def state_files(trail: Trail) -> dict[str, bytes]:
     """The state of every target with runs, by path below `indexes/`."""
     targets = sorted({e.target for e in trail.experiments if e.target})
-    wins = [w for target in targets for w in wins_of(trail.of(target), stated=trail.metrics.get(target, ""))]
+    wins = [w for target in targets for w in trail.wins[target]]
     kin = kinship_of(trail.experiments)
     paths = {handle(e.path): e.path for e in trail.experiments}
     files: dict[str, bytes] = {}

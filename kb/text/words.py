@@ -123,7 +123,8 @@ def foreign_forms(text: str) -> list[str]:
     if text.isascii():
         return []
     found: list[str] = []
-    for word in _WORD.findall(text):
+    # Most of a text is plain words: they are passed over before the pattern looks.
+    for word in _WORD.findall(" ".join([w for w in text.split() if not w.isascii()])):
         if not word.isascii():
             found += _split(word)
             for run in _UNSPACED.findall(fold(word)):

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kb import KbError, exports
@@ -57,7 +58,7 @@ TABLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trail:
     """Experiments in trail order, their rows as stored, by path, and the metric that each target's page names, by target."""
 
@@ -68,6 +69,14 @@ class Trail:
     def of(self, target: str | None) -> tuple[Facts, ...]:
         """Experiments of one target, or all of them."""
         return tuple(e for e in self.experiments if target is None or e.target == target)
+
+    @cached_property
+    def wins(self) -> "Mapping[str, tuple[Win, ...]]":
+        """What other targets may learn of each target's runs, in trail order, by target."""
+        from kb.trail.transfers import wins_of
+
+        targets = sorted({e.target for e in self.experiments})
+        return {t: tuple(wins_of(self.of(t), stated=self.metrics.get(t, ""))) for t in targets}
 
 
 def facts_of(page: Page, text: str) -> bytes | None:
@@ -108,12 +117,12 @@ def save(db: sqlite3.Connection, trail: Trail) -> None:
         "insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
         ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments),
     )
-    from kb.trail.transfers import kinship_of, wins_of
+    from kb.trail.transfers import kinship_of
 
     db.execute("delete from win")
     db.execute("delete from kin")
-    for target in sorted({e.target for e in trail.experiments}):
-        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins_of(trail.of(target), stated=trail.metrics.get(target, ""))))
+    for wins in trail.wins.values():
+        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins))
     kin = kinship_of(trail.experiments)
     db.executemany("insert into kin values (?, ?, ?)", ((one, other, nearness) for (one, other), nearness in kin.items()))
 

@@ -181,9 +181,11 @@ def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:
 def _is_alias(key: str, lever: Lever, settings: Mapping[str, Lever]) -> bool:
     """Whether a longer name has the same value: `bs` beside `batch_size`, `seq` beside `seqlen`."""
     for other in settings.values():
+        if other.value != lever.value:
+            continue
         longer = key_of(other.name)
         initials = "".join(w[0] for w in re.split(r"[-_ ]+", other.name.strip("-")) if w)
-        if other.value == lever.value and len(longer) > len(key) and (longer.startswith(key) or initials.lower() == key):
+        if len(longer) > len(key) and (longer.startswith(key) or initials.lower() == key):
             return True
     return False
 
