@@ -8,6 +8,7 @@ from kb import KbError, store
 from kb.build import build
 from kb.refuted.aim import terms_in
 from kb.refuted.gate import Answer, Gate, Proposal
+from kb.refuted.groups import answer_text
 from tests.test_refuted import run
 
 TRAIL = {
@@ -309,3 +310,29 @@ def test_an_empty_or_missing_proposal_is_a_clear_mistake(make_base, kb_command):
 def test_hostile_text_is_answered(gate):
     for text in ("\x00" * 50, "`" * 5000, "[](" * 3000, "--a=" * 2000, "é\ud7ff" * 100, "| a |\n" * 2000):
         assert gate.check(Proposal(text)).outcome in ("clear", "distinguish", "repeat")
+
+
+def measured(verdict: str, rule: str, more: str = "") -> dict[str, str]:
+    """A run of `--tile=64` as kb itself writes it down."""
+    (page, text), *_ = run(5, "Tiles of 64", verdict, "Raising `--tile=64` fills the cache.", f"Ruled.\n\n{more}\n\nRule: `{rule}`.").items()
+    return {page: text.replace("---\n\n#", f"measured: sources/runs/x\nrule: {rule}\n---\n\n#", 1)}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rule", "more", "outcome", "told"),
+    [
+        ("inconclusive", "undecided", "About 12 more samples of each side would decide.", "clear", "open, measured too coarsely: {page} (About 12 more"),
+        ("inconclusive", "no-audit", "", "clear", "open, measured too coarsely: {page} (ruled no-audit)"),
+        ("invalid", "forged-metric", "", "clear", "1 invalid"),
+        ("invalid", "parity-broken", "", "repeat", "1 invalid"),
+        ("refuted", "loss", "", "repeat", "1 refuted"),
+        ("inconclusive", "tie", "", "distinguish", "1 tie"),
+    ],
+)  # fmt: skip
+def test_what_kb_measured_is_a_card_only_where_it_says_something_of_the_lever(make_base, verdict, rule, more, outcome, told):
+    made = measured(verdict, rule, more)
+    layout = make_base(made)
+    build(layout)
+    answer = asked(Gate(store.state(layout)), "Set `--tile=64`.")
+    assert (answer.outcome, bool(answer.matches)) == (outcome, outcome == "repeat")
+    assert told.format(page=next(iter(made))) in answer_text(answer)

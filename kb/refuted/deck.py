@@ -11,6 +11,7 @@ from kb.refuted.card import Card
 from kb.refuted.compile import cards_of, rarity_of, with_parents
 from kb.refuted.statements import RunAim, Statement
 from kb.store import diff, digest_of, row_of, value_of
+from kb.text import words_of
 from kb.trail import Moment, Trail
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ TABLES: tuple[str, ...] = (
     "create table card_frequency (target text primary key, aims integer not null, terms text not null) without rowid",
     # Who pulled a lever, failed or not: what the gate tallies.
     """create table attempt (key text not null, path text not null, target text not null, date text not null, serial integer not null, name text not null,
-    value text not null, verdict text not null, measured integer not null, primary key (key, path)) without rowid""",
+    value text not null, verdict text not null, measured integer not null, settles text not null, primary key (key, path)) without rowid""",
 )
 
 
@@ -100,12 +101,12 @@ def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
     db.execute("delete from attempt")
     for e in trail.experiments:
         run, verdict = deck.runs[e.path], str(e.verdict.canonical or "")
-        if verdict == "inconclusive" and "tie" in e.verdict.raw.lower():
+        if verdict == "inconclusive" and (run.rule == "tie" or "tie" in words_of(e.verdict.raw)):
             verdict = "tie"
         db.executemany(
-            "insert into attempt values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "insert into attempt values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (m.key, e.path, e.target, e.date, e.number, m.name, m.value, verdict, int(run.measured))
+                (m.key, e.path, e.target, e.date, e.number, m.name, m.value, verdict, int(run.measured), run.settles)
                 for m in (() if e.first else rare.telling(e.target, run.aim))
             ),
         )

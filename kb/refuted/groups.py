@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LeverGroup:
     """One lever with all its attempts, oldest first: their pages, values as written and verdicts; why the newest came out so.
 
-    `open` are attempts that kb measured too coarsely to decide; `has_tie`: one of the same value was decided as no effect.
+    `open` are attempts that kb measured too coarsely to decide, each with what would `settle` it; `has_tie`: one of the same value was decided as no effect.
     """
 
     lever: str
@@ -28,6 +28,7 @@ class LeverGroup:
     tally: dict[str, int]
     because: str = ""
     open: tuple[str, ...] = ()
+    settle: tuple[str, ...] = ()
     has_tie: bool = False
 
 
@@ -35,7 +36,7 @@ def groups_of(db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at:
     """The levers that were pulled before, on the target or (without one) anywhere, before a moment."""
     found = []
     for move in moves:
-        query, values = "select path, value, verdict, measured from attempt where key = ?", [move.key]
+        query, values = "select path, value, verdict, measured, settles from attempt where key = ?", [move.key]
         if target:
             query, values = query + " and target = ?", [*values, target]
         if at is not None:
@@ -44,16 +45,18 @@ def groups_of(db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at:
         if not rows:
             continue
         newest = experiment(db, rows[-1][0])
+        coarse = [row for row in rows if row[3] and row[2] == "inconclusive"]
         found.append(
             LeverGroup(
                 move.name,
                 move.value,
                 tuple(path for path, *_ in rows),
                 tuple(dict.fromkeys(value for _, value, *_ in rows if value)),
-                dict(sorted(Counter(verdict or "none" for *_, verdict, _ in rows).items())),
+                dict(sorted(Counter(verdict or "none" for _, _, verdict, *_ in rows).items())),
                 cut(newest.because, 200) if newest else "",
-                tuple(path for path, _, verdict, measured in rows if measured and verdict == "inconclusive"),
-                any(verdict == "tie" and (same_value(value, move.value) or value == move.value) for _, value, verdict, _ in rows),
+                tuple(path for path, *_ in coarse),
+                tuple(settles for *_, settles in coarse),
+                any(verdict == "tie" and (same_value(value, move.value) or value == move.value) for _, value, verdict, *_ in rows),
             )
         )
     return tuple(found)
@@ -69,7 +72,8 @@ def answer_text(answer: "Answer", *, every: bool = False) -> str:
         parts = [f"{group.lever}{'=' if group.value else ''}{group.value}: pulled {len(group.paths)}x{values}: {tally}"]
         parts += [f"newest: {cut(group.because, 160)}"] if group.because else []
         parts += [f"differs: {'; '.join(differs[group.lever])}"] if differs.get(group.lever) else []
-        parts += [f"open, measured too coarsely: {', '.join(group.open)}"] if group.open else []
+        coarse = (f"{path}{settle and f' ({settle})'}" for path, settle in zip(group.open, group.settle, strict=True))
+        parts += [f"open, measured too coarsely: {'; '.join(coarse)}"] if group.open else []
         lines.append(" | ".join(parts))
     for m in answer.matches:
         status = f", {m.status}" if m.status != "standing" else ""

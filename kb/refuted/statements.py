@@ -38,11 +38,14 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class RunAim:
-    """The aim of an experiment's page, and what it states refuted besides; `measured`: kb itself measured it, by `rule`."""
+    """The aim of an experiment's page, and what it states refuted besides; `measured`: kb itself measured it, by `rule`,
+    and where that left it open, what `settles` it.
+    """
 
     aim: Aim
     measured: bool = False
     rule: str = ""
+    settles: str = ""
     statements: tuple[Statement, ...] = ()
 
 
@@ -109,11 +112,17 @@ _LONGEST, _SHORTEST, _MOST = 700, 12, 500
 _TIE = 1.0
 
 
+# What a page says where more of the same measurement would decide.
+_MORE = "more samples of each side would decide"
+
+
 def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     """Refuted statements of one page as a row; for an experiment page (`facts`), what it wants to move. None if it has neither."""
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
-        return row_of(RunAim(aim, bool(page.field("measured")), page.field("rule"), _judged(page, text)))
+        rule, measured = page.field("rule"), bool(page.field("measured"))
+        settles = next((line.strip() for line in text.split("\n") if _MORE in line), f"ruled {rule}" if rule else "")
+        return row_of(RunAim(aim, measured, rule, readable(settles) if measured else "", _judged(page, text)))
     deep = page.path.count("/") > 2
     if page.type == "catalog" and page.symbols or deep and page.type in ("catalog", "program", "source", "codebase"):
         return None  # Made by a machine from code, or somebody else's matter.
