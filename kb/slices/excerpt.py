@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kb.search import Chunk
 from kb.search.gist import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
@@ -42,7 +43,7 @@ def excerpt_of(
     best: tuple[float, Excerpt] | None = None
     for order, seen in _closest(chunks, weights, masked):
         pieces = pieces_from(seen, 0, size=size)
-        words = [weights.keys() & _WORD.findall(piece.lower()) for piece in pieces]
+        words = [weights.keys() & _words(piece) for piece in pieces]
         for start, end in runs(pieces, room):
             text = cut(" ".join(pieces[start:end]), room)
             said = set().union(*words[start:end])
@@ -64,12 +65,18 @@ def excerpt_of(
     return best[1] if best else None
 
 
+@lru_cache(maxsize=1 << 14)
+def _words(text: str) -> frozenset[str]:
+    """Words of a text; the next question of a batch looks at many of the same pages."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
 def _closest(
     chunks: Sequence[Chunk], weights: Mapping[str, float], masked: Callable[[Chunk], Chunk | None]
 ) -> Iterator[tuple[int, list[Chunk]]]:
     """The chunks that hold most of the words, each with those that follow it, as far as they may be seen."""
     said = [
-        sum(map(weights.__getitem__, weights.keys() & _WORD.findall(c.text.lower())))
+        sum(map(weights.__getitem__, weights.keys() & _words(c.text)))
         * (0.2 if REFERENCES.search(c.title) else 1.0)
         for c in chunks[:_LOOKED_AT]
     ]

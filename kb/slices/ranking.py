@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kb import search
 from kb.schema import TYPES, folders_of
@@ -116,13 +117,24 @@ def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
 
 def _prior(view: View, path: str, prior: Mapping[str, float]) -> float:
     page = view.standing(path)
-    home = page.type in TYPES and path.split("/")[1] in folders_of(page.type)
-    return prior.get(page.type, _OTHER) if home else min(_MIRROR, prior.get(page.type, _OTHER))
+    own = prior.get(page.type, _OTHER)
+    return own if _at_home(path, page.type) else min(_MIRROR, own)
+
+
+@lru_cache(maxsize=1 << 14)
+def _at_home(path: str, kind: str) -> bool:
+    """Whether a page stands in a folder of its type."""
+    return kind in TYPES and path.split("/")[1] in folders_of(kind)
 
 
 def _normal(scores: Mapping[str, float]) -> dict[str, float]:
     top = max(scores.values(), default=0.0) or 1.0
     return {path: score / top for path, score in scores.items()}
+
+
+@lru_cache(maxsize=1 << 14)
+def _words_in_name(path: str) -> frozenset[str]:
+    return frozenset(w for w in _WORD.findall(path.rsplit("/", 1)[1].removesuffix(".md").lower()) if not w.isdigit())
 
 
 def _named(view: View, weights: Mapping[str, float], paths: Iterable[str], prior: Mapping[str, float]) -> dict[str, float]:
@@ -133,7 +145,7 @@ def _named(view: View, weights: Mapping[str, float], paths: Iterable[str], prior
     for path in paths:
         if view.standing(path).type == "experiment":
             continue
-        words = {w for w in _WORD.findall(path.rsplit("/", 1)[1].removesuffix(".md").lower()) if not w.isdigit()}
+        words = _words_in_name(path)
         have = sum(asked.get(w, 0.0) for w in words)
         if have:
             said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))

@@ -26,6 +26,7 @@ _PIECE = re.compile(r" ?(?:A{2,}(?!a)|[Aa]a*|0{1,3}|\.+|_+|[^\x00-\x7f]+)|\s+")
 _MARGIN = 1.03
 
 
+@lru_cache(maxsize=1 << 13)
 def tokens_of(text: str) -> int:
     """Estimated tokens of a text, rounded up."""
     pieces = Counter(_PIECE.findall(text.translate(_SHAPE)))
