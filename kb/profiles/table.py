@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from kb import KbError
 from kb.profiles.buckets import OPAQUE, bucket_of
+from kb.text import one_line
 
 # Buckets that a file, a library or a tool's category names, beyond these many, are summed up as "other": a table is read by eye.
 NAMED_AT_MOST = 12
@@ -100,9 +101,8 @@ class Profile:
 
 
 def clean(text: str, *, limit: int = 400) -> str:
-    """Text of a profile as it may be printed: one line, no control characters, no lone surrogates, not longer than `limit`."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: limit * 4]).split())
-    line = line.encode("utf-8", "replace").decode("utf-8")
+    """Text of a profile as it may be printed: one safe line, not longer than `limit`."""
+    line = one_line(str(text)[: limit * 4])
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
