@@ -70,7 +70,7 @@ def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
 def _read(file: Path) -> list[Claim]:
     try:
         return msgspec.json.decode(file.read_bytes(), type=list[Claim])
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, RecursionError, msgspec.DecodeError) as error:
         raise KbError(
             f"sources/{FOLDER}/{file.name}: no list of claims: {error}; restore it, or remove it and ingest again"
         ) from error

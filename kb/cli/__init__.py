@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from kb import KbError, __version__
 from kb.text import printable
@@ -20,8 +21,15 @@ from kb.verbs.request import Option
 DOORS = ("kb.server", "kb.harness", "kb.loop")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Repeats words that it does not know, which may be captured ones."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def parser_of(verb: Verb) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"kb {verb.words}", description=_plain(_sentence(verb.summary))
     )
     for option in verb.options:

@@ -110,11 +110,13 @@ def _last_word(extended: int) -> str:
 
 
 def attempts_in(layout: store.Layout, run: str) -> tuple[Attempt, ...]:
-    """Attempts of one experiment, oldest first; `run` is what its page says. A folder without a plan is none."""
+    """Attempts of one experiment, oldest first; `run` is what its page says. A folder without a plan is none, nor is one elsewhere."""
+    if not _is_home(layout, run):
+        return ()
     folder = layout.root / run
     numbers = (
-        sorted(int(f.name) for f in folder.iterdir() if f.name.isdigit())
-        if run and folder.is_dir()
+        sorted(int(f.name) for f in folder.iterdir() if f.name.isdecimal() and f.name.isascii())
+        if folder.is_dir()
         else []
     )
     return tuple(
@@ -122,6 +124,21 @@ def attempts_in(layout: store.Layout, run: str) -> tuple[Attempt, ...]:
         for n in numbers
         if (folder / str(n) / "plan.json").is_file()
     )
+
+
+def _is_home(layout: store.Layout, run: str) -> bool:
+    """Whether attempts may stand in the folder that a page names: below `sources/`, and no link leads out of there."""
+    home = run.startswith("sources/") and store.is_inner(run)
+    return home and layout.holds(layout.root / run / "plan.json")
+
+
+def runs_home(layout: store.Layout, run: str) -> Path:
+    """Folder of an experiment's attempts. Raises KbError where a page names one that is not kb's to write to."""
+    if not _is_home(layout, run):
+        raise KbError(
+            f"run: {run[:200]!r}: attempts stand below sources/ of this knowledge base; restore the line that `kb experiment open` wrote"
+        )
+    return layout.root / run
 
 
 def _attempt_at(layout: store.Layout, folder: Path) -> Attempt:
@@ -156,7 +173,7 @@ def _large(layout: store.Layout, folder: Path, plan: Plan) -> Path:
         if folder.resolve().is_relative_to(runs)
         else Path(folder.name)
     )
-    return layout.root / plan.keep / inside
+    return layout.at(f"{plan.keep}/{inside}/plan.json").parent
 
 
 def _digests(folder: Path) -> dict[str, str]:
@@ -188,7 +205,7 @@ def _record(kind: type[Record], file: Path) -> Record:
 def _decoded(kind: type[Record], data: bytes, file: Path) -> Record:
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise KbError(
             f"{file}: not a record of a run: {error}; restore it, or start another attempt with --again"
         ) from error
@@ -200,9 +217,9 @@ def _encoded(record: Plan | Sample | Measurement | More) -> bytes:
 
 def begin(layout: store.Layout, run: str, plan: Plan) -> Attempt:
     """File the plan of a fresh attempt. Raises KbError if another process filed one of that number."""
-    folder = layout.root / run / str(plan.number)
+    folder = runs_home(layout, run) / str(plan.number)
     data = _encoded(plan)
-    ignored = layout.root / plan.keep / ".gitignore"
+    ignored = layout.at(f"{plan.keep}/.gitignore")
     if not ignored.exists():
         store.write(ignored, "*\n")
     _create(folder / "plan.json", data, "started this attempt")

@@ -386,7 +386,7 @@ def last_audit(attempt: Attempt) -> tuple[Audit, Expectation] | None:
         return None
     try:
         filed = msgspec.json.decode(files[-1].read_bytes(), type=_Filed)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise KbError(f"{files[-1]}: not an audit: {error}; audit again") from error
     kept = attempt.measurement.kept if attempt.measurement else ()
     absent = any(k.large and attempt.copy_of(k) is None for k in kept)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from kb import KbError
 from kb.run.measure import MetricLines
+from kb.store import json_of
 
 _KEEP = 16 * 1024
 _CHUNK = 1 << 20
@@ -104,7 +105,7 @@ def run_command(
         _end(process)
     lines.feed(b"", last=True)
     with open(reading, "rb") as told:
-        said = json.loads(told.read() or b"{}")
+        said = json_of(told.read() or b"{}")
     if "refused" in said:
         raise KbError(f"the sandbox could not be set up: {said['refused']}")
     code = said.get("exit", -signal.SIGKILL)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from kb import KbError, store
+from kb.experiments.attempt import runs_home
 from kb.experiments.stub import Stub
 from kb.refuted.gate import Answer, Gate
 from kb.refuted.gate import Proposal as Question
@@ -33,7 +34,7 @@ def keep_opening(
     if answer:
         opening = Opening(answer.receipt, answer.outcome, target, text)
         data = msgspec.json.format(msgspec.json.encode(opening), indent=1) + b"\n"
-        store.write(layout.root / run / _FILE, data)
+        store.write(runs_home(layout, run) / _FILE, data)
 
 
 def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> tuple[str, ...]:
@@ -45,10 +46,10 @@ def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> t
         )
     if stub.baseline:
         return ()
-    file = layout.root / stub.run / _FILE
+    file = runs_home(layout, stub.run) / _FILE
     try:
         opening = msgspec.json.decode(file.read_bytes(), type=Opening)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, RecursionError, msgspec.DecodeError) as error:
         raise KbError(
             f"{stub.path}: {stub.run}/{_FILE}, which `kb experiment open` wrote, is gone or cannot be read; restore it"
         ) from error

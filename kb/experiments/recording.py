@@ -3,7 +3,6 @@
 Refuses to take a file that holds no run, and keeps every file it took.
 """
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Target
 from kb.run.measure import metrics_in
 from kb.run.quantity import to_float
+from kb.store import json_of
 
 _LARGEST = 64 << 20
 _LARGEST_KEPT = 32 << 10
@@ -191,10 +191,10 @@ def _checks(text: str) -> str:
 
 def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) -> list[Elsewhere]:
     try:
-        said = json.loads(data)
+        said = json_of(data)
     except ValueError:
         try:
-            said = [json.loads(line) for line in data.splitlines() if line.strip()]
+            said = [json_of(line) for line in data.splitlines() if line.strip()]
         except ValueError as error:
             raise KbError(
                 f"{file}: is not JSON: {error}; a record is {_SHAPE}, a list of these, or one a line"

@@ -20,7 +20,7 @@ from kb.formats.registry import located
 from kb.formats.table import UNTOLD
 from kb.page import read
 from kb.run.record import Run, from_line, to_line
-from kb.store import Layout, digest_of
+from kb.store import Layout, digest_of, json_of
 
 LOCK = "pages"
 LEDGER = "runs.jsonl"
@@ -166,7 +166,7 @@ def entries_of(ledger: Path) -> list[Entry]:
     # Not splitlines: a text of a log may hold U+2028 and other characters at which that would cut.
     for number, line in enumerate(ledger.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1):
         try:
-            said = json.loads(line)
+            said = json_of(line)
             found.append(Entry(said["page"], said["digest"], from_line(json.dumps(said["run"])), said.get("repeat", 0)))
         except (ValueError, KeyError, TypeError) as error:
             raise _damaged(ledger, number, error) from error
@@ -238,7 +238,7 @@ def _file_all(
 
 
 def _line(entry: Entry) -> str:
-    said: dict[str, object] = {"page": entry.page, "digest": entry.digest, "run": json.loads(to_line(entry.run))}
+    said: dict[str, object] = {"page": entry.page, "digest": entry.digest, "run": json_of(to_line(entry.run))}
     if entry.repeat:
         said["repeat"] = entry.repeat
     return json.dumps(said, ensure_ascii=False) + "\n"

@@ -4,7 +4,6 @@ A status field is recognised by its words, not only by its name, and records tha
 status nor a measurement are no runs.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +33,7 @@ from kb.formats.reading import Ask, Line, Remark, Segment, measured, moment
 from kb.run.direction import Direction, direction_from, direction_of, word_set
 from kb.run.quantity import bare, to_float, to_quantity
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status, outcome_of, status_words
+from kb.store import json_of
 
 UNTOLD = (
     "nothing says that its lines are runs: no status, and no value under a name; name the columns in a "
@@ -391,7 +391,7 @@ def _unquoted(cell: str) -> str:
 def object_in(cell: str) -> dict[str, object]:
     """The JSON object that a cell holds; empty where it holds none."""
     try:
-        value = json.loads(cell)
+        value = json_of(cell)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

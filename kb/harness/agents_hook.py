@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.harness.agents_watch import WATCH_NAME
+from kb.store import json_of
 from kb.verbs import Caller, Result, argument
 from kb.verbs.registry import verbs
 from kb.verbs.request import request_from
@@ -42,7 +43,7 @@ class HookAnswer(Result):
 
 def run(request: HookCall, caller: Caller) -> HookAnswer:
     try:
-        event = json.loads(caller.stdin() or b"{}")
+        event = json_of(caller.stdin() or b"{}")
     except ValueError as error:
         raise KbError(f"stdin: not JSON: {error}") from error
     layout = caller.layout()

@@ -1,12 +1,12 @@
 """kb agents sessions [serve]: read session logs of a harness: which steps ran, which were skipped, tokens a step, compactions."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb import KbError
+from kb.store import json_of
 from kb.text import one_line
 from kb.verbs import Caller, Result, argument
 
@@ -95,12 +95,12 @@ def run(request: ReadSessions, caller: Caller) -> SessionReport:
 def _events(text: str) -> Iterator[tuple[str, str]]:
     """What a transcript holds, in its order: commands, what they printed, tokens, compactions. Lines that are no JSON are passed over."""
     try:
-        records = [json.loads(text)]
+        records = [json_of(text)]
     except ValueError:
         records = []
         for line in text.splitlines():
             try:
-                records.append(json.loads(line))
+                records.append(json_of(line))
             except ValueError:
                 continue
     for record in records:

@@ -11,6 +11,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from kb import KbError, store
 from kb.harness.parts import Part, Setting, TextBlock, WholeFile
+from kb.store import json_of
 
 # Beside the harness's own files and committed with them: who clones the repository can take everything out again.
 RECEIPT = ".agents/kb.json"
@@ -47,7 +48,7 @@ class FileChange:
 def receipt_at(root: Path) -> dict[str, dict[str, str | None]]:
     """Of each file its digest as kb left it, and what stood there before; None where kb began it."""
     try:
-        return json.loads((root / RECEIPT).read_text(encoding="utf-8"))
+        return json_of((root / RECEIPT).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as error:
@@ -141,7 +142,7 @@ def _same(one: str, other: str, path: str) -> bool:
     if path.endswith(".toml"):
         return tomlkit.parse(one).unwrap() == tomlkit.parse(other).unwrap()
     return (
-        json.loads(one) == json.loads(other)
+        json_of(one) == json_of(other)
         if path.endswith(".json")
         else one.strip() == other.strip()
     )
@@ -178,7 +179,7 @@ def _with_block(before: str | None, parts: list[Part], path: str, *, out: bool) 
 
 def _with_settings(before: str | None, parts: list[Part], path: str, *, out: bool) -> str:
     toml = path.endswith(".toml")
-    document = tomlkit.parse(before or "") if toml else json.loads(before or "{}")
+    document = tomlkit.parse(before or "") if toml else json_of(before or "{}")
     if not isinstance(document, dict):
         raise ValueError("holds no table of settings")
     touched = [_put(document, part, out=out) for part in parts]

@@ -13,6 +13,7 @@ import msgspec
 from kb import KbError, store
 from kb.ingest.material import Excerpt
 from kb.ingest.packets import ATTEMPTS, Packet
+from kb.store import json_of
 
 LEASE_S = 900.0
 
@@ -85,13 +86,13 @@ def packet_at(layout: store.Layout, name: str) -> Packet:
     """A packet of the queue. Raises KbError where there is none of that id."""
     file = _file(layout, name)
     try:
-        data = json.loads(file.read_bytes())
+        data = json_of(file.read_bytes())
         return Packet(**{**data, "material": tuple(Excerpt(**m) for m in data["material"])})
     except FileNotFoundError as error:
         raise KbError(
             f"no packet '{name}' is open; `kb packet list` shows those that are"
         ) from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise KbError(
             f".kb/packets/{name}.json: is damaged ({error}); remove it and run `kb ingest` again"
         ) from error
@@ -185,7 +186,7 @@ def answers_to(layout: store.Layout, name: str) -> Answers | None:
         return msgspec.json.decode(file.read_bytes(), type=Answers)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, RecursionError, msgspec.DecodeError) as error:
         raise KbError(
             f"prompts/replies/{name}.json: no recorded reply: {error}; restore or remove it"
         ) from error
@@ -201,9 +202,9 @@ def all_answers(layout: store.Layout) -> Iterator[Answers]:
 
 def lease_of(layout: store.Layout, name: str) -> Lease | None:
     try:
-        data = json.loads(_lease(layout, name).read_bytes())
+        data = json_of(_lease(layout, name).read_bytes())
         return Lease(str(data["holder"]), float(data["until"]))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None  # A lease that cannot be read binds nobody.
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from kb.model import Endpoint, ModelError, Prompt, Refusal, Reply
+from kb.store import json_of
 
 # Statuses after which the same request may succeed: timeouts, conflicts, rate limits, and a server in trouble or overloaded.
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -111,7 +112,7 @@ def _raise_for(endpoint: Endpoint, answer: httpx.Response) -> None:
 
 def _complaint(text: str) -> str:
     try:
-        error = json.loads(text)["error"]
+        error = json_of(text)["error"]
         return str(error["message"] if isinstance(error, dict) else error)[:300]
     except (ValueError, KeyError, TypeError):
         return text[:300] or "no reason given"
@@ -123,7 +124,7 @@ def _events(answer: httpx.Response) -> Iterator[dict]:
         if not line.startswith("data:") or line[5:].strip() == "[DONE]":
             continue
         try:
-            event = json.loads(line[5:])
+            event = json_of(line[5:])
         except ValueError as error:
             raise _Passing(f"the stream holds no JSON: {line[:80]!r}") from error
         if not isinstance(event, dict):

@@ -2,7 +2,6 @@
 text. Marks what a page hides; runs nothing.
 """
 
-import json
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 from kb import KbError
 from kb.source import normal_text
+from kb.store import json_of
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
@@ -214,7 +214,7 @@ def _hidden_texts(tree) -> tuple[str, ...]:
 def _notebook_text(text: str, name: str) -> str:
     """A notebook as Markdown: its cells in order, code in fences, what they printed below them."""
     try:
-        book = json.loads(text)
+        book = json_of(text)
         cells = book["cells"]
         language = book.get("metadata", {}).get("kernelspec", {}).get("language", "python")
         parts = []

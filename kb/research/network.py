@@ -18,6 +18,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from kb import KbError, store
 from kb.source import masked
+from kb.store import json_of
 
 # What the services ask of their callers: arXiv one request in three seconds, others one a second
 # from one caller.
@@ -307,7 +308,7 @@ class Session:
     def _kept(self, url: str, accept: str) -> Reply | None:
         place = self._place(url, accept)
         try:
-            head = json.loads(place.with_suffix(".json").read_bytes())
+            head = json_of(place.with_suffix(".json").read_bytes())
             body = place.with_suffix(".body").read_bytes()
         except (OSError, ValueError):
             return None

@@ -11,7 +11,7 @@ from kb.research.diffs import FileChange
 from kb.research.forks import Delta, Fork
 from kb.research.hunks import Evidence
 from kb.source import Material, Source, fence_for
-from kb.store import Layout
+from kb.store import Layout, json_of
 
 _MOST_TEXT = 1 << 20
 READING = "reading.json"
@@ -81,7 +81,7 @@ def fork_of_source(layout: Layout, source: Source) -> Fork | None:
     file = layout.sources / source.id / READING
     if not file.is_file():
         return None
-    row = json.loads(file.read_text(encoding="utf-8"))
+    row = json_of(file.read_text(encoding="utf-8"))
     listed = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     return Fork(
         **listed

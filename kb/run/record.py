@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kb import KbError
 from kb.run.direction import Direction, word_set
+from kb.store import json_of
 
 
 class Outcome(StrEnum):
@@ -242,7 +243,7 @@ def _made(kind: type, said: dict[str, object]) -> object:
 def from_line(text: str) -> Run:
     """The run that `to_line` wrote. Raises KbError where the line is none."""
     try:
-        said = json.loads(text)
+        said = json_of(text)
         said["origin"] = _made(Origin, said["origin"])
         if "outcome" in said:
             said["outcome"] = Outcome(said["outcome"])

@@ -1,5 +1,6 @@
 """The tools: which verbs each holds, their schemas and their answers. Knows nothing of transports."""
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -18,11 +19,29 @@ LARGEST_ANSWER = 100_000
 # A schema repeats what `kb VERB --help` says; agents pay for it in every session.
 _HELP = 60
 
-# Arguments that this door does not take: commands and files of this machine, batches, ways of printing.
-_CLOSED = {
-    "attach", "audience", "batch", "baseline_file", "bench", "build", "checks", "date", "explain", "fix", "local", "overrule",
-    "profile", "reason", "record", "record_parent", "repo", "rules", "semantic", "set", "snapshot", "timeout", "today",
-    "warmup", "code",
+# What this door takes, a row a verb; whatever else a verb takes, today or later, is said by a person on the command line.
+# Not here: commands, repositories and files of this machine, environment, overrules, batches, dates, ways of printing.
+_STATED = ("target", "variant", "lever", "parent", "differs", "expect", "forbid", "predict")
+_TAKEN: Mapping[str, tuple[str, ...]] = {
+    "load": ("step", "query", "proposal", "target", "variant", "before", "as_of", "budget", "exclude", "mode"),
+    "check": ("proposal", "target", "before", "as_of", "lever", "all"),
+    "search": ("query", "type", "target", "verdict", "before", "limit"),
+    "open": ("where",),
+    "experiment list": ("target", "verdict", "since", "lever", "text", "before", "as_of", "last", "page"),
+    "experiment show": ("page", "target"),
+    "experiment open": ("proposal", *_STATED, "title", "hypothesis", "mechanism", "predicted", "falsification", "baseline", "receipt"),
+    "experiment run": ("page", "target", "commit", "edited", "metric", "repeats", "most", "again", "more"),
+    "experiment try": ("proposal", *_STATED, "baseline", "commit", "repeats", "most", "because", "reopen_if"),
+    "experiment audit": ("page", "target", "expect", "forbid", "predict"),
+    "experiment close": ("page", "target", "because", "reopen_if", "expect", "forbid", "predict", "decision", "dry_run"),
+    "experiment diff": ("one", "other", "target"),
+    "experiment rules": (),
+    "packet next": ("by", "task"),
+    "packet answer": ("file", "id", "by", "dry_run"),
+    "packet list": ("task",),
+    "status": ("target",),
+    "stop-check": ("target",),
+    "lint": ("paths", "code", "limit", "all"),
 }  # fmt: skip
 # A proposal comes as text, not as a file.
 _TEXTS = {"proposal": "text of the proposal", "file": "text of the reply"}
@@ -59,8 +78,9 @@ DOORS = (
     Door("lint", "What is wrong with the pages.", {"": "lint"}),
 )  # fmt: skip
 
-# Writers wait for one another here, readers for nobody; a run is long and holds the locks of its own.
-_WRITING = threading.Lock()
+# Writers wait for one another here, measurements for one another, readers for nobody. A measurement holds up no writer.
+_WRITING, _MEASURING = threading.Lock(), threading.Lock()
+_MEASURES = frozenset(("run", "try"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +109,7 @@ def schema_of(actions: Mapping[str, Verb]) -> dict[str, object]:
         properties["action"] = {"type": "string", "enum": list(actions)}
     required = ["action"] if properties else []
     for verb in actions.values():
-        for option in verb.options:
-            if option.name in _CLOSED:
-                continue
+        for option in _options(verb):
             item = _property(option)
             known = properties.setdefault(option.name, item)
             if item["type"] != known["type"]:
@@ -107,6 +125,10 @@ def schema_of(actions: Mapping[str, Verb]) -> dict[str, object]:
         "required": required,
         "additionalProperties": False,
     }
+
+
+def _options(verb: Verb) -> list[Option]:
+    return [o for o in verb.options if o.name in _TAKEN.get(verb.words, ())]
 
 
 def _property(option: Option) -> dict[str, object]:
@@ -132,10 +154,10 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
         )
         values = {key: "-" if key in _TEXTS and value else value for key, value in values.items()}
         request = request_from(verb.request, values)
-        if verb.words.rpartition(" ")[2] in door.writes:
-            with _WRITING:
-                result = verb.run(request, here)
-        else:
+        action = verb.words.rpartition(" ")[2]
+        # Which lock a call waits for; a measurement files under the locks of pages and build, and may take hours between.
+        waits = _WRITING if action in door.writes else _MEASURING if action in _MEASURES else None
+        with waits or contextlib.nullcontext():
             result = verb.run(request, here)
     except KbError as error:
         return Reply(printable(f"kb {name}: {error}"), None, failed=True)
@@ -146,17 +168,19 @@ def answer(name: str, arguments: Mapping[str, object], caller: Caller) -> Reply:
 
 
 def _verb(name: str, values: dict[str, object]) -> tuple[Door, Verb, dict[str, object]]:
-    known = tools()
-    if name not in known:
-        raise KbError(f"no such tool; known: {', '.join(known)}")
-    door, actions = known[name]
+    listed = tools()
+    if name not in listed:
+        raise KbError(f"no such tool; known: {', '.join(listed)}")
+    door, actions = listed[name]
     action = values.pop("action", "") if "" not in actions else ""
     if action not in actions:
         raise KbError(f"which action? one of {', '.join(actions)}")
-    closed = sorted(_CLOSED & set(values))
-    if closed:
+    verb = actions[action]
+    # A name that the verb does not know at all is left to its request, which says what was meant.
+    known = {option.name for option in verb.options} - {option.name for option in _options(verb)}
+    if closed := sorted(known & set(values)):
         raise KbError(f"'{closed[0]}' is not taken from here; a person says it on the command line")
-    return door, actions[action], values
+    return door, verb, values
 
 
 def _values(name: str, result: Result) -> dict[str, object]:

@@ -2,13 +2,12 @@
 there; `capture` writes it.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb import KbError
 from kb.source.marks import Mark
-from kb.store import Layout
+from kb.store import Layout, json_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,9 @@ def source_at(layout: Layout, id: str) -> Source:
     if not file.is_file() or file.parent.parent != layout.sources or file.is_symlink():
         raise KbError(f"no source '{id}'; `kb research status` lists them")
     try:
-        meta = json.loads(file.read_text(encoding="utf-8"))
+        meta = json_of(file.read_text(encoding="utf-8"))
         return _source(id, meta)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise KbError(
             f"sources/{id}/meta.json: does not read: {error}; a capture is never mended by hand, remove the folder and capture it again"
         ) from error

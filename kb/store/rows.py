@@ -21,6 +21,14 @@ def packed(value: object) -> str:
     return _packed(value)
 
 
+def json_of(text: str | bytes) -> object:
+    """What a text of JSON says that somebody else wrote. Raises JSONDecodeError, for one without end in its depth too."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise json.JSONDecodeError("nested too deeply", "", 0) from error
+
+
 def row_of(value: object) -> bytes:
     """A frozen value (dataclass, Struct, tuple of them) as one cell of a table; `value_of` reads it again."""
     return _encoder().encode(value)

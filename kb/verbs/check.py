@@ -1,10 +1,10 @@
 """kb check [ask]: say whether a proposal repeats what was refuted, and what differs."""
 
-import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
+from kb.store import json_of
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines
 
@@ -110,7 +110,7 @@ def _batch(name: str, caller: Caller):
         if not raw.strip():
             continue
         try:
-            values = json.loads(raw)
+            values = json_of(raw)
         except ValueError as error:
             raise KbError(f"{name}:{number}: not JSON: {error}") from error
         unknown = sorted(set(values) - set(_KEYS)) if isinstance(values, dict) else []

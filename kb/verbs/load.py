@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kb import KbError, store
 from kb.schema import STEPS
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
+from kb.store import json_of
 from kb.verbs import Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines, json_text
 
@@ -120,7 +121,7 @@ def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:
         try:
             requests.append(
                 request_from(
-                    json.loads(line), step=request.step, budget=request.budget, usual=usual
+                    json_of(line), step=request.step, budget=request.budget, usual=usual
                 )
             )
         except (json.JSONDecodeError, KbError) as error:

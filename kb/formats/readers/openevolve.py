@@ -3,7 +3,6 @@
 OpenEvolve maximises by definition. Its own `best_program_id` is not trusted: an invalid program is never best.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from kb.formats.table import metrics_of
 from kb.run.direction import word_set
 from kb.run.quantity import to_float
 from kb.run.record import Check, Origin, Outcome, Run
+from kb.store import json_of
 
 _AIM = ("combined_score", "overall_score", "score", "fitness", "value", "objective")
 _VALID = ("valid_solution", "validity", "valid", "is_valid", "correct", "correctness", "success")
@@ -65,7 +65,7 @@ def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
     for number, file in enumerate(sorted(files, key=_by_checkpoint), 1):
         try:
             text = file.read_text(encoding="utf-8", errors="replace")
-            value = json.loads(text)
+            value = json_of(text)
         except (OSError, ValueError, RecursionError) as error:
             kind = type(error).__name__
             yield Remark(f"{file.relative_to(folder)}: cannot be read as JSON ({kind}); skipped")

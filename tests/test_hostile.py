@@ -1,0 +1,94 @@
+"""What pages, records and arguments that somebody made to do harm cannot do. Every attack goes through the doors."""
+
+import json
+import os
+
+import pytest
+
+TARGET = "---\ntitle: T\ntype: target\nmetric: ms\ndirection: lower\n---\n"
+EXPERIMENT = "---\ntitle: E\ntype: experiment\ntarget: t\nparent: HEAD\nrun: {run}\nreceipt: r\nlevers: [q=1]\nhypothesis: h\nstatus: in_progress\n---\n# E\n"
+PAGE = "wiki/experiments/t/2026-01-02-v001-e.md"
+DEEP = '{"a":' * 50_000
+
+
+@pytest.mark.parametrize("run", ["wiki", "sources", "../out", "{root}/../out", "sources/runs/../../../out", "sources/link", "sources"])
+def test_a_page_names_no_folder_but_its_own_below_sources_for_its_attempts(make_base, kb_command, run):
+    layout = make_base({"wiki/targets/t.md": TARGET})
+    out = layout.root.parent / "out"
+    out.mkdir()
+    # Another knowledge base: it is not this one's to write to either.
+    (out / "kb.toml").write_text("")
+    (layout.root / "sources").mkdir()
+    (layout.root / "sources/link").symlink_to(out)
+    (layout.root / "run.log").write_text("METRIC ms=3\n")
+    page = layout.root / PAGE
+    page.parent.mkdir(parents=True)
+    page.write_text(EXPERIMENT.format(run=run.format(root=layout.root)))
+    done = kb_command("experiment", "run", PAGE, "--record", "run.log", cwd=layout.root, ok=(2,))
+    assert "below sources/" in done.stderr
+    assert [f.name for f in out.iterdir()] == ["kb.toml"] and not (layout.root / "wiki/1").exists() and not (layout.root / "sources/1").exists()
+    kb_command("experiment", "show", PAGE, cwd=layout.root)
+
+
+def test_json_without_end_in_its_depth_is_a_message_wherever_it_stands(make_base, kb_command):
+    files = {f"sources/runs/t/e/{name}": DEEP for name in ("1/plan.json", "opening.json")}
+    base = make_base({"wiki/targets/t.md": TARGET, PAGE: EXPERIMENT.format(run="sources/runs/t/e"), "lint-baseline.json": DEEP, "sources/claims/x.json": "[" + DEEP, "sources/s/meta.json": DEEP,
+                      "prompts/replies/x.json": DEEP, ".kb/packets/x.json": DEEP, "batch.jsonl": DEEP, "sources/runs/t/e/²/plan.json": "{}", **files})
+    kb_command("build", cwd=base.root)
+    verbs = ("experiment show", "experiment close", "experiment run")
+    for words in (*((*v.split(), PAGE) for v in verbs), ("lint",), ("claims", "x"), ("research", "status"), ("packet", "list"), ("load", "hypothesis", "--batch", "batch.jsonl"), ("check", "--batch", "batch.jsonl")):
+        kb_command(*words, cwd=base.root, ok=(1, 2))  # Its stderr holds no traceback; the fixture looks.
+    for event in ("stop", "edit", "session-start"):
+        kb_command("agents", "hook", event, cwd=base.root, ok=(2,), text_in=DEEP)
+
+
+def test_words_that_a_verb_does_not_know_are_made_safe_too(make_base, kb_command):
+    root = make_base({}).root
+    done = kb_command("status", "a\x1b[31m\rb\u202e", cwd=root, ok=(2,))
+    assert not {"\x1b", "\r", "\u202e"} & set(done.stderr)
+
+
+def test_nothing_captured_starts_a_line_of_its_own_in_a_slice(make_base, kb_command):
+    evil = 'T\\r\\n## state\\n\\u202e\\u200b\\U000E0041\\x9b2J\\e[31m'
+    page = f'---\ntitle: "{evil}"\ntype: experiment\ntarget: t\nverdict: refuted\nhypothesis: "{evil} spills"\nlevers: ["{evil}=1"]\nmetrics: {{"{evil}": 3, ms: 4}}\n---\n## Verdict\n\nRefuted.\r## state\n'
+    base = make_base({"wiki/targets/t.md": TARGET, PAGE: page})
+    odd = base.root / "wiki/experiments/t/2026-01-03-v002-a\n## state\r\x1b[31m.md"
+    odd.write_text(page)
+    kb_command("build", cwd=base.root)
+    texts = [f.read_text() for f in (base.root / "indexes").rglob("*.md")]
+    for words in (("load", "hypothesis", "--target", "t"), ("load", "resume", "--target", "t"), ("load", "profile", "--target", "t"), ("experiment", "list"), ("status", "--target", "t"), ("search", "spills"), ("lint",), ("export", "log", "--target", "t"), ("retro", "--target", "t")):
+        done = kb_command(*words, cwd=base.root, ok=(0, 1))
+        texts.append(done.stdout + done.stderr)
+    for text in texts:
+        assert not {"\x1b", "\r", "\u202e", "\u200b", "\U000e0041", "\x9b"} & set(text)
+        assert sum(line.startswith("## state") for line in text.split("\n")) <= 1
+
+
+def test_the_tools_take_what_is_listed_and_nothing_else():
+    from kb.server.tools import DOORS, _TAKEN, schema_of, tools
+
+    listed = tools()
+    assert {words for door in DOORS for words in door.actions.values()} == set(_TAKEN)
+    for _, actions in listed.values():
+        for verb in actions.values():
+            assert set(_TAKEN[verb.words]) <= {o.name for o in verb.options}, verb.words
+    properties = {name for _, actions in listed.values() for name in schema_of(actions)["properties"]}
+    assert not properties & {"bench", "build", "checks", "profile", "repo", "set", "record", "record_parent", "attach", "batch", "overrule", "fix", "baseline_file", "timeout"}
+
+
+def test_a_field_that_the_tools_do_not_list_is_refused(make_base):
+    from kb.server.tools import _TAKEN, answer, tools
+    from kb.verbs import Caller
+
+    def refuse(*_):
+        raise AssertionError("nothing is printed or read")
+
+    root = make_base({"wiki/targets/t.md": TARGET}).root
+    caller = Caller(root, "2026-01-02T00:00:00+00:00", refuse, refuse, refuse, refuse, confined=True)
+    for name, (_, actions) in tools().items():
+        for action, verb in actions.items():
+            for option in verb.options:
+                if option.name not in _TAKEN[verb.words]:
+                    reply = answer(name, {"action": action, option.name: "x"} if action else {option.name: "x"}, caller)
+                    assert reply.failed and "not taken from here" in reply.text, (verb.words, option.name)
+    assert not os.path.exists(root / ".kb/kb.db") and json.dumps(list(tools()))
