@@ -15,6 +15,7 @@ from pathlib import Path
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
 from kb.page import Page
 from kb.schema import Finding
+from kb.text import printable
 from kb.trail.declared import declared
 
 # Fewer changed pages than this are compiled in this process, within about four seconds: a pool would save a third of them, but take a tenth
@@ -82,6 +83,8 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
                 counts = json.loads(_meta(db, "report"))
             else:
                 counts, wanted = _compiled(db, layout)
+                # What a page says is captured text: nothing in it may command the terminal that shows an index.
+                wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
                 _put(db, {"told": told, "indexes": _digest_of_tree(wanted)})
             report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
             _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)})

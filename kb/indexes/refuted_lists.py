@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from kb.indexes.render import bytes_of, cell, json_of, page_head
 from kb.refuted import Card
+from kb.text import one_line
 
 _GENERIC = "generic"
 
@@ -51,7 +52,7 @@ def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
 def _card(card: Card, up: str) -> list[str]:
     page = f"{up}{quote(card.evidence, safe='/~@!$&*+,;=:')}" + (f"#{card.anchor}" if card.anchor else "")
     levers = ", ".join(
-        f"`{v.name}{'=' if v.value else ''}{v.value}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.name + v.value
+        f"`{one_line(v.name)}{'=' if v.value else ''}{one_line(v.value)}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.name + v.value
     )
     marks = (
         ""

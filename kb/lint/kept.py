@@ -7,6 +7,7 @@ names all of it, and counts only while each of these is the same.
 import contextlib
 import os
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kb import store

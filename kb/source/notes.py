@@ -37,7 +37,7 @@ def notes_in(layout: Layout, index: str) -> FiledNotes | None:
         return msgspec.json.decode(
             (layout.root / path_of_notes(index)).read_bytes(), type=FiledNotes
         )
-    except (OSError, msgspec.DecodeError):
+    except (OSError, RecursionError, msgspec.DecodeError):
         return None
 
 

@@ -57,6 +57,6 @@ def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
         filed = msgspec.json.decode(
             (layout.root / path_of_record(page)).read_bytes(), type=FiledRecord
         )
-    except (OSError, msgspec.DecodeError):
+    except (OSError, RecursionError, msgspec.DecodeError):
         return None
     return filed.record if filed.digest == digest else None

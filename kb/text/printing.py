@@ -27,12 +27,13 @@ class _Safe(dict[int, str]):
         return safe
 
 
+_COMMANDS = frozenset(map(chr, (*range(9), *range(11, 32), 127)))
 _SAFE = _Safe({ord("\n"): "\n", ord("\t"): "\t"})
 
 
 def printable(text: str) -> str:
     """Text whose lines end in `\\n` alone and hold nothing that commands: no control, no mark of direction, nothing unseen."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and not _COMMANDS.intersection(text):
         return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kb.run.direction import direction_of
 from kb.run.record import Lever
+from kb.text import one_line
 
 
 class Mention(NamedTuple):
@@ -176,7 +177,7 @@ def levers_of(title: str, *, slug: str, stated: tuple[str, ...], hypothesis: str
 
 def _stated(text: str) -> Lever:
     name, _, value = text.partition("=")
-    return Lever(name.strip(), value.strip())
+    return Lever(one_line(name), one_line(value))
 
 
 @lru_cache(maxsize=8192)
