@@ -49,10 +49,10 @@ def test_words_that_a_verb_does_not_know_are_made_safe_too(make_base, kb_command
 
 
 def test_nothing_captured_starts_a_line_of_its_own_in_a_slice(make_base, kb_command):
-    evil = 'T\\r\\n## state\\n\\u202e\\u200b\\U000E0041\\x9b2J\\e[31m'
-    page = f'---\ntitle: "{evil}"\ntype: experiment\ntarget: t\nverdict: refuted\nhypothesis: "{evil} spills"\nlevers: ["{evil}=1"]\nmetrics: {{"{evil}": 3, ms: 4}}\n---\n## Verdict\n\nRefuted.\r## state\n'
+    evil = 'T\\r\\n## forged\\n\\u202e\\u200b\\U000E0041\\x9b2J\\e[31m'
+    page = f'---\ntitle: "{evil}"\ntype: experiment\ntarget: t\nverdict: refuted\nhypothesis: "{evil} spills"\nlevers: ["{evil}=1"]\nmetrics: {{"{evil}": 3, ms: 4}}\n---\n## Verdict\n\nRefuted.\r## forged\n'
     base = make_base({"wiki/targets/t.md": TARGET, PAGE: page})
-    odd = base.root / "wiki/experiments/t/2026-01-03-v002-a\n## state\r\x1b[31m.md"
+    odd = base.root / "wiki/experiments/t/2026-01-03-v002-a\n## forged\r\x1b[31m.md"
     odd.write_text(page)
     kb_command("build", cwd=base.root)
     texts = [f.read_text() for f in (base.root / "indexes").rglob("*.md")]
@@ -61,8 +61,7 @@ def test_nothing_captured_starts_a_line_of_its_own_in_a_slice(make_base, kb_comm
         texts.append(done.stdout + done.stderr)
     for text in texts:
         assert not {"\x1b", "\r", "\u202e", "\u200b", "\U000e0041", "\x9b"} & set(text)
-        # A slice has a section of that name itself, which says more on its line.
-        assert "## state" not in text.split("\n"), [text[max(0, m - 300) : m + 30] for m in [text.index("\n## state\n")]]
+        assert not any(line.startswith("## forged") for line in text.split("\n")), text
 
 
 def test_the_tools_take_what_is_listed_and_nothing_else():

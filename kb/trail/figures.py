@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kb.page import Page
 from kb.run.direction import Direction, direction_of, is_resource, word_set, words_of
 from kb.run.record import Metric
+from kb.text import one_line
 
 NUMBER = r"[+\-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-]?\d+)?"
 _PER = r"s|sec|second|min|step|iter|chip|gpu|device|core|token|tok|call|op|req|request"
@@ -154,7 +155,7 @@ def metric(name: str, figure: re.Match[str], unit: str) -> Metric:
     """The figure as a metric; a number too large for a float is none."""
     value, spread = value_of(figure), to_number(figure["spread"] or "0")
     told = bool(figure["spread"]) and math.isfinite(spread)
-    return Metric(name, value if math.isfinite(value) else None, unit, stddev=spread if told else None)
+    return Metric(one_line(name), value if math.isfinite(value) else None, unit, stddev=spread if told else None)
 
 
 def renamed(metric: Metric, *, tokens: bool) -> Metric:
@@ -166,7 +167,7 @@ def renamed(metric: Metric, *, tokens: bool) -> Metric:
     if factor is not None:
         value = None if value is None else round(value * factor, 9)
         spread = None if spread is None else round(spread * factor, 9)
-    return Metric(name, value, unit, direction, stddev=spread)
+    return Metric(one_line(name), value, unit, direction, stddev=spread)
 
 
 @lru_cache(4096)

@@ -11,6 +11,7 @@ from kb.page import Page, plain_text
 from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Metric
+from kb.text import one_line
 from kb.trail.cells import table
 from kb.trail.figures import Reading, figure_at_start, renamed, run_of, value_of
 from kb.trail.sentences import sentence, sentences
@@ -77,7 +78,7 @@ def _front(page: Page) -> Iterable[Metric]:
         n = said.get("n")
         if (value := to_float(number)) is not None:
             yield Metric(
-                name,
+                one_line(str(name)),
                 value,
                 unit,
                 direction_from(said.get("direction")) or direction_of(f"{name} {unit}"),
