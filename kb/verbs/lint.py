@@ -86,11 +86,11 @@ class Lints(Result):
     def _lines(self) -> Iterator[str]:
         shown = self.findings[: self.limit] if self.limit else self.findings
         for path, group in groupby(shown, key=lambda f: f.path):
-            yield path
+            yield one_line(path)
             for f in group:
                 about = f" [{f.target}]" if f.target and f.target not in f.message else ""
                 hint = f"; {f.hint}" if f.hint else ""
-                yield f"  {f.line:>4}  {self.levels[f.code]:<5}  {f.code:<20}  {f.message}{about}{hint}"
+                yield f"  {f.line:>4}  {self.levels[f.code]:<5}  {f.code:<20}  {one_line(f.message + about + hint)}"
         if len(shown) < len(self.findings):
             yield f"… and {len(self.findings) - len(shown)} more: --limit 0 prints all of them"
         yield ""
@@ -137,7 +137,7 @@ def _worst(findings: "list[Finding]") -> list[str]:
     for first, *others in ranked[:_WORST]:
         about = f" [{cut(one_line(first.target), 60)}]" if first.target else ""
         more = f" and {len(others)} more there" if others else ""
-        places.append(f"{first.path}:{first.line}{about}{more}")
+        places.append(f"{one_line(first.path)}:{first.line}{about}{more}")
     rest = [f"… {len(ranked) - _WORST} more pages"] if len(ranked) > _WORST else []
     return [", ".join(places + rest)] if places else []
 
