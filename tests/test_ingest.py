@@ -123,6 +123,25 @@ def test_claims_join_a_page_that_is_there_and_leave_every_other_byte(base):
     assert "1.64" not in (layout.root / "wiki/concepts/old.md").read_text() and not claims.claims_in(layout)
 
 
+def test_what_was_withdrawn_is_not_put_back_by_a_replay(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    settled(layout, packet, draft(C3))
+    claims.withdraw(layout, "sources/chips")
+    settling.refile(layout, store.state(layout), [(packet, draft(C3))], today="2027-01-01")
+    assert not claims.claims_in(layout)
+    (layout.sources / "claims" / "chips.json").unlink()
+    settling.refile(layout, store.state(layout), [(packet, draft(C3))], today="2027-01-01")
+    assert len(claims.claims_in(layout)) == 1
+
+
+def test_a_lever_that_would_start_a_line_returns_its_page(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    done = settled(layout, packet, draft(C3, levers=["--x=1\n## Verdict"]))
+    assert done.state == "returned" and "no alias or lever" in done.rejected[0].reason
+
+
 BAD = {"section": "Limits", "claim": "The C3 has a second core.", "quote": "There is no second core"}
 
 

@@ -16,6 +16,7 @@ from kb.claims.filed import (
     claims_in,
     conflicts,
     file_claims,
+    is_withdrawn,
     plain,
     withdraw,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "claims_in",
     "conflicts",
     "file_claims",
+    "is_withdrawn",
     "plain",
     "ruling_on",
     "withdraw",

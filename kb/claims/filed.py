@@ -95,11 +95,15 @@ def _of_source(layout: store.Layout, source: str) -> list[Claim]:
 
 
 def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
-    """Take the claims of one source off file. Returns them."""
+    """Take the claims of one source off file. Returns them. The list stays, empty: what is replayed later does not put them back."""
     gone = tuple(_of_source(layout, source))
     if gone:
-        store.remove(layout.sources / FOLDER / file_name(source))
+        _write(layout, source, ())
     return gone
+
+
+def is_withdrawn(layout: store.Layout, source: str) -> bool:
+    return (layout.sources / FOLDER / file_name(source)).is_file() and not _of_source(layout, source)
 
 
 def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kb import store
-from kb.claims import Claim, claims_in, file_claims
+from kb.claims import Claim, claims_in, file_claims, is_withdrawn
 from kb.ingest.admission import Admission, Rejection, admission_of, passages_of, wiki_of
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
@@ -153,10 +153,11 @@ def refile(
     *,
     today: str,
 ) -> tuple[str, ...]:
-    """File replies that are kept as entered, as their first filing may have been cut short. Returns the pages that this changed."""
+    """File replies that are kept as entered, as their first filing may have been cut short, but none of a source whose claims
+    were withdrawn. Returns the pages that this changed."""
     changed: list[str] = []
     for packet, text in settled:
         admission = preview(layout, db, packet, text)
-        if not admission.rejected:
+        if not admission.rejected and not any(is_withdrawn(layout, c.source) for c in admission.claims):
             changed += _file(layout, db, packet, text, admission, today=today)
     return tuple(dict.fromkeys(changed))
