@@ -438,6 +438,8 @@ def test_a_baseline_with_another_benchmark_than_the_base_is_invalid(loop):
     cheat = loop.commit(lambda text: "echo METRIC time_ms=1\n", file="bench.sh")
     path = opened_baseline(loop)
     assert "bench.sh" in loop.run("run", path, "--commit", cheat, ok=(1,)).stderr
+    closing = loop.run("close", path, "--dry-run", ok=(0, 1)).stdout
+    assert "rule protected-file" in closing and "named in the proposal's text" in closing
     assert loop.closed(path)["rule"] == "protected-file"
     assert "Nothing is kept yet" in loop.page("wiki/targets/parser.md")
 
@@ -506,7 +508,7 @@ def test_repeats_are_doubled_until_the_verdict_is_decided_or_as_many_are_there_a
     assert len(attempts(loop, path)[0].values("time_ms", "change")) == 3
     tie = loop.open("b=1", falsification="gain < -50%")
     told = loop.run("run", tie, "--commit", loop.commit(lambda text: "100 \n", start="main"), "--most", "7")
-    assert len(attempts(loop, tie)[0].values("time_ms", "change")) == 7 and "more samples of each side" in told.stderr
+    assert len(attempts(loop, tie)[0].values("time_ms", "change")) == 7 and "more samples of each side" in told.stdout
     done = loop.closed(tie)
     assert done["rule"] == "undecided" and done["more"] and f"About {done['more']} more samples" in loop.page(tie)
 
@@ -717,3 +719,29 @@ def test_a_page_on_another_branch_is_said_to_be_there(loop, monkeypatch):
     (root / "wiki" / "targets" / "parser.md").write_text(TARGET.replace("../repo", ".."))
     assert "'notes'" in inside.run("run", path, ok=(2,)).stderr
     assert "'notes'" in inside.run("run", "v001", ok=(2,)).stderr
+
+
+def test_a_plan_names_its_repository_from_the_knowledge_base_and_no_folder_of_the_machine(loop, tmp_path):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    assert attempts(loop, path)[-1].plan.repository == "../repo"
+    assert str(tmp_path) not in (loop.layout.root / attempts(loop, path)[-1].folder / "plan.json").read_text()
+
+
+def test_a_signal_that_names_what_earlier_runs_printed_is_not_doubted(loop):
+    words = ("open", "--target", "parser", "--mechanism", "m", "--falsification", "gain < 2%", "--date", "2026-05-02")
+    signal = ("--predicted", "misses fall")
+    first = loop.run(*words, *signal, "--lever", "a=1", "--hypothesis", "a=1 helps")
+    assert "names no metric" in first.stderr
+    bench = loop.commit(lambda text: text + "echo METRIC misses=7\n", file="bench.sh")
+    loop.git("branch", "-f", "main", bench)
+    base = opened_baseline(loop)
+    loop.run("run", base, "--commit", bench)
+    assert loop.closed(base)["verdict"] == "baseline"
+    assert "names no metric" not in loop.run(*words, *signal, "--lever", "b=1", "--hypothesis", "b=1 helps").stderr
+
+
+def test_a_forbidden_pattern_that_the_parent_shows_too_says_so(loop):
+    path = loop.open("a=1", "--forbid", "time_ms")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    assert "the parent has it too" in loop.run("audit", path).stdout

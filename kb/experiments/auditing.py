@@ -218,7 +218,10 @@ def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
             True, f"expected `{text}` found at {'; '.join(hits)}{also}", not before and not written
         )
     if hits:
-        return Finding(False, f"forbidden `{text}` found at {'; '.join(hits)}")
+        also = "; the parent has it too: does it stand in what the change does not touch?"
+        return Finding(
+            False, f"forbidden `{text}` found at {'; '.join(hits)}{also if before else ''}"
+        )
     return Finding(
         True, f"forbidden `{text}` is absent{', though the parent has it' if before else ''}"
     )

@@ -115,6 +115,11 @@ def hint_of(rule: str, more: int | None, path: str) -> str:
     """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
     if rule == "no-audit":
         return f"`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows"
+    if rule == "protected-file":
+        return (
+            "a build file that the change is meant to edit is named in the proposal's text; others stand under `allowed:` of the "
+            "target; a benchmark changed on purpose is another `base:`"
+        )
     if rule in ("tie", "undecided", "criterion-open", "noise-unknown") and more:
         return f"about {more} more samples of each side would decide: `kb experiment run {path} --more {more}`"
     return (

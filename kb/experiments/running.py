@@ -5,6 +5,7 @@ protected files or to the parent's tree is held against it at every turn.
 """
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -62,9 +63,8 @@ def run(
             raise KbError(
                 f"{attempt.folder}: a result measured elsewhere was being filed; give its files again with --record, or --again"
             )
-        folder = repository_of(
-            layout, target, given=ask.repository or (attempt.plan.repository if attempt else "")
-        )
+        before = str(layout.root / attempt.plan.repository) if attempt else ""
+        folder = repository_of(layout, target, given=ask.repository or before)
         repository = worktree.top_of(folder)
         if attempt and not ask.more:
             count = len(attempt.samples)
@@ -116,7 +116,9 @@ def _begun(
     problem = "switched off by the target page" if target.sandbox == "off" else sandbox_problem()
     network = "with network" if target.network else "without network"
     walls = f"none: {problem}" if problem else f"user namespaces, {network}"
-    return begin(layout, stub.run, replace(plan, repository=str(folder), walls=walls))
+    # Relative to the knowledge base: a plan is committed and read on other machines.
+    where = Path(os.path.relpath(folder, layout.root.resolve())).as_posix()
+    return begin(layout, stub.run, replace(plan, repository=where, walls=walls))
 
 
 def _with_patch(layout: store.Layout, attempt: Attempt, repository: Path) -> Attempt:

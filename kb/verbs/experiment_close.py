@@ -70,7 +70,7 @@ class Closing(Result):
         text = f"{r.verdict}{by_hand}, {r.decision}\nrule {r.rule}: {r.reason}\n{self.path}"
         if self.dry_run:
             text += f"\nwould write: {', '.join(r.written)}; nothing was written"
-        return text
+        return f"{text}\n{self.hint}" if self.hint else text
 
 
 def run(request: CloseExperiment, caller: Caller) -> Closing:
@@ -92,8 +92,6 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
         layout, path, target, remarks=remarks, earlier=earlier, today=today, dry=request.dry_run
     )
     hint = "" if ruling.again else hint_of(ruling.rule, ruling.more, path)
-    if hint:
-        caller.talk(hint)
     if not request.dry_run:
         try:
             caller.build(layout)

@@ -80,7 +80,7 @@ def run(request: OpenExperiment, caller: Caller) -> Opening:
     path = opened(layout, proposal, target, answer=answer, today=today, text=text)
     if not proposal.baseline:
         _tell_criteria(layout, caller, path, target)
-        _doubt_signal(caller, proposal, target)
+        _doubt_signal(layout, caller, proposal, target)
     caller.build(layout)
     for match in answer.matches[:3] if answer and answer.outcome != "clear" else ():
         caller.talk(f"near {match.path} ({match.kind}, {match.verdict}): {match.because[:_REASON]}")
@@ -181,12 +181,17 @@ def _answer_checked(
     )
 
 
-def _doubt_signal(caller: Caller, proposal: "Proposal", target: "Target") -> None:
-    """Say before anything is measured that a win could not be audited."""
+def _doubt_signal(
+    layout: store.Layout, caller: Caller, proposal: "Proposal", target: "Target"
+) -> None:
+    """Say before anything is measured that a win could not be audited; earlier runs tell what the benchmark prints."""
     from kb.experiments.auditing import moves_in
+    from kb.verbs.experiment import trail_of
 
     seen = (*proposal.expect, *proposal.forbid, *proposal.predict)
-    if not seen and not moves_in(proposal.predicted_signal, target.metrics):
+    printed = (m.name for e in trail_of(layout, target.name) for m in e.metrics)
+    names = tuple(dict.fromkeys((*target.metrics, *printed)))
+    if not seen and not moves_in(proposal.predicted_signal, names):
         caller.talk(
             "the predicted signal names no metric that falls or rises, and nothing is expected (--expect, --predict): "
             "a win will need that before it is closed"

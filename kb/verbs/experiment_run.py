@@ -95,6 +95,7 @@ class RunFigures(Result):
                 self.path,
                 self.folder,
                 *(_line(name, figure) for name, figure in self.metrics.items()),
+                *([self.hint] if self.hint else []),
             ]
         )
 
@@ -134,10 +135,9 @@ def run(request: RunExperiment, caller: Caller) -> RunFigures:
             "let the benchmark print what it means once"
         )
     hint = hint_of(ruling.rule, ruling.more, path) if ruling else ""
+    hint = f"{ruling.reason}; {hint}" if ruling and hint and not failed else hint
     if failed:
         caller.talk("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))
-    elif hint:
-        caller.talk(f"{ruling.reason}; {hint}")
     return RunFigures(
         path=path,
         attempt=attempt.plan.number,
