@@ -1,4 +1,4 @@
-"""The main job on the knowledge base that ships here: set up, build, print a hypothesis slice, build the site, say where to look."""
+"""The main job on the knowledge base that ships here: set up, build, print where a loop stands and a hypothesis slice, build the site, say where to look."""
 
 import subprocess
 import sys
@@ -12,6 +12,7 @@ def main() -> int:
     kb = prepared("site") / "kb"
     for words in (
         ["build"],
+        ["status", "--target", "words"],
         ["load", "hypothesis", "--target", "llama-cpp-cuda", "--query", QUERY, "--budget", "3000"],
         ["site", "build"],
     ):
@@ -19,7 +20,8 @@ def main() -> int:
         code = subprocess.run([kb, *words], cwd=ROOT).returncode
         if code:
             return code
-    print("\nThe site is site/html/index.html: open it, or run `.venv/bin/kb site serve`. The compiled indexes are in indexes/.")
+    print("\n`words` is a loop of this project's own, told in docs/demo.md; `python3 examples/words/start.py` makes its repository to go on with.")
+    print("The site is site/html/index.html: open it, or run `.venv/bin/kb site serve`. The compiled indexes are in indexes/.")
     print("For a wiki of your own: `kb init --adopt` beside its wiki/ folder, then `kb build`.")
     return 0
 
