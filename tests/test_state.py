@@ -94,6 +94,14 @@ def test_wins_of_sister_targets_that_are_new_here_come_with_their_gain():
     assert lines[0].path == sister[1].path and "+12 %" in lines[0].text and not any("spin" in line.text for line in lines)
 
 
+def test_a_transfer_says_whether_its_size_of_work_holds_here_and_ports_are_none():
+    won = run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor", body=SETUP)
+    other = run(4, "supported", title="pin_cores=8 (ACCEPTED, +8 %)", rate=60, target="motor", body=SETUP.replace("2048", "8192"))
+    port = run(3, "supported", title="port of the spin_loop from the engine (+9 %)", rate=60, target="motor")
+    lines = [line.text for line in state_of(TRAIL, wins_of([won, port, other]), {"motor": 1.0}, target="engine").transfers]
+    assert len(lines) == 2 and any("huge_pages" in t and "(size 2048, here 8192)" in t for t in lines) and any("pin_cores" in t and "(same size)" in t for t in lines)
+
+
 def test_a_setting_that_won_and_lost_is_disputed():
     won = run(9, "supported", title="pin_cores=8 on long input", rate=68, body=SETUP.replace("2048", "8192"))
     lost = run(10, "refuted", title="pin_cores=8 with align", rate=60, body=SETUP.replace("2048", "8192"))
