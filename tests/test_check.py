@@ -336,3 +336,13 @@ def test_what_kb_measured_is_a_card_only_where_it_says_something_of_the_lever(ma
     answer = asked(Gate(store.state(layout)), "Set `--tile=64`.")
     assert (answer.outcome, bool(answer.matches)) == (outcome, outcome == "repeat")
     assert told.format(page=next(iter(made))) in answer_text(answer)
+
+
+def test_levers_that_both_declare_and_do_not_share_are_told_apart_whatever_the_words(make_base):
+    page = "---\ntitle: Tile by 64\ntype: experiment\ntarget: t\nverdict: refuted\nlevers: [tile=64]\n---\n\n# Tile by 64\n\n## Hypothesis under test\n\n**Hypothesis:** It saves a quarter of the time.\n\n**Mechanism:** fewer stalls in the inner loop\n"
+    layout = make_base({"wiki/experiments/t/2026-01-01-v001-tile-by-64.md": page})
+    build(layout)
+    gate = Gate(store.state(layout))
+    ask = "---\ntarget: t\nlevers: [{}]\n---\n# {}\nHypothesis: It saves a quarter of the time, by {}.\nMechanism: fewer stalls in the inner loop\n"
+    assert gate.check(Proposal(ask.format("prefetch=on", "Prefetch rows", "prefetching"), target="t")).outcome == "clear"
+    assert gate.check(Proposal(ask.format("tile=64", "Tiles again", "tiles"), target="t")).outcome == "repeat"

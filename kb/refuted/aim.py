@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kb.page import Page
+from kb.page import Page, read
 from kb.page.document import Block, document_of
 from kb.refuted.moves import (
     VOTES,
@@ -32,7 +32,7 @@ from kb.trail.levers import direction_in, key_of, mentions_in, number_of, switch
 @dataclass(frozen=True, slots=True)
 class Aim:
     """What a text wants to move. `terms` counts the parts that hold a word; `point` are settings with numbers, moved or not;
-    `command` are the settings of a whole command; `said` is the digest of the claim's words.
+    `command` are the settings of a whole command; `said` is the digest of the claim's words; `declared` says that it names its levers itself.
     """
 
     terms: dict[str, float]
@@ -41,6 +41,7 @@ class Aim:
     point: tuple[Lever, ...] = ()
     command: tuple[Lever, ...] = ()
     said: str = ""
+    declared: bool = False
 
 
 # Headings and labels of what is known only afterwards, and of what leads elsewhere.
@@ -102,6 +103,9 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
 
 def aim_of_proposal(text: str, levers: Iterable[str] = ()) -> Aim:
     """Aim of a proposal: free text, or a page's labels, with the levers that it declares."""
+    if text.startswith("---\n"):
+        front = read("proposal.md", text.encode("utf-8", "replace"))
+        levers = (*levers, *front.words("levers"), *front.words("lever"))
     parts = list(_parts(text))
     labelled = [w.strip(" `") for p in parts if p.label.lower() in ("lever", "levers") for w in re.split(r",\s", p.text)]
     return _aim(parts or [_Part("claim", readable(text))], [w for w in (*levers, *labelled) if w], because="", variant="")
@@ -140,6 +144,7 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str, variant: str)
         _point([readable(variant), *(p.text for p in parts)]),
         tuple(Lever(m.name, m.value) for m in commands[0].values()) if commands else (),
         digest_of(" ".join(said)) if len(said) >= _SAID_WORDS else "",
+        bool(declared),
     )
 
 

@@ -141,14 +141,16 @@ class Gate:
         )
         best: dict[str, Match] = {}
         found = [self._match(question, card, score) for score, card in self._ranked(question)]
-        for match in sorted((m for m, _ in found), key=lambda m: (-m.score, m.path)):
+        for match in sorted((m for m, *_ in found), key=lambda m: (-m.score, m.path)):
             best.setdefault(match.path, match)
         behind = [m.score for m in list(best.values())[_BEHIND]]
         alike = _ALIKE + sum(behind) / (_BEHIND.stop - _BEHIND.start)
-        levers = {m.path for m, is_lever in found if is_lever}
+        levers = {m.path for m, is_lever, _ in found if is_lever}
+        # Where both name their levers themselves and share none, likeness of words is the habit of whoever writes.
+        apart = {m.path for m, _, is_apart in found if is_apart} - levers
         matches = tuple([m for m in best.values() if m.score >= _SHOWN or m.path in levers][:_MOST_MATCHES])
         groups = groups_of(self.db, telling.values(), target=target, at=at)
-        outcome = _outcome(matches, levers, alike, groups)
+        outcome = _outcome([m for m in matches if m.path not in apart], levers, alike, groups)
         told = [proposal.text.strip(), *proposal.levers, target, [(m.path, m.kind, m.status) for m in matches]]
         return Answer(proposal.id, outcome, f"kb1-{outcome}-{digest_of(json.dumps(told, ensure_ascii=False))}", matches, groups)
 
@@ -211,8 +213,8 @@ class Gate:
             self.cards[number] = value_of(self.db.execute("select row from card where number = ?", (number,)).fetchone()[0], Card)
         return self.cards[number]
 
-    def _match(self, question: _Question, card: Card, cosine: float) -> tuple[Match, bool]:
-        """The match of a card, and whether it is one of levers."""
+    def _match(self, question: _Question, card: Card, cosine: float) -> tuple[Match, bool, bool]:
+        """The match of a card, whether it is one of levers, and whether both declare their levers and share none."""
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
         card = as_of(card, by_then=question.at is None or later is not None and later.order < question.at)
         kind, lever, share = self._likeness(question, card)
@@ -242,7 +244,7 @@ class Gate:
             reopen_if=card.reopen_if,
             acknowledged=_acknowledged(question, card, differs=bool(diffs)),
             source="statement" if card.is_told else "experiment",
-        ), is_lever
+        ), is_lever, lever is None and question.aim.declared and card.aim.declared
 
     def _likeness(self, question: _Question, card: Card) -> tuple[str, Move | None, float]:
         """same-value, same-lever or similar, the card's lever that makes it so, and how much of what both pull it is."""
@@ -430,7 +432,7 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     return ""
 
 
-def _outcome(matches: tuple[Match, ...], levers: set[str], alike: float, groups: tuple[LeverGroup, ...]) -> str:
+def _outcome(matches: list[Match], levers: set[str], alike: float, groups: tuple[LeverGroup, ...]) -> str:
     """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism;
     clear: neither, or each met by what differs. A statement alone never makes a repeat, a tie of the same value asks for a difference.
     """
