@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from kb import KbError, store
 from kb.source.marks import Mark, marks_of, masked
 from kb.source.quotes import normal_text
-from kb.source.store import Source, SourceFile, source_at, sources
+from kb.source.store import PLAIN, Source, SourceFile, source_at, sources
 from kb.store import Layout
 
 _MOST_BYTES = 64 << 20
@@ -131,22 +131,7 @@ def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]
 
 def to_meta(source: Source) -> dict[str, object]:
     """A source as its meta.json has it: empty values left out."""
-    plain = {
-        k: getattr(source, k)
-        for k in (
-            "origin",
-            "kind",
-            "title",
-            "authors",
-            "retrieved",
-            "version",
-            "licence",
-            "tool",
-            "text",
-            "previous",
-            "note",
-        )
-    }
+    plain = {name: getattr(source, name) for name in PLAIN}
     listed = {
         "files": [
             {

@@ -47,6 +47,22 @@ class Source:
     note: str = ""
 
 
+# Fields of a source that are plain text, as meta.json names them.
+PLAIN = (
+    "origin",
+    "kind",
+    "title",
+    "authors",
+    "retrieved",
+    "version",
+    "licence",
+    "tool",
+    "text",
+    "previous",
+    "note",
+)
+
+
 def sources(layout: Layout, *, beginning: str = "") -> Iterator[Source]:
     """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a
     capture that was cut off, and is not listed.
@@ -90,22 +106,7 @@ def _source(id: str, meta: dict) -> Source:
         )
     marks = tuple(Mark(m["kind"], m["start"], m["end"], m["note"]) for m in meta.get("marks", ()))
     sections = tuple((s["title"], s["start"]) for s in meta.get("sections", ()))
-    plain = {
-        key: str(meta.get(key, ""))
-        for key in (
-            "origin",
-            "kind",
-            "title",
-            "authors",
-            "retrieved",
-            "version",
-            "licence",
-            "tool",
-            "text",
-            "previous",
-            "note",
-        )
-    }
+    plain = {key: str(meta.get(key, "")) for key in PLAIN}
     return Source(
         id=id,
         files=files,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kb import store
+from kb import KbError, store
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
 
 if TYPE_CHECKING:
@@ -87,5 +87,7 @@ def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
             )
     finally:
         db.close()
+    if not gone:
+        raise KbError(f"{source}: no claim on file rests on it, so none was withdrawn")
     caller.build(layout)
     return gone
