@@ -17,7 +17,7 @@ from pathlib import Path
 from kb import store
 from kb.build import build
 from kb.slices import Loader, Request, tokens_of
-from kb.slices.markdown import to_markdown
+from kb.slices.slice import to_markdown
 from kb.trail import targets
 
 COUNT = """

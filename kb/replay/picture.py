@@ -12,7 +12,9 @@ def to_text(report: Report) -> str:
     """Tables for a terminal."""
     lines = []
     if report.overall:
-        lines.append(f"recall of what {report.overall[0].questions} past pages cited before they knew their outcome")
+        lines.append(
+            f"recall of what {report.overall[0].questions} past pages cited before they knew their outcome"
+        )
         lines += _table(report.overall, grouped=False)
     for title, rows in (
         ("by what asks", report.by_asking),
@@ -22,7 +24,9 @@ def to_text(report: Report) -> str:
         if rows:
             lines += ["", f"{title}, at {rows[0].budget} tokens", *_table(rows, grouped=True)]
     if not report.overall:
-        lines.append("no past page cites another one that was there before it; there is nothing to replay yet")
+        lines.append(
+            "no past page cites another one that was there before it; there is nothing to replay yet"
+        )
     if report.gate:
         gate = report.gate
         lines += [

@@ -5,7 +5,9 @@ import posixpath
 import re
 import sqlite3
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kb import search, trail
 from kb.graph.paths import target_of
@@ -22,13 +24,16 @@ _AFTER = re.compile(
     r"verdict|result|outcome|profil|next|follow|conclusion|lesson|finding|analysis|observ|post-?mortem|status|update|ledger|history",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"\b(?:exp(?:eriment)?\.?[ -]?\d{1,4}|v\d{2,4}|run[ -]?\d{1,4})[a-z]?\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"\b(?:exp(?:eriment)?\.?[ -]?\d{1,4}|v\d{2,4}|run[ -]?\d{1,4})[a-z]?\b", re.IGNORECASE
+)
 
 _SHORTEST, _LONGEST = 40, 2400
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PastQuestion:
     """One past page put again; `cited` are pages that were there and that it cited before it knew its outcome."""
 
     path: str
@@ -38,7 +43,7 @@ class Question:
     cited: frozenset[str]
 
 
-def questions(db: sqlite3.Connection, *, target: str = "") -> list[Question]:
+def questions(db: sqlite3.Connection, *, target: str = "") -> list[PastQuestion]:
     """Every experiment and hypothesis page that asks something and cited pages which were there already, by path.
 
     Indexes, catalogs and logs are no answer: citing one is a habit of the page, and what it names is asked for in its own right.
@@ -51,57 +56,66 @@ def questions(db: sqlite3.Connection, *, target: str = "") -> list[Question]:
     ).fetchall():
         facts = trail.experiment(db, path)
         of = facts.target if facts else ""
-        if target and of != target:
+        if target not in ("", of):
             continue
-        page = from_row(path, digest, row)
-        view = View(db, Request("hypothesis", before=path))
-        cited = {
-            c for c in _cited_before(page, set(json.loads(cites))) if view.sees(c) and view.standing(c).type not in LISTS
-        } - habits.get(of, set())
-        text = _asked(db, page, facts) if cited else ""
-        if len(text) >= _SHORTEST:
-            found.append(Question(path, page.type, of, text, frozenset(cited)))
+        page, view = from_row(path, digest, row), View(db, Request("hypothesis", before=path))
+        seen = filter(view.sees, _cited_before(page, set(json.loads(cites))))
+        cited = {c for c in seen if view.standing(c).type not in LISTS} - habits.get(of, set())
+        text = _words(db, page, facts)
+        if cited and len(text) >= _SHORTEST:
+            found.append(PastQuestion(path, page.type, of, text, frozenset(cited)))
     return found
 
 
+def spread(all_of: Sequence[_T], sample: int) -> list[_T]:
+    """About `sample` of them, evenly spread; all of them for 0."""
+    step = max(1.0, len(all_of) / sample) if sample else 1.0
+    return [all_of[int(i * step)] for i in range(int(len(all_of) / step))]
+
+
 def _habits(db: sqlite3.Connection) -> dict[str, set[str]]:
+    cited: dict[str, list[str]] = defaultdict(list)
     runs: Counter[str] = Counter()
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for target, cites in db.execute(
         "select e.target, n.cites from experiment e join neighbours n on n.path = e.path order by e.path"
     ):
         runs[target] += 1
-        counts[target].update(json.loads(cites))
-    return {t: {p for p, n in c.items() if runs[t] >= _HABIT_FROM and n > _HABIT * runs[t]} for t, c in counts.items()}
+        cited[target] += json.loads(cites)
+    return {
+        t: {p for p, n in Counter(paths).items() if n > _HABIT * runs[t]}
+        for t, paths in cited.items()
+        if runs[t] >= _HABIT_FROM
+    }
 
 
-def _asked(db: sqlite3.Connection, page: Page, facts: trail.Facts | None) -> str:
+def _words(db: sqlite3.Connection, page: Page, facts: trail.Facts | None) -> str:
+    said = [page.title, *(search.without_links(c.text) for c in _before_outcome(db, page.path))]
     if facts:
-        text = " ".join(t for t in (facts.hypothesis, facts.mechanism, facts.predicted_signal) if t)
-    else:
-        text = " ".join(
-            [page.title, *(search.without_links(c.text) for c in search.chunks_in(db, page.path) if not _AFTER.search(c.title))]
-        )
-    for label in sorted({link.text for link in page.links if len(link.text) > 2}, key=lambda t: (-len(t), t)):
+        said = [facts.hypothesis, facts.mechanism, facts.predicted_signal]
+    text = " ".join(filter(None, said))
+    labels = {link.text for link in page.links if len(link.text) > 2}
+    for label in sorted(labels, key=lambda t: (-len(t), t)):
         text = text.replace(label, " ")
     return " ".join(_NUMBERED.sub(" ", text).split())[:_LONGEST]
+
+
+def _before_outcome(db: sqlite3.Connection, path: str) -> Iterable[search.Chunk]:
+    chunks = search.chunks_in(db, path)
+    return (c for c in chunks if not _AFTER.search(c.title.rpartition(" > ")[2]))
 
 
 def proposal_of(db: sqlite3.Connection, path: str) -> str:
     """A run's page as its author would have handed it to the gate: its own markdown, without the sections that tell its outcome."""
     return "\n\n".join(
         f"{'#' * (1 + chunk.title.count(' > '))} {chunk.title.rpartition(' > ')[2]}\n\n{chunk.text}"
-        for chunk in search.chunks_in(db, path)
-        if not _AFTER.search(chunk.title.rpartition(" > ")[2])
+        for chunk in _before_outcome(db, path)
     )
 
 
 def _cited_before(page: Page, known: set[str]) -> set[str]:
     """Pages that a page links to outside the sections that tell its outcome."""
     after = [(s.start, s.end) for s in page.sections if s.level > 1 and _AFTER.search(s.title)]
-    found = set()
-    for link in page.links:
-        where = target_of(link.href, folder=posixpath.dirname(page.path))
-        if where and where[0] in known and not any(a <= link.line < b for a, b in after):
-            found.add(where[0])
-    return found
+    folder = posixpath.dirname(page.path)
+    early = (x for x in page.links if not any(a <= x.line < b for a, b in after))
+    places = (target_of(link.href, folder=folder) for link in early)
+    return {place[0] for place in places if place and place[0] in known}

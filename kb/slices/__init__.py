@@ -7,11 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kb.refuted.gate import Gate
-from kb.slices.asked import Asked
-from kb.slices.bringing import Bringing
-from kb.slices.hypothesis import fill_hypothesis
+from kb.slices.open_slice import OpenSlice
+from kb.slices.question import Question
 from kb.slices.request import MODES, Request, request_from
-from kb.slices.slice import Filling, Item, Omitted, Part, Slice
+from kb.slices.slice import Item, Omitted, Slice, SlicePart
 from kb.slices.tokens import tokens_of
 from kb.slices.view import Standing
 from kb.trail import Facts
@@ -19,7 +18,17 @@ from kb.trail import Facts
 if TYPE_CHECKING:
     from kb.claims import Claim
 
-__all__ = ["MODES", "Item", "Loader", "Omitted", "Part", "Request", "Slice", "request_from", "tokens_of"]
+__all__ = [
+    "MODES",
+    "Item",
+    "Loader",
+    "Omitted",
+    "Request",
+    "Slice",
+    "SlicePart",
+    "request_from",
+    "tokens_of",
+]
 
 
 class Loader:
@@ -33,28 +42,28 @@ class Loader:
         self.claims = cache(claims)
         self.gate = Gate(db)
         self.standing: dict[str, Standing | None] = {}
-        self.facts: dict[str, Facts | None] = {}
-        self.last: tuple[Request, Asked] | None = None
+        self.known: dict[str, Facts | None] = {}
+        self.last: tuple[Request, Question] | None = None
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""
-        question = replace(request, id="", budget=0, step="", mode="")
-        if not self.last or self.last[0] != question:
-            self.last = question, Asked(self.db, self.gate, request, standing=self.standing, facts=self.facts, claims=self.claims)
-        asked = self.last[1]
-        filling = Filling(request.budget, target=asked.target)
-        mode = _fill(Bringing(asked, filling), request)
-        return filling.closed(id=request.id, step=request.step, target=asked.target, mode=mode)
+        bare = replace(request, id="", budget=0, step="", mode="")
+        if not self.last or self.last[0] != bare:
+            question = Question(
+                self.db,
+                self.gate,
+                request,
+                standing=self.standing,
+                known=self.known,
+                claims=self.claims,
+            )
+            self.last = bare, question
+        into = OpenSlice(self.last[1], budget=request.budget)
+        # Recipes of the rarer steps are imported when asked for: a load starts in the time of its imports.
+        if request.step == "hypothesis":
+            from kb.slices.hypothesis import fill_hypothesis as fill
+        else:
+            from kb.slices.steps import RECIPES
 
-
-def _fill(bring: Bringing, request: Request) -> str:
-    """Fill the slice by the recipe of its step. Recipes of the rarer steps are imported when asked for: a load starts in the time of its imports."""
-    if request.step == "hypothesis":
-        return fill_hypothesis(bring, request)
-    if request.step == "profile":
-        from kb.slices.profile import fill_profile
-
-        return fill_profile(bring, request)
-    from kb.slices import steps
-
-    return steps.RECIPES[request.step](bring, request)
+            fill = RECIPES[request.step]
+        return into.closed(id=request.id, step=request.step, mode=fill(into, request))

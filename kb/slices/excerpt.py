@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from kb.search import Chunk
@@ -17,14 +16,6 @@ _CLOSELY = 3
 _LOOKED_AT = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A stretch of a page and the heading it stands under."""
-
-    anchor: str
-    text: str
-
-
 def excerpt_of(
     chunks: Sequence[Chunk],
     weights: Mapping[str, float],
@@ -32,60 +23,60 @@ def excerpt_of(
     masked: Callable[[Chunk], Chunk | None],
     size: int = SHORTEST,
     lead: str = "",
-) -> Excerpt | None:
-    """The run of sentences of a page that says most of what is asked for, `size` characters or a little more; None if the page says nothing.
+) -> tuple[str, str]:
+    """(anchor, text) of the run of sentences of a page that says most of what is asked for, `size` characters or a little more; empty if the page says nothing.
 
     `weights` are the words asked for; `masked` takes out of a chunk what may not be seen. Between runs that say as much the plainer and then
     the earlier one wins.
     """
     whole = sum(weights.values()) or 1.0
     room = size - len(lead)
-    best: tuple[float, Excerpt] | None = None
+    best = (float("-inf"), "", "")
     for order, seen in _closest(chunks, weights, masked):
         pieces = pieces_from(seen, 0, size=size)
         words = [weights.keys() & _words(piece) for piece in pieces]
+        aside = 0.3 if REFERENCES.search(seen[0].title) else 0.0
         for start, end in runs(pieces, room):
             text = cut(" ".join(pieces[start:end]), room)
-            said = set().union(*words[start:end])
-            score = (
-                sum(map(weights.__getitem__, said)) / whole
-                + 0.5 * plainness(text)
-                - 0.002 * (order + start)
-                - (0.5 if len(text) < room else 0.0)
-            )
-            score -= 0.3 if REFERENCES.search(seen[0].title) else 0.0
-            if best is None or score > best[0] + 1e-9:
-                best = (score, Excerpt(seen[0].anchor, lead + text))
-    if best is None or len(best[1].text) < size:
+            hits = set().union(*words[start:end])
+            score = sum(map(weights.__getitem__, hits)) / whole + 0.5 * plainness(text)
+            score -= 0.002 * (order + start) + (0.5 if len(text) < room else 0.0) + aside
+            if score > best[0] + 1e-9:
+                best = (score, seen[0].anchor, lead + text)
+    _, anchor, text = best
+    if len(text) < size:
         # What may be seen of a section is too little: the page's own order says more.
         seen = [c for c in map(masked, chunks[:_LOOKED_AT]) if c]
-        text = lead + cut(" ".join(pieces_from(seen, 0, size=room)), room) if seen else ""
-        if len(text) > (len(best[1].text) if best else len(lead)):
-            return Excerpt(seen[0].anchor, text)
-    return best[1] if best else None
+        whole_text = lead + cut(" ".join(pieces_from(seen, 0, size=room)), room) if seen else ""
+        if len(whole_text) > (len(text) or len(lead)):
+            return seen[0].anchor, whole_text
+    return anchor, text
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 13)
 def _words(text: str) -> frozenset[str]:
     """Words of a text; the next question of a batch looks at many of the same pages."""
     return frozenset(_WORD.findall(text.lower()))
 
 
 def _closest(
-    chunks: Sequence[Chunk], weights: Mapping[str, float], masked: Callable[[Chunk], Chunk | None]
+    chunks: Sequence[Chunk],
+    weights: Mapping[str, float],
+    masked: Callable[[Chunk], Chunk | None],
 ) -> Iterator[tuple[int, list[Chunk]]]:
     """The chunks that hold most of the words, each with those that follow it, as far as they may be seen."""
-    said = [
-        sum(map(weights.__getitem__, weights.keys() & _words(c.text)))
-        * (0.2 if REFERENCES.search(c.title) else 1.0)
-        for c in chunks[:_LOOKED_AT]
-    ]
+
+    def weight(chunk: Chunk) -> float:
+        aside = 0.2 if REFERENCES.search(chunk.title) else 1.0
+        return aside * sum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
+
+    said = list(map(weight, chunks[:_LOOKED_AT]))
     found = 0
     for order in sorted(range(len(said)), key=lambda i: (-said[i], i)):
-        first = masked(chunks[order])
-        if first is None:
+        if (first := masked(chunks[order])) is None:
             continue
-        rest = filter(None, map(masked, chunks[order + 1 : order + 4])) if len(first.text) < 2 * SHORTEST else ()
+        short = len(first.text) < 2 * SHORTEST
+        rest = filter(None, map(masked, chunks[order + 1 : order + 4])) if short else ()
         yield order, [first, *rest]
         found += 1
         if found == _CLOSELY:

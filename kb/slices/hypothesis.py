@@ -1,22 +1,19 @@
 """The hypothesis step: where the target stands, what was tried and refuted, and what the wiki knows about the question."""
 
+import json
+import re
 import shlex
+from collections import Counter
 
-from kb.page import Page
-from kb.schema import FAILED, Verdict
-from kb.slices.bringing import Bringing
+from kb import search
+from kb.schema import Verdict
+from kb.search.gist import clean
 from kb.slices.hardware import bring_envelope
-from kb.slices.layers import (
-    bring_blueprint,
-    bring_matches,
-    bring_retrospective,
-    bring_topics,
-    bring_untried,
-)
+from kb.slices.open_slice import OpenSlice
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
-from kb.slices.state import bring_state
-from kb.slices.targets import fields_of
+from kb.slices.state import bring_state, bring_target
+from kb.slices.topics import bring_blueprint, bring_topics, bring_untried, short
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -27,133 +24,166 @@ _MISSES = 12
 # Failures in a row after which more of the same is no search.
 _THRASH = 5
 
-
 # How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
 # the rest are pages that answer it.
 _SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
+# Headings of an analysis below which it says where to go and where not.
+_DIRECTIONS = re.compile(
+    r"next|direction|recommend|avoid|anti|do ?n.t|did ?n.t|lesson|stop doing|takeaway|learn|to change",
+    re.IGNORECASE,
+)
 
 
-def mode_of(bring: Bringing, request: Request) -> str:
+def fill_hypothesis(into: OpenSlice, request: Request) -> str:
+    """Fill the slice of one hypothesis request; its mode is returned."""
+    mode, budget = _mode_of(into, request), request.budget
+    cold = request.audience == "cold"
+    if mode == "bootstrap":
+        _bring_start(into, budget=budget, cold=cold)
+    elif not cold:
+        if mode != "whole":
+            state = _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
+            bring_state(into, tokens=int(budget * (_NEUTRAL if into.question.neutral else state)))
+        _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
+    if mode not in ("bootstrap", "override"):
+        _bring_layers(into, budget=budget, wide=mode == "exploration", cold=cold)
+    bring_pages(into, into.question.pages, cold=cold)
+    return mode
+
+
+def _mode_of(into: OpenSlice, request: Request) -> str:
     """What the slice is for: the mode asked for; else whole without a target, bootstrap without runs, exploration after five failures in a row, frontier."""
     if request.mode != "auto":
         return request.mode
     if request.proposal and not request.query and not request.profile:
         return "override"
-    if not bring.runs:
-        return "bootstrap" if bring.target else "whole"
-    last = [bring.view.standing(p).verdict for p in bring.runs[-_THRASH:]]
-    return "exploration" if len(last) == _THRASH and all(v in FAILED for v in last) else "frontier"
+    if not into.runs:
+        return "bootstrap" if into.target else "whole"
+    last = into.runs[-_THRASH:]
+    return "exploration" if len(last) == _THRASH and all(map(into.failed, last)) else "frontier"
 
 
-def fill_hypothesis(bring: Bringing, request: Request) -> str:
-    """Fill the slice of one hypothesis request; its mode is returned."""
-    mode = mode_of(bring, request)
-    budget = request.budget
-    cold = request.audience == "cold"
-    if mode == "bootstrap":
-        _bring_start(bring, budget=budget, cold=cold)
-        bring_pages(bring, bring.asked.pages, cold=cold)
-        return mode
-    if not cold and mode != "whole":
-        bring_state(bring, tokens=int(budget * (_NEUTRAL if bring.asked.neutral else _share(budget))))
-    if not cold:
-        _bring_refuted(bring, most=8 if mode == "override" else budget // 3000)
-    if mode != "override":
-        _bring_layers(bring, budget=budget, mode=mode, cold=cold)
-    bring_pages(bring, bring.asked.pages, cold=cold)
-    return mode
-
-
-def _share(budget: int) -> float:
-    return _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
-
-
-def _bring_start(bring: Bringing, *, budget: int, cold: bool) -> None:
+def _bring_start(into: OpenSlice, *, budget: int, cold: bool) -> None:
     """Where there is no state to go by: the target as its page tells it, how to take a baseline, the machine, what the wiki tried by topic, and the ladder's first phase.
 
     Runs that there are already are named and not told; what they refuted is, as far as the question meets it.
     """
-    page = bring.asked.page
-    home = page.path if page else "indexes/blueprint.md"
-    if page and fields_of(page):
-        bring.words("state", page.path, "", why="target", text=fields_of(page)[: 900 if budget >= 3000 else 240])
+    bring_target(into, most=900 if budget >= 3000 else 240)
     if not cold:
-        bring.words("state", home, "", why="baseline", text=_to_baseline(bring, page))
-        if bring.runs:
-            bring.words("recent", bring.runs[-1], "", why="last run", text=bring.view.standing(bring.runs[-1]).title)
-        _bring_refuted(bring, most=1 + budget // 3000)
+        page = into.question.page
+        home = page.path if page else "indexes/blueprint.md"
+        into.words("state", home, "", why="baseline", text=_to_baseline(into))
+        for path in into.runs[-1:]:
+            into.words("recent", path, "", why="last run", text=into.view.standing(path).title)
+        _bring_refuted(into, most=1 + budget // 3000)
     if budget >= 1500:
-        bring_envelope(bring, most=1 if budget < 6000 else 3, tokens=max(150, budget // 10))
-        if not cold:
-            bring_topics(bring, most=2 if budget < 3000 else 6, tokens=budget // 10, any_topic=True)
-            bring_blueprint(bring, tokens=budget // 8, first=True)
-            bring_untried(bring, most=1)
+        bring_envelope(into, most=1 if budget < 6000 else 3, tokens=max(150, budget // 10))
+    if budget >= 1500 and not cold:
+        most = 2 if budget < 3000 else 6
+        bring_topics(into, most=most, tokens=budget // 10, any_topic=True)
+        bring_blueprint(into, tokens=budget // 8, first=True)
+        bring_untried(into, most=1)
 
 
-def _to_baseline(bring: Bringing, page: Page | None) -> str:
+def _to_baseline(into: OpenSlice) -> str:
     """How the first measurement is taken, and what the target page must tell before it can be."""
-    name, named = bring.target or "TARGET", f" --variant {shlex.quote(bring.variant)}" if bring.variant else ""
-    lacking = [field for field in _MEASURED_BY if not (page and page.front.get(field))]
-    measured = next((p for p in reversed(bring.runs) if bring.view.standing(p).verdict == Verdict.BASELINE), "")
-    said = [
-        f"{len(bring.runs)} runs are on file, the baseline {measured}; this slice begins anew all the same."
-        if measured
-        else f"No baseline of {name} is on file: without one no figure says anything."
-    ]
-    if lacking:
-        where = page.path if page else f"wiki/targets/{name}.md"
-        said.append(f"{where} {'lacks' if page else 'is to be written, with'} {', '.join(lacking)}.")
-    said.append(
-        f"`kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
+    page, name = into.question.page, into.target or "TARGET"
+    variant = into.question.variant
+    named = f" --variant {shlex.quote(variant)}" if variant else ""
+    baselines = [p for p in into.runs if into.view.standing(p).verdict == Verdict.BASELINE]
+    said = f"No baseline of {name} is on file: without one no figure says anything."
+    if baselines:
+        said = f"{len(into.runs)} runs are on file, the baseline {baselines[-1]}; this slice begins anew all the same."
+    lacking = ", ".join(f for f in _MEASURED_BY if not (page and page.front.get(f)))
+    if lacking and page:
+        said += f" {page.path} lacks {lacking}."
+    elif lacking:
+        said += f" wiki/targets/{name}.md is to be written, with {lacking}."
+    return (
+        f"{said} `kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
         "five repeats on a quiet host tell its noise, a profile of it the first question to ask."
     )
-    return " ".join(said)
 
 
-def _bring_refuted(bring: Bringing, *, most: int) -> None:
+def _bring_refuted(into: OpenSlice, *, most: int) -> None:
     """Cards that the question meets, and where there are none the nearest or the newest failure: this part is never empty once a target has runs."""
-    bring_matches(bring, most=most)
-    failed = [p for p in bring.asked.pages if bring.view.standing(p.path).verdict in FAILED and p.path not in bring.filling.paths]
-    if "refuted" not in bring.filling.parts and failed:
-        bring.page("refuted", failed[0].path, failed[0].why, closely=False)
-    older = [p for p in reversed(bring.runs) if bring.view.standing(p).verdict in FAILED]
-    if bring.runs and "refuted" not in bring.filling.parts:
-        path, said = (older[0], "failed last: ") if older else (bring.runs[-1], "no run of this target failed so far; last: ")
-        bring.words("refuted", path, "", why="target", text=said + bring.view.standing(path).title)
+    bring_matches(into, most=most)
+    if "refuted" in into.parts:
+        return
+    nearest = next((p for p in into.question.pages if into.failed(p.path) and p.path not in into.paths), None)  # fmt: skip
+    if nearest:
+        into.page("refuted", nearest.path, nearest.why, closely=False)
+    if into.runs and "refuted" not in into.parts:
+        failed = [p for p in into.runs if into.failed(p)]
+        said = "failed last: " if failed else "no run of this target failed so far; last: "
+        path = (failed or into.runs)[-1]
+        title = into.view.standing(path).title
+        into.words("refuted", path, "", why="target", text=said + title)
 
 
-def _bring_layers(bring: Bringing, *, budget: int, mode: str, cold: bool) -> None:
-    """Leads, retrospective, topics, ladder, envelope and one untried lever: an eighth of a small slice, a fifth of a large one."""
-    share = budget // 25 if budget < 6000 else budget // 20
-    wide = mode == "exploration"
-    if not cold:
-        if budget >= 1500:
-            bring_retrospective(bring, most=1 if budget < 6000 else 2, tokens=max(160, share))
-            bring_topics(bring, most=1 if budget < 3000 else 3, tokens=share)
-        if budget >= 3000:
-            bring_untried(bring, most=4 if wide else 1 + budget // 4000)
-            bring_blueprint(bring, tokens=share * (2 if wide else 1))
-    if budget >= 3000 and (bring.target or wide):
-        bring_envelope(bring, most=1 if budget < 6000 else 2, tokens=max(150, share))
+def bring_matches(into: OpenSlice, *, most: int) -> None:
+    """Cards that the question meets, as `kb check` finds them."""
+    for match in [m for m in into.question.matches if m.path not in into.paths][:most]:
+        lever = f" {match.lever}" if match.lever and match.kind != "similar" else ""
+        into.page("refuted", match.path, f"{match.kind}{lever}"[:40], closely=False)
 
 
-def bring_pages(bring: Bringing, pages: list[Ranked], *, cold: bool = False) -> None:
+def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> None:
+    """Retrospective, topics, ladder, envelope and one untried lever: an eighth of a small slice, a fifth of a large one."""
+    large = budget >= 6000
+    share = budget // 20 if large else budget // 25
+    if not cold and budget >= 1500:
+        bring_retrospective(into, most=2 if large else 1, tokens=max(160, share))
+        bring_topics(into, most=1 if budget < 3000 else 3, tokens=share)
+    if not cold and budget >= 3000:
+        bring_untried(into, most=4 if wide else 1 + budget // 4000)
+        bring_blueprint(into, tokens=share * (2 if wide else 1))
+    if budget >= 3000 and (into.target or wide):
+        bring_envelope(into, most=2 if large else 1, tokens=max(150, share))
+
+
+def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
+    """Directions and anti-recommendations of the newest analysis that cites runs of the target; a retrospective by name before any other."""
+    view = into.view
+    rows = view.db.execute(
+        "select n.cited_by from json_each(?) j join neighbours n on n.path = j.value",
+        (json.dumps(into.runs),),
+    )
+    citing = Counter(path for (cited_by,) in rows for path in json.loads(cited_by))
+    view.look_up(citing)
+    pages = [p for path in citing if view.sees(path) and (p := view.standing(path)).type == "analysis"]  # fmt: skip
+    if not pages:
+        return
+    newest = max(
+        pages,
+        key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path),
+    ).path
+    chunks = search.chunks_in(view.db, newest)
+    directions = [c for c in chunks if _DIRECTIONS.search(c.title)]
+    ceiling = into.tokens + tokens
+    for chunk in (directions or chunks[:1])[:most]:
+        seen = view.masked(chunk)
+        text = short(clean(seen.text), 300 if tokens < 300 else 420) if seen else ""
+        why = short(chunk.title.rpartition(" > ")[2], 40) or "newest"
+        if text and not into.says(text):
+            into.words("retrospective", newest, chunk.anchor, why=why, text=text, most=ceiling)
+
+
+def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> None:
     """Bring ranked pages until the budget is full: failed experiments among the refuted, open hypotheses among the leads."""
-    misses = 0
+    question, misses = into.question, 0
     # Where hardly a matter is asked for, the state has told what failed here.
-    told = {f.path for f in bring.asked.tried if f.failed} if bring.asked.neutral and not cold and bring.target else set()
-    for place, page in enumerate(p for p in pages if p.path not in bring.filling.full and p.path not in told):
+    stated = question.neutral and not cold and into.target
+    known = {f.path for f in question.tried if f.failed} if stated else set()
+    for place, page in enumerate(p for p in pages if p.path not in into.full | known):
         part = "pages"
-        if not cold:
-            part = (
-                "refuted"
-                if bring.view.standing(page.path).verdict in FAILED
-                else "leads"
-                if page.type == "hypothesis"
-                else "pages"
-            )
-        misses = 0 if bring.page(part, page.path, page.why, closely=place < _CLOSELY) else misses + 1
+        if not cold and into.failed(page.path):
+            part = "refuted"
+        elif not cold and page.type == "hypothesis":
+            part = "leads"
+        fits = into.page(part, page.path, page.why, closely=place < _CLOSELY)
+        misses = 0 if fits else misses + 1
         if misses >= _MISSES:
             break

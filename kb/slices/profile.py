@@ -4,10 +4,11 @@ import re
 
 from kb import search
 from kb.search.gist import REFERENCES, sentences_of
-from kb.slices.bringing import Bringing
 from kb.slices.hardware import envelopes, machines_of
-from kb.slices.proposal import bring_said
+from kb.slices.open_slice import OpenSlice
 from kb.slices.request import Request
+from kb.slices.state import bring_proposal
+from kb.slices.topics import short
 
 # Pages that explain; runs, hypotheses and analyses judge and propose.
 TYPES = ("concept", "source", "codebase", "observation")
@@ -29,8 +30,9 @@ _READING = re.compile(
     re.IGNORECASE,
 )
 
-# Observations tell a story; only what says how the matter shows is about reading.
-_SEEN = re.compile(r"how to see|recogni|signature|symptom|how to (?:spot|detect|find|read)", re.IGNORECASE)
+_SEEN = re.compile(
+    r"how to see|recogni|signature|symptom|how to (?:spot|detect|find|read)", re.IGNORECASE
+)
 
 # A sentence that begins so tells to change something.
 _CHANGING = re.compile(
@@ -46,69 +48,63 @@ _SHORTEST, _LONGEST = 100, 420
 _LEAST_KEPT = 0.5
 
 
-def fill_profile(bring: Bringing, request: Request) -> str:
+def fill_profile(into: OpenSlice, request: Request) -> str:
     """Fill the slice of one profile request."""
-    bring_said(bring, request.proposal, "mechanism", "predicted_signal")
-    _bring_baseline(bring)
-    ceiling = bring.filling.tokens + request.budget // 4
-    for chunk in envelopes(bring, machines_of(bring), most=3):
-        text = told(chunk.text)
-        if text:
-            bring.words("envelope", chunk.path, chunk.anchor, why="hardware", text=text, most=ceiling)
-    for chunk in readings(bring):
-        text = told(chunk.text)
-        if len(text) >= _SHORTEST and not bring.filling.says(text):
-            bring.words("pages", chunk.path, chunk.anchor, why="how to read it", text=text)
+    question = into.question
+    bring_proposal(into, "mechanism", "predicted_signal")
+    _bring_baseline(into)
+    ceiling = into.tokens + request.budget // 4
+    for chunk in envelopes(question, machines_of(question), most=3):
+        if text := explained(chunk.text):
+            into.words(
+                "envelope", chunk.path, chunk.anchor, why="hardware", text=text, most=ceiling
+            )
+    for chunk in _readings(into):
+        text = explained(chunk.text)
+        if len(text) >= _SHORTEST and not into.says(text):
+            into.words("pages", chunk.path, chunk.anchor, why="how to read it", text=text)
     return "reading"
 
 
-def told(text: str) -> str:
+def explained(text: str) -> str:
     """The sentences of a stretch that explain, without those that advise, cut to one item's length; empty where it mostly advises."""
-    sentences = sentences_of(_TABLE.sub(lambda table: "\n" if ADVICE.search(table[0].partition("\n")[0]) else table[0], text))
+    bare = _TABLE.sub(lambda t: "\n" if ADVICE.search(t[0].partition("\n")[0]) else t[0], text)
+    sentences = sentences_of(bare)
     kept = [s for s in sentences if not ADVICE.search(s) and not _CHANGING.search(s)]
-    if len(kept) < _LEAST_KEPT * len(sentences):
-        return ""
-    whole = " ".join(kept)
-    return whole if len(whole) <= _LONGEST else whole[:_LONGEST].rsplit(" ", 1)[0] + " …"
+    return short(" ".join(kept), _LONGEST) if len(kept) >= _LEAST_KEPT * len(sentences) else ""
 
 
-def readings(bring: Bringing) -> list[search.Chunk]:
+def _readings(into: OpenSlice) -> list[search.Chunk]:
     """Sections that explain how to read what is asked, best first: by words, those about profiles and tools before others."""
-    found = []
-    for place, hit in enumerate(search.find(bring.view.db, bring.weights, limit=120, types=TYPES)):
-        title = f"{hit.page_title} > {hit.chunk.title}"
-        if not bring.view.sees(hit.chunk.path) or _ADVISING_TITLE.search(hit.chunk.title) or REFERENCES.search(hit.chunk.title):
-            continue
-        if _SEEN.search(hit.chunk.title) if hit.type == "observation" else _READING.search(title):
-            known = bring.view.db.execute(
-                "select 1 from reading where path = ? and anchor = ?", (hit.chunk.path, hit.chunk.anchor)
-            ).fetchone()
-            seen = bring.view.masked(hit.chunk)
-            if seen:
-                found.append(
-                    (-hit.score * (1.6 if known else 1.0) * (1.5 if _READING.search(hit.chunk.title) else 1.0), place, seen)
-                )
+    view, found = into.view, []
+    for place, hit in enumerate(
+        search.find(view.db, into.question.weights, limit=120, types=TYPES)
+    ):
+        chunk = hit.chunk
+        aside = _ADVISING_TITLE.search(chunk.title) or REFERENCES.search(chunk.title)
+        # Observations tell a story; only what says how the matter shows is about reading.
+        told = hit.type == "observation"
+        fits = _SEEN.search(chunk.title) if told else _READING.search(f"{hit.page_title} > {chunk.title}")  # fmt: skip
+        seen = view.masked(chunk) if fits and not aside and view.sees(chunk.path) else None
+        if seen:
+            known = view.db.execute("select 1 from reading where path = ? and anchor = ?", (chunk.path, chunk.anchor)).fetchone()  # fmt: skip
+            weight = (1.6 if known else 1.0) * (1.5 if _READING.search(chunk.title) else 1.0)
+            found.append((-hit.score * weight, place, seen))
     return [chunk for _, _, chunk in sorted(found, key=lambda f: f[:2])]
 
 
-def _bring_baseline(bring: Bringing) -> None:
+def _bring_baseline(into: OpenSlice) -> None:
     """The bucket table of the frontier's profile, figures only, to compare with."""
-    best = bring.asked.state.frontiers[0].run if bring.runs and bring.asked.state.frontiers else None
-    place = best.place("profile") if best else None
+    frontier = into.question.frontier
+    place = frontier.place("profile") if frontier else None
     if not place:
         return
-    rows = [
+    lines = [
         line.strip()
-        for chunk in search.chunks_in(bring.view.db, best.path)
+        for chunk in search.chunks_in(into.view.db, frontier.path)
         if place.start <= chunk.line < place.end
         for line in chunk.text.split("\n")
-        if line.lstrip().startswith("|") and not ADVICE.search(line)
     ]
-    if rows:
-        bring.words(
-            "state",
-            best.path,
-            place.anchor,
-            why="baseline profile",
-            text=search.without_links("\n".join(rows))[:700].rsplit("\n", 1)[0],
-        )
+    if rows := "\n".join(r for r in lines if r.startswith("|") and not ADVICE.search(r)):
+        text = search.without_links(rows)[:700].rsplit("\n", 1)[0]
+        into.words("state", frontier.path, place.anchor, why="baseline profile", text=text)

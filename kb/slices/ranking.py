@@ -26,27 +26,13 @@ _SEEDS = 30
 
 # Links of one page that are followed: beyond this each passes on too little to matter.
 _MOST_LINKS = 400
+# Of what a page passes on along its links, so much goes against them.
+_BACK = 0.25
 
 # How readily a page of a type is cited by the next experiment of a target, and by a question about a matter as such. The first question is
 # answered by what was run; the second by what is known. A page that stands in another type's folder is a mirror of something else.
-_FOR_RUNS = {
-    "experiment": 1.0,
-    "concept": 0.7,
-    "hypothesis": 0.6,
-    "observation": 0.6,
-    "source": 0.5,
-    "codebase": 0.5,
-    "analysis": 0.5,
-}
-_FOR_MATTERS = {
-    "concept": 1.0,
-    "source": 0.7,
-    "analysis": 0.4,
-    "codebase": 0.4,
-    "observation": 0.4,
-    "hypothesis": 0.3,
-    "experiment": 0.2,
-}
+_FOR_RUNS = {"experiment": 1.0, "concept": 0.7, "hypothesis": 0.6, "observation": 0.6, "source": 0.5, "codebase": 0.5, "analysis": 0.5}  # fmt: skip
+_FOR_MATTERS = {"concept": 1.0, "source": 0.7, "analysis": 0.4, "codebase": 0.4, "observation": 0.4, "hypothesis": 0.3, "experiment": 0.2}  # fmt: skip
 _OTHER, _MIRROR = 0.2, 0.25
 
 # Runs whose citing is looked at, and how few of a target say nothing yet.
@@ -65,7 +51,9 @@ class Ranked:
     why: str
 
 
-def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], target: str) -> list[Ranked]:
+def ranked(
+    view: View, weights: Mapping[str, float], *, runs: Sequence[str], target: str
+) -> list[Ranked]:
     """Pages that may be seen, best first, ties by path.
 
     `weights` are the words of the question; `runs` are the target's earlier experiments, oldest first; without a target none.
@@ -75,27 +63,23 @@ def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], tar
     links = 1.0 if for_run else 2.0
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
     view.look_up([h.path for h in hits] + list(runs))
-    hits = [h for h in hits if view.sees(h.path)]
-    parts: dict[str, dict[str, float]] = {
-        "same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in _normal({h.path: h.score for h in hits}).items()},
-        "named": _named(view, weights, [h.path for h in hits], prior),
+    said = {h.path: h.score for h in hits if view.sees(h.path)}
+    words = _normal(said)
+    parts = {
+        "same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in words.items()},
+        "named": {p: s * _prior(view, p, prior) for p, s in _named(view, weights, said).items()},
+        "same target": {p: 0.2 + 0.3 * math.exp(-age / 5) for age, p in enumerate(reversed(runs))},
     }
     scores = Counter(parts["same words"])
     scores.update(parts["named"])
-    parts["same target"] = {path: 0.2 + 0.3 * math.exp(-age / 5) for age, path in enumerate(reversed(runs))}
     scores.update(parts["same target"])
     seeds = sorted(scores.items(), key=lambda x: (-x[1], x[0]))[:_SEEDS]
-    cited = _cited(view, dict(seeds), back=0.25)
-    parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in _normal(cited).items()}
+    cited = _normal(_cited(view, dict(seeds)))
+    parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in cited.items()}  # fmt: skip
+    terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
+    parts["names the target"] = {p: 0.2 * s for p, s in _named(view, terms, said).items()}
     scores.update(parts["cited by these"])
-    if target:
-        parts["names the target"] = {
-            p: 0.2 * s
-            for p, s in _named(
-                view, dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0), [h.path for h in hits], {}
-            ).items()
-        }
-        scores.update(parts["names the target"])
+    scores.update(parts["names the target"])
     found: list[Ranked] = []
     for path, score in sorted(scores.items(), key=lambda x: (-x[1], x[0])):
         why = max(parts, key=lambda name: parts[name].get(path, 0.0))
@@ -106,13 +90,25 @@ def ranked(view: View, weights: Mapping[str, float], *, runs: Sequence[str], tar
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
     """How readily a run cites each type of page: at least as a rule, and more where the runs before it, of this target or of all, do so."""
     asked = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
-    rows = view.db.execute(
-        "select n.cites from json_each(?) j join neighbours n on n.path = j.value", (json.dumps(list(asked)),)
-    ).fetchall()
-    cited = [json.loads(cites) for (cites,) in rows]
+    cited = [ends for _, ends, _ in _links(view, asked)]
     view.look_up({path for paths in cited for path in paths})
-    counts = Counter(kind for paths in cited for kind in {view.standing(p).type for p in paths if view.sees(p)})
-    return {**_FOR_RUNS, **{kind: max(_FOR_RUNS.get(kind, _OTHER), math.sqrt(n / len(cited))) for kind, n in counts.items()}}
+    counts = Counter(
+        kind for paths in cited for kind in {view.standing(p).type for p in paths if view.sees(p)}
+    )
+    usual = {kind: math.sqrt(n / len(cited)) for kind, n in counts.items()}
+    return {
+        kind: max(_FOR_RUNS.get(kind, _OTHER), usual.get(kind, 0.0))
+        for kind in (*_FOR_RUNS, *usual)
+    }
+
+
+def _links(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
+    """(page, pages that it cites, pages that cite it), by path."""
+    rows = view.db.execute(
+        "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
+        (json.dumps(list(paths)),),
+    )
+    return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]
 
 
 def _prior(view: View, path: str, prior: Mapping[str, float]) -> float:
@@ -134,46 +130,41 @@ def _normal(scores: Mapping[str, float]) -> dict[str, float]:
 
 @lru_cache(maxsize=1 << 14)
 def _words_in_name(path: str) -> frozenset[str]:
-    return frozenset(w for w in _WORD.findall(path.rsplit("/", 1)[1].removesuffix(".md").lower()) if not w.isdigit())
+    name = path.rsplit("/", 1)[1].removesuffix(".md").lower()
+    return frozenset(w for w in _WORD.findall(name) if not w.isdigit())
 
 
-def _named(view: View, weights: Mapping[str, float], paths: Iterable[str], prior: Mapping[str, float]) -> dict[str, float]:
+def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> dict[str, float]:
     """Pages whose file name the question says, by the share and the weight of its words; well-linked pages a little more."""
-    asked = {form: weight for word, weight in weights.items() for form in (word, word + "s", word.removesuffix("s"))}
+    asked = {
+        form: weight
+        for word, weight in weights.items()
+        for form in (word, word + "s", word.removesuffix("s"))
+    }
     unsaid = sum(weights.values()) / max(1, len(weights))
     said = {}
     for path in paths:
-        if view.standing(path).type == "experiment":
-            continue
         words = _words_in_name(path)
         have = sum(asked.get(w, 0.0) for w in words)
-        if have:
+        if have and view.standing(path).type != "experiment":
             said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))
     most = max((view.standing(p).rank for p in said), default=0.0) or 1.0
-    return {
-        p: s
-        * (0.8 + 0.2 * math.log1p(1000 * view.standing(p).rank / most) / math.log1p(1000))
-        * (_prior(view, p, prior) if prior else 1.0)
-        for p, s in _normal(said).items()
-    }
+
+    def linked(path: str) -> float:
+        return math.log1p(1000 * view.standing(path).rank / most) / math.log1p(1000)
+
+    return {p: s * (0.8 + 0.2 * linked(p)) for p, s in _normal(said).items()}
 
 
-def _cited(view: View, seeds: Mapping[str, float], *, back: float) -> dict[str, float]:
-    """One step of a random walk from weighted pages along their links, and `back` as much against them; a page with many links passes little on each."""
+def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:
+    """One step of a random walk from weighted pages along their links, and a little against them; a page with many links passes little on each."""
     cited: dict[str, float] = defaultdict(float)
-    rows = view.db.execute(
-        "select n.path, n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value order by n.path",
-        (json.dumps(sorted(seeds)),),
-    ).fetchall()
-    links = [
-        (path, share, json.loads(ends)[:_MOST_LINKS])
-        for path, *both in rows
-        for share, ends in zip((1.0, back), both, strict=True)
-        if share
-    ]
-    view.look_up({end for _, _, ends in links for end in ends})
-    for path, share, ends in links:
-        open_ends = [end for end in ends if view.sees(end) and view.standing(end).type not in LISTS]
-        for end in open_ends:
-            cited[end] += share * seeds[path] / math.sqrt(len(open_ends))
+    links = _links(view, sorted(seeds))
+    view.look_up({end for _, *both in links for ends in both for end in ends[:_MOST_LINKS]})
+    for path, *both in links:
+        for share, ends in zip((1.0, _BACK), both, strict=True):
+            ends = [e for e in ends[:_MOST_LINKS] if view.sees(e)]
+            ends = [e for e in ends if view.standing(e).type not in LISTS]
+            for end in ends:
+                cited[end] += share * seeds[path] / math.sqrt(len(ends))
     return dict(cited)

@@ -1,12 +1,20 @@
-"""Topics, ladder and readings of the compiled indexes, as a slice finds those it touches in the tables that `indexes` writes."""
+"""Topics and the ladder of the compiled indexes, as a slice finds those it touches, and what of them no run of the target has pulled."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kb.schema import Verdict
+from kb.schema import FAILED, Verdict
 from kb.slices.view import View
+from kb.trail.line import words_of
+
+if TYPE_CHECKING:
+    from kb.slices.open_slice import OpenSlice
+
+# So many letters of a word tell it: "rematerialization" is pulled by `use_remat`.
+_STEM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +35,26 @@ class TopicRow:
 
     anchor: str
     name: str
-    hub: str
     tried: tuple[Tried, ...]
 
     def supported(self) -> tuple[Tried, ...]:
         return tuple(t for t in self.tried if t.verdict == Verdict.SUPPORTED)
 
-    def failed(self) -> int:
-        return sum(t.verdict in (Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH) for t in self.tried)
+    def best(self) -> Tried | None:
+        """The largest gain that was reported."""
+        wins = (t for t in self.supported() if t.size and t.size > 0)
+        return max(wins, key=lambda t: (t.size, t.path), default=None)
 
 
-def topic(view: View, anchor: str) -> TopicRow | None:
-    """One topic; None where the index has none of that name."""
-    found = view.db.execute("select name, row from topic where anchor = ?", (anchor,)).fetchone()
-    if not found:
-        return None
-    row = json.loads(found[1])
-    view.look_up(t[0] for t in row["tried"])
-    return TopicRow(anchor, found[0], row["hub"], tuple(Tried(*t) for t in row["tried"] if view.sees(t[0])))
+def _topics(view: View, anchors: Iterable[str]) -> list[TopicRow]:
+    """Topics by their anchors, in that order."""
+    rows = []
+    for anchor in anchors:
+        for name, row in view.db.execute("select name, row from topic where anchor = ?", (anchor,)):
+            tried = json.loads(row)["tried"]
+            view.look_up(t[0] for t in tried)
+            rows.append(TopicRow(anchor, name, tuple(Tried(*t) for t in tried if view.sees(t[0]))))
+    return rows
 
 
 def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> list[TopicRow]:
@@ -52,7 +62,8 @@ def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> 
     weights = dict(weighted)
     votes: Counter[str] = Counter()
     for path, anchor in view.db.execute(
-        "select t.path, t.anchor from json_each(?) j join topic_page t on t.path = j.value", (json.dumps(sorted(weights)),)
+        "select t.path, t.anchor from json_each(?) j join topic_page t on t.path = j.value",
+        (json.dumps(sorted(weights)),),
     ):
         votes[anchor] += weights[path]
     sizes = dict(
@@ -61,11 +72,106 @@ def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> 
             (json.dumps(sorted(votes)),),
         )
     )
-    best = sorted(votes, key=lambda a: (-votes[a] / sizes[a] ** 0.5, a))[:most]
-    return [row for row in (topic(view, anchor) for anchor in best) if row]
+    return _topics(view, sorted(votes, key=lambda a: (-votes[a] / sizes[a] ** 0.5, a))[:most])
 
 
 def ladder(view: View) -> list[tuple[int, list[TopicRow]]]:
     """Phases in order, each with its leading topics."""
     phases = view.db.execute("select phase, row from ladder order by phase").fetchall()
-    return [(phase, [t for t in (topic(view, anchor) for anchor in json.loads(row)) if t]) for phase, row in phases]
+    return [(phase, _topics(view, json.loads(row))) for phase, row in phases]
+
+
+def bring_topics(into: "OpenSlice", *, most: int, tokens: int, any_topic: bool = False) -> None:
+    """Rows of the hypothesis index: what was tried under a topic, here and elsewhere, and the best that was reported.
+
+    `any_topic`: where the question touches none, those that were tried most.
+    """
+    ceiling, question = into.tokens + tokens, into.question
+    rows, why = question.topics, "touched"
+    if not rows:
+        every = {t.anchor: t for _, topics in question.ladder for t in topics if t.tried}
+        rows = sorted(every.values(), key=lambda t: (-len(t.tried), t.anchor)) if any_topic else []
+        why = "tried most"
+    for row in rows[:most]:
+        here = f", {_here(row, into.target)} here" if into.target else ""
+        failed = sum(t.verdict in FAILED for t in row.tried)
+        text = f"{row.name}: tried {len(row.tried)}{here}; {len(row.supported())} supported, {failed} failed"
+        if into.target and (best := row.best()):
+            text += f"; best {best.change} {short(best.title, 80)}"
+        into.words("topics", "indexes/hypothesis.md", row.anchor, why=why, text=text, most=ceiling)
+
+
+def bring_blueprint(into: "OpenSlice", *, tokens: int, first: bool = False) -> None:
+    """The ladder: per phase what this target tried and won, whether it is saturated, and the first phase that is not (or the `first` of all) in full."""
+    lines, full = [], ""
+    for phase, topics in into.question.ladder:
+        rows = [t for t in topics if t.tried]
+        here = {t.path: t.verdict for r in rows for t in r.tried if into.target in ("", t.target)}
+        untouched = [r for r in rows if not any(t.path in here for t in r.tried)]
+        won = sum(v == Verdict.SUPPORTED for v in here.values())
+        left = f"{len(untouched)} topic{'s' * (len(untouched) != 1)} open"
+        if rows:
+            lines.append(
+                f"Phase {phase} ({short(', '.join(t.name for t in topics), 50)}): {len(here)} tried, {won} supported, "
+                + ("saturated" if here and not untouched else left)
+            )
+        if rows and not full and (untouched or first):
+            full = f"{'Start with' if first else 'Current:'} phase {phase}. {'; '.join(map(_ladder_row, rows))}"
+    ceiling = into.tokens + tokens
+    for text in ("\n".join([*lines, full]) if full else "", "\n".join(lines)):
+        if text and into.words(
+            "blueprint", "indexes/blueprint.md", "", why="ladder", text=text, most=ceiling
+        ):
+            return
+
+
+def _ladder_row(row: TopicRow) -> str:
+    best = row.best()
+    said = f"{short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported"
+    return f"{said}, best {best.change}" if best and best.change else said
+
+
+def bring_untried(into: "OpenSlice", *, most: int) -> None:
+    """What no run of the target pulled: topics that paid elsewhere and that no run's title or setting names, and concepts that no run cites."""
+    if not into.target:
+        return
+    pages = [p for p in into.question.pages if p.type == "concept" and p.path not in into.full]
+    brought = 0
+    for row, best in _unpulled(into):
+        if brought < (most + 1) // 2:
+            text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {short(best.title, 90)}"
+            brought += into.words("untried", best.path, "", why="untried here", text=text)
+    cited = _cited_by(into.view, into.runs)
+    for page in pages:
+        if brought < most and page.path not in cited and page.path not in into.full:
+            brought += into.page("untried", page.path, "no run cites it", closely=False)
+
+
+def _unpulled(into: "OpenSlice") -> Iterable[tuple[TopicRow, Tried]]:
+    """Topics without a run of the target, each with the best that it brought elsewhere."""
+    question = into.question
+    said = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in question.tried)
+    pulled = {w[:_STEM] for text in said for w in words_of(text)}
+    rows = (*question.topics, *(row for _, rows in question.ladder for row in rows))
+    for row in {r.anchor: r for r in rows}.values():
+        named = {w[:_STEM] for w in words_of(row.name)} & pulled
+        if not named and not _here(row, into.target) and (best := row.best()):
+            yield row, best
+
+
+def _here(row: TopicRow, target: str) -> int:
+    return sum(t.target == target for t in row.tried)
+
+
+def _cited_by(view: View, runs: Sequence[str]) -> set[str]:
+    rows = view.db.execute(
+        "select n.cites from json_each(?) j join neighbours n on n.path = j.value",
+        (json.dumps(list(runs)),),
+    )
+    return {path for (cites,) in rows for path in json.loads(cites)}
+
+
+def short(text: str, most: int) -> str:
+    """A text on one line, cut behind a word."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"

@@ -27,7 +27,9 @@ _OUTCOME_LINE = re.compile(
 )
 
 # Pages that give away how runs ended; a cold reader gets none of them.
-_TELLS_OUTCOMES = frozenset({"experiment", "target", "hypothesis", "analysis", "observation", "log", "index", "catalog"})
+_TELLS_OUTCOMES = frozenset(
+    {"experiment", "target", "hypothesis", "analysis", "observation", "log", "index", "catalog"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,13 @@ class Standing:
 class View:
     """The knowledge base as one request may see it; open for the length of that request. `standing` holds what earlier ones looked up."""
 
-    def __init__(self, db: sqlite3.Connection, request: Request, *, standing: dict[str, Standing | None] | None = None):
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        request: Request,
+        *,
+        standing: dict[str, Standing | None] | None = None,
+    ):
         self.db = db
         self.before = request.before
         self.moment = trail.moment(db, before=request.before or None, as_of=request.as_of or None)
@@ -69,7 +77,13 @@ class View:
         self._standing.update(dict.fromkeys(missing))
         for path, kind, title, date, rank, day, number, verdict in rows:
             self._standing[path] = Standing(
-                path, kind, title, date, rank, None if day is None else (day, number, path), verdict or ""
+                path,
+                kind,
+                title,
+                date,
+                rank,
+                None if day is None else (day, number, path),
+                verdict or "",
             )
 
     def standing(self, path: str) -> Standing | None:
@@ -90,7 +104,10 @@ class View:
                 and self._existed(page)
                 and path != self.before
                 and not self._excluded(path)
-                and not (self.cold and (page.type in _TELLS_OUTCOMES or path.startswith("wiki/experiments/")))
+                and not (
+                    self.cold
+                    and (page.type in _TELLS_OUTCOMES or path.startswith("wiki/experiments/"))
+                )
             )
         return self._seen[path]
 
@@ -128,14 +145,18 @@ class View:
             for line in chunk.text.split("\n")
             if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))
         )
-        return Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text) if text.strip() else None
+        return (
+            Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text) if text.strip() else None
+        )
 
     def _touched_later(self, path: str) -> bool:
         if self.cold:
             return True
         if path not in self._late:
             page = self.standing(path)
-            self._late[path] = page is not None and not page.order and updated(self.db, path) > self.moment[0]
+            self._late[path] = (
+                page is not None and not page.order and updated(self.db, path) > self.moment[0]
+            )
         return self._late[path]
 
     def _names_later(self, text: str, path: str) -> bool:
@@ -152,7 +173,9 @@ class View:
         }
         self.look_up(cited)
         return any(
-            (page := self.standing(c)) is not None and not (self._existed(page) and not (self.cold and page.order)) for c in cited
+            (page := self.standing(c)) is not None
+            and not (self._existed(page) and not (self.cold and page.order))
+            for c in cited
         )
 
     def is_masked(self, path: str, text: str) -> bool:

@@ -65,7 +65,7 @@ class Loaded(Result):
         return [s.to_json() for s in self.slices] if self.batch else self.slices[0].to_json()
 
     def to_text(self) -> str:
-        from kb.slices.markdown import to_markdown
+        from kb.slices.slice import to_markdown
 
         return to_markdown(self.slices[0], explain=self.explain)
 
@@ -100,7 +100,9 @@ def run(request: Load, caller: Caller) -> Loaded:
     one = request_from(wanted, step=request.step, budget=request.budget, usual=layout.config.budget)
     db = caller.tables(layout)
     caller.doubt_target(db, one.target)
-    return Loaded((Loader(db, lambda: _claims(layout)).slice(one),), batch=False, explain=request.explain)
+    return Loaded(
+        (Loader(db, lambda: _claims(layout)).slice(one),), batch=False, explain=request.explain
+    )
 
 
 def _claims(layout: store.Layout) -> "tuple[Claim, ...]":
@@ -120,9 +122,7 @@ def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:
             continue
         try:
             requests.append(
-                request_from(
-                    json_of(line), step=request.step, budget=request.budget, usual=usual
-                )
+                request_from(json_of(line), step=request.step, budget=request.budget, usual=usual)
             )
         except (json.JSONDecodeError, KbError) as error:
             raise KbError(f"{request.batch}:{number}: {error}") from error

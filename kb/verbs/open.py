@@ -70,7 +70,9 @@ def run(request: Open, caller: Caller) -> Passage:
 
 
 def _paths(layout: store.Layout) -> list[str]:
-    return sorted(f.relative_to(layout.root).as_posix() for f in (layout.root / "wiki").rglob("*.md"))
+    return sorted(
+        f.relative_to(layout.root).as_posix() for f in (layout.root / "wiki").rglob("*.md")
+    )
 
 
 def _nowhere(layout: store.Layout, path: str) -> str:

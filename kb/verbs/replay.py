@@ -23,7 +23,9 @@ class Replay:
         "budgets to measure (may be repeated; default 2000, 4000, 8000)", metavar="TOKENS"
     )
     no_gate: bool = flag("leave out the gate")
-    facts: bool = flag("measure instead how much of what past pages restate (settings, metric, buckets, dead levers) their slices held")
+    facts: bool = flag(
+        "measure instead how much of what past pages restate (settings, metric, buckets, dead levers) their slices held"
+    )
     save: bool = flag("keep the picture and the table under .kb/, where `kb site build` finds them")
 
 

@@ -1,0 +1,141 @@
+"""A slice while it is filled: brings pages in their own words and holds the budget. Refuses to choose: recipes choose."""
+
+from kb import search
+from kb.schema import FAILED
+from kb.search.gist import SHORTEST, cut
+from kb.slices.excerpt import excerpt_of
+from kb.slices.question import Question
+from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of
+from kb.slices.tokens import tokens_of
+from kb.store import digest_of, packed
+from kb.trail import Facts
+
+# The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
+_HEAD = 75
+_MOST_OMITTED = 20
+# Below this a claim does not tell one run from another; and of a title so much is told.
+_SHORT_CLAIM, _LONGEST_TITLE = 40, 100
+# Characters a token of a whole section is taken to hold: it is not counted, only warned of.
+_CHARACTERS = 3
+
+
+class OpenSlice:
+    """The question, the items that answer it so far, and what was left out; open until it is closed."""
+
+    def __init__(self, question: Question, *, budget: int):
+        self.question, self.view = question, question.view
+        self.target, self.runs = question.target, question.runs
+        self.budget = budget
+        self.tokens = _HEAD + tokens_of(self.target)
+        self.parts: dict[str, list[Item]] = {}
+        self.omitted: list[Omitted] = []
+        self.paths: set[str] = set()
+        # Pages that are told in full: a short page is so by little.
+        self.full: set[str] = set()
+        self._stretches: set[tuple[str, ...]] = set()
+
+    def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
+        """Bring one page; false if it does not fit. A page that says nothing, or no run and the same as another, is passed over."""
+        anchor, text = self._words_of(path, closely)
+        if not text.strip():
+            return True
+        if not self.question.facts(path) and self.says(text):
+            self._leave(path, anchor, "says the same as another")
+            return True
+        if not self.words(part, path, anchor, why=why, text=text):
+            return False
+        self.full.add(path)
+        return True
+
+    def words(
+        self, part: str, path: str, anchor: str, *, why: str, text: str, most: int | None = None
+    ) -> bool:
+        """Bring words about a page or an index that were put together already; false if they do not fit the budget, or `most`, a ceiling of the slice so far."""
+        page = self.view.standing(path)
+        digest = self.view.digest(path) if page else digest_of(text)
+        quoted = page is not None and page.type == "source"
+        item = Item(path, anchor, digest, 0, why, text, quoted)
+        held = self.parts.get(part)
+        same = bool(held) and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why)
+        cost = cost_of(item, headless=same)
+        head = 0 if held else tokens_of(f"## {part}\n\n") + 2
+        if self.tokens + cost + head > min(self.budget, self.budget if most is None else most):
+            self._leave(path, anchor, "over budget")
+            return False
+        self.parts.setdefault(part, []).append(Item(path, anchor, digest, cost, why, text, quoted))
+        self.tokens += cost + head
+        self.paths.add(path)
+        if len(text) >= SHORTEST:
+            self.full.add(path)
+        self._stretches |= _stretches(text)
+        return True
+
+    def says(self, text: str) -> bool:
+        """Whether most of a text stands in the slice already, by stretches of five words."""
+        own = _stretches(text)
+        return len(own) > 8 and len(own & self._stretches) > 0.6 * len(own)
+
+    def failed(self, path: str) -> bool:
+        return self.view.standing(path).verdict in FAILED
+
+    def closed(self, *, id: str, step: str, mode: str) -> Slice:
+        """The slice, parts in their fixed order."""
+        parts = tuple(
+            SlicePart(name, sum(i.tokens for i in items), tuple(items))
+            for name in PARTS
+            if (items := self.parts.get(name))
+        )
+        omitted = tuple(o for o in self.omitted if o.path not in self.paths)
+        shell = Slice(id, step, self.target, mode, self.budget, self.tokens, "", parts, omitted)
+        said = [
+            step,
+            self.target,
+            mode,
+            self.budget,
+            *map(shell.to_json().get, ("parts", "omitted")),
+        ]
+        return Slice(id, step, self.target, mode, self.budget, self.tokens, digest_of(packed(said)), parts, omitted)  # fmt: skip
+
+    def _leave(self, path: str, anchor: str, why: str) -> None:
+        """Note what was left out, once a page, with about what `kb open` of its section would cost."""
+        if (
+            self.view.standing(path)
+            and len(self.omitted) < _MOST_OMITTED
+            and path not in self.paths
+            and all(o.path != path for o in self.omitted)
+        ):
+            tokens = search.size_of(self.view.db, path, anchor) // _CHARACTERS
+            self.omitted.append(Omitted(path, anchor, tokens, why))
+
+    def _words_of(self, path: str, closely: bool) -> tuple[str, str]:
+        """(anchor, text) of a page: an experiment as a card, any other by the words that answer or that say what it is."""
+        facts = self.question.facts(path)
+        lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
+        if facts and len(facts.hypothesis) < _SHORT_CLAIM:
+            # A run imported from a log says in its title what was tried.
+            lead += cut(facts.title, _LONGEST_TITLE) + ": "
+        if not closely:
+            anchor, text = _card_of(facts, lead) if facts else search.gist(self.view.db, path)
+            if len(text) >= SHORTEST and not self.view.is_masked(path, text):
+                return anchor, text
+        chunks = search.chunks_in(self.view.db, path)
+        return excerpt_of(chunks, self.question.weights, masked=self.view.masked, lead=lead)
+
+
+def _card_of(facts: Facts, lead: str) -> tuple[str, str]:
+    """(anchor, text) of an experiment as a card: verdict, claim, because, in the page's own words; each half gives way to the other."""
+    claim, because = " ".join(facts.hypothesis.split()), " ".join(facts.because.split())
+    room = SHORTEST - len(lead)
+    if facts.failed and because:
+        # What was hoped for goes behind what was measured.
+        claim, because = because, f"Tried: {claim}" if claim else ""
+    mine = cut(claim, max(room // 2, room - len(because) - 1))
+    between = " " if mine == claim else " … "
+    place = facts.place("verdict") or facts.place("hypothesis")
+    text = f"{lead}{mine}{between}{cut(because, room - len(mine) - len(between))}".rstrip()
+    return (place.anchor if place else ""), text
+
+
+def _stretches(text: str) -> set[tuple[str, ...]]:
+    words = text.lower().split()
+    return {tuple(words[i : i + 5]) for i in range(len(words) - 4)}

@@ -1,0 +1,163 @@
+"""One question at one moment: what may be seen, which words count, which pages and cards answer, where its target stands. Knows no budget, so slices of any size share it."""
+
+import re
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kb import search, trail
+from kb.page import Page, from_row, read
+from kb.refuted.gate import Gate, Match, Proposal
+from kb.slices.ranking import LISTS, Ranked, ranked
+from kb.slices.request import Request
+from kb.slices.slice import PROPOSAL
+from kb.slices.topics import TopicRow, ladder, touched
+from kb.slices.view import Standing, View
+
+if TYPE_CHECKING:
+    from kb.claims import Claim
+    from kb.trail.state import State
+
+# Runs of the target that are looked at; older ones are found by words and links only.
+_LAST_RUNS = 200
+# So few words hardly name a matter, and so many runs tell it then.
+_FEW, _ABOUT = 3, 3
+# What a loop must know of its target, as front-matter fields; in this order as far as they are there.
+_FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")  # fmt: skip
+
+
+class Question:
+    """A request with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first.
+
+    `standing` and `known` hold what earlier questions to the same tables looked up.
+    """
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        gate: Gate,
+        request: Request,
+        *,
+        standing: dict[str, Standing | None],
+        known: dict[str, trail.Facts | None],
+        claims: "Callable[[], tuple[Claim, ...]]",
+    ):
+        self.view, self.gate, self.request = View(db, request, standing=standing), gate, request
+        self._known, self._claims = known, claims
+        self.own = trail.experiment(db, request.before) if request.before else None
+        self.target = request.target or (self.own.target if self.own else "")
+        self.variant = request.variant or (self.own.variant if self.own else "")
+        self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target else []
+        self.text = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
+        # A question of few words asks for the state more than for a matter; what the last runs were about is the matter then.
+        self.neutral = len(search.terms_of(self.text)) <= _FEW
+        last = filter(None, map(self.facts, self.runs[-_ABOUT:] if self.neutral else ()))
+        words = " ".join((self.text, *(f"{f.title} {f.hypothesis}" for f in last)))
+        self.weights = search.weights(db, search.terms_of(words))
+
+    @cached_property
+    def pages(self) -> list[Ranked]:
+        """Pages that answer, best first."""
+        return ranked(self.view, self.weights, runs=self.runs, target=self.target)
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """Cards that the question meets and that may be seen, as `kb check` finds them."""
+        request = self.request
+        proposal = Proposal(
+            self.text, target=self.target, before=request.before, as_of=request.as_of
+        )
+        matches = (m for m in self.gate.check(proposal).matches if self.view.sees(m.path))
+        return tuple(m for m in matches if self.view.standing(m.path).type not in LISTS)
+
+    @cached_property
+    def topics(self) -> list[TopicRow]:
+        """Topics that the best pages belong to, most touched first."""
+        return touched(self.view, [(p.path, p.score) for p in self.pages[:25]], most=6)
+
+    @cached_property
+    def ladder(self) -> list[tuple[int, list[TopicRow]]]:
+        """Phases of the blueprint in order, each with its leading topics."""
+        return ladder(self.view)
+
+    @cached_property
+    def tried(self) -> list[trail.Facts]:
+        """Facts of the target's earlier runs, oldest first, without what their pages gained after the moment."""
+        runs = [f for f in map(self.facts, self.runs) if f]
+        if self.view.moment is None:
+            return runs
+        last = max([f.number for f in runs] + [self.own.number - 1 if self.own else 0])
+        return [replace(f, account=f.account.as_of(last)) for f in runs]
+
+    @cached_property
+    def proposed(self) -> trail.Facts | None:
+        """What the proposal says of itself; None where there is none."""
+        text = self.request.proposal
+        return (
+            trail.read_facts(read(f"{PROPOSAL}.md", text.encode()), text) if text.strip() else None
+        )
+
+    @cached_property
+    def page(self) -> Page | None:
+        """The page of the target: the one of that name, else the one all of whose name stands in the target's name."""
+        wanted, found = _names(self.target), []
+        rows = self.view.db.execute(
+            "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target'"
+        )
+        for path, digest, row in rows if self.target else ():
+            if self.view.sees(path):
+                page = from_row(path, digest, row)
+                same, name = self.target in (page.stem, page.field("target")), _names(page.stem)
+                if same or name <= wanted:
+                    found.append((same, len(name), path, page))
+        return max(found, key=lambda f: f[:3])[3] if found else None
+
+    @property
+    def fields(self) -> str:
+        """What the target's page says a loop must know, in one line."""
+        front = self.page.front if self.page else {}
+        return "; ".join(f"{name}: {_plain(front[name])}" for name in _FIELDS if front.get(name))
+
+    @cached_property
+    def state(self) -> "State":
+        """The state of the target at the moment; of two lines the one nearer to the question goes first."""
+        from kb.trail.state import state_of
+
+        db, moment = self.view.db, self.view.moment
+        metric = trail.metric_named(self.page) if self.page else ""
+        near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
+        wins = [w for w in trail.wins(db, self.target, before=moment) if self.view.sees(w.path)]
+        kin = trail.kin(db, self.target)
+        return state_of(self.tried, wins, kin, target=self.target, stated=metric, nearness=near)
+
+    @property
+    def frontier(self) -> trail.Facts | None:
+        """The target's best run where its loop works at present."""
+        frontiers = self.state.frontiers if self.runs else ()
+        return frontiers[0].run if frontiers else None
+
+    @cached_property
+    def claims(self) -> "tuple[Claim, ...]":
+        """Claims on file whose page may be seen, and holds nothing that was written after the moment."""
+        seen = (c for c in self._claims() if self.view.sees(c.page))
+        return tuple(c for c in seen if not self.view.is_masked(c.page, c.claim))
+
+    def facts(self, path: str) -> trail.Facts | None:
+        """Facts of an experiment; None for any other page."""
+        if path not in self._known:
+            page = self.view.standing(path)
+            run = page is not None and page.order is not None
+            self._known[path] = trail.experiment(self.view.db, path) if run else None
+        return self._known[path]
+
+
+def _names(text: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
