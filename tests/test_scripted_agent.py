@@ -126,10 +126,27 @@ def played(call: Call, root: Path, repo: Path) -> list[str]:
     code, text, _ = call("status", {"action": "stop", "target": "t"})
     assert code == 3 and "retrospective" in text, text
     happened.append("stop refused")
+    while "no plateau" in text:
+        lost = len(list((root / "wiki/experiments/t").glob("*.md")))
+        (repo / "speed").write_text(f"{60 + lost}\n")
+        git(repo, "commit", "-qam", f"Knob {lost}")
+        code, text, tried = call("experiment", {"action": "try", "proposal": proposal(f"Knob {lost}", f"knob{lost}=1"), "target": "t", "because": "slower"})
+        assert tried["decision"] == "revert", text
+        git(repo, "revert", "--no-edit", "HEAD")
+        code, text, _ = call("status", {"action": "stop", "target": "t"})
+    # What the other reasons ask for: no headroom stated with its evidence, the retrospective, nothing in flight.
+    page = root / "wiki/targets/t.md"
+    page.write_text(page.read_text().replace("headroom: some", "headroom: none, the last three levers lost"))
+    for words in (("build",), ("retro", "--target", "t", "--write"), ("build",)):
+        done = subprocess.run([sys.executable, "-m", "kb", *words], cwd=root, env=ENV, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    code, text, _ = call("status", {"action": "stop", "target": "t"})
+    assert code == 0, text
+    happened.append("stop allowed")
     return happened
 
 
-EXPECTED = ["baseline", "supported", "falsified", "gate", "no-op", "protected-file", "falsified", "stop refused"]
+EXPECTED = ["baseline", "supported", "falsified", "gate", "no-op", "protected-file", "falsified", "stop refused", "stop allowed"]
 
 
 def pages(root: Path) -> dict[str, str]:
@@ -156,7 +173,7 @@ def test_a_whole_loop_is_the_same_over_commands_and_over_tools(places):
             return await anyio.to_thread.run_sync(lambda: played(over_tools(client.call_tool), other, copy))
 
     assert anyio.run(session) == EXPECTED
-    assert pages(root) == pages(other) and len(pages(root)) == 6
+    assert pages(root) == pages(other) and len(pages(root)) >= 6
 
 
 def test_one_hypothesis_step_reads_at_most_ten_thousand_tokens(places):

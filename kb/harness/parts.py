@@ -3,9 +3,12 @@
 import json
 from dataclasses import dataclass
 
+from kb import __version__
 from kb.harness.templates import agent_texts, skill_texts, standing_text
 
+# What `kb agents install` serves unless told otherwise; a plugin stands beside the settings of Claude Code and would double them.
 HARNESSES = ("claude", "codex", "gemini", "pi")
+PLUGIN = "claude-plugin"
 _SERVER = {"command": "kb", "args": ["mcp"]}
 
 
@@ -40,7 +43,7 @@ Part = WholeFile | Setting | TextBlock
 
 
 def parts_of(harness: str) -> list[Part]:
-    return {"claude": _claude, "codex": _codex, "gemini": _gemini, "pi": _pi}[harness]()
+    return {"claude": _claude, "codex": _codex, "gemini": _gemini, "pi": _pi, PLUGIN: _plugin}[harness]()
 
 
 def _skills(folder: str) -> list[Part]:
@@ -78,19 +81,39 @@ def _hooks(path: str, events: dict[str, tuple[str, str]]) -> list[Part]:
     ]
 
 
+_CLAUDE_EVENTS = {
+    "Stop": ("stop", ""),
+    "SessionStart": ("session-start", ""),
+    "PreToolUse": ("edit", "Edit|Write|MultiEdit|NotebookEdit"),
+}
+
+
 def _claude() -> list[Part]:
-    events = {
-        "Stop": ("stop", ""),
-        "SessionStart": ("session-start", ""),
-        "PreToolUse": ("edit", "Edit|Write|MultiEdit|NotebookEdit"),
-    }
     return [
         *_skills(".claude/skills"),
         *_agents(".claude/agents"),
-        *_hooks(".claude/settings.json", events),
+        *_hooks(".claude/settings.json", _CLAUDE_EVENTS),
         Setting(".mcp.json", ("mcpServers", "kb"), _SERVER),
         TextBlock("AGENTS.md", standing_text()),
         TextBlock("CLAUDE.md", "@AGENTS.md\n"),
+    ]
+
+
+def _plugin() -> list[Part]:
+    """The same as one folder for `claude --plugin-dir`, where a project's own settings shall stay as they are."""
+    folder = ".claude/kb-plugin"
+    about = {
+        "name": "kb",
+        "version": __version__,
+        "description": "Skills, sub-agents, hooks and tools of a loop in which an agent optimizes code",
+        "author": {"name": "kb"},
+    }
+    return [
+        WholeFile(f"{folder}/.claude-plugin/plugin.json", json.dumps(about, indent=2) + "\n"),
+        *_skills(f"{folder}/skills"),
+        *_agents(f"{folder}/agents"),
+        *_hooks(f"{folder}/hooks/hooks.json", _CLAUDE_EVENTS),
+        Setting(f"{folder}/.mcp.json", ("mcpServers", "kb"), _SERVER),
     ]
 
 

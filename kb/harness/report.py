@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError
-from kb.harness.parts import HARNESSES, parts_of
+from kb.harness.parts import HARNESSES, PLUGIN, parts_of
 from kb.verbs import FINDINGS, FINE, Caller, Result
 
 
@@ -41,8 +41,9 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
         from kb.harness.installation import apply, changes
     except ModuleNotFoundError as error:
         raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
-    chosen = list(harnesses(names))
     root = caller.layout().root
+    standing = (PLUGIN,) if action != "install" and _present(root, PLUGIN) else ()
+    chosen = list(harnesses(names)) or [*HARNESSES, *standing]
     parts = [part for name in chosen for part in parts_of(name)]
     if action == "update":
         parts = [part for name in chosen if _present(root, name) for part in parts_of(name)]
@@ -50,7 +51,7 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
         # What another harness still needs stays.
         kept = [
             p
-            for name in HARNESSES
+            for name in (*HARNESSES, PLUGIN)
             if name not in chosen and _present(root, name)
             for p in parts_of(name)
         ]
@@ -77,12 +78,13 @@ def _present(root: Path, name: str) -> bool:
         "codex": ".codex/agents/verifier.toml",
         "gemini": ".gemini/skills/edit-code",
         "pi": ".auto/hooks/before.sh",
+        PLUGIN: ".claude/kb-plugin/.claude-plugin/plugin.json",
     }
     return (root / own[name]).exists()
 
 
 def harnesses(names: Iterable[str]) -> Iterable[str]:
-    for name in [part.strip() for value in names for part in value.split(",")] or HARNESSES:
-        if name not in HARNESSES:
-            raise KbError(f"--harness {name}: one of {', '.join(HARNESSES)}")
+    for name in [part.strip() for value in names for part in value.split(",")]:
+        if name not in (*HARNESSES, PLUGIN):
+            raise KbError(f"--harness {name}: one of {', '.join((*HARNESSES, PLUGIN))}")
         yield name
