@@ -57,8 +57,8 @@ def output(words: list[str], root: Path, env: dict[str, str], **more) -> str:
 
 
 @contextmanager
-def one_sentence_model():
-    """The Messages protocol with one sentence for whatever is asked."""
+def model(calls: int = 0):
+    """Claude's and Codex's protocols: `kb status` so many times, then one sentence."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *words):
@@ -66,24 +66,13 @@ def one_sentence_model():
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            usage = {"input_tokens": 5, "output_tokens": 2}
-            head = {"id": "m", "type": "message", "role": "assistant", "model": body.get("model", "m"), "usage": usage}
-            block = {"type": "text", "text": "Read."}
-            events = (
-                {"type": "message_start", "message": {**head, "content": [], "stop_reason": None}},
-                {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Read."}},
-                {"type": "content_block_stop", "index": 0},
-                {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage},
-                {"type": "message_stop"},
-            )
-            streamed = bool(body.get("stream"))
-            text = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
-            whole = json.dumps({**head, "content": [block], "stop_reason": "end_turn"})
+            told = json.dumps(body.get("messages") or body.get("input"))
+            more = told.count('"tool_result"') + told.count('"function_call_output"') < calls and body.get("tools")
+            events = messages(body, more) if "messages" in body else responses(body, more)
             self.send_response(200)
-            self.send_header("content-type", "text/event-stream" if streamed else "application/json")
+            self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            self.wfile.write((text if streamed else whole).encode())
+            self.wfile.write("".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -94,11 +83,37 @@ def one_sentence_model():
         server.server_close()
 
 
+def messages(body: dict, more: bool) -> list[dict]:
+    usage = {"input_tokens": 5, "output_tokens": 2}
+    head = {"id": "m", "type": "message", "role": "assistant", "model": body["model"], "usage": usage, "content": [], "stop_reason": None}
+    tool = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
+    handed = {"type": "input_json_delta", "partial_json": json.dumps({"command": "kb status", "description": "where we stand"})}
+    return [
+        {"type": "message_start", "message": head},
+        {"type": "content_block_start", "index": 0, "content_block": tool if more else {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": handed if more else {"type": "text_delta", "text": "Read."}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use" if more else "end_turn"}, "usage": usage},
+        {"type": "message_stop"},
+    ]
+
+
+def responses(body: dict, more: bool) -> list[dict]:
+    tool = {"type": "function_call", "id": "f1", "call_id": "c1", "name": "exec_command", "arguments": json.dumps({"cmd": "kb status"})}
+    sentence = {"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": "Read."}]}
+    usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    return [
+        {"type": "response.created", "response": {"id": "r1"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": tool if more else sentence},
+        {"type": "response.completed", "response": {"id": "r1", "usage": usage}},
+    ]
+
+
 @needs("claude")
 def test_claude_code_starts_with_our_skills_agents_and_a_connected_server(place):
     root, env = place
     words = ["claude", "-p", "hello", "--output-format", "stream-json", "--verbose"]
-    with one_sentence_model() as address:
+    with model() as address:
         env |= {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
         config = ["--mcp-config", ".mcp.json", "--include-hook-events"]
         events = [json.loads(line) for line in output([*words, *config], root, env).splitlines()]
@@ -125,6 +140,31 @@ def test_codex_is_told_of_our_skills_and_our_server(place):
     assert "kb load" in prompt and all(name in prompt for name in skill_texts())
     servers = json.loads(output(["codex", "mcp", "list", "--json"], root, env))
     assert [(s["name"], s["enabled"]) for s in servers] == [("kb", True)]
+
+
+@needs("claude")
+def test_a_transcript_of_claude_code_is_read(place):
+    root, env = place
+    with model(calls=1) as address:
+        env |= {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+        output(["claude", "-p", "go", "--allowedTools", "Bash(kb *)"], root, env)
+    assert called(root, env, ".claude/projects") == ("claude", {"status": 1})
+
+
+@needs("codex")
+def test_a_transcript_of_codex_is_read(place):
+    root, env = place
+    with model(calls=1) as address:
+        config = Path(env["HOME"]) / ".codex/config.toml"
+        provider = f'[model_providers.local]\nname = "local"\nbase_url = "{address}/v1"\nwire_api = "responses"\n'
+        config.write_text(f'model_provider = "local"\nmodel = "m"\n{config.read_text()}{provider}')
+        output(["codex", "exec", "--skip-git-repo-check", "-s", "danger-full-access", "go"], root, env)
+    assert called(root, env, ".codex/sessions") == ("codex", {"status": 1})
+
+
+def called(root: Path, env: dict[str, str], folder: str) -> tuple[str, dict]:
+    read = json.loads(output(["kb", "agents", "sessions", f"{env['HOME']}/{folder}", "--format", "json"], root, env))
+    return read["harnesses"][0]["harness"], read["harnesses"][0]["commands"]
 
 
 @needs("gemini")

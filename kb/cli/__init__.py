@@ -29,9 +29,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser_of(verb: Verb) -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog=f"kb {verb.words}", description=_plain(_sentence(verb.summary))
-    )
+    parser = _Parser(prog=f"kb {verb.words}", description=_plain(_sentence(verb.summary)))
     for option in verb.options:
         _add(parser, option)
     formats = verb.result.formats

@@ -142,9 +142,7 @@ def _same(one: str, other: str, path: str) -> bool:
     if path.endswith(".toml"):
         return tomlkit.parse(one).unwrap() == tomlkit.parse(other).unwrap()
     return (
-        json_of(one) == json_of(other)
-        if path.endswith(".json")
-        else one.strip() == other.strip()
+        json_of(one) == json_of(other) if path.endswith(".json") else one.strip() == other.strip()
     )
 
 

@@ -43,7 +43,9 @@ Part = WholeFile | Setting | TextBlock
 
 
 def parts_of(harness: str) -> list[Part]:
-    return {"claude": _claude, "codex": _codex, "gemini": _gemini, "pi": _pi, PLUGIN: _plugin}[harness]()
+    return {"claude": _claude, "codex": _codex, "gemini": _gemini, "pi": _pi, PLUGIN: _plugin}[
+        harness
+    ]()
 
 
 def _skills(folder: str) -> list[Part]:

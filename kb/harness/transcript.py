@@ -1,0 +1,136 @@
+"""What an agent called in a session, from the transcript that its harness keeps. Reads by structure; lines that are no JSON are passed over.
+
+Sources: the JSONL of Claude Code (`~/.claude/projects`), of Codex (`~/.codex/sessions`), the chats of Gemini CLI (`~/.gemini/tmp`).
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kb.store import json_of
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCall:
+    """One call of a tool: its name and what it was handed, as text; tokens spent since the call before.
+
+    `name` is empty for a compaction and for tokens that no call followed; `output` stands for a result alone.
+    """
+
+    name: str = ""
+    arguments: str = ""
+    output: str = ""
+    tokens: int = 0
+    compaction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One transcript; `harness` is claude, codex or gemini, empty where nothing tells."""
+
+    harness: str
+    calls: tuple[AgentCall, ...]
+
+
+def calls_in(text: str) -> Session:
+    harness, calls, counted = "", [], set()
+    for record in _records(text):
+        name, found = _read(record, counted)
+        harness = harness or name
+        calls += found
+    return Session(harness, tuple(calls))
+
+
+def _records(text: str) -> Iterator[dict]:
+    try:
+        whole = [json_of(text)]
+    except ValueError:
+        whole = []
+        for line in text.splitlines():
+            try:
+                whole.append(json_of(line))
+            except ValueError:
+                continue
+    for record in whole:
+        if isinstance(record, dict):
+            # A chat of Gemini CLI is one object with its messages.
+            messages = record.get("messages")
+            yield from messages if isinstance(messages, list) else [record]
+
+
+def _read(record: object, counted: set[str]) -> tuple[str, list[AgentCall]]:
+    if not isinstance(record, dict):
+        return "", []
+    if "payload" in record:
+        return "codex", list(_codex(record.get("type"), record["payload"]))
+    if "toolCalls" in record or record.get("type") == "gemini":
+        return "gemini", list(_gemini(record))
+    return "claude" if "message" in record else "", list(_claude(record, counted))
+
+
+def _claude(record: dict, counted: set[str]) -> Iterator[AgentCall]:
+    if record.get("subtype") == "compact_boundary":
+        yield AgentCall(compaction=True)
+    message = record.get("message")
+    if not isinstance(message, dict):
+        return
+    # One message stands on a line for each of its blocks, with the same usage.
+    usage, key = message.get("usage"), str(message.get("id") or record.get("uuid") or len(counted))
+    if isinstance(usage, dict) and key not in counted:
+        counted.add(key)
+        yield AgentCall(tokens=_sum(usage, "input_tokens", "output_tokens"))
+    for block in _listed(message.get("content")):
+        if block.get("type") == "tool_use":
+            yield AgentCall(str(block.get("name")), _text(block.get("input")))
+        elif block.get("type") == "tool_result":
+            yield AgentCall(output=_text(block.get("content")))
+
+
+def _codex(kind: object, payload: object) -> Iterator[AgentCall]:
+    if not isinstance(payload, dict):
+        return
+    inner = payload.get("type")
+    if kind == "compacted":
+        yield AgentCall(compaction=True)
+    elif kind == "event_msg" and inner == "token_count":
+        last = (payload.get("info") or {}).get("last_token_usage") or {}
+        yield AgentCall(tokens=_sum(last, "input_tokens", "output_tokens"))
+    elif kind == "response_item" and str(inner).endswith("_call"):
+        handed = payload.get("arguments") or payload.get("input") or payload.get("action")
+        name = f"{payload.get('namespace') or ''}{payload.get('name') or inner}"
+        yield AgentCall(name, _text(handed))
+    elif kind == "response_item" and str(inner).endswith("_output"):
+        yield AgentCall(output=_text(payload.get("output")))
+
+
+def _gemini(record: dict) -> Iterator[AgentCall]:
+    tokens = record.get("tokens")
+    if isinstance(tokens, dict):
+        yield AgentCall(tokens=_sum(tokens, "input", "output"))
+    for call in _listed(record.get("toolCalls")):
+        yield AgentCall(str(call.get("name")), _text(call.get("args")))
+        yield AgentCall(output=_text(call.get("result")))
+
+
+def _listed(value: object) -> list[dict]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _sum(counts: dict, *keys: str) -> int:
+    return sum(c for k in keys if isinstance(c := counts.get(k), int))
+
+
+def _text(value: object) -> str:
+    """The strings of a value, its words on one line where it is a command in pieces."""
+    if isinstance(value, str):
+        try:
+            parsed = json_of(value) if value[:1] in "{[" else None
+        except ValueError:
+            parsed = None
+        return value if not isinstance(parsed, (dict, list)) else _text(parsed)
+    if isinstance(value, dict):
+        return "\n".join(_text(v) for v in value.values())
+    if isinstance(value, list):
+        words = [v for v in value if isinstance(v, str)]
+        return " ".join(words) if len(words) == len(value) else "\n".join(map(_text, value))
+    return "" if value is None else json.dumps(value)
