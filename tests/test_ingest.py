@@ -17,7 +17,7 @@ from kb.ingest import asking, questions, queue, records, settling
 from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
-from kb.source import PageRecord, QuotedLever, notes_in, path_of_record, record_of, with_notes
+from kb.source import PageRecord, QuotedLever, QuotedMetric, notes_in, path_of_record, record_of, with_notes
 
 CHIPS = (Path(__file__).parent / "gate" / "chips.md").read_text(encoding="utf-8")
 LOOP = (Path(__file__).parent / "gate" / "loop.md").read_text(encoding="utf-8")
@@ -397,7 +397,9 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     page.write_text(EXPERIMENT.replace("verdict: refuted\n", "").replace("Refuted: registers spill.", "It did not pay off at all."))
     path = page.relative_to(layout.root).as_posix()
     lever = QuotedLever(name="nwarps", role="moved", quote="Set `nwarps=8`", before="4", after="8")
-    record = PageRecord(verdict="refuted", verdict_quote="It did not pay off at all.", levers=(lever,))
+    rate = QuotedMetric(name="Throughput", value=65.81, unit="tok/s", quote="fell to 65.81 t/s")
+    step = QuotedMetric(name="steady step time", value=1.37, unit="s", quote="1.37 s")
+    record = PageRecord(verdict="refuted", verdict_quote="It did not pay off at all.", levers=(lever,), metrics=(rate, step))
 
     def run():
         build(layout)
@@ -407,6 +409,8 @@ def test_trail_and_gate_take_a_record_before_patterns_and_the_page_before_the_re
     before = run()
     records.file_record(layout, path, record)
     assert (run().verdict.canonical, [(x.name, x.value) for x in run().levers]) == ("refuted", [("nwarps", "8")])
+    shared = [(m.name, m.value, m.unit) for m in run().metrics]
+    assert shared == [("tok/s", 65.81, "tok/s"), ("step time", 1370.0, "ms")], "under the names that pages share"
     built = {f.name: f.read_bytes() for f in layout.indexes.rglob("*") if f.is_file()}
     (layout.state / "kb.db").unlink()
     assert run().verdict.canonical == "refuted"

@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kb.page import Page
+from kb.run.record import Metric
+from kb.trail.figures import renamed
 
 if TYPE_CHECKING:
     from kb.source import PageRecord
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 def declared(page: Page, record: "PageRecord") -> Page:
     """The page as if it declared what its record says, wherever it declares nothing itself."""
     said: dict[str, object] = {}
+    metrics: dict[str, object] = {}
     if record.verdict:
         said["verdict"] = record.verdict
     moved = [
@@ -22,7 +25,11 @@ def declared(page: Page, record: "PageRecord") -> Page:
     if moved and not page.words("lever"):
         said["levers"] = moved
     if record.metrics:
-        said["metrics"] = {m.name: {"value": m.value, "unit": m.unit} for m in record.metrics}
+        tokens = any("tok" in f"{m.unit} {m.quote}".lower() for m in record.metrics)
+        said["metrics"] = metrics
+        for stated in record.metrics:
+            shared = renamed(Metric(stated.name, stated.value, stated.unit), tokens=tokens)
+            metrics.setdefault(shared.name, {"value": shared.value, "unit": shared.unit})
     if record.because:
         said["because"] = record.because.text
     return replace(
