@@ -53,13 +53,43 @@ class Captured:
 
     def sentence_around(self, span: Span) -> Span:
         """The sentence or line that holds the quote: what stands before and behind it may turn its meaning."""
-        ends = (m.end() for m in _SENTENCE_END.finditer(self.text, max(0, span.start - _LONGEST), span.start + 1))
-        start = max((end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST))
+        ends = (
+            m.end()
+            for m in _SENTENCE_END.finditer(
+                self.text, max(0, span.start - _LONGEST), span.start + 1
+            )
+        )
+        start = max(
+            (end for end in ends if end <= span.start), default=max(0, span.start - _LONGEST)
+        )
         following = _SENTENCE_END.search(self.text, max(span.start, span.end - 1))
         line = self.text.find("\n", start, span.start)
         if line >= 0 and self.text[start:line].lstrip().startswith("#"):
             start = line + 1  # A heading is no part of the sentence below it.
         return Span(start, following.start() if following else len(self.text))
+
+    def neighbours(self, sentence: Span) -> tuple[str, str]:
+        """What a sentence may refer to and what refers to it: the sentence before it (with that before, where it refers back itself)
+        and the one behind it, of the same paragraph or list item.
+        """
+        block = self.block_around(sentence)
+        start = sentence.start
+        for _ in range(_REACH):
+            if start <= block.start or _MARKED.match(self.text, start):
+                break
+            start = self.sentence_around(Span(start - 1, start - 1)).start
+            if not REFERS.match(self.text, start):
+                break
+        behind = (
+            sentence.end
+            + len(self.text[sentence.end : block.end])
+            - len(self.text[sentence.end : block.end].lstrip())
+        )
+        if behind >= block.end or _MARKED.match(self.text, behind):
+            return self.text[start : sentence.start], ""
+        return self.text[start : sentence.start], self.text[
+            behind : self.sentence_around(Span(behind, behind + 1)).end
+        ]
 
     def columns_of(self, span: Span) -> tuple[tuple[str, str, str], ...]:
         """(cell, header of its column, label of its row) of the table rows that the quote touches; nothing outside tables."""
@@ -75,7 +105,10 @@ class Captured:
                 break
             headers = _cells(line)
         return tuple(
-            (cell, header, row[0]) for row in rows for cell, header in zip(row[1:], headers[1:], strict=False) if cell != header
+            (cell, header, row[0])
+            for row in rows
+            for cell, header in zip(row[1:], headers[1:], strict=False)
+            if cell != header
         )
 
     def block_around(self, span: Span) -> Span:
@@ -97,7 +130,9 @@ class Captured:
             if 0 < depth < level and line[depth : depth + 1] == " ":
                 level = depth
                 found.append(line.lstrip("# "))
-            alone = (number == 0 or not lines[number - 1].strip()) and (number + 1 == len(lines) or not lines[number + 1].strip())
+            alone = (number == 0 or not lines[number - 1].strip()) and (
+                number + 1 == len(lines) or not lines[number + 1].strip()
+            )
             if (
                 level == 7
                 and line
@@ -113,12 +148,22 @@ class Captured:
         return " · ".join(found)
 
 
+# What opens with one of these is told of something named before it.
+REFERS = re.compile(
+    r"\W*(?:(?:and|but|yet)\s+)?(?:it|its|they|their|which|that|this|these|those|both|so)\b",
+    re.IGNORECASE,
+)
+# Sentences back that a reference may reach.
+_REACH = 3
+_MARKED = re.compile(r"\s*(?:[-*+•|>#]|\d+[.)]\s)")
 # Bold words that open a line name what follows: a heading that runs into its paragraph.
 _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
 # A blank line always ends one; a mark does where a capital, a digit or a quote follows.
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))"
+)
 
 
 def _cells(row: str) -> list[str]:
@@ -127,7 +172,9 @@ def _cells(row: str) -> list[str]:
 
 def _plain(text: str) -> tuple[str, list[int]]:
     """The plain form of a text, and where each of its characters stands in it."""
-    hidden = {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
+    hidden = (
+        {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
+    )
     plain: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(text):
@@ -153,7 +200,11 @@ def _forms(sign: str) -> str:
     if sign.isspace():
         return " "
     # A superscript is no digit of the number before it; ligatures and full-width forms are the letters they show.
-    form = unicodedata.normalize("NFKC", sign) if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N" else sign
+    form = (
+        unicodedata.normalize("NFKC", sign)
+        if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N"
+        else sign
+    )
     return form.translate(_QUOTES)
 
 
@@ -166,7 +217,11 @@ def _joined(plain: list[str], places: list[int]) -> tuple[str, list[int]]:
         before = plain[at - 1] if at else " "
         if sign == "-" and before.isalpha():
             after = at + 1 + (at + 1 < count and plain[at + 1] == " ")
-            if after < count and plain[after].isalpha() and (after == at + 1 or plain[after].islower()):
+            if (
+                after < count
+                and plain[after].isalpha()
+                and (after == at + 1 or plain[after].islower())
+            ):
                 at = after
                 continue
         if sign == " " and before.isdigit() and at + 1 < count and plain[at + 1] in "%x":
@@ -187,12 +242,18 @@ def _cut_into(plain: str, start: int, end: int) -> bool:
     """Whether a quote begins or ends inside a word or a number, or leaves the sign of its first number behind."""
     before, first = plain[start - 1 : start], plain[start]
     after, last = plain[end : end + 1], plain[end - 1]
-    if before and (before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()):
+    if before and (
+        before.isalnum() and first.isalnum() or before == "_" or first == "_" and before.isalnum()
+    ):
         return True
-    if after and (after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()):
+    if after and (
+        after.isalnum() and last.isalnum() or after == "_" or last == "_" and after.isalnum()
+    ):
         return True
     if first.isdigit() and (
-        before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈") or before in (".", ",") and plain[start - 2 : start - 1].isdigit()
+        before in ("-", "+", "±", "~", "<", ">", "≤", "≥", "≈")
+        or before in (".", ",")
+        and plain[start - 2 : start - 1].isdigit()
     ):
         return True
     return last.isdigit() and after in (".", ",") and plain[end + 1 : end + 2].isdigit()

@@ -10,13 +10,15 @@ from kb.text import STOP, stem, words_of
 class Case:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
-    `sentence` is the sentence of the source that holds the quote, `block` its paragraph, `heading` the headings above it, `columns` the cells
+    `sentence` is the sentence of the source that holds the quote, `before` what that may refer to and `after` what refers to it, `block` its paragraph, `heading` the headings above it, `columns` the cells
     of a quoted table row with the headers above them and the label of the row, `known` the stems of words that the source writes in small letters.
     """
 
     claim: str
     quote: str
     sentence: str
+    before: str
+    after: str
     block: str
     heading: str
     columns: tuple[tuple[str, str, str], ...]
@@ -37,7 +39,9 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 def meant(case: Case, between: re.Pattern[str] = _PART) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
-    sentence = _BRACKETS.sub(lambda m: m[0] if len(wanted & telling(m[0])) >= 2 else " ", case.sentence)
+    sentence = _BRACKETS.sub(
+        lambda m: m[0] if len(wanted & telling(m[0])) >= 2 else " ", case.sentence
+    )
     parts = [(len(wanted & telling(part)), part) for part in between.split(sentence)]
     most = max(parts)[0]
     return " ".join(part for shared, part in parts if shared == most) if most else case.quote

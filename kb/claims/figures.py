@@ -1,14 +1,13 @@
-"""Numbers and names of a claim: they stand in its quote, with their units and bounds, and belong to each other as there."""
+"""Numbers and names of a claim: they stand in its quote, with their units and bounds."""
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 
-from kb.claims.captured import GROUPED
+from kb.claims.captured import GROUPED, REFERS
 from kb.claims.case import Case, meant
 from kb.claims.names import names_in
-from kb.text import Number, numbers_in, unit_of, words_of
+from kb.text import STOP, Number, fold, numbers_in, stem, unit_of, words_of
 
 _SPELT = {w: float(n) for n, w in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
@@ -16,21 +15,25 @@ _SPELT = {w: float(n) for n, w in enumerate(
     "hundred": 100.0, "thousand": 1000.0,
     "half": 0.5, "twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "halved": 0.5, "halves": 0.5, "triple": 3.0, "dozen": 12.0, "once": 1.0,
 }  # fmt: skip
+# Behind these "3 to 5" is a range; behind most other words it is a move.
+_WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about")
 # Words that stand for no number as often as for one.
 _IDLE = ("zero", "one", "once", "half")
 
 
 def numbers(case: Case) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
-    stated = [tuple(_readings(n, case.quote, case.columns)) for n in _numbers(case.quote)]
-    for number in _numbers(case.claim):
+    stated = [tuple(_readings(n, case.quote, case.columns)) for n in numbers_of(case.quote)]
+    for number in numbers_of(case.claim):
         written = case.claim[number.start : number.end].strip()
-        if written.lower() in _IDLE or written.lower() in words_of(case.about):
+        if written.lower() in _IDLE or _titled(written, case.about):
             continue
         mine = tuple(_readings(number, case.claim))
         same = [s for s in stated if any(_same_value(m, r) for m in mine for r in s)]
         if not same:
             spelt = not any(c.isdigit() for c in written)
+            if _told_before(case, number) or spelt and written.lower() in words_of(case.quote):
+                continue
             return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote"
         fitting = [s for s in same if _agree(mine, s, case)]
         if not fitting:
@@ -40,6 +43,22 @@ def numbers(case: Case) -> str:
         if all(reasons):
             return reasons[0]
     return ""
+
+
+def _titled(written: str, about: str) -> bool:
+    """Whether a number stands in the headings above the quote as it is written: the version that a release note is about."""
+    return (
+        re.search(rf"(?<![\w.]){re.escape(written)}(?![\w.]*\d)", about, re.IGNORECASE) is not None
+    )
+
+
+def _told_before(case: Case, number: Number) -> bool:
+    """Whether a number of the claim stands in what the quote refers to, before the same word."""
+    follower = following(case.claim, number)
+    return bool(follower) and any(
+        _same_value(number, n) and following(case.before, n) == follower
+        for n in numbers_of(case.before)
+    )
 
 
 def _agree(mine: tuple[Number, ...], stated: tuple[Number, ...], case: Case) -> bool:
@@ -54,7 +73,9 @@ _BEHIND = re.compile(r"\s+(per\s+)?([a-zµ%]+)\b")
 _HEADED = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$|,\s*(\S+)\s*$")
 
 
-def _readings(number: Number, text: str, columns: tuple[tuple[str, str, str], ...] = ()) -> Iterator[Number]:
+def _readings(
+    number: Number, text: str, columns: tuple[tuple[str, str, str], ...] = ()
+) -> Iterator[Number]:
     """A number as written, then with what the words behind it or the header of its column add to its unit."""
     yield number
     behind = _BEHIND.match(text, number.end)
@@ -65,11 +86,11 @@ def _readings(number: Number, text: str, columns: tuple[tuple[str, str, str], ..
     for cell, header, _ in columns if not number.unit else ():
         headed = _HEADED.search(header)
         unit = headed and (headed[1] or headed[2])
-        if unit and unit_of(unit) and any(n.value == number.value for n in _numbers(cell)):
+        if unit and unit_of(unit) and any(n.value == number.value for n in numbers_of(cell)):
             yield number._replace(unit=unit)
 
 
-def _numbers(text: str) -> list[Number]:
+def numbers_of(text: str) -> list[Number]:
     """Numbers of a text in order, in digits and in words; one without a unit shares that of the next behind "and", "to", "or" or a comma
     (`from 67 to 65 t/s`), and what stands "between" two is a range.
     """
@@ -78,9 +99,18 @@ def _numbers(text: str) -> list[Number]:
     for at in range(len(found) - 2, -1, -1):
         this, following = found[at], found[at + 1]
         joint = re.fullmatch(r"\s*(and|to|or|,|→|->)\s*", text[this.end : following.start])
-        if joint and not this.unit and following.unit:
+        shared = joint is not None and not this.unit
+        if shared and following.unit:
             this = found[at] = this._replace(unit=following.unit)
-        if joint and joint[1] == "and" and text[: this.start].rstrip().endswith("between"):
+        before = text[: this.start].rstrip()
+        spans = joint and (
+            joint[1] == "and"
+            and before.endswith("between")
+            or joint[1] == "to"
+            and shared
+            and before.endswith(_WITHIN)
+        )
+        if spans and this.value < following.value:
             found[at : at + 2] = [this._replace(high=following.value, end=following.end)]
     return sorted([*found, *_spelt(text)], key=lambda n: n.start)
 
@@ -88,7 +118,8 @@ def _numbers(text: str) -> list[Number]:
 def _spelt(text: str) -> Iterator[Number]:
     """Numbers in words, as wholes: `two hundred`, `twenty-five`."""
     last: Number | None = None
-    for word in re.finditer(r"[a-z]+", text.lower()):
+    # A number that a hyphen ties to a word is a part of its name: the two-pass form.
+    for word in re.finditer(rf"[a-z]+(?!-(?!(?:{'|'.join(_SPELT)})\b)[a-z])", text.lower()):
         value = _SPELT.get(word[0])
         joined = last is not None and not text[last.end : word.start()].strip(" -\n")
         if value is not None and last and joined and (value >= 100 or last.value >= 20 > value):
@@ -113,7 +144,9 @@ def _same_value(claimed: Number, stated: Number) -> bool:
     factor = _factor(claimed, stated)
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
         return False
-    if claimed.spread is not None and (stated.spread is None or not _close(claimed.spread * factor, stated.spread)):
+    if claimed.spread is not None and (
+        stated.spread is None or not _close(claimed.spread * factor, stated.spread)
+    ):
         return False
     have = [abs(v) for v in _values(stated)]
     return all(any(_close(abs(v) * factor, h) for h in have) for v in _values(claimed))
@@ -125,29 +158,48 @@ def _close(a: float, b: float) -> bool:
 
 def _factor(claimed: Number, stated: Number) -> float:
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
-    return mine.factor / theirs.factor if mine and theirs and mine.dimension == theirs.dimension else 1.0
+    return (
+        mine.factor / theirs.factor
+        if mine and theirs and mine.dimension == theirs.dimension
+        else 1.0
+    )
 
 
 def _same_unit(claimed: Number, stated: Number, case: Case) -> bool:
     if not claimed.unit:
         # A number may leave a unit to its words; a rate or share that turns into a count is another statement.
-        return not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        return (
+            not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        )
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
-        return mine.dimension == theirs.dimension
+        # A share is no difference of shares.
+        return mine.dimension == theirs.dimension and (
+            mine.dimension != "share" or mine.name == theirs.name
+        )
     if claimed.unit == stated.unit:
         return True
     # A unit that only one side writes beside its number must stand in the quote as a word ("Latency (ms): 12").
-    spelt = [unit_of(w) for w in re.findall(r"[A-Za-zµμ%×]+(?:/[A-Za-z]+)*", case.quote)]
+    spelt = [
+        unit_of(w)
+        for w in re.findall(
+            r"[A-Za-zµμ%×]+(?:/[A-Za-z]+)*", f"{case.quote} {case.before} {case.heading}"
+        )
+    ]
     return not stated.unit and mine is not None and any(u and u.name == mine.name for u in spelt)
 
 
 _UPPER = re.compile(
-    r"\b(?:up to|at most|no more than|no \w+er than|less than|fewer than|under|below|maximum|within|not more than|as much as)\s*$",
+    r"\b(?:up to|at most|no more than|no \w+er than|(?:less|fewer|smaller|shorter|lower) than|under|below|maximum|within|not more than|as much as)\s*$",
     re.IGNORECASE,
 )
-_LOWER = re.compile(r"\b(?:at least|more than|no less than|over|above|exceeds?|minimum|beyond)\s*$", re.IGNORECASE)
-_ABOUT = re.compile(r"\b(?:about|around|roughly|approximately|nearly|almost|circa|some)\s*$", re.IGNORECASE)
+_LOWER = re.compile(
+    r"\b(?:at least|(?:more|larger|greater|longer|higher) than|no less than|(?<!mean )over|above|exceeds?|minimum|beyond)\s*$",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"\b(?:about|around|roughly|approximately|nearly|almost|circa|some)\s*$", re.IGNORECASE
+)
 _UPPER_BEHIND = re.compile(r"\s*(?:at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))\b")
 _LOWER_BEHIND = re.compile(r"\s*(?:at least|(?:or|and) (?:more|higher|above|newer|later|up))\b")
 _BETWEEN = 24
@@ -163,9 +215,14 @@ def _bound(case: Case, claimed: Number, stated: Number) -> str:
     shown = case.quote[stated.start : stated.end].strip()
     if stated.high is not None and claimed.high is None:
         ends = {stated.value, stated.high}
-        if mine == ">" and _close(claimed.value, stated.value) or mine == "<" and _close(claimed.value, stated.high):
+        if (
+            mine == ">"
+            and _close(claimed.value, stated.value)
+            or mine == "<"
+            and _close(claimed.value, stated.high)
+        ):
             return ""
-        if ends <= {n.value for n in _numbers(case.claim)}:
+        if ends <= {n.value for n in numbers_of(case.claim)}:
             return ""
         return f"the quote gives the range {shown}, the claim one end of it"
     if mine == theirs or (theirs, mine) == ("", "~"):
@@ -185,87 +242,40 @@ def _bound_of(text: str, start: int, number: Number) -> str:
 
 
 def names(case: Case) -> str:
-    """Names and symbols of the claim stand in the quote. One may come from the headings above it, or from the sentence around it,
+    """Names and symbols of the claim stand in the quote. One may come from the headings above it, from the sentence before or around it,
     where the claim leaves out none that stands there instead.
     """
     part = meant(case)
-    if _REFERS.match(part):
+    if REFERS.match(part):
         part = case.sentence
-    claimed, have, headed, around = (
-        {n.key for n in names_in(text, known=case.known)} for text in (case.claim, case.quote, case.about, part)
+    texts = (case.claim, case.quote, case.about, part, case.before)
+    claimed, have, headed, around, before = (
+        {n.key for n in names_in(text, known=case.known) if not n.counted or text is not part}
+        for text in texts
     )
-    plain, above = case.quote.casefold(), case.about.casefold()
     for name in names_in(case.claim, known=case.known):
-        if name.key in have or name.text.casefold() in plain:
+        written = name.text.casefold()
+        if name.key in have or written in case.quote.casefold():
             continue
-        rivals = (around - headed if name.key in around else have & around) - claimed
-        if name.key not in headed | around and name.text.casefold() not in above or rivals:
+        above = name.key in headed or written in case.about.casefold()
+        # What stands nearer in its place goes before it.
+        rivals = (
+            around - headed if name.key in around else have & around if above else around
+        ) - claimed
+        if (
+            not above
+            and name.key not in around | before
+            and written not in case.before.casefold()
+            or rivals
+        ):
             instead = f", which speaks of {', '.join(sorted(rivals))}" if rivals else ""
             return f"“{name.text}” does not stand in the quote{instead}"
     return ""
 
 
-# What opens with one of these is told of something named before it.
-_REFERS = re.compile(r"\W*(?:it|its|they|their|which|that)\b", re.IGNORECASE)
-
-
-def subjects(case: Case) -> str:
-    """A number keeps the name that it belongs to: of several names in a quote the one of its own clause; in a table the words of its column
-    and of its row.
-    """
-    keys = {n.key for n in names_in(f"{case.quote} {case.sentence} {case.about}", known=case.known)}
-    stated = _owners(case.sentence, case.known) | _owners(case.quote, case.known)
-    cells = {abs(n.value) for cell, _, _ in case.columns for n in _numbers(cell)}
-    for value, owners in _owners(case.claim, case.known).items():
-        mine, theirs = owners & keys, stated.get(value, set())
-        if value not in cells and mine and theirs and not mine & theirs:
-            return f"in the quote {value:g} belongs to {', '.join(sorted(theirs))}, not to {', '.join(sorted(mine))}"
-    return _column(case)
-
-
-def _column(case: Case) -> str:
-    """In a table a number keeps the words that tell its column from the others, and those of its row."""
-    row = set(words_of(case.claim))
-    counts = Counter(w for header in {h for _, h, _ in case.columns} for w in set(words_of(header)))
-    headers = {w for w, count in counts.items() if count == 1}
-    for clause in clauses_of(case.claim) if case.columns else ():
-        mine = headers & set(words_of(clause))
-        for number in _numbers(clause):
-            at = [c for c in case.columns if any(abs(n.value) == abs(number.value) for n in _numbers(c[0]))]
-            if at and mine and not any(mine & set(words_of(header)) for _, header, _ in at):
-                return f"{number.value:g} stands in the column “{at[0][1]}”"
-            if at and not any(row & set(words_of(label)) for _, _, label in at):
-                return f"{number.value:g} stands in the row “{at[0][2]}”"
-    return ""
-
-
-_CLAUSE = re.compile(
-    r";\s|:\s(?!\W*\d)|,\s|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n"
-)
-
-
-def clauses_of(text: str) -> Iterator[str]:
-    """Clauses of a text; what stands in brackets belongs to the clause before them."""
-    start = 0
-    for mark in _CLAUSE.finditer(text):
-        if text.count("(", start, mark.start()) <= text.count(")", start, mark.start()):
-            yield text[start : mark.start()]
-            start = mark.end()
-    yield text[start:]
-
-
-# What stands in brackets without a number explains, and owns nothing.
-_ASIDE = re.compile(r"\([^()\d]*\)")
-
-
-def _owners(text: str, known: frozenset[str]) -> dict[float, set[str]]:
-    """For each number of a text the names of its clause; where that has none, those of the clause before."""
-    owners: dict[float, set[str]] = {}
-    last: set[str] = set()
-    for clause in clauses_of(text):
-        present = {n.key for n in names_in(_ASIDE.sub(" ", clause), known=known) if not n.counted}
-        last = present or last
-        for number in _numbers(clause):
-            if last:
-                owners.setdefault(abs(number.value), set()).update(last)
-    return owners
+def following(text: str, number: Number) -> str:
+    """Stem of the word that a number counts: the next one behind it, further numbers of a list or a range passed over."""
+    behind = re.match(
+        r"(?:[\s,]|and\b|to\b|or\b|→|->|[\d.,]+(?=\s))*([^\W\d_]{3,})", text[number.end :]
+    )
+    return stem(fold(behind[1])) if behind and fold(behind[1]) not in STOP else ""

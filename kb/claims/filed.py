@@ -103,7 +103,9 @@ def withdraw(layout: store.Layout, source: str) -> tuple[Claim, ...]:
 
 
 def is_withdrawn(layout: store.Layout, source: str) -> bool:
-    return (layout.sources / FOLDER / file_name(source)).is_file() and not _of_source(layout, source)
+    return (layout.sources / FOLDER / file_name(source)).is_file() and not _of_source(
+        layout, source
+    )
 
 
 def _write(layout: store.Layout, source: str, held: Iterable[Claim]) -> None:
@@ -123,7 +125,12 @@ def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
     for claim in claims:
         if claim.quantity:
             alike[(*claim.quantity.key, _condition(claim.quantity))].append(claim)
-    return tuple(Conflict(a, b) for same in alike.values() for a, b in combinations(same, 2) if _differ(a.quantity, b.quantity))
+    return tuple(
+        Conflict(a, b)
+        for same in alike.values()
+        for a, b in combinations(same, 2)
+        if _differ(a.quantity, b.quantity)
+    )
 
 
 def _condition(quantity: Quantity) -> str:
@@ -160,5 +167,10 @@ def about(claims: Iterable[Claim], subject: str) -> tuple[Claim, ...]:
     return tuple(
         c
         for c in claims
-        if wanted <= set(words_of(f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"))
+        if wanted
+        <= set(
+            words_of(
+                f"{c.claim} {c.quantity.subject + ' ' + c.quantity.quantity if c.quantity else ''} {c.page}"
+            )
+        )
     )

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 from kb.claims.captured import Captured, Span
 from kb.claims.case import Case
-from kb.claims.figures import names, numbers, subjects
+from kb.claims.figures import names, numbers
+from kb.claims.owners import counted, reference, subjects
 from kb.claims.sense import certainty, condition, direction, negation, sides
 from kb.source import marks_of
 from kb.text import fold, sentences_of, stem, words_of
@@ -47,7 +48,9 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage
     if not cited:
         named = ", ".join(origins)
         return Ruling(
-            reason=f"cites '{origin}', which is not in the packet; it holds {named}" if origin else f"say which source: {named}"
+            reason=f"cites '{origin}', which is not in the packet; it holds {named}"
+            if origin
+            else f"say which source: {named}"
         )
     if reason := _form(claim, quote):
         return Ruling(reason=reason)
@@ -57,19 +60,28 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage
     passage, span = found
     case = case_of(claim, passage, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
-    return Ruling(reason=reason) if reason else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
+    return (
+        Ruling(reason=reason)
+        if reason
+        else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
+    )
 
 
 def case_of(claim: str, passage: Passage, span: Span) -> Case:
     """The claim beside what the passage says at `span` and around it."""
     captured = passage.captured
+    around = captured.sentence_around(span)
+    before, after = captured.neighbours(around)
     quote, sentence, block = (
-        _unbroken(captured.text[s.start : s.end]) for s in (span, captured.sentence_around(span), captured.block_around(span))
+        _unbroken(captured.text[s.start : s.end])
+        for s in (span, around, captured.block_around(span))
     )
     return Case(
         " ".join(claim.split()),
         quote,
         sentence,
+        _unbroken(before),
+        _unbroken(after),
         block,
         captured.heading_above(span),
         captured.columns_of(span),
@@ -90,9 +102,16 @@ def _vocabulary(text: str) -> frozenset[str]:
         if word[0].islower():
             small.add(stem(word[0]))
         elif word[0].istitle():
-            head = not word.start() or re.search(r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()])
+            head = not word.start() or re.search(
+                r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()]
+            )
             (opening if head else inside).add(stem(fold(word[0])))
-    return frozenset(small | opening - inside)
+    labels = {stem(fold(label)) for label in _LABEL_OF_ROW.findall(text)}
+    return frozenset((small | opening - inside) - labels)
+
+
+# A word alone in the first cell of a row of a table names what the row is about.
+_LABEL_OF_ROW = re.compile(r"^\|\s*([^\W\d_]+)\s*\|", re.MULTILINE)
 
 
 _MARKUP = re.compile(
@@ -119,13 +138,17 @@ def _form(claim: str, quote: str) -> str:
 
 
 def _not_there(quote: str, passage: Passage, passages: Iterable[Passage]) -> str:
-    elsewhere = [p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)]
+    elsewhere = [
+        p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)
+    ]
     if elsewhere:
         return f"the quote stands in {elsewhere[0]}, not in {passage.origin}"
     if re.search(r"\.\.\.|…|\[\.", quote):
         return "a quote is one stretch of text: nothing is left out of it and nothing put together"
     head = passage.captured.longest_head(quote)
-    return f"the quote does not stand in {passage.origin}" + (f"; it departs from the text behind “{head[-80:]}”" if head else "")
+    return f"the quote does not stand in {passage.origin}" + (
+        f"; it departs from the text behind “{head[-80:]}”" if head else ""
+    )
 
 
 # Commands to whoever reads, beside those that a capture marks: shapes of such speech, not topics. A page about agents may say anything about them.
@@ -156,7 +179,9 @@ def instruction(case: Case) -> str:
     if re.search(r"\byou(?:rs?)?\b", case.claim, re.IGNORECASE):
         return "a claim speaks to nobody: say what holds, not what “you” should do"
     if any(_orders(case.block)) and re.search(
-        rf"\b{_READER}\b.*?\b(?:must|should|shall|always|never)\b", case.sentence, re.IGNORECASE | re.DOTALL
+        rf"\b{_READER}\b.*?\b(?:must|should|shall|always|never)\b",
+        case.sentence,
+        re.IGNORECASE | re.DOTALL,
     ):
         return "its paragraph gives orders to whoever reads: an instruction is no claim"
     for text in (case.sentence, case.quote, case.claim):
@@ -171,8 +196,10 @@ def instruction(case: Case) -> str:
 
 def support(case: Case) -> str:
     """A claim is about what its quote is about: more of its telling words stand there or above it than in the source at all."""
-    have = {stem(w) for w in words_of(f"{case.sentence} {case.about} {case.quote}")}
-    wanted = [w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)]
+    have = {stem(w) for w in words_of(f"{case.before} {case.sentence} {case.about} {case.quote}")}
+    wanted = [
+        w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)
+    ]
     supported = [w for w in wanted if stem(w) in have or any(c.isdigit() for c in w)]
     foreign = [w for w in wanted if w not in supported and stem(w) not in case.known]
     if wanted and (not supported or len(foreign) > len(supported)):
@@ -186,6 +213,8 @@ CHECKS: tuple[Check, ...] = (
     numbers,
     names,
     subjects,
+    counted,
+    reference,
     negation,
     condition,
     certainty,

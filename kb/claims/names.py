@@ -32,24 +32,43 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
         word, end = match[1] or match[0], match.end()
         first, opening = opening, False
         counted = bool(_COUNTED.search(text, max(0, match.start() - 16), match.start()))
-        if match[1] is None and (_NUMERIC.fullmatch(word) and match.start() in read or unit_of(word) or counted and "/" in word):
+        lettered = (
+            len(word) == 1
+            and word.isupper()
+            and bool(_LETTERED.search(text, max(0, match.start() - 16), match.start()))
+        )
+        if (
+            not lettered
+            and match[1] is None
+            and (
+                _NUMERIC.fullmatch(word)
+                and match.start() in read
+                or unit_of(word)
+                or counted
+                and "/" in word
+            )
+        ):
             continue
         if match[1] is not None or _shaped(word):
             yield Name(word, _key(word), counted)
-        elif word[0].isupper() and len(word) > 1 and not first:
+        elif lettered or word[0].isupper() and len(word) > 1 and not first:
             yield Name(word, _key(word))
-        elif (
-            first
-            and known is not None
-            and word[0].isupper()
-            and len(word) > 1
-            and stem(fold(word)) not in known
-            and not _GRAMMAR.fullmatch(word)
-            and fold(word) not in STOP
-        ):
+        elif first and word[0].isupper() and len(word) > 1 and _opens(word, known):
             yield Name(word, _key(word))
 
 
+def _opens(word: str, known: frozenset[str] | None) -> bool:
+    """Whether the first word of a sentence names something: its source never writes it small, and it is no word of grammar."""
+    return (
+        known is not None
+        and stem(fold(word)) not in known
+        and not _GRAMMAR.fullmatch(word)
+        and fold(word) not in STOP
+    )
+
+
+# A single capital names the thing before it: device A, chip B.
+_LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
 # A number, with or without its unit, right before a word.
 _COUNTED = re.compile(r"\d\s?(?:%|[A-Za-zµ]+/[A-Za-z]+)?\s?$")
 # Words that open a sentence and name nothing.
@@ -66,7 +85,12 @@ def _shaped(word: str) -> bool:
     letters = [c for c in word if c.isalpha()]
     if not letters:
         return any(c.isdigit() for c in word)
-    return any(c.isdigit() for c in word) or "_" in word or any(c.isupper() for c in word[1:]) or word.startswith("--")
+    return (
+        any(c.isdigit() for c in word)
+        or "_" in word
+        or any(c.isupper() for c in word[1:])
+        or word.startswith("--")
+    )
 
 
 def _key(word: str) -> str:

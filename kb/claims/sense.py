@@ -5,8 +5,9 @@ Words are all there is to go by here; each list is closed and says what kind of 
 
 import re
 
+from kb.claims.captured import REFERS
 from kb.claims.case import CLAUSES, Case, meant, telling
-from kb.claims.figures import clauses_of
+from kb.claims.owners import clauses_of
 from kb.text import STOP, numbers_in, stem, words_of
 
 _NEGATIONS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed "
@@ -67,7 +68,7 @@ def _negations(text: str) -> list[str]:
     flat = re.sub(r"n['’]t\b", " not", text.lower())
     # "Not only", "no later than" and "nothing but" assert.
     flat = re.sub(
-        r"\bnot only\b|\bno (?:more|less|later|fewer|longer) than\b|\bnothing but\b|\bwhether or not\b",
+        r"\bnot only\b|\bno (?:more|less|later|fewer|longer) than\b|\bnothing but\b|\bwhether or not\b|\bthan without\b",
         " ",
         flat,
     )
@@ -79,6 +80,12 @@ def condition(case: Case) -> str:
     found = _CONDITIONS.search(case.sentence)
     if found and not _CONDITIONAL.search(case.claim):
         return f"the source makes it depend (“{found[0]}”), the claim does not"
+    if (
+        REFERS.match(case.after)
+        and _CONDITIONS.search(case.after)
+        and not telling(case.after) & telling(case.claim)
+    ):
+        return f"the source makes it depend (“{case.after[:60]}”), the claim does not"
     for tie in _TIES.finditer(meant(case)):
         words = telling(tie["what"] or tie["when"])
         if words and not words & telling(case.claim):
@@ -139,11 +146,15 @@ def _content(text: str) -> set[str]:
 def direction(case: Case) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
     pairs = [(case.claim, f"{meant(case)} {case.quote}")]
-    theirs = [(clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)]
+    theirs = [
+        (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)
+    ]
     for clause in clauses_of(case.claim):
         values = {abs(n.value) for n in numbers_in(clause)}
         pairs += [(clause, other) for other, stated in theirs if values & stated]
-    return next((reason for mine, other in pairs if (reason := _turned(mine, other))), "") or _order(case)
+    return next(
+        (reason for mine, other in pairs if (reason := _turned(mine, other))), ""
+    ) or _order(case)
 
 
 def _turned(claim: str, quote: str) -> str:
