@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kb import languages
+from kb.languages import english_of, spellings
+
 
 class Level(StrEnum):
     """How much a finding weighs: errors fail `kb lint`, warnings are shown, `off` is not even computed."""
@@ -144,7 +147,7 @@ TYPES = {t.name: t for t in PAGE_TYPES}
 # What other wikis call pages of a type: counted in no tally, for "5 runs" may count what has no page.
 ALSO = {t.name: t.also for t in PAGE_TYPES if t.also}
 _TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in (*t.names, *t.also)}
-_TYPE_OF_FOLDER = {folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *t.also.values())}
+_TYPE_OF_FOLDER = english_of(languages.FOLDERS) | {folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *t.also.values())}
 
 # File names that say what a page is, whatever folder it stands in: they are never experiments.
 _TYPE_OF_FILE = {"readme": "index", "index": "index", "log": "log", "observations": "log", "program": "program", "schema": "program"}
@@ -218,25 +221,27 @@ _SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
     (Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
     (Verdict.BASELINE, "baseline", ""),
 )
-_DENIED = r"(?<!no )(?<!not )(?<!non-)(?<!without )"
+_DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
 
 
-def _spelled(stems: str, opening: str) -> re.Pattern[str]:
-    forms = [f"{_DENIED}(?:{'|'.join(stems.split())})"] + ([rf"^\W*(?:{'|'.join(opening.split())})"] if opening else [])
+def _spelled(verdict: Verdict, stems: str, opening: str) -> re.Pattern[str]:
+    listed = [*stems.split(), *spellings(languages.VERDICTS, verdict)]
+    forms = [f"{_DENIED}(?:{'|'.join(listed)})"] + ([rf"^\W*(?:{'|'.join(opening.split())})"] if opening else [])
     return re.compile("|".join(forms))
 
 
-_VERDICT_RULES = [(_spelled(stems, opening), verdict) for verdict, stems, opening in _SPELLINGS]
+_VERDICT_RULES = [(_spelled(verdict, stems, opening), verdict) for verdict, stems, opening in _SPELLINGS]
 # A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
-_VERDICT_RULES[3:3] = [(re.compile(r"\b(?:not|never) (?:support|confirm|accept|keep\b|kept\b)"), Verdict.REFUTED)]
+_DENIED_SUPPORT = "|".join(["support", "confirm", "accept", "keep\\b", "kept\\b", "merge", "adopt", "ship", *spellings(languages.VERDICTS, "supported")])
+_VERDICT_RULES[3:3] = [(re.compile(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)]
 _VERDICT_RULES[4:4] = [(re.compile(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
 _VERDICT_RULES[-1:-1] = [(re.compile(r"\bkept\b"), Verdict.SUPPORTED)]
 # Where a page is in its life says nothing of what came out of it; of these the first say that the run is still to end.
 _RUNNING = "running in_progress open pending active draft proposed planned queued todo new started wip"
 _ENDED = "complete completed filed none null done finished closed final executed measured analysed analyzed reviewed archived published ready implemented n/a na tbd"
 RUNNING = frozenset(_RUNNING.split())
-_LIFE = "|".join(f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split())
-_IN_LIFE = re.compile(rf"(?:{_LIFE})\b")
+_LIFE = "|".join([*f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split(), *(word.replace("-", " ") for word in languages.RUNNING)])
+_IN_LIFE = re.compile(rf"(?:{_LIFE})(?:\b|$)")
 _SAYS_NOTHING = re.compile(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 
 
@@ -253,7 +258,10 @@ def canonical_verdict(raw: str | None) -> Verdict | None:
 
 # Fields of the front matter, and labels of the body, under which loops of other habits say how a run came out, in the order in which they count.
 OUTCOME_FIELDS = ("outcome", "result", "conclusion", "disposition")
-OUTCOME_LABELS = ("verdict", *OUTCOME_FIELDS, "status", "decision")
+OUTCOME_LABELS = (
+    *("verdict", *spellings(languages.LABELS, "verdict"), *OUTCOME_FIELDS, *spellings(languages.LABELS, "result")),
+    *("status", *spellings(languages.LABELS, "status"), "decision", "what happened", "fate"),
+)
 
 # Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
 _OUTCOMES = (
@@ -264,19 +272,21 @@ _OUTCOMES = (
         Verdict.CRASH,
     ),
     (
-        re.compile(r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|dropped|killed|disproved|disproven|loss|lost)\b"),
+        re.compile(r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|dropped|killed|disproved|disproven|loss|lost|hurts?|scrapped|binned|"
+            r"thrown (?:away|out)|(?:switched|turned) off|taken out|removed|backed out|rolled back|withdrawn|not worth|no use)\b"),
         Verdict.REFUTED,
     ),
     (
         re.compile(
             r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|noise|"
-            r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash)\b"
+            r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash|undecided|on ice|shelved|postponed)\b"
         ),
         Verdict.INCONCLUSIVE,
     ),
     (
         re.compile(
-            r"(?:success\w*|win|won|improve[ds]?|improvement|adopted|merged|promoted|shipped|validated|positive|pass(?:ed|es)?|faster|go$)\b"
+            r"(?:success\w*|win|won|improve[ds]?|improvement|adopted|merged|promoted|shipped|validated|positive|pass(?:ed|es)?|faster|go$|landed|"
+            r"rolled out|in production|applied|works|worked)\b"
         ),
         Verdict.SUPPORTED,
     ),
@@ -325,7 +335,7 @@ def canonical_decision(raw: str | None) -> str | None:
 STEPS = ("hypothesis", "profile", "edit", "verify", "verdict", "retrospective", "resume")
 
 # The four labels of a hypothesis, and the spellings under which pages carry them.
-LABELS = {
+_ENGLISH_LABELS = {
     "hypothesis": ("hypothesis", "statement", "claim"),
     "mechanism": ("mechanism", "why it should work", "rationale"),
     "predicted_signal": ("predicted signal", "prediction", "expected", "expected signal", "predicted"),
@@ -338,3 +348,5 @@ LABELS = {
         "decision rule",
     ),
 }
+LABELS = {name: (*own, *spellings(languages.LABELS, name.replace("_", " "))) for name, own in _ENGLISH_LABELS.items()}
+LABELS["falsification"] += spellings(languages.LABELS, "falsification criterion")

@@ -11,7 +11,7 @@ import kb
 
 HOME = Path(kb.__file__).parent
 FLOORS = {
-    "schema": 0, "text": 0, "store": 0,
+    "languages": -1, "schema": 0, "text": 0, "store": 0,
     "page": 1, "source": 1, "run": 1, "model": 1,
     "graph": 2, "formats": 2, "research": 2,
     "search": 3, "trail": 3, "move": 3, "claims": 3,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError
-from kb.harness.parts import HARNESSES, PLUGIN, parts_of
+from kb.harness.parts import HARNESSES, PLUGIN, Part, parts_of
 from kb.verbs import FINDINGS, FINE, Caller, Result
 
 
@@ -42,29 +42,27 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
     except ModuleNotFoundError as error:
         raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
     root = caller.layout().root
-    standing = (PLUGIN,) if action != "install" and _present(root, PLUGIN) else ()
-    chosen = list(harnesses(names)) or [*HARNESSES, *standing]
-    parts = [part for name in chosen for part in parts_of(name)]
-    if action == "update":
-        parts = [part for name in chosen if _present(root, name) for part in parts_of(name)]
-    if action == "uninstall":
-        # What another harness still needs stays.
-        kept = [
-            p
-            for name in (*HARNESSES, PLUGIN)
-            if name not in chosen and _present(root, name)
-            for p in parts_of(name)
-        ]
-        parts = [part for part in parts if part not in kept]
-    planned = changes(root, parts, out=action == "uninstall")
+    planned = changes(root, _parts(root, names, action), out=action == "uninstall")
     if not dry_run:
         apply(root, planned)
     diff = "".join(c.diff() for c in planned) if dry_run and action != "status" else ""
-    return HarnessReport(
-        action,
-        tuple((c.path, c.state if dry_run else _after(c.state), c.foreign) for c in planned),
-        diff,
-    )
+    files = tuple((c.path, c.state if dry_run else _after(c.state), c.foreign) for c in planned)
+    return HarnessReport(action, files, diff)
+
+
+def _parts(root: Path, names: tuple[str, ...], action: str) -> list[Part]:
+    """The parts that an action is about: an update leaves what is not there, an uninstall what another harness still needs."""
+    standing = [name for name in (*HARNESSES, PLUGIN) if _present(root, name)]
+    chosen = list(harnesses(names)) or list(HARNESSES)
+    if not names and action != "install" and PLUGIN in standing:
+        chosen.append(PLUGIN)
+    if action == "update":
+        chosen = [name for name in chosen if name in standing]
+    parts = [part for name in chosen for part in parts_of(name)]
+    if action == "uninstall":
+        kept = [part for name in standing if name not in chosen for part in parts_of(name)]
+        parts = [part for part in parts if part not in kept]
+    return parts
 
 
 def _after(state: str) -> str:

@@ -1,0 +1,68 @@
+"""How other languages than English spell what the schema names: verdicts, labels, front-matter fields and folders. Words only.
+
+A wiki that keeps its trail in German or Chinese is read by the same rules; a spelling that is missing here is a line to add. What is
+looked for in running text stands as a stem, so that its inflections are met.
+"""
+
+from collections.abc import Mapping
+
+# Stems by verdict, looked for in this order: what denies comes before what it denies (不成立 before 成立).
+VERDICTS: Mapping[str, str] = {
+    "invalid": "ungültig invalide inválid 作废 作廢 無効 무효",
+    "crash": "abgestürzt absturz planté caído travou упал 崩溃 崩潰 クラッシュ 크래시",
+    "refuted": (
+        "verworfen widerlegt abgelehnt zurückgenommen zurückgerollt gescheitert rejeté réfuté infirmé abandonné écarté rechazad "
+        "descartad refutad revertid rejeitad respint scartat confutat verworpen weerlegd отклон отверг опроверг откачен "
+        "不成立 不采用 不採用 否定 否决 驳回 駁回 拒绝 废弃 廢棄 放弃 回滚 回滾 证伪 证否 失败 失敗 棄却 却下 反証 기각 폐기 반증"
+    ),
+    "inconclusive": (
+        "unklar unentschieden ergebnislos non-concluant indécis peu-concluant inconclus no-concluyente inconcludent onbeslist неясн "
+        "неопредел 不确定 不確定 待定 无结论 無結論 未确认 未確認 持平 不明 判定不能 引き分け 불확실 보류"
+    ),
+    "supported": (
+        "bestätigt übernommen angenommen bewährt behalten confirmé retenu adopté validé gardé confirmad aceptad adoptad mantenid aceit "
+        "adotad confermat accettat adottat mantenut bevestigd aangenomen подтвержд принят оставлен 成立 采纳 采用 採用 採納 确认 確認 "
+        "证实 保留 上线 支持 채택 확인 유지"
+    ),
+    "baseline": "ausgangswert vergleichswert référence línea-base базов 基线 基線 ベースライン 베이스라인",
+}
+
+# What says that a run is still to end.
+RUNNING = "offen läuft laufend geplant ouvert en-cours prévu abierto en-curso em-andamento in-corso открыт идёт план 进行中 進行中 计划中 待办 計画中 実行中 진행".split()
+
+# What stands before a verdict and turns it round.
+DENIALS = "not never nicht kein keine non pas no não не niet".split()
+
+# Labels of a body and fields of the front matter, by what they are in English.
+LABELS: Mapping[str, str] = {
+    "hypothesis": "hypothese these annahme hypothèse hipótesis hipótese ipotesi гипотеза 假设 假設 仮説 가설",
+    "mechanism": "mechanismus wirkweise begründung mécanisme mecanismo meccanismo механизм 机制 機制 原理 仕組み 메커니즘",
+    "predicted signal": "erwartung vorhersage attendu prédiction esperado predicción previsione ожидание 预期 預期 予測 예상",
+    "falsification criterion": "abbruchkriterium widerlegt-wenn critère criterio критерий 判据 反証条件 기준",
+    "verdict": "fazit urteil entscheidung verdict veredicto veredito verdetto conclusão вердикт 结论 結論 判定 판정",
+    "result": "ergebnis résultat resultado risultato resultaat результат 结果 結果 결과",
+    "status": "stand état estado stato статус 状态 狀態 ステータス 상태",
+    "date": "datum fecha data дата 日期 日付 날짜",
+    "title": "titel titre título titolo название 标题 標題 タイトル 제목",
+    "tags": "schlagworte étiquettes etiquetas теги 标签 標籤 タグ 태그",
+}
+
+# Folders by page type.
+FOLDERS: Mapping[str, str] = {
+    "experiment": "experimente expériences essais experimentos ensayos esperimenti experimenten эксперименты опыты 实验 實驗 実験 실험",
+    "hypothesis": "hypothesen hypothèses hipótesis hipóteses ipotesi гипотезы 假设 假設 仮説 가설",
+    "concept": "konzepte begriffe concepts conceptos conceitos concetti понятия 概念 개념",
+    "observation": "beobachtungen observations observaciones observações osservazioni наблюдения 观察 觀察 観察 관찰",
+    "analysis": "analysen analyses análisis análises analisi entscheidungen décisions decisiones анализ 分析 决策 決策 분석",
+    "source": "quellen sources fuentes fontes fonti источники 来源 來源 出典 출처",
+}
+
+
+def spellings(table: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """What other languages write for one entry; a hyphen stands for a space."""
+    return tuple(word.replace("-", " ") for word in table.get(name, "").split())
+
+
+def english_of(table: Mapping[str, str]) -> dict[str, str]:
+    """The English entry of every spelling."""
+    return {word: name for name in table for word in spellings(table, name)}
