@@ -6,7 +6,7 @@ Refuses to judge: a block says what stands where, not what it means. Cost is lin
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -15,33 +15,14 @@ from kb.page.front import body_of
 from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, destination_of, inline_of
 from kb.page.text import Link, slug_of
 
-# Where a run of inline text is read from: the events, its first one, and the places that they count.
-_Run = tuple[list[Event], int, Places]
 
-
-class _Text(msgspec.Struct, frozen=True, dict=True):
-    """A piece of a page that may hold a run of inline text, which is read when it is first asked for."""
+class TableCell(msgspec.Struct, frozen=True):
+    """One cell of a table: its place, what a reader sees of it (`plain`), and what is marked in it (`spans`)."""
 
     start: int
     end: int
-
-    @cached_property
-    def _inline(self) -> tuple[str, tuple[InlineSpan, ...]]:
-        return inline_of(*self.run) if self.run else ("", ())
-
-    @property
-    def spans(self) -> tuple[InlineSpan, ...]:
-        return self._inline[1]
-
-
-class TableCell(_Text, frozen=True, dict=True):
-    """One cell of a table: its place, what a reader sees of it (`plain`), and what is marked in it (`spans`)."""
-
-    run: _Run | None = None
-
-    @property
-    def plain(self) -> str:
-        return self._inline[0].strip()
+    plain: str
+    spans: tuple[InlineSpan, ...] = ()
 
 
 class Row(NamedTuple):
@@ -49,7 +30,7 @@ class Row(NamedTuple):
     cells: tuple[TableCell, ...]
 
 
-class Block(_Text, frozen=True, dict=True):
+class Block(msgspec.Struct, frozen=True):
     """One block. kind: heading, paragraph, fence, code (indented), html, table, rule; list, item and quote hold others.
 
     `start` and `end` are its place in the page's text, `line` and `stop` its lines (1-based, `stop` excluded). `parent` is the place of
@@ -58,6 +39,8 @@ class Block(_Text, frozen=True, dict=True):
     fence, code or html its content. `spans` is what is marked in it. The first of a table's `rows` is its header.
     """
 
+    start: int
+    end: int
     kind: str
     line: int
     stop: int
@@ -65,13 +48,9 @@ class Block(_Text, frozen=True, dict=True):
     depth: int = 0
     level: int = 0
     info: str = ""
-    content: str = ""
+    plain: str = ""
     rows: tuple[Row, ...] = ()
-    run: _Run | None = None
-
-    @property
-    def plain(self) -> str:
-        return self.content or self._inline[0]
+    spans: tuple[InlineSpan, ...] = ()
 
 
 class Document(NamedTuple):
@@ -159,6 +138,8 @@ _ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
 _HEADING_TAG = re.compile(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
+# Kinds of spans that lead somewhere, as a `Link` calls them.
+_LINKS = {"link": "inline", "auto": "auto", "image": "image"}
 _CONTAINERS = {"BlockQuote": "quote", "List": "list", "Item": "item"}
 
 
@@ -224,9 +205,9 @@ class _Reading:
         *,
         level: int = 0,
         info: str = "",
-        content: str = "",
+        plain: str = "",
         rows: tuple[Row, ...] = (),
-        run: _Run | None = None,
+        spans: tuple[InlineSpan, ...] = (),
     ) -> Block:
         start, end = self.places.char(place["start"]), self.places.char(place["end"])
         # What a block is followed by is no part of it.
@@ -236,7 +217,7 @@ class _Reading:
         stop = self.places.line(end - 1 if end > start else start) + 1
         holder = self.holders[-1] if self.holders else -1
         depth = len(self.holders)
-        block = Block(start, end, kind, line, stop, holder, depth, level, info, content, rows, run)
+        block = Block(start, end, kind, line, stop, holder, depth, level, info, plain, rows, spans)
         self.blocks.append(block)
         return block
 
@@ -254,58 +235,20 @@ class _Reading:
 
     def _text(self, kind: str, place: dict, at: int, *, level: int = 0) -> int:
         """Add a heading or paragraph; the place of the event behind its text."""
-        after = self._run(at)
+        plain, spans, after = inline_of(self.events, at, self.places)
         if place is self.events[at][1]:
             place = {"start": place["start"], "end": self.events[after - 1][1]["end"]}
-        block = self._add(kind, place, level=level, run=(self.events, at, self.places))
-        self._references(block)
+        self._keep(self._add(kind, place, level=level, plain=plain, spans=spans))
         return after
 
-    def _run(self, at: int) -> int:
-        """Keep the links and explicit ids of the run of inline events that begins at `at`; the first event behind it."""
-        events, links, pictures = self.events, self.links, 0
-        begun: list[tuple[int, list[str]]] = []
-        while True:
-            event, place = events[at]
-            at += 1
-            if type(event) is str:
-                if event == "Rule":
-                    return at - 1
-                event = _BREAK
-            if (value := event.get("Text") or event.get("Code")) is not None:
-                for _, text in begun:
-                    text.append(value)
-            elif (value := event.get("End")) is not None:
-                if value == "Link" or value == "Image":
-                    first, text = begun.pop()
-                    pictures -= value == "Image"
-                    if first >= 0:
-                        href, _, line, kind = links[first]
-                        links[first] = Link(href, "".join(text), line, kind)
-                elif type(value) is dict or value not in SPANS:
-                    return at - 1
-            elif (value := event.get("Start")) is not None:
-                if type(value) is dict:
-                    name = next(iter(value))
-                    if name not in SPANS:
-                        return at - 1
-                    href, mark = destination_of(name, value[name])
-                    kept = not pictures  # What links inside the text of a picture leads nowhere.
-                    pictures += name == "Image"
-                    begun.append((len(links) if kept else -1, []))
-                    if kept:
-                        links.append(
-                            Link(
-                                href,
-                                "",
-                                self.places.line_at(place["start"]),
-                                "inline" if mark == "link" else mark,
-                            )
-                        )
-                elif value not in SPANS:
-                    return at - 1
-            else:
-                self.ids.extend(_ID.findall(event["InlineHtml"]))
+    def _keep(self, piece: Block | TableCell) -> None:
+        """Keep the links and explicit ids of a piece of text."""
+        for span in piece.spans:
+            if span.kind == "html":
+                self.ids.extend(_ID.findall(span.text))
+            elif span.kind in _LINKS:
+                self.links.append(Link(span.href, span.text, self.places.line(span.start), _LINKS[span.kind]))
+        self._references(piece)
 
     def _code(self, kind: str | dict, place: dict, at: int) -> int:
         fenced = type(kind) is dict
@@ -318,7 +261,7 @@ class _Reading:
             "fence" if fenced else "code",
             place,
             info=kind["Fenced"] if fenced else "",
-            content=plain,
+            plain=plain,
         )
         if fenced:
             if not self._closes(block) and (not block.depth or not self.text[block.end :].strip()):
@@ -344,14 +287,13 @@ class _Reading:
             event, spot = self.events[at]
             at += 1
             if event == {"Start": "TableCell"}:
+                plain, spans, at = inline_of(self.events, at, self.places)
                 cell = TableCell(
-                    self.places.char(spot["start"]),
-                    self.places.char(spot["end"]),
-                    (self.events, at, self.places),
+                    self.places.char(spot["start"]), self.places.char(spot["end"]), plain.strip(), spans
                 )
-                at = self._run(at) + 1
+                at += 1
                 cells.append(cell)
-                self._references(cell)
+                self._keep(cell)
             elif event in ({"End": "TableRow"}, {"End": "TableHead"}):
                 rows.append(Row(self.places.line(self.places.char(spot["start"])), tuple(cells)))
                 cells = []
@@ -365,7 +307,7 @@ class _Reading:
         block = self._add(
             "html",
             place,
-            content=self.text[self.places.char(place["start"]) : self.places.char(place["end"])],
+            plain=self.text[self.places.char(place["start"]) : self.places.char(place["end"])],
         )
         self.ids.extend(_ID.findall(block.plain))
         self.ids.extend(_heading_slugs(block.plain))

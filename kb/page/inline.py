@@ -44,12 +44,11 @@ class Places:
     def line(self, char: int) -> int:
         return self.first + bisect_right(self.starts, char)
 
-    def line_at(self, byte: int) -> int:
-        return self.first + bisect_right(self.starts, self.char(byte))
-
 
 _CONTINUED = re.compile(rb"[\x80-\xbf]")
 SPANS = {"Emphasis": "emphasis", "Strong": "strong", "Link": "link", "Image": "image"}
+# What a stretch is until its text is known.
+_OPEN = InlineSpan("", 0, 0, 0, "")
 _SHOWN = frozenset(["Text", "Code", "SoftBreak", "HardBreak"])
 
 
@@ -60,13 +59,13 @@ def destination_of(name: str, link: dict) -> tuple[str, str]:
     return link["dest_url"], SPANS[name]
 
 
-def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[InlineSpan, ...]]:
-    """Shown text and marked stretches of the run of inline events that begins at `at`."""
+def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[InlineSpan, ...], int]:
+    """Shown text and marked stretches of the run of inline events that begins at `at`, and the first event behind it."""
+    char = places.char
     pieces: list[str] = []
     spans: list[InlineSpan] = []
-    begun: list[
-        tuple[int, list[str], int]
-    ] = []  # (place in `spans`, where its text gathers, from which piece)
+    # Stretches that are open: place in `spans` (-1 inside a picture), where its text gathers and from which piece, and its own fields.
+    begun: list[tuple[int, list[str], int, tuple]] = []
     shown, size = pieces, 0
     while True:
         event, place = events[at]
@@ -74,32 +73,29 @@ def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[
         pictured = shown is not pieces  # The text of a picture is no part of what is shown.
         if kind in _SHOWN:
             if kind == "Code" and not pictured:
-                spans.append(InlineSpan("code", place["start"], place["end"], size, value))
+                spans.append(InlineSpan("code", char(place["start"]), char(place["end"]), size, value))
             shown.append(value)
             size += 0 if pictured else len(value)
         elif kind == "InlineHtml":
             if not pictured:
-                spans.append(InlineSpan("html", place["start"], place["end"], size, value))
+                spans.append(InlineSpan("html", char(place["start"]), char(place["end"]), size, value))
         else:
             name = value if type(value) is str else next(iter(value), "")
             if name not in SPANS or kind == "Rule":
-                break
+                return "".join(pieces), tuple(spans), at
             if kind == "Start":
-                href, mark = (
-                    destination_of(name, value[name]) if type(value) is dict else ("", SPANS[name])
-                )
+                href, mark = destination_of(name, value[name]) if type(value) is dict else ("", SPANS[name])
                 shown = [] if name == "Image" and not pictured else shown
-                begun.append((-1 if pictured else len(spans), shown, len(shown)))
+                opened = (mark, char(place["start"]), char(place["end"]), size, href)
+                begun.append((-1 if pictured else len(spans), shown, len(shown), opened))
                 if not pictured:
-                    spans.append(InlineSpan(mark, place["start"], place["end"], size, "", href))
+                    spans.append(_OPEN)
             else:
-                opened, text, first = begun.pop()
-                if opened >= 0:
-                    spans[opened] = spans[opened]._replace(text="".join(text[first:]))
+                slot, text, first, (mark, start, end, before, href) = begun.pop()
+                if slot >= 0:
+                    spans[slot] = InlineSpan(mark, start, end, before, "".join(text[first:]), href)
                     shown = begun[-1][1] if begun else pieces
         at += 1
-    char = places.char
-    return "".join(pieces), tuple([s._replace(start=char(s.start), end=char(s.end)) for s in spans])
 
 
 def shown_text(inline: str) -> str:
