@@ -4,7 +4,6 @@ Local, dear work (parsing, cutting into chunks, reading facts) is found again by
 Building after any history of edits gives what building from nothing gives; building twice changes nothing.
 """
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -26,11 +25,15 @@ _TELL_FROM = 200
 
 _TABLES = (
     "create table meta (key text primary key, value text not null)",
-    "create table page (path text primary key, digest text not null, row text not null, facts text, statements text, notes text)",
+    "create table page (path text primary key, digest text not null, said text not null, row blob not null, facts blob, statements blob, notes blob)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
 )
+
+
+# A page, the rows of its facts, statements and notes, and its chunks.
+_Compiled = tuple[Page, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +167,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
 
 def _spoiled(db: sqlite3.Connection) -> bool:
     """Whether rows are no longer what a build writes: such a file is made anew."""
-    heads = "select count(*) from page where not json_valid(substr(row, 1, instr(row, char(10)) - 1))"
-    return bool(db.execute(heads).fetchone()[0])
+    return bool(db.execute("select count(*) from page where typeof(row) <> 'blob'").fetchone()[0])
 
 
 def _meta(db: sqlite3.Connection, key: str) -> str:
@@ -177,7 +179,7 @@ def _put(db: sqlite3.Connection, values: dict[str, str]) -> None:
     db.executemany("insert or replace into meta values (?, ?)", values.items())
 
 
-def _rows(db: sqlite3.Connection, column: str) -> Iterator[tuple[str, str]]:
+def _rows(db: sqlite3.Connection, column: str) -> Iterator[tuple[str, bytes]]:
     return iter(db.execute(f"select path, {column} from page where {column} is not null order by path").fetchall())
 
 
@@ -190,10 +192,10 @@ def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
         for made, facts, statements, notes, chunks in _compile(layout, todo):
-            db.execute(
-                "insert into page values (?, ?, ?, ?, ?, ?)",
-                (made.path, made.digest, page.to_row(made), facts, statements, notes),
-            )
+            head = store.row_of((made.front, made.first_heading, made.cited))
+            said = store.digest_of(store.row_of((head, facts, statements, notes)))
+            row = (made.path, made.digest, said, page.to_row(made), facts, statements, notes)
+            db.execute("insert into page values (?, ?, ?, ?, ?, ?, ?)", row)
             yield made, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
@@ -201,7 +203,7 @@ def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff
 
 def _compile(
     layout: store.Layout, paths: tuple[str, ...]
-) -> Iterator[tuple[Page, str | None, str | None, str | None, tuple[search.Chunk, ...]]]:
+) -> Iterator["_Compiled"]:
     jobs = [(os.fspath(layout.root), path) for path in paths]
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
@@ -217,7 +219,7 @@ def _compile(
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
 
 
-def _compile_one(job: tuple[str, str]) -> tuple[Page, str | None, str | None, str | None, tuple[search.Chunk, ...]] | None:
+def _compile_one(job: tuple[str, str]) -> "_Compiled | None":
     """Everything about one page that follows from its own bytes."""
     root, path = job
     try:
@@ -265,11 +267,8 @@ def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
     """Digest of all that follows from all pages together: what each says of itself and cites, its facts, statements and notes, notes on file, the settings."""
     kept = json.loads(_meta(db, "records"))
     notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
-    digest = hashlib.sha256(repr((layout.config, notes)).encode())
-    heads = "select path, substr(row, 1, instr(row, char(10))), facts, statements, notes from page order by path"
-    for row in db.execute(heads):
-        digest.update(store.row_of(row))
-    return digest.hexdigest()
+    said = list(db.execute("select path, said from page order by path"))
+    return store.digest_of(store.row_of((repr(layout.config), notes, said)))
 
 
 def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:

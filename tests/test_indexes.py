@@ -205,7 +205,7 @@ def test_an_empty_wiki_has_empty_indexes(make_base):
 
 def test_notes_skip_code_tables_of_contents_and_apparatus():
     made_page = page.read("wiki/concepts/x.md", b"---\ntitle: X\ntype: concept\n---\n# X\n\n```\nfake 9 ms\n```\n\n> quoted 8 ms here\n\nReal text that explains what X is, measured at 7.5 ms a call.\n\n## See also profile\n\n- [y](y.md) is a page about the profile of something else entirely\n")
-    notes = indexes.notes.from_row(indexes.notes_of(made_page, page.text_of(b"---\ntitle: X\ntype: concept\n---\n# X\n\n```\nfake 9 ms\n```\n\n> quoted 8 ms here\n\nReal text that explains what X is, measured at 7.5 ms a call.\n\n## See also profile\n\n- [y](y.md) is a page about the profile of something else entirely\n")))
+    notes = store.value_of(indexes.notes_of(made_page, page.text_of(b"---\ntitle: X\ntype: concept\n---\n# X\n\n```\nfake 9 ms\n```\n\n> quoted 8 ms here\n\nReal text that explains what X is, measured at 7.5 ms a call.\n\n## See also profile\n\n- [y](y.md) is a page about the profile of something else entirely\n")), indexes.notes.Notes)
     assert notes.gist.startswith("Real text") and not any("fake" in f.text for f in notes.figures) and notes.readings == ()
 
 

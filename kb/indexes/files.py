@@ -5,11 +5,11 @@ from fnmatch import fnmatchcase
 
 from kb.graph import Graph
 from kb.indexes.blueprint import blueprint_files
-from kb.indexes.notes import from_row
+from kb.indexes.notes import Notes
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
 from kb.indexes.states import state_files
 from kb.indexes.topics import topics_of
-from kb.store import Config
+from kb.store import Config, value_of
 from kb.trail import Trail
 
 _LEADS = {
@@ -21,9 +21,9 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, str]], *, config: Config) -> dict[str, bytes]:
+def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config) -> dict[str, bytes]:
     """Every file of `indexes/` but the refuted lists, by path below it."""
-    material = Material(graph, trail, {p: from_row(row) for p, row in notes}, {e.path: e for e in trail.experiments})
+    material = Material(graph, trail, {p: value_of(row, Notes) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)
     files = {
         **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),

@@ -1,10 +1,10 @@
 """What one page offers to an index: its gist, the figures it states, and the parts that teach how to read a profile."""
 
-import json
 import re
 from dataclasses import dataclass
 
 from kb.page import Page, Section, plain_text
+from kb.store import row_of
 
 # Pages that are compiled from others say nothing of their own.
 _SILENT = ("catalog", "index", "log", "program", "page")
@@ -55,27 +55,19 @@ class Notes:
     readings: tuple[Reading, ...]
 
 
-def notes_of(page: Page, text: str) -> str | None:
-    """Notes of a page as JSON text for the tables; None for pages that are compiled from others."""
+def notes_of(page: Page, text: str) -> bytes | None:
+    """Notes of a page as a row of the tables; None for pages that are compiled from others."""
     if page.type in _SILENT:
         return None
     lines = text.split("\n")
     coded = {n for start, end in page.fences for n in range(start, end)}
-    notes = (
-        _gist(page, lines, coded),
-        _figures(page, lines, coded) if page.type != "experiment" else (),
-        _readings(page, lines, coded) if page.type not in ("experiment", "hypothesis") else (),
+    return row_of(
+        Notes(
+            _gist(page, lines, coded),
+            _figures(page, lines, coded) if page.type != "experiment" else (),
+            _readings(page, lines, coded) if page.type not in ("experiment", "hypothesis") else (),
+        )
     )
-    return json.dumps(
-        [notes[0], [(f.text, f.line, f.anchor) for f in notes[1]], [(r.anchor, r.title, r.text) for r in notes[2]]],
-        ensure_ascii=False,
-    )
-
-
-def from_row(row: str) -> Notes:
-    """The notes that `notes_of` wrote down."""
-    gist, figures, readings = json.loads(row)
-    return Notes(gist, tuple(Figure(*f) for f in figures), tuple(Reading(*r) for r in readings))
 
 
 def cut(text: str, most: int) -> str:

@@ -16,7 +16,6 @@ Blocks of a page, for whoever looks into its text (`kb.page.document` has their 
 A container (list, item, quote) comes before what it holds; `block.parent` is its place in `document.blocks`, -1 at the top.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kb.page.text import Heading, Link, cells_of, plain_text, slug_of
 from kb.schema import CREATED_FIELDS, TYPES, Finding, names_run, records_run, type_of, type_of_file, type_of_folder, type_of_place
-from kb.store import packed
+from kb.store import row_of, value_of
 
 if TYPE_CHECKING:
     from kb.page.document import Document
@@ -103,7 +102,7 @@ class Page:
     lines: int
     first_heading: str
     cited: tuple[str, ...]
-    row: str = field(repr=False)
+    row: bytes = field(repr=False)
     known: Detail | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -118,9 +117,7 @@ class Page:
             return self.known
         if self.skimmed:
             raise ValueError(f"{self.path} was skimmed: its detail stands in its file")
-        front_lines, headings, links, ids, symbols, *lists = json.loads(self.row)
-        spans = (tuple(map(tuple, rows)) for rows in lists)
-        return Detail(front_lines, tuple(map(Heading._make, headings)), tuple(map(Link._make, links)), tuple(ids), tuple(symbols), *spans)
+        return value_of(self.row, Detail)
 
     front_lines = property(attrgetter("detail.front_lines"))
     headings = property(attrgetter("detail.headings"))
@@ -256,14 +253,20 @@ def read(path: str, data: bytes, *, skim: bool = False) -> Page:
     return page_of(path, data, skim=skim)
 
 
-def to_row(page: Page) -> str:
-    """A page as the compiled tables keep it, without path and digest, on three lines: what it says and cites, how long it is, its detail."""
-    return f"{packed([page.front, page.first_heading, page.cited])}\n{page.body_line} {page.lines}\n{page.row}"
+class _Row(NamedTuple):
+    front: dict[str, object]
+    body_line: int
+    lines: int
+    first_heading: str
+    cited: tuple[str, ...]
+    detail: bytes
 
 
-def from_row(path: str, digest: str, row: str) -> Page:
+def to_row(page: Page) -> bytes:
+    """A page as the compiled tables keep it, without path and digest."""
+    return row_of(_Row(page.front, page.body_line, page.lines, page.first_heading, page.cited, page.row))
+
+
+def from_row(path: str, digest: str, row: bytes) -> Page:
     """The page that `to_row` wrote down."""
-    head, size, rest = row.split("\n", 2)
-    front, first, cited = json.loads(head)
-    body_line, lines = size.split(" ")
-    return Page(path, digest, front, int(body_line), int(lines), first, tuple(cited), rest)
+    return Page(path, digest, *value_of(row, _Row))

@@ -7,7 +7,7 @@ from kb.page import LARGEST, Detail, Heading, Page, text_of
 from kb.page.document import WIKILINK, Document, document_of, skimmed
 from kb.page.front import Front, front_of
 from kb.page.text import slug_of
-from kb.store import digest_of, is_inner, packed
+from kb.store import digest_of, is_inner, row_of
 
 _ALLOW = re.compile(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
@@ -47,7 +47,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     symbols = tuple(front.fields.pop("symbols")) if isinstance(symbols, dict) else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
     # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
-    if skim and symbols and not WIKILINK.search(text) and Page(path, digest, front.fields, 1, 0, "", (), "").type == "catalog":
+    if skim and symbols and not WIKILINK.search(text) and Page(path, digest, front.fields, 1, 0, "", (), b"").type == "catalog":
         headings, hrefs = skimmed(text[front.body_offset :])
         named = tuple(Heading(level, shown.strip(), "", 0, True) for level, shown in headings)
         return _page(path, digest, front, lines, Detail(headings=named, symbols=symbols), hrefs=hrefs)
@@ -69,7 +69,7 @@ def _page(path: str, digest: str, front: Front, lines: int, detail: Detail, *, h
     first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
     ways = hrefs if hrefs is not None else [_way(link.href, link.kind) for link in detail.links if link.kind != "unresolved"]
     cited = tuple(dict.fromkeys(way.partition("#")[0] for way in ways))
-    row = packed(detail) if hrefs is None else ""
+    row = row_of(detail) if hrefs is None else b""
     return Page(path, digest, front.fields, front.body_line, lines, first, cited, row, detail)
 
 
