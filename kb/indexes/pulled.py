@@ -4,9 +4,9 @@ Runs also link the gate that judges them, the rule that stopped them and the acc
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kb.page import Page
 from kb.schema import Verdict
@@ -40,6 +40,8 @@ class Statements:
     stems: Mapping[str, frozenset[str]]
     targets: Mapping[str, frozenset[str]]
     measured: frozenset[str]
+    # What `told` answered: most stems are asked for by many topics.
+    telling_of: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def naming(self, names: Iterable[str]) -> frozenset[str]:
         """Runs whose statement holds one of the names. A single word may stand anywhere in a sentence: it counts in the head only."""
@@ -53,7 +55,7 @@ class Statements:
     def _holding(self, names: Iterable[str], said: Mapping[str, str]) -> frozenset[str]:
         found: set[str] = set()
         for name in names:
-            runs = [self.runs_of.get(word, frozenset()) for word in name.split()]
+            runs = sorted((self.runs_of.get(word, frozenset()) for word in name.split()), key=len)
             found.update(p for p in frozenset.intersection(*runs) if f" {name} " in said[p])
         return frozenset(found)
 
@@ -70,12 +72,15 @@ class Statements:
 
     def shares(self, names: Iterable[str], runs: Iterable[str]) -> dict[str, float]:
         """How much of a name each run says, 0 to 1; of several names, the one that it says most of. What most of a trail says does not count."""
-        most = dict.fromkeys(runs, 0.0)
-        for name in names:
-            stems = {_stem(w) for w in name.split() if w not in STOP}
-            said = Counter(p for s in stems for p in self.telling(self.stems.get(s, ())))
-            most = {p: max(share, said[p] / (len(stems) or 1)) for p, share in most.items()}
-        return most
+        stems = [{_stem(w) for w in name.split() if w not in STOP} for name in names]
+        told = {s: self.told(s) for some in stems for s in some}
+        return {p: max((sum(p in told[s] for s in some) / (len(some) or 1) for some in stems), default=0.0) for p in runs}
+
+    def told(self, stem: str) -> frozenset[str]:
+        """Runs that a stem tells apart from the others of their trail."""
+        if stem not in self.telling_of:
+            self.telling_of[stem] = self.telling(self.stems.get(stem, ()))
+        return self.telling_of[stem]
 
     def habit(self, runs: Collection[str]) -> bool:
         """Whether these are most of the runs of several targets."""

@@ -117,23 +117,43 @@ def _neighbours(
 ) -> dict[str, dict[str, float]]:
     """page -> {neighbour page, experiment or `#tag`: weight}: links either way weigh 1, a shared tag less the more common it is."""
     near: dict[str, dict[str, float]] = {p: {} for p in pages}
-    known = set(pages) | {e.path for e in tries}
+    known = pages.keys() | {e.path for e in tries}
     for path in sorted(known):  # The last digit of a sum of weights depends on their order.
         for target in graph.outlinks.get(path, ()):
             if target in known:
                 for a, b in ((path, target), (target, path)):
                     if a in near:
-                        near[a][b] = max(near[a].get(b, 0), 1.0)
+                        near[a][b] = 1.0
     for tag, own in tags.items():
-        for path in own:
-            if path in near:
-                near[path]["#" + tag] = 1 / math.log2(1 + len(own))
-    return {page: _measured(ties) for page, ties in near.items()}
+        for path in own & pages.keys():
+            near[path]["#" + tag] = 1 / math.log2(1 + len(own))
+    return near
 
 
-def _measured(ties: Mapping[str, float]) -> dict[str, float]:
-    """A neighbourhood with its length under the key ''."""
-    return {**ties, "": math.sqrt(sum(w * w for k, w in ties.items() if k)) or 1.0}
+class _Nearest:
+    """Neighbourhoods by what they hold, so that none are compared that share nothing."""
+
+    def __init__(self):
+        self.holding: dict[str, list[tuple[str, float]]] = defaultdict(list)
+
+    def add(self, path: str, ties: Mapping[str, float]) -> None:
+        length = _length(ties)
+        for key, weight in ties.items():
+            self.holding[key].append((path, weight / length))
+
+    def cosines(self, ties: Mapping[str, float]) -> dict[str, float]:
+        """The cosine of a neighbourhood with each that shares something with it, in the order in which they were added."""
+        found: dict[str, float] = defaultdict(float)
+        length = _length(ties)
+        for key, weight in ties.items():
+            share = weight / length
+            for path, other in self.holding.get(key, ()):
+                found[path] += share * other
+        return found
+
+
+def _length(ties: Mapping[str, float]) -> float:
+    return math.sqrt(sum(w * w for w in ties.values())) or 1.0
 
 
 def _tied(graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]) -> dict[str, frozenset[str]]:
@@ -146,14 +166,6 @@ def _tied(graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]) -> di
     for path in pages:
         tied[path].update(t for t in graph.outlinks.get(path, ()) if t in runs)
     return {path: frozenset(own) for path, own in tied.items()}
-
-
-def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    """Cosine of two weighted neighbourhoods; each carries its own length under the key ''."""
-    if len(b) < len(a):
-        a, b = b, a
-    shared = sum(w * b[k] for k, w in a.items() if k and k in b)
-    return shared / (a[""] * b[""]) if shared else 0.0
 
 
 def _candidates(pages: Mapping[str, Page]) -> list[str]:
@@ -182,7 +194,7 @@ def _speaking(survey: _Survey, path: str) -> frozenset[str]:
 def _pulled_ties(survey: _Survey, path: str, spoken: frozenset[str]) -> dict[str, float]:
     """The neighbourhood of a concept without the runs that link it and do not pull it: they do not make it like what they pull."""
     passive = survey.tied.get(path, frozenset()) - spoken
-    return _measured({k: w for k, w in survey.near[path].items() if k not in passive})
+    return {k: w for k, w in survey.near[path].items() if k not in passive}
 
 
 def _hubs(
@@ -192,44 +204,44 @@ def _hubs(
 
     First the concepts that most runs pull, then those that much leads to from several parts of the wiki, each unlike the hubs before it.
     """
-    weight = {p: sum(w for k, w in survey.near[p].items() if k) for p in spoken}
+    weight = {p: sum(survey.near[p].values()) for p in spoken}
     pulled = sorted((p for p in spoken if len(spoken[p]) >= 2), key=lambda p: (-len(spoken[p]), -weight[p], p))
     known = sorted((p for p in spoken if len(spoken[p]) < 2 and _parts(p, survey.near[p]) >= 2), key=lambda p: (-weight[p], p))
     least = max(3.0, weight[known[-len(known) // 3]]) if known else 0
     absorbed: dict[str, list[str]] = {}
+    order: dict[str, int] = {}
+    nearest = _Nearest()
+    of_run: dict[str, list[str]] = defaultdict(list)
     for path in (*pulled, *(p for p in known if weight[p] >= least)):
-        same = next((h for h in absorbed if _alike(near, spoken, path, h)), None)
-        if same is None:
-            absorbed[path] = []
-        else:
-            absorbed[same].append(path)
+        alike = [hub for hub, tie in nearest.cosines(near[path]).items() if tie >= _SAME_TOPIC]
+        shared = Counter(hub for run in spoken[path] for hub in of_run[run])
+        alike += [hub for hub, n in shared.items() if n > _SAME_RUNS * (len(spoken[path]) + len(spoken[hub]) - n)]
+        if alike:
+            absorbed[min(alike, key=order.__getitem__)].append(path)
+            continue
+        absorbed[path], order[path] = [], len(order)
+        nearest.add(path, near[path])
+        for run in spoken[path]:
+            of_run[run].append(path)
     return list(absorbed), absorbed
-
-
-def _alike(near: Mapping[str, Mapping[str, float]], spoken: Mapping[str, frozenset[str]], a: str, b: str) -> bool:
-    shared = len(spoken[a] & spoken[b])
-    return shared > _SAME_RUNS * len(spoken[a] | spoken[b]) or _cosine(near[a], near[b]) >= _SAME_TOPIC
 
 
 def _parts(path: str, near: Mapping[str, float]) -> int:
     """Parts of the wiki (folders directly below it) that a page is tied to, its own included."""
-    return len({k.split("/")[1] for k in (*near, path) if "/" in k})
+    return len({k.split("/")[1] for k in (*near, path) if "/" in k and k[0] != "#"})
 
 
 def _members(pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]], hubs: list[str]) -> dict[str, list[str]]:
     """hub -> its pages, nearest first. A page may belong to several topics: to those it is tied to nearly as much as to its first."""
     members: dict[str, list[tuple[float, str]]] = {hub: [(9.0, hub)] for hub in hubs}
-    chosen = frozenset(hubs)
-    by_tie: dict[str, set[str]] = defaultdict(set)
+    nearest = _Nearest()
     for hub in hubs:
-        for key in (*near[hub], hub):
-            if key:
-                by_tie[key].add(hub)
-    for path in sorted(pages):
-        if path in chosen:
-            continue
-        candidates = set().union(*(by_tie.get(k, ()) for k in (*near[path], path) if k))
-        ties = sorted(((near[path].get(h, 0.0) + _cosine(near[path], near[h]), h) for h in candidates), reverse=True)
+        nearest.add(hub, near[hub])
+    for path in sorted(pages.keys() - members.keys()):
+        tied = nearest.cosines(near[path])
+        for hub in near[path].keys() & members.keys():
+            tied[hub] += 1.0
+        ties = sorted(((tie, hub) for hub, tie in tied.items()), reverse=True)
         for tie, hub in ties[:4]:
             if tie >= 0.25 and tie >= 0.5 * ties[0][0]:
                 members[hub].append((tie, path))
@@ -330,9 +342,14 @@ def _settings(survey: _Survey) -> set[tuple[str, str]]:
 
 
 def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:
-    made: dict[str, Topic] = {}
+    """The topics with an anchor each: the second of a name is numbered."""
+    used: set[str] = set()
+    found = []
     for topic in topics:
-        anchors = (topic.anchor, *(f"{topic.anchor}-{n}" for n in range(2, len(topics) + 2)))
-        anchor = next(a for a in anchors if a not in made)
-        made[anchor] = replace(topic, anchor=anchor)
-    return tuple(made.values())
+        anchor, n = topic.anchor, 1
+        while anchor in used:
+            n += 1
+            anchor = f"{topic.anchor}-{n}"
+        used.add(anchor)
+        found.append(replace(topic, anchor=anchor))
+    return tuple(found)
