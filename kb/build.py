@@ -4,6 +4,8 @@ Local, dear work (parsing, cutting into chunks, reading facts) is found again by
 Building after any history of edits gives what building from nothing gives; building twice changes nothing.
 """
 
+import contextlib
+import gc
 import json
 import os
 import sqlite3
@@ -52,55 +54,91 @@ class Report:
 
 
 def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: None) -> Report:
-    """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built."""
-    with store.lock(layout, "build"):
-        look = store.look_of(layout)
-        seen = store.scan(layout)
-        if seen.left:
-            store.sweep(layout, seen.left)
-            look = store.look_of(layout)
+    """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built.
+
+    Of several that wait for one that runs, the first takes up what all of them filed, and the others find it done.
+    """
+    turn = _turn(layout)
+    with store.lock(layout, "build"), _uncollected():
         db = _opened(layout, note)
-        wanted: dict[str, bytes] = {}
         try:
-            have = dict(db.execute("select path, digest from page"))
-            records = source.digests_of_kept(layout)
-            change = _with_records(store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have)
-            inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
-            if not change and _meta(db, "inputs") == inputs and _meta(db, "indexes") == _indexes_digest(layout):
-                if _meta(db, "look") != look:
-                    _put(db, {"look": look})
-                return replace(
-                    Report(**json.loads(_meta(db, "report")), unread=(), fresh=True),
-                    unread=seen.findings,
-                    added=0,
-                    changed=0,
-                    removed=0,
-                )
-            db.execute("begin immediate")
-            _put(db, {"records": json.dumps(records)})
-            _sync_pages(db, layout, change, note)
-            told = _told(db, layout)
-            if told == _meta(db, "told") and _meta(db, "indexes") == _indexes_digest(layout):
-                # Most edits change no more than the words and the length of a page.
-                _save_lengths(db, change.changed)
-                counts = json.loads(_meta(db, "report"))
-            else:
-                counts, wanted = _compiled(db, layout)
-                # What a page says is captured text: nothing in it may command the terminal that shows an index.
-                wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
-                _put(db, {"told": told, "indexes": _digest_of_tree(wanted)})
-            report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
-            _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)})
-            db.execute("commit")
+            if turn is not None and int(_meta(db, "done") or 0) > turn:
+                return Report(**{**json.loads(_meta(db, "report")), **_NOTHING}, unread=(), fresh=True)
+            begun = int(_meta(db, "begun") or 0) + 1
+            _put(db, {"begun": str(begun)})
+            return _built(db, layout, str(begun), note)
         except sqlite3.Error as error:
             raise KbError(
                 f"{layout.state / 'kb.db'}: {error}; nothing was changed; if it stays so, delete .kb/ and build again"
             ) from error
         finally:
             db.close()
-        if wanted:
-            store.write_tree(layout.indexes, wanted)
-        return Report(**report, unread=seen.findings, fresh=False)
+
+
+_NOTHING = {"added": 0, "changed": 0, "removed": 0}
+
+
+def _turn(layout: store.Layout) -> int | None:
+    """How many builds began here so far: one that begins later sees all that was filed until now. None where no table says."""
+    try:
+        db = store.state(layout)
+    except (KbError, sqlite3.Error):
+        return None
+    try:
+        return int(_meta(db, "begun") or 0)
+    except (sqlite3.Error, ValueError):
+        return None
+    finally:
+        db.close()
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """A build makes much and nothing cyclic: looking for garbage would take a tenth of its time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callable[[str], None]) -> Report:
+    look = store.look_of(layout)
+    seen = store.scan(layout)
+    if seen.left:
+        store.sweep(layout, seen.left)
+        look = store.look_of(layout)
+    have = dict(db.execute("select path, digest from page"))
+    records = source.digests_of_kept(layout)
+    change = _with_records(store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have)
+    inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
+    current = _meta(db, "indexes") == _indexes_digest(layout)
+    if not change and _meta(db, "inputs") == inputs and current:
+        _put(db, {"look": look, "done": turn})
+        return Report(**{**json.loads(_meta(db, "report")), **_NOTHING}, unread=seen.findings, fresh=True)
+    wanted: dict[str, bytes] = {}
+    db.execute("begin immediate")
+    _put(db, {"records": json.dumps(records)})
+    _sync_pages(db, layout, change, note)
+    told = _told(db, layout)
+    if told == _meta(db, "told") and current:
+        # Most edits change no more than the words and the length of a page.
+        _save_lengths(db, change.changed)
+        counts = json.loads(_meta(db, "report"))
+    else:
+        counts, wanted = _compiled(db, layout)
+        # What a page says is captured text: nothing in it may command the terminal that shows an index.
+        wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
+        _put(db, {"told": told, "indexes": _digest_of_tree(wanted)})
+    report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
+    _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)})
+    db.execute("commit")
+    if wanted:
+        store.write_tree(layout.indexes, wanted)
+    _put(db, {"done": turn})
+    return Report(**report, unread=seen.findings, fresh=False)
 
 
 def _with_records(change: store.Diff, records: dict[str, str], before: dict[str, str], have: dict[str, str]) -> store.Diff:
@@ -116,7 +154,9 @@ def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, i
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     tried = trail.trail_of(_rows(db, "facts"), whole)
     lists = _lists(db, tried, whole)
-    wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config), **lists}
+    kept = store.Kept(db)
+    wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config, kept=kept), **lists}
+    kept.close()
     for name in source.INDEXES:
         if (notes := source.notes_in(layout, name)) and f"{name}.md" in wanted:
             wanted[f"{name}.md"] = source.with_notes(wanted[f"{name}.md"].decode(), notes).encode()
@@ -149,7 +189,7 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
                 "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
             ).fetchall():
                 db.execute(f"drop table {name}")
-            for statement in (*_TABLES, *search.TABLES, *trail.TABLES, *refuted.TABLES, *indexes.TABLES):
+            for statement in (*_TABLES, store.Kept.TABLE, *search.TABLES, *trail.TABLES, *refuted.TABLES, *indexes.TABLES):
                 db.execute(statement)
             _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
             db.execute("commit")

@@ -9,7 +9,7 @@ from kb.indexes.notes import Notes
 from kb.indexes.render import Material, catalog_files, profile_files, topic_files
 from kb.indexes.states import state_files
 from kb.indexes.topics import topics_of
-from kb.store import Config, value_of
+from kb.store import Config, Kept, value_of
 from kb.trail import Trail
 
 _LEADS = {
@@ -21,7 +21,7 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config) -> dict[str, bytes]:
+def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config, kept: Kept) -> dict[str, bytes]:
     """Every file of `indexes/` but the refuted lists, by path below it."""
     material = Material(graph, trail, {p: value_of(row, Notes) for p, row in notes}, {e.path: e for e in trail.experiments})
     topics = topics_of(graph, trail)
@@ -30,7 +30,7 @@ def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, 
         **profile_files(topics, material),
         **blueprint_files(topics, material),
         **catalog_files(material),
-        **state_files(trail),
+        **state_files(trail, kept),
     }
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, only=_pages_in(graph, patterns))

@@ -1,10 +1,11 @@
 """Index files as markdown and JSON from topics. Every line cites its page; every text is a page's own, so numbers cannot differ."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
+
+import msgspec
 
 from kb.graph import Graph
 from kb.indexes.gains import Change, change_of, kept_only, paid
@@ -39,17 +40,12 @@ class Material:
         return max(sizes.values(), key=lambda s: (s[0], s[1].path))[1] if sizes else None
 
 
+_SAFE = str.maketrans({"\\": "\\\\", "|": "\\|", "[": "\\[", "]": "\\]", "<": "&lt;", "`": "'"})
+
+
 def cell(text: str, most: int = 160) -> str:
     """A text that is safe in a table cell and in a link label."""
-    return (
-        cut(text, most)
-        .replace("\\", "\\\\")
-        .replace("|", "\\|")
-        .replace("[", "\\[")
-        .replace("]", "\\]")
-        .replace("<", "&lt;")
-        .replace("`", "'")
-    )
+    return cut(text, most).translate(_SAFE)
 
 
 def link(page: Page | Facts, anchor: str = "") -> str:
@@ -69,7 +65,7 @@ def bytes_of(lines: Iterable[str]) -> bytes:
 
 
 def json_of(value: object) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode("utf-8")
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
 
 
 def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Material, *, lead: str) -> dict[str, bytes]:

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from kb.indexes.render import bytes_of, href, json_of, page_head
-from kb.trail import Trail
+from kb.store import Kept, digest_of, row_of
+from kb.trail import Facts, Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
 from kb.trail.state import State, state_of
-from kb.trail.transfers import kinship_of
+from kb.trail.transfers import Win, kinship_of
 
 # Titles of the parts, and so many lines at most on the page; the JSON twin has all.
 _PARTS = (
@@ -25,24 +27,35 @@ _PARTS = (
 _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 
 
-def state_files(trail: Trail) -> dict[str, bytes]:
-    """The state of every target with runs, by path below `indexes/`."""
-    targets = sorted({e.target for e in trail.experiments if e.target})
-    wins = [w for target in targets for w in trail.wins[target]]
+def state_files(trail: Trail, kept: Kept) -> dict[str, bytes]:
+    """The state of every target with runs, by path below `indexes/`; of a target that nothing new is known of, as it was kept."""
     kin = kinship_of(trail.experiments)
-    paths = {handle(e.path): e.path for e in trail.experiments}
+    won = {target: digest_of(row_of(own)) for target, own in trail.wins.items()}
+    runs: dict[str, list[Facts]] = {}
+    for e in trail.experiments:
+        runs.setdefault(e.target, []).append(e)
     files: dict[str, bytes] = {}
-    for target in targets:
+    for target in sorted(filter(None, runs)):
         near = {other: nearness for (one, other), nearness in kin.items() if one == target}
-        state = state_of(
-            trail.of(target), [w for w in wins if w.target != target], near, target=target, stated=trail.metrics.get(target, "")
-        )
-        name = "state/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
-        files[f"{name}.md"] = bytes_of(_page(state, paths, up="../" * name.count("/")))
-        files[f"{name}.json"] = json_of(
-            {"target": target, **{part: [{"text": line.text, "path": line.path} for line in getattr(state, part)] for part, _, _ in _PARTS}}
-        )
+        stated = trail.metrics.get(target, "")
+        others = [other for other in sorted(filter(None, runs)) if other != target]
+        inputs = ([digest_of(trail.rows[e.path]) for e in runs[target]], [won[o] for o in others], sorted(near.items()), stated)
+        make = partial(_files_of, runs[target], [w for o in others for w in trail.wins[o]], near, target, stated)
+        files |= kept.of(f"state/{target}", inputs, dict[str, bytes], make)
     return files
+
+
+def _files_of(
+    runs: list[Facts], wins: list[Win], near: dict[str, float], target: str, stated: str
+) -> dict[str, bytes]:
+    paths = {handle(e.path): e.path for e in (*wins, *runs)}
+    state = state_of(runs, wins, near, target=target, stated=stated)
+    name = "state/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
+    parts = {part: [{"text": line.text, "path": line.path} for line in getattr(state, part)] for part, _, _ in _PARTS}
+    return {
+        f"{name}.md": bytes_of(_page(state, paths, up="../" * name.count("/"))),
+        f"{name}.json": json_of({"target": target, **parts}),
+    }
 
 
 def _page(state: State, paths: dict[str, str], *, up: str) -> Iterator[str]:

@@ -78,7 +78,7 @@ def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None)
     if not any(spoken.values()) and not any(survey.said.sharing(names_of(pages[p])) for p in candidates):
         # No run shares a word with any concept, as where they are written in different languages: links are all there is.
         spoken = {p: survey.said.telling(survey.tied.get(p, ())) for p in candidates}
-    near = {**survey.near, **{p: _pulled_ties(survey, p, runs) for p, runs in spoken.items()}}
+    near = {p: _unit(_pulled_ties(survey, p, spoken[p]) if p in spoken else ties) for p, ties in survey.near.items()}
     hubs, absorbed = _hubs(survey, spoken, near)
     members = _members(pages, near, hubs)
     made = [_topic(survey, own, frozenset().union(*(spoken[p] for p in (hub, *absorbed[hub])))) for hub, own in members.items()]
@@ -131,29 +131,33 @@ def _neighbours(
 
 
 class _Nearest:
-    """Neighbourhoods by what they hold, so that none are compared that share nothing."""
+    """Neighbourhoods of length 1 by what they hold, so that none are compared that share nothing."""
 
     def __init__(self):
         self.holding: dict[str, list[tuple[str, float]]] = defaultdict(list)
 
     def add(self, path: str, ties: Mapping[str, float]) -> None:
-        length = _length(ties)
         for key, weight in ties.items():
-            self.holding[key].append((path, weight / length))
+            self.holding[key].append((path, weight))
 
     def cosines(self, ties: Mapping[str, float]) -> dict[str, float]:
         """The cosine of a neighbourhood with each that shares something with it, in the order in which they were added."""
         found: dict[str, float] = defaultdict(float)
-        length = _length(ties)
         for key, weight in ties.items():
-            share = weight / length
             for path, other in self.holding.get(key, ()):
-                found[path] += share * other
+                found[path] += weight * other
         return found
 
 
-def _length(ties: Mapping[str, float]) -> float:
-    return math.sqrt(sum(w * w for w in ties.values())) or 1.0
+def _unit(ties: Mapping[str, float]) -> dict[str, float]:
+    """A neighbourhood with the length 1."""
+    length = math.sqrt(sum(w * w for w in ties.values())) or 1.0
+    return {key: weight / length for key, weight in ties.items()}
+
+
+def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    few, many = (a, b) if len(a) < len(b) else (b, a)
+    return sum([weight * many[key] for key, weight in few.items() if key in many])
 
 
 def _tied(graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]) -> dict[str, frozenset[str]]:
@@ -238,9 +242,8 @@ def _members(pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]],
     for hub in hubs:
         nearest.add(hub, near[hub])
     for path in sorted(pages.keys() - members.keys()):
-        tied = nearest.cosines(near[path])
-        for hub in near[path].keys() & members.keys():
-            tied[hub] += 1.0
+        linked = near[path].keys() & members.keys()
+        tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.cosines(near[path])
         ties = sorted(((tie, hub) for hub, tie in tied.items()), reverse=True)
         for tie, hub in ties[:4]:
             if tie >= 0.25 and tie >= 0.5 * ties[0][0]:

@@ -3,11 +3,15 @@
 import hashlib
 import os
 import sqlite3
+from collections.abc import Callable
+from typing import TypeVar
 
 from kb import KbError
 from kb.store.files import own_state
 from kb.store.layout import Layout
-from kb.store.rows import digest_of
+from kb.store.rows import digest_of, row_of, value_of
+
+_T = TypeVar("_T")
 
 # "kbse" in the header of each file of tables that kb made.
 _OURS = 0x6B627365
@@ -97,3 +101,30 @@ def is_current(db: sqlite3.Connection) -> bool:
     except sqlite3.DatabaseError:
         return False
     return whole and (known.get("code_state") == code_state() or known.get("made_by") == made_by())
+
+
+class Kept:
+    """Results that the tables keep with a digest of what they were made from, so that cost follows the change.
+
+    `close` drops those that nobody asked for.
+    """
+
+    TABLE = "create table kept (name text primary key, inputs text not null, row blob not null) without rowid"
+
+    def __init__(self, db: sqlite3.Connection):
+        self.db, self.names = db, set[str]()
+
+    def of(self, name: str, inputs: object, kind: type[_T], make: Callable[[], _T]) -> _T:
+        """What `make` gives for these inputs, from the tables where it was made of the same."""
+        digest = digest_of(row_of(inputs))
+        self.names.add(name)
+        row = self.db.execute("select row from kept where name = ? and inputs = ?", (name, digest)).fetchone()
+        if row:
+            return value_of(row[0], kind)
+        value = make()
+        self.db.execute("insert or replace into kept values (?, ?, ?)", (name, digest, row_of(value)))
+        return value
+
+    def close(self) -> None:
+        gone = {name for (name,) in self.db.execute("select name from kept")} - self.names
+        self.db.executemany("delete from kept where name = ?", ((name,) for name in gone))
