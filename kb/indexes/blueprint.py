@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from kb.indexes.gains import kept_only, paid
 from kb.indexes.notes import cut
-from kb.indexes.render import Material, bytes_of, cell, experiment_rows, json_of, link, page_head
+from kb.indexes.render import Material, bytes_of, cell, experiment_rows, link, page_head
 from kb.indexes.topics import Topic
 from kb.schema import Verdict
+from kb.store import to_json
 from kb.trail import Facts
 
 _MOST_PHASES = 5
@@ -52,7 +53,7 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, 
         "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
         "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps],
     }
-    return {"blueprint.md": bytes_of(lines), "blueprint.json": json_of(twin)}
+    return {"blueprint.md": bytes_of(lines), "blueprint.json": to_json(twin)}
 
 
 def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:

@@ -7,8 +7,9 @@ Refuses to rank: the list is in trail order, and a card that a later run contrad
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from kb.indexes.render import bytes_of, cell, json_of, page_head
+from kb.indexes.render import bytes_of, cell, page_head
 from kb.refuted import Card
+from kb.store import to_json
 from kb.text import one_line
 
 _GENERIC = "generic"
@@ -24,7 +25,7 @@ def refuted_files(cards: Iterable[Card]) -> dict[str, bytes]:
         newest = sorted(group, key=lambda c: (*c.order, c.id), reverse=True)
         name = "refuted/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
         files[f"{name}.md"] = bytes_of(_lines(target, newest, up="../" * (name.count("/") + 1)))
-        files[f"{name}.json"] = json_of({"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]})
+        files[f"{name}.json"] = to_json({"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]})
     return files
 
 

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
-import msgspec
-
 from kb.graph import Graph
 from kb.indexes.gains import Change, change_of, kept_only, paid
 from kb.indexes.notes import Notes, cut
 from kb.indexes.topics import Topic
 from kb.page import Page, slug_of
 from kb.schema import FAILED, PAGE_TYPES, Verdict
+from kb.store import to_json
 from kb.trail import Facts, Trail
 
 _MOST_PAGES, _MOST_FIGURES, _MOST_EXPERIMENTS = 14, 10, 12
@@ -64,10 +63,6 @@ def bytes_of(lines: Iterable[str]) -> bytes:
     return ("\n".join(lines).rstrip("\n") + "\n").encode("utf-8")
 
 
-def json_of(value: object) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
-
-
 def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Material, *, lead: str) -> dict[str, bytes]:
     """`<name>.md` and `<name>.json`: a table of topics, then each with its pages, figures and experiments."""
     lines = page_head(title, lead)
@@ -78,7 +73,7 @@ def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Mate
     lines += _known([t for t in told if not t[0].experiments], material)
     for topic, row in zip(topics, rows, strict=True):
         lines += _topic_lines(topic, row, material)
-    return {f"{name}.md": bytes_of(lines), f"{name}.json": json_of({"title": title, "topics": rows})}
+    return {f"{name}.md": bytes_of(lines), f"{name}.json": to_json({"title": title, "topics": rows})}
 
 
 def _table(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
@@ -234,7 +229,7 @@ def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, by
                 for f in found[:_MOST_PAGES]
             ]
             lines += _rest(len(found) - _MOST_PAGES, "sections")
-    return {"profile.md": bytes_of(lines), "profile.json": json_of({"title": "Profile index", "topics": rows})}
+    return {"profile.md": bytes_of(lines), "profile.json": to_json({"title": "Profile index", "topics": rows})}
 
 
 def catalog_files(material: Material) -> dict[str, bytes]:
@@ -260,4 +255,4 @@ def catalog_files(material: Material) -> dict[str, bytes]:
             ]
         lines.append("")
     twin = {t: [{"path": p.path, "title": p.title, "date": p.date} for p in by_type[t]] for t in order}
-    return {"catalog.md": bytes_of(lines), "catalog.json": json_of(twin)}
+    return {"catalog.md": bytes_of(lines), "catalog.json": to_json(twin)}

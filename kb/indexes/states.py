@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from kb.indexes.render import bytes_of, href, json_of, page_head
-from kb.store import Kept, digest_of, row_of
+from kb.indexes.render import bytes_of, href, page_head
+from kb.store import Kept, digest_of, row_of, to_json
 from kb.trail import Facts, Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
@@ -54,7 +54,7 @@ def _files_of(
     parts = {part: [{"text": line.text, "path": line.path} for line in getattr(state, part)] for part, _, _ in _PARTS}
     return {
         f"{name}.md": bytes_of(_page(state, paths, up="../" * name.count("/"))),
-        f"{name}.json": json_of({"target": target, **parts}),
+        f"{name}.json": to_json({"target": target, **parts}),
     }
 
 

@@ -29,6 +29,13 @@ def json_of(text: str | bytes) -> object:
         raise json.JSONDecodeError("nested too deeply", "", 0) from error
 
 
+def to_json(value: object) -> bytes:
+    """A value as JSON that people may read: keys in order, a line each."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=1) + b"\n"
+
+
 def row_of(value: object) -> bytes:
     """A frozen value (dataclass, Struct, tuple of them) as one cell of a table; `value_of` reads it again."""
     return _encoder().encode(value)
