@@ -4,7 +4,7 @@ Refuses lists of one domain's words: what is written like a setting or a name of
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -132,11 +132,7 @@ def _near(
 
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
-    found: dict[str, str] = {}
-    for mention in mentions_in(text):
-        if not found.get(mention.name):
-            found[mention.name] = mention.value
-    return tuple(Lever(name, value) for name, value in found.items())
+    return _each_once(Lever(mention.name, mention.value) for mention in mentions_in(text))
 
 
 # The facts of an experiment and its aim are read from the same texts, one after the other.
@@ -193,22 +189,24 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
     return tuple(sorted(hits))
 
 
-def levers_of(
-    title: str, *, slug: str, stated: tuple[str, ...], hypothesis: str, mechanism: str
-) -> tuple[Lever, ...]:
-    """Levers of an experiment: what its front matter states, else what title, hypothesis and mechanism name, in that order."""
+def levers_of(title: str, slug: str, *statements: str) -> tuple[Lever, ...]:
+    """Levers that an experiment's title, hypothesis and mechanism name, in that order."""
+    return _each_once(v for t in (title, slug * (" " in slug), *statements) for v in levers_in(t))
+
+
+def stated_levers(texts: Iterable[str]) -> tuple[Lever, ...]:
+    """Levers as front matter states them: a name, or `name=value`."""
+    pairs = (text.partition("=") for text in texts)
+    return _each_once(Lever(one_line(name), one_line(value)) for name, _, value in pairs)
+
+
+def _each_once(levers: Iterable[Lever]) -> tuple[Lever, ...]:
+    """Levers in order of first mention; a name with a value wins over the bare name."""
     found: dict[str, Lever] = {}
-    for text in stated or (title, slug if " " in slug else "", hypothesis, mechanism):
-        for lever in (_stated(text),) if stated else levers_in(text):
-            known = found.get(lever.name)
-            if known is None or not known.value:
-                found[lever.name] = lever
+    for lever in levers:
+        if lever.name not in found or not found[lever.name].value:
+            found[lever.name] = lever
     return tuple(found.values())
-
-
-def _stated(text: str) -> Lever:
-    name, _, value = text.partition("=")
-    return Lever(one_line(name), one_line(value))
 
 
 @lru_cache(maxsize=8192)

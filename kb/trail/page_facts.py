@@ -4,6 +4,7 @@ Refuses to judge: a raw spelling stays beside every canonical one.
 """
 
 from bisect import bisect_left
+from dataclasses import replace
 from functools import lru_cache
 
 from kb.graph.paths import target_of
@@ -12,7 +13,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.schema import Verdict, canonical_decision, canonical_verdict
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
-from kb.trail.levers import levers_of
+from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
 from kb.trail.outline import Passage, items_of, labels_of, passages_of, phrases, prose_of
 from kb.trail.page_account import account_of, point_of, settings_of
@@ -39,6 +40,7 @@ _PLACES = {
     ),
     "because": phrases("^why\\b, root cause, what went wrong, reason, what we learned, lesson"),
 }
+_Part = tuple[str, tuple[Passage, ...]]
 # A longer title is text that lost its line ends; of a reason and a set-up the head is kept.
 _LONGEST_TITLE, _REASON, _SETUP = 500, 900, 1500
 # A shorter text before the first section is a line of links or of dates.
@@ -53,86 +55,83 @@ def facts_of(page: Page, text: str) -> bytes | None:
 def read_facts(page: Page, text: str) -> Facts:
     """Facts of an experiment page and its text (newlines `\\n`)."""
     passages = passages_of(text)
-    places = places_of(page)
+    facts = _declared(page)
+    first_section = next((s.start for s in page.sections if s.level > 1), page.lines + 1)
+    lead = _between(passages, 0, first_section)
+    parts = [(p.name, _between(passages, p.start, p.end)) for p in facts.places]
+    own = dict(reversed(parts))
     labels = labels_of(passages)
-    lead = _between(
-        passages, 0, next((s.start for s in page.sections if s.level > 1), page.lines + 1)
-    )
-    own = {p.name: _between(passages, p.start, p.end) for p in reversed(places)}
 
-    def prose(name: str, most: int = 2400) -> str:
-        return prose_of(own.get(name, ()), most=most)
+    def stated(name: str) -> str:
+        return labels.get(name) or prose_of(own.get(name, ()))
 
-    slug = page.field("hypothesis")
     opening = prose_of(lead)
-    hypothesis = (
-        labels.get("hypothesis")
-        or prose("hypothesis")
-        or (slug if " " in slug else "")
-        or (opening if len(opening) > _SHORTEST_LEAD else "")
-    )
-    mechanism = labels.get("mechanism") or prose("mechanism")
-    reasons = prose("verdict", _REASON)
+    hypothesis = stated("hypothesis") or (facts.slug if " " in facts.slug else "")
+    hypothesis = hypothesis or (opening if len(opening) > _SHORTEST_LEAD else "")
+    mechanism = stated("mechanism")
+    reasons = prose_of(own.get("verdict", ()), most=_REASON)
+    why = prose_of(own.get("because", ()), most=_REASON)
+    setup = prose_of(own.get("setup", ()), most=_SETUP)
     verdict, saying = _verdict(page, passages, lead, reasons)
     # A verdict of several words is all that some pages say of why.
-    because = (
-        page.field("because")
-        or reasons
-        or prose("because", _REASON)
-        or saying
-        or (verdict.raw if " " in verdict.raw else "")
-    )
-    decision = canonical_decision(page.field("decision") or page.field("status")) or ""
+    because = facts.because or reasons or why or saying or verdict.raw * (" " in verdict.raw)
     if later := superseding(text, seal=page.field(SEAL)):
         # What completed evidence said below the sealed text goes before what the page was filed with.
         verdict = VerdictRead(canonical_verdict(later[-1].verdict), later[-1].verdict, "note")
-        because, decision = later[-1].because, ""
-    title = page.title[:_LONGEST_TITLE]
-    stated = (*page.words("levers"), *page.words("lever"))
+        because = later[-1].because
     account = account_of(page, passages)
-    setup = prose("setup", _SETUP)
-    settings = settings_of(page, account, title, mechanism, setup, hypothesis)
-    results = [_between(passages, p.start, p.end) for p in places if p.name == "results"]
-    verdicts = [_between(passages, p.start, p.end) for p in places if p.name == "verdict"]
+    settings = settings_of(page, account, facts.title, mechanism, setup, hypothesis)
+    measured = [part for name in ("results", "", "verdict") for part in _named(parts, name, lead)]
+    return replace(
+        facts,
+        verdict=verdict,
+        decision="" if later else facts.decision,
+        levers=facts.levers or levers_of(facts.title, facts.slug, hypothesis, mechanism),
+        metrics=metrics_of(
+            page, measured if len(measured) > 1 else [passages], tokens="tok" in text.lower()
+        ),
+        hypothesis=hypothesis,
+        mechanism=mechanism,
+        predicted_signal=stated("predicted_signal"),
+        falsification=stated("falsification"),
+        because=because,
+        setup=setup,
+        next_ideas=items_of(own.get("next", ())),
+        running=is_running(page, verdict),
+        settings=settings,
+        point=point_of(settings),
+        account=account,
+    )
+
+
+def _declared(page: Page) -> Facts:
+    """What front matter, name and links of a page say."""
+    stated = (*page.words("levers"), *page.words("lever"))
     return Facts(
         path=page.path,
         target=target_of_page(page),
         variant=page.field("variant"),
         date=page.date,
         number=page.number,
-        title=title,
-        slug=slug,
-        verdict=verdict,
-        decision=decision,
-        levers=levers_of(
-            title, slug=slug, stated=stated, hypothesis=hypothesis, mechanism=mechanism
-        ),
+        title=page.title[:_LONGEST_TITLE],
+        slug=page.field("hypothesis"),
+        decision=canonical_decision(page.field("decision") or page.field("status")) or "",
+        levers=stated_levers(stated),
         stated_levers=bool(stated),
-        metrics=metrics_of(
-            page,
-            [*results, lead, *verdicts] if results or verdicts else [passages],
-            tokens="tok" in text.lower(),
-        ),
         primary=page.field("primary"),
         parent=page.field("parent") or page.field("baseline"),
-        hypothesis=hypothesis,
-        mechanism=mechanism,
-        predicted_signal=labels.get("predicted_signal") or prose("predicted_signal"),
-        falsification=labels.get("falsification") or prose("falsification"),
-        because=because,
-        setup=setup,
-        next_ideas=items_of(own.get("next", ())),
-        places=places,
+        because=page.field("because"),
+        places=places_of(page),
         tags=page.words("tags"),
-        running=is_running(page, verdict),
         first=page.field("receipt") == "baseline" and not page.field("parent"),
         created=page.field("created"),
-        settings=settings,
-        point=point_of(settings),
         cites=_runs_cited(page),
         commit=page.field("commit") or page.field("code") or page.field("revision"),
-        account=account,
     )
+
+
+def _named(parts: list[_Part], name: str, lead: tuple[Passage, ...]) -> list[tuple[Passage, ...]]:
+    return [part for own, part in parts if own == name] if name else [lead]
 
 
 def _verdict(
