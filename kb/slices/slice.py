@@ -10,7 +10,7 @@ from kb.slices.tokens import tokens_of
 from kb.trail.handles import handle
 
 # In the order in which an agent needs them: where it stands, what won elsewhere, what failed, what to try.
-PARTS = ("topics", "envelope", "blueprint", "state", "recent", "refuted", "transfers", "leads", "disputed", "retrospective", "pages", "untried")  # fmt: skip
+PARTS = ("state", "transfers", "refuted", "recent", "leads", "disputed", "retrospective", "envelope", "topics", "blueprint", "pages", "untried")  # fmt: skip
 # What a proposal that has no page yet stands under.
 PROPOSAL = "proposal"
 

@@ -78,15 +78,20 @@ def bring_lines(
     """Bring lines of the state, whole, as far as the slice so far stays within `most`; they stand on the target's page of states."""
     left = most - into.tokens
     packed: list[str] = []
+    last = ""
     for line in lines:
-        cost = tokens_of(line.text + "\n")
-        if cost > left and packed and title != "frontier":
+        # A run that says more than one thing is named once.
+        name = f"{handle(line.path)}: "
+        text = line.text.removeprefix(name) if last == line.path else line.text
+        cost = tokens_of(text + "\n")
+        if into.says(line.text) or (cost > left and packed and title != "frontier"):
             continue
         left -= cost
-        if packed and len(packed[-1]) + len(line.text) < _LONGEST:
-            packed[-1] += f"\n{line.text}"
-        else:
+        if not packed or len(packed[-1]) + len(text) >= _LONGEST:
             packed.append(line.text)
+        else:
+            packed[-1] += f"\n{text}" if text == line.text else f" | {text}"
+        last = line.path if line.text.startswith(name) else ""
     for text in packed:
         into.words(part, f"indexes/state/{into.target}.md", title, why=title, text=text)
 

@@ -23,7 +23,7 @@ _SHAPE = str.maketrans(
 )
 _PIECE = re.compile(r" ?(?:A{2,}(?!a)|[Aa]a*|0{1,3}|\.+|_+|[^\x00-\x7f]+)|\s+")
 
-_MARGIN = 1.03
+_MARGIN = 1.0
 
 
 @lru_cache(maxsize=1 << 13)
