@@ -18,6 +18,7 @@ from kb.slices import Loader, Request, request_from, tokens_of
 from kb.slices.profile import TYPES, explained
 from kb.slices.slice import PARTS, to_markdown
 from kb.store import digest_of
+from kb.trail.handles import handle
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 GOLDENS = CHECKOUT / "tests" / "goldens" / "slices"
@@ -118,7 +119,7 @@ def test_a_hypothesis_slice_holds_its_layers(trail_base):
     assert {"state", "recent", "refuted", "leads", "pages"} <= names and made.mode == "frontier"
     state = " ".join(i.text for i in items(made, "state"))
     assert "8 runs: 3 supported, 2 refuted" in state and "rate 108 op/s" in state and "benchmark: ./bench --n 10" in state
-    assert next(i.text for i in items(made, "state") if i.why == "frontier").startswith("frontier: v008~")
+    assert next(i.text for i in items(made, "state") if i.why == "frontier").startswith("frontier: v008 ")
 
 
 def test_nothing_later_than_the_moment_is_in_a_slice(trail_base):
@@ -183,7 +184,7 @@ def test_a_run_that_the_loop_kept_is_the_frontier_whatever_its_verdict(make_base
     build(layout)
     state = items(ask(layout, target="engine"), "state")
     told_frontier = next(i.text for i in state if i.why == "frontier")
-    assert told_frontier.startswith("frontier: v002~") and "rate 102 op/s" in told_frontier
+    assert told_frontier.startswith("frontier: v002 ") and "rate 102 op/s" in told_frontier
 
 
 def test_a_page_that_asks_is_no_answer_to_itself(trail_base, kb_command):
@@ -233,7 +234,7 @@ def test_the_envelope_is_the_targets_own_machine_or_none(trail_base):
         trail_base.at(path).write_text(text)
     build(trail_base)
     told = [i.text for i in items(ask(trail_base, target="engine"), "envelope")]
-    assert told and "5.3 TB/s" in told[0] and "| MI300X | 192 GB |" in told[0] and not any("1,555" in t or "| A100" in t for t in told)
+    assert told and "5.3 TB/s" in told[0] and "MI300X: Memory 192 GB." in told[0] and not any("1,555" in t or "A100" in t for t in told)
     trail_base.at("wiki/targets/engine.md").unlink()
     build(trail_base)
     assert not items(ask(trail_base, target="engine"), "envelope")
@@ -324,7 +325,7 @@ def test_a_cold_reader_learns_no_outcome(trail_base, loader):
 def test_a_verdict_slice_tells_figures_and_criteria(trail_base):
     made = ask(trail_base, step="verdict", before="wiki/experiments/engine/2026-01-08-v008-run.md", proposal="**Falsification criterion**: rate below 108.\n")
     state = {i.why: i.text for i in items(made, "state")}
-    assert state["falsification"] == "rate below 108." and re.search(r"rate 105 op/s.*baseline v001~\w+ rate 101 op/s", state["frontier"], re.S)
+    assert state["falsification"] == "rate below 108." and re.search(r"rate 105 op/s.*baseline v001 rate 101 op/s", state["frontier"], re.S)
 
 
 @pytest.mark.parametrize("step", ["verify", "verdict"])
@@ -367,6 +368,19 @@ def test_the_command_answers_a_batch_line_by_line_and_names_a_bad_line(trail_bas
     assert "cannot be read" in kb_command("load", "hypothesis", "--proposal", "no.md", cwd=trail_base.root, ok=(2,)).stderr
 
 
+def test_a_run_opens_by_its_number_within_the_target_of_its_slice(trail_base, kb_command):
+    made = ask(trail_base, target="engine", query="")
+    assert "v008 (2026-01-08, supported)" in text_of(made) and "v008~" not in to_markdown(made)
+    assert f"kb open {made.digest[:4]}:" in to_markdown(made)
+    (twin := trail_base.at("wiki/experiments/other/2026-01-08-v008-run.md")).parent.mkdir(parents=True)
+    twin.write_text(run_page(8, "refuted", date="2026-01-08", text="another"))
+    build(trail_base)
+    assert "threads=16" in kb_command("open", f"{made.digest}:v008#verdict", cwd=trail_base.root).stdout
+    said = kb_command("open", "v008", cwd=trail_base.root, ok=(2,)).stderr
+    assert "names 2 runs" in said and said.count("v008~") == 2
+    assert "Tiling" in kb_command("open", "tiling~" + handle("wiki/concepts/tiling.md").rpartition("~")[2], cwd=trail_base.root).stdout
+
+
 def test_explain_says_what_every_item_costs(trail_base, kb_command):
     printed = kb_command("load", "hypothesis", "--target", "engine", "--query", "tile", "--budget", "1000", "--explain", cwd=trail_base.root).stdout
     assert re.search(r", \d+ tokens\)", printed) and "## left out" in printed
@@ -380,7 +394,7 @@ def test_explain_says_what_every_item_costs(trail_base, kb_command):
     ("`--xla_tpu_enable_latency_hiding_scheduler=true`", 13),
 ])
 def test_the_estimate_is_near_a_real_count(text, tokens):
-    assert tokens * 0.95 <= tokens_of(text) <= tokens * 1.35
+    assert tokens * 0.93 <= tokens_of(text) <= tokens * 1.35
 
 
 SCENARIOS = {

@@ -112,16 +112,14 @@ def envelopes(question: Question, machines: Collection[str], *, most: int) -> li
 
 
 def _about(text: str, machines: Collection[str], titled: bool) -> Iterable[str]:
-    """Rows and sentences with quantities that speak of the machines: all of a section that is theirs, else those that name one; a row under its header."""
-    header, inside = "", False
+    """Rows and sentences with quantities that speak of the machines: all of a section that is theirs, else those that name one; a row's cells under their heads."""
+    heads: list[str] = []
     for line in map(str.strip, text.split("\n")):
-        row = line.startswith("|")
-        if row and not inside:
-            header = line
-        inside = row
-        for said in [line] if row else sentences_of(clean(line)):
-            if _QUANTITY.search(said) and (titled or names(machines, said)):
-                if row and header not in ("", said):
-                    yield header
-                header = ""
-                yield said
+        cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells and len(heads) == len(cells):
+            first, *rest = zip(heads, cells, strict=True)
+            said = [f"{first[1]}: {'; '.join(f'{head} {cell}' for head, cell in rest)}."]
+        else:
+            heads = cells
+            said = [] if cells else sentences_of(clean(line))
+        yield from (s for s in said if _QUANTITY.search(s) and (titled or names(machines, s)))

@@ -10,6 +10,7 @@ from kb.schema import Verdict
 from kb.search.gist import clean
 from kb.slices.hardware import bring_envelope
 from kb.slices.open_slice import OpenSlice
+from kb.slices.passages import bring_passages
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target
@@ -49,6 +50,8 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
     if mode not in ("bootstrap", "override"):
         _bring_layers(into, budget=budget, wide=mode == "exploration", cold=cold)
+    if into.question.neutral and into.runs and not cold and mode in ("frontier", "exploration"):
+        bring_passages(into)
     bring_pages(into, into.question.pages, cold=cold)
     return mode
 

@@ -1,18 +1,26 @@
 """A slice while it is filled: brings pages in their own words and holds the budget. Refuses to choose: recipes choose."""
 
+import re
+from collections import Counter
+from dataclasses import replace
+
 from kb import search
 from kb.schema import FAILED
 from kb.search.gist import SHORTEST, cut
 from kb.slices.excerpt import excerpt_of
 from kb.slices.question import Question
-from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of
+from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of, name_of
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of, packed
 from kb.trail import Facts
+from kb.trail.handles import handle, label_of
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
 _HEAD = 75
 _MOST_OMITTED = 20
+# As JSON an item has these characters beside its path, reason and text, and four of them are a token.
+_FIELDS = 24
+_HANDLE = re.compile(r"[\w.-]+~\w+")
 # Below this a claim does not tell one run from another; and of a title so much is told.
 _SHORT_CLAIM, _LONGEST_TITLE = 40, 100
 # Characters a token of a whole section is taken to hold: it is not counted, only warned of.
@@ -27,11 +35,14 @@ class OpenSlice:
         self.target, self.runs = question.target, question.runs
         self.budget = budget
         self.tokens = _HEAD + tokens_of(self.target)
+        self.characters = 0
         self.parts: dict[str, list[Item]] = {}
         self.omitted: list[Omitted] = []
         self.paths: set[str] = set()
         # Pages that are told in full: a short page is so by little.
         self.full: set[str] = set()
+        labels = Counter(map(label_of, self.runs))
+        self._names = {handle(p): n for p in self.runs if labels[n := label_of(p)] == 1}
         self._stretches: set[tuple[str, ...]] = set()
 
     def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
@@ -54,25 +65,33 @@ class OpenSlice:
         page = self.view.standing(path)
         digest = self.view.digest(path) if page else digest_of(text)
         quoted = page is not None and page.type == "source"
-        item = Item(path, anchor, digest, 0, why, text, quoted)
+        name, text = self._named(name_of(path)), self._named(text)
+        item = Item(path, anchor, digest, 0, why, text, quoted, name)
         held = self.parts.get(part)
         same = bool(held) and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why)
         cost = cost_of(item, headless=same)
         head = 0 if held else tokens_of(f"## {part}\n\n") + 2
-        if self.tokens + cost + head > min(self.budget, self.budget if most is None else most):
+        room = self.budget if most is None else min(most, self.budget)
+        characters = len(text) + len(path) + len(why) + _FIELDS
+        if self.tokens + cost + head > room or self.characters + characters > 4 * self.budget:
             self._leave(path, anchor, "over budget")
             return False
-        self.parts.setdefault(part, []).append(Item(path, anchor, digest, cost, why, text, quoted))
+        self.parts.setdefault(part, []).append(replace(item, tokens=cost))
         self.tokens += cost + head
+        self.characters += characters
         self.paths.add(path)
         if len(text) >= SHORTEST:
             self.full.add(path)
         self._stretches |= _stretches(text)
         return True
 
+    def _named(self, text: str) -> str:
+        """A text in which runs of the target go by their number alone."""
+        return _HANDLE.sub(lambda m: self._names.get(m[0], m[0]), text) if "~" in text else text
+
     def says(self, text: str) -> bool:
         """Whether most of a text stands in the slice already, by stretches of five words."""
-        own = _stretches(text)
+        own = _stretches(self._named(text))
         return len(own) > 8 and len(own & self._stretches) > 0.6 * len(own)
 
     def failed(self, path: str) -> bool:
@@ -86,15 +105,11 @@ class OpenSlice:
             if (items := self.parts.get(name))
         )
         omitted = tuple(o for o in self.omitted if o.path not in self.paths)
-        shell = Slice(id, step, self.target, mode, self.budget, self.tokens, "", parts, omitted)
-        said = [
-            step,
-            self.target,
-            mode,
-            self.budget,
-            *map(shell.to_json().get, ("parts", "omitted")),
-        ]
-        return Slice(id, step, self.target, mode, self.budget, self.tokens, digest_of(packed(said)), parts, omitted)  # fmt: skip
+        said = [[i.path, i.anchor, i.digest, i.why, i.text] for p in parts for i in p.items]
+        about = [step, self.target, mode, self.budget, said, [o.path for o in omitted]]
+        # The first four characters tell the target, within which the number of a run names its page.
+        digest = digest_of(self.target)[:4] + digest_of(packed(about))[:12]
+        return Slice(id, step, self.target, mode, self.budget, self.tokens, digest, parts, omitted)
 
     def _leave(self, path: str, anchor: str, why: str) -> None:
         """Note what was left out, once a page, with about what `kb open` of its section would cost."""

@@ -88,8 +88,15 @@ class Question:
         runs = [f for f in map(self.facts, self.runs) if f]
         if self.view.moment is None:
             return runs
-        last = max([f.number for f in runs] + [self.own.number - 1 if self.own else 0])
-        return [replace(f, account=f.account.as_of(last)) for f in runs]
+        return [replace(f, account=f.account.as_of(self.last)) for f in runs]
+
+    @cached_property
+    def last(self) -> int:
+        """The highest number that a run of the target had at the moment; what names a higher one was written later."""
+        if self.view.moment is None or not self.runs:
+            return 1 << 31
+        runs = filter(None, map(self.facts, self.runs))
+        return max([f.number for f in runs] + [self.own.number - 1 if self.own else 0])
 
     @cached_property
     def proposed(self) -> trail.Facts | None:

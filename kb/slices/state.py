@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kb.slices.hardware import machines_of, names
 from kb.slices.open_slice import OpenSlice
+from kb.slices.passages import bring_breakdown
 from kb.slices.slice import PROPOSAL
 from kb.slices.tokens import tokens_of
 from kb.text import words_of
@@ -27,6 +28,8 @@ _PARTS = (
     ("disputed", "disputed", "disputed", 0.03),
 )
 
+# Parts whose first lines say most.
+_CAPPED = {"transfers": 1.8, "leads": 1.8}
 # Of the pages that answer the question, so many are near enough for what their claims contradict.
 _NEAR = 40
 # In a slice this small the last run is told by one card.
@@ -52,7 +55,14 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
             lines = (*_conflicts(into), *lines)
         elif name == "recent":
             lines = tuple(_once(into, lines))
-        bring_lines(into, part, title, lines, most=start + int(allowed))
+        most = start + int(allowed)
+        if part in _CAPPED:
+            # What the parts before it left is better spent on pages than on its last lines.
+            most = min(most, into.tokens + int(_CAPPED[part] * share * tokens))
+        bring_lines(into, part, title, lines, most=most)
+        if name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):
+            # A lane may keep its breakdown of time beside its runs.
+            bring_breakdown(into, most=start + int(allowed))
     for facts in [f for f in question.tried[-12:] if f.running][-3:]:
         text = f"{facts.title}: {facts.hypothesis}"[:160]
         into.words("state", facts.path, "", why="in flight", text=text)

@@ -39,7 +39,8 @@ def _cost(shape: str) -> float:
     spaced = len(shape) > len(bare)
     size = len(bare)
     if not bare:
-        return 1.23 if "\n" in shape else 0.55 if len(shape) > 1 else 0.0
+        indented = 0.95 if shape.endswith(" ") else 0.0
+        return 0.95 + indented if "\n" in shape else 0.55 if len(shape) > 1 else 0.0
     if bare[0] == "0":
         return 1.62 if spaced else 1.34
     if bare[0] in "._":

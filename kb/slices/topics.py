@@ -135,7 +135,7 @@ def bring_untried(into: "OpenSlice", *, most: int) -> None:
     """What no run of the target pulled: topics that paid elsewhere and that no run's title or setting names, and concepts that no run cites."""
     if not into.target:
         return
-    pages = [p for p in into.question.pages if p.type == "concept" and p.path not in into.full]
+    pages = [p for p in into.question.pages if p.type == "concept" and not into.question.neutral]
     brought = 0
     for row, best in _unpulled(into):
         if brought < (most + 1) // 2:

@@ -1,12 +1,17 @@
 """kb open [ask]: print a page or one of its sections."""
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar
 
 from kb import KbError, store
+from kb.store import digest_of
 from kb.verbs import Caller, Result, argument
+
+# What a run is called, and the digest of a slice, whose first four characters tell the target.
+_LABEL, _DIGEST = re.compile(r"[\w.-]+"), re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +19,7 @@ class Open:
     """A page or a section."""
 
     where: str = argument(
-        "a page or one of its sections, such as wiki/concepts/x.md#limits, or a slice's handle, such as v012~k3",
+        "a page or one of its sections, such as wiki/concepts/x.md#limits, a slice's handle (v012~k3), or a run by its number within the target of a slice (DIGEST:v012)",
         metavar="PATH[#ANCHOR]",
     )
 
@@ -44,7 +49,10 @@ def run(request: Open, caller: Caller) -> Passage:
     # A file name may hold a # itself.
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
     typed, _, anchor = (request.where, "", "") if whole else request.where.partition("#")
-    path = path_of(typed, _paths(layout)) if is_handle(typed) else caller.path(layout, typed)
+    if is_handle(typed):
+        path = path_of(typed, _paths(layout))
+    else:
+        path = _run(layout, caller, typed) or caller.path(layout, typed)
     if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):
         raise KbError(f"{path}: leads out of the knowledge base and is not read")
     if not (layout.root / path).is_file():
@@ -67,6 +75,23 @@ def run(request: Open, caller: Caller) -> Passage:
         start, end = section.start, after[0].start if after else end
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
     return Passage(path, anchor, page.digest, start, page.title, page.type, text)
+
+
+def _run(layout: store.Layout, caller: Caller, typed: str) -> str:
+    """The run that `DIGEST:v012` names within the target of a slice, or `v012` where one run alone is called so; empty for what is no number of a run."""
+    from kb.trail.handles import handle, label_of
+
+    digest, _, label = typed.rpartition(":")
+    if not _LABEL.fullmatch(label) or (digest and not _DIGEST.fullmatch(digest)):
+        return ""
+    rows = caller.tables(layout).execute("select path, target from experiment order by path")
+    same = [(path, target) for path, target in rows if label_of(path) == label]
+    own = [path for path, target in same if digest_of(target).startswith(digest[:4])]
+    if len(own) > 1:
+        raise KbError(
+            f"'{typed}' names {len(own)} runs; open one by its handle: {', '.join(map(handle, own[:6]))}"
+        )
+    return own[0] if own else ""
 
 
 def _paths(layout: store.Layout) -> list[str]:
