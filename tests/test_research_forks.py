@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from heads import HEADS, UP
 
 from kb import KbError, cli, store
 from kb.research import git
@@ -277,3 +278,28 @@ def test_kinds_in_a_program_whose_readme_counts_tokens_a_second(history, message
     history.commit(message, **files)
     fork = history.forks()["change"]
     assert fork.kind == kind and fork.optimization == (kind == "performance"), fork.evidence
+
+
+@pytest.mark.parametrize("program", UP)
+def test_kinds_of_forty_two_heads_are_those_of_a_reader(tmp_path, program):
+    history = History(tmp_path / program)
+    named = {path: path.replace("/", "__").replace(".", "_DOT_") for path in UP[program]}
+    history.commit("start", **{named[path]: text for path, text in UP[program].items()})
+    kinds = {name: kind for name, upstream, kind, _ in HEADS if upstream == program}
+    for name, upstream, _, commits in HEADS:
+        if upstream != program:
+            continue
+        history.branch(name)
+        files = dict(UP[program])
+        for message, edits in commits:
+            for edit in edits:
+                edit(files)
+            for path, text in files.items():
+                (history.folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (history.folder / path).write_text(text)
+            history.commit(message)
+        history.git("checkout", "-q", "main")
+    forks = history.forks()
+    wrong = {name: forks[name].kind for name, kind in kinds.items() if forks[name].kind != kind}
+    # That a number was wrong is for words to tell, and these do not.
+    assert set(wrong) <= {"loaderfix"}, {name: (kinds[name], kind) for name, kind in wrong.items()}

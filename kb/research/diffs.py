@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 SOURCE = frozenset(
     "py pyx c h cc cpp cxx hpp cu cuh hip metal comp glsl wgsl cl m mm inc s asm rs go java kt swift zig mojo f90 js ts jl cs rb scala".split()
 )
+# Languages of one kind of device: the first file of one is a new backend.
+DEVICE = frozenset("cu cuh hip metal comp cl wgsl glsl".split())
 _ROLES = {
     "docs": "md rst txt adoc tex pdf html",
     "log": "tsv csv log jsonl out err ndjson",
@@ -110,7 +112,7 @@ def role_of(path: str) -> str:
     if plain.name in _LOCKS:
         return "vendored"
     if plain.name in _AGENT_FILES:
-        return "tool"
+        return "docs" if len(plain.parts) == 1 else "tool"
     folders = [_FOLDER_ROLE[part] for part in plain.parts[:-1] if part in _FOLDER_ROLE]
     if "vendored" in folders:
         return "vendored"

@@ -62,20 +62,24 @@ def pulls_of(change: FileChange, upstream: Upstream) -> Iterator[Evidence]:
         yield from found
         if code and group.removed and not found:
             renamed = _shape(" ".join(code)) == _shape(" ".join(map(code_of, group.removed)))
-            kind = "refactor" if renamed else _moved_metric(upstream)
+            kind = "refactor" if renamed else moved_metric(upstream)
             what = f"changes {group.within[:60] or 'the measured program'}"
             yield Evidence(kind, 0.75, change.path, group.line, what)
 
 
-def _moved_metric(upstream: Upstream) -> str:
+def moved_metric(upstream: Upstream) -> str:
     """What a change without any telling name is meant to move: what upstream measures."""
     return "performance" if upstream.measures_speed else "quality"
 
 
 def _lines(change: FileChange, group: Group, added: Iterable[str]) -> Iterator[Evidence]:
-    """Lines that only report, and lines that only refuse."""
-    for kind, pattern, most in (("tooling", _REPORTING, 2.0), ("other", _GUARD, 1.5)):
-        if met := [line for line in added if pattern.match(line)]:
+    """Lines that only report, and lines that only refuse, with the conditions above them."""
+    added = list(added)
+    guards = {at for at, line in enumerate(added) if _GUARD.match(line)}
+    guarded = [added[at] for at in sorted(guards | {at - 1 for at in guards if at and _BRANCH.match(added[at - 1])})]
+    reports = [line for line in added if _REPORTING.match(line)]
+    for kind, met, most in (("tooling", reports, 2.0), ("other", guarded, 1.5)):
+        if met:
             yield Evidence(kind, min(most, 0.5 * len(met)), change.path, group.line, met[0][:100])
 
 
@@ -170,7 +174,7 @@ def _tuned(change: FileChange, group: Group, upstream: Upstream) -> Iterator[Evi
         else:
             continue
         techniques = techniques_in(name.split())
-        kind = next(iter(techniques)).kind if techniques else _moved_metric(upstream)
+        kind = next(iter(techniques)).kind if techniques else moved_metric(upstream)
         yield Evidence(kind, _SETTING, change.path, group.line, what)
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kb.research.diffs import FileChange
-from kb.research.hunks import Evidence, pulls_of
-from kb.research.symbols import code_of, identifiers
+from kb.research.diffs import DEVICE, FileChange
+from kb.research.hunks import Evidence, moved_metric, pulls_of
+from kb.research.symbols import code_of, defined_in, identifiers, setting_of
 from kb.research.techniques import Technique, techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
 
@@ -26,7 +26,7 @@ _DECLARED = {
 }
 # What people say of a change beside the names of techniques.
 _WORDS = {
-    "performance": r"faster|speed(?:s|up)?|vram|memory|throughput|latency|oom|overhead|optimi[sz]e\w*|efficien\w+|fragmentation|bandwidth|utili[sz]ation|stalls?",
+    "performance": r"faster|speed(?:s|up)?|vram|memory|throughput|latency|oom|overhead|buffers?|optimi[sz]e\w*|efficien\w+|fragmentation|bandwidth|utili[sz]ation|stalls?",
     "quality": r"val_bpb|bpb|loss|perplexity|accuracy|improves?|convergence|hyperparameters?|tun(?:e|ed|ing)|halve|higher|lower|longer",
     "port": r"(?:gpu|cpu|mps|windows|macos|amd|rocm|silicon|platforms?|nvidia|hopper|\d{4}) support|support for|compatib\w+|backend|cross-platform|non-\w+ gpus?|consumer gpus?|port(?:ed|s)?",
     "tooling": r"add --\w+|dashboard|visuali[sz]\w+|track\w*|summary|skill|kill",
@@ -39,6 +39,8 @@ _WORD_OF = {
     kind: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for kind, pattern in _WORDS.items()
 }
 _SURVIVES = 0.35
+# Lines of a log for each line of the program, beyond which the log is what was handed in.
+_MOSTLY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,13 @@ def reading_of(
     """The kind of the changes of one fork that came with these commit messages, the newest first."""
     core = _core_paths(changes, upstream)
     pulls = [e for c in changes if c.path in core for e in pulls_of(c, upstream)]
-    evidence = [*_files(changes, core), *pulls, *_moves(changes)]
+    evidence = [*_files(changes, core, upstream), *pulls, *_moves(changes)]
     structure = _weights(evidence)
     words = [e for e in _messages(messages) if core or e.kind not in ("performance", "quality")]
     weights = structure + _weights(words)
     replaced = _replaced(changes, core, upstream)
-    kind = _kind(weights, structure, core=core, replaced=replaced)
+    lines = [sum(len(g.added) for c in changes if chosen(c) for g in c.news) for chosen in (lambda c: c.role == "log", lambda c: c.path in core)]
+    kind = _kind(weights, structure, core=core, replaced=replaced, mostly_log=lines[0] > _MOSTLY * lines[1], moved=moved_metric(upstream))
     also = (k for k, w in weights.most_common() if k != kind and w >= max(3, 0.4 * weights[kind]))
     optimization = kind in ("performance", "quality") or kind == "port" and _holds_levers(pulls)
     strength = (weights["performance"] + weights["quality"]) / max(1.0, sum(weights.values()))
@@ -89,11 +92,40 @@ def _moves(changes: Sequence[FileChange]) -> Iterator[Evidence]:
         {code for c in source for line in lines(c) if (code := code_of(line))}
         for lines in (lambda c: c.added, lambda c: c.removed)
     )
+    shrunk = {c.path for c in source if len(c.removed) > len(c.added)}
+    for change in source:
+        if change.state == "copied" and change.before in shrunk and 5 * len(change.added) < len(change.removed):
+            yield Evidence("refactor", 4.0, change.path, 1, f"taken out of {change.before}")
     moved = sum(len(code) > 3 for code in added & removed)
     if moved >= 3 and moved >= 0.6 * sum(len(code) > 3 for code in added):
         yield Evidence("refactor", 4.0, source[0].path, 1, f"{moved} lines moved")
     if source and not added | removed:
         yield Evidence("docs", 4.0, source[0].path, 1, "comments alone")
+    elif removed and _same_work(added, removed):
+        yield Evidence("refactor", 4.0, source[0].path, 1, "the same names and numbers under other definitions")
+
+
+# Types that a signature may state: what runs is the same with them and without.
+_ANNOTATION = re.compile(r"\s*->\s*[^:]+|(?<=\w)\s*:\s*[A-Za-z][\w.\[\], |]*(?=[,)=])")
+
+
+def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
+    """Whether new code differs from the old in its own definitions, in types or in names for what stands between alone: nothing comes
+    from outside, and nothing but these is gone.
+    """
+    bare, before = ([_ANNOTATION.sub("", line) for line in lines if not line.startswith(("import ", "from "))] for lines in (added, removed))
+    own = {name for line in bare if (name := defined_in(line))}
+    between = {name for line in before if (name := setting_of(line)[0])}
+    new, old = (Counter(re.findall(r"[A-Za-z_]\w*|\d[\w.]*", " ".join(lines))) for lines in (bare, before))
+    if own - old.keys():
+        return not new.keys() - old.keys() - own - _FRAME
+    if new == old:
+        return sorted(bare) == sorted(before)  # The same words in another order are other work.
+    return not (new - old).keys() - between and not (old - new).keys() - between
+
+
+# Words that wrap code and do no work of their own.
+_FRAME = frozenset("def class return self main __name__ __main__ if static void inline const auto pass".split())
 
 
 def _holds_levers(listed: Sequence[Evidence]) -> bool:
@@ -133,11 +165,18 @@ def _core_paths(changes: Sequence[FileChange], upstream: Upstream) -> frozenset[
         for c in changes
         if c.role == "source" and c.state == "added"
     }
+    known |= {c.path for c in changes if c.role == "build" and _sets_compiler(c)}
     return frozenset(known | {path for path, stem in stems.items() if stem in named and known})
 
 
-def _files(changes: Iterable[FileChange], core: frozenset[str]) -> Iterator[Evidence]:
+def _sets_compiler(change: FileChange) -> bool:
+    """Whether a build file changes how the program is compiled, not what it is built from."""
+    return any("compilation" in {t.name for t in techniques_in(identifiers(line))} for g in change.news for line in g.added)
+
+
+def _files(changes: Iterable[FileChange], core: frozenset[str], upstream: Upstream) -> Iterator[Evidence]:
     """What the files are, of which none is the measured program."""
+    known = {path.rpartition(".")[2] for path in upstream.files}
     for change in changes:
         lines = sum(bool(line.strip()) for group in change.news for line in group.added)
         if change.path in core or not lines and change.role != "picture":
@@ -148,9 +187,9 @@ def _files(changes: Iterable[FileChange], core: frozenset[str]) -> Iterator[Evid
             if t.name == "another device"
         ]
         kind = {"docs": "docs", "picture": "docs", "log": "log", "vendored": ""}.get(
-            change.role, "port" if devices else "tooling"
+            change.role, "port" if devices or change.path.rpartition(".")[2] in DEVICE - known else "tooling"
         )
-        if change.role == "source" and not devices and change.state != "copied":
+        if change.role == "source" and kind != "port" and change.state != "copied":
             named = techniques_in(
                 n for g in change.news for line in g.added for n in identifiers(code_of(line))
             )
@@ -185,7 +224,7 @@ def _messages(messages: Sequence[str]) -> Iterator[Evidence]:
 
 
 def _kind(
-    weights: Counter[str], structure: Counter[str], *, core: frozenset[str], replaced: bool
+    weights: Counter[str], structure: Counter[str], *, core: frozenset[str], replaced: bool, mostly_log: bool, moved: str
 ) -> str:
     allowed = Counter(
         {
@@ -202,10 +241,12 @@ def _kind(
         return "other"
     if core:
         allowed["docs"] *= 0.3
-        allowed["log"] *= 0.3
+        allowed["log"] *= 2.0 if mostly_log else 0.3
+    elif len(structure) == 1:
+        return next(iter(structure))  # All files are of one kind: no word of a message makes them another.
     else:
         allowed["other"] *= 0.5
-    return max(allowed, key=lambda k: (allowed[k], -KINDS.index(k)))
+    return max(allowed, key=lambda k: (allowed[k], k == moved, -KINDS.index(k)))
 
 
 def _replaced(

@@ -26,7 +26,7 @@ TECHNIQUES = (
     Technique("kernel fusion", "performance", "fuse fused fusion fusing"),
     Technique("SIMD and vector instructions", "performance", "simd avx avx2 avx512 sse neon sve mm256 mm512 vectorize vectorized vectorised float4 half2 wmma mma fma dp4a intrinsics"),
     Technique("lower precision", "performance", "bfloat16 bf16 fp16 float16 fp8 float8 half autocast tf32 int8 int4 quantize quantized quant quantization matmul_precision low_precision"),
-    Technique("compilation", "performance", "compile jit cudagraph cudagraphs cuda_graph cuda_graphs graph_capture fullgraph autotune inductor nvfuser forceinline always_inline torchscript"),
+    Technique("compilation", "performance", "compile jit cudagraph cudagraphs cuda_graph cuda_graphs graph_capture fullgraph autotune inductor nvfuser forceinline always_inline torchscript march mtune flto ffast_math o3 ofast"),
     Technique("activation checkpointing", "performance", "use_reentrant remat torch_checkpoint utils_checkpoint gradient_checkpointing activation_checkpointing grad_checkpoint"),
     Technique("caching", "performance", "cache caches cached memo memoize lru precompute precomputed hoist hoisted"),
     Technique("prefetch and overlap", "performance", "prefetch prefetcher prefetching pin_memory pinned non_blocking cuda_stream async overlap double_buffer pipelined cp_async"),
