@@ -139,9 +139,8 @@ FIELDS = {
         ("web", 9, "repeat same-value", ["Brotli quality 11 for all scripts.", "Set the brotli quality to 11."]),
         ("training", 10, "repeat same-value", ["learning_rate=0.0006", "--learning-rate 6e-4", "learning rate 6e-4"]),
         ("training", 11, "repeat same-value", ["weight_decay=0.2", "Set the weight decay to 0.2."]),
-        # One word of the name with its telling number; not a word that many settings share.
+        # One word of the name with its telling number.
         ("compiler", 4, "repeat same-value", ["Try `HASH=65536`."]),
-        ("compiler", 4, "distinguish similar", ["Try `SIZE=65536`."]),
         # One value, in whatever unit.
         ("compiler", 4, "repeat same-value", ["HASH_SIZE=64*1024", "HASH_SIZE = 1 << 16", "hashSize = 65,536", "HASH_SIZE=0x10000"]),
         ("server", 15, "repeat same-value", ["--ctx-size 64k", "ctx_size = 64 KiB", "ctx-size 65,536: --ctx-size=65536"]),

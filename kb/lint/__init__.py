@@ -69,7 +69,9 @@ def levels_of(config: Config) -> dict[str, Level]:
                 + (f"did you mean '{near[0]}'?" if near else "`kb lint --rules` lists them")
             )
         if level not in tuple(Level):
-            raise KbError(f"{CONFIG_NAME}: [lint] rules: {code} = '{level}' is no level; write error, warn or off")
+            raise KbError(
+                f"{CONFIG_NAME}: [lint] rules: {code} = '{level}' is no level; write error, warn or off"
+            )
         levels[code] = Level(level)
     return levels
 
@@ -78,16 +80,24 @@ def lint(matter: Matter, *, under: Iterable[str] = (), known: Known | None = Non
     """Everything wrong with a knowledge base, or with its files at or below the paths `under`; findings that `known` holds are set aside."""
     levels = levels_of(matter.layout.config)
     found = [
-        f for f in _stated(matter, levels) if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
+        f
+        for f in _stated(matter, levels)
+        if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
     ]
     places = tuple(p.rstrip("/") for p in under)
     if places and "." not in places:
-        found = [f for f in found if f.path in places or f.path.startswith(tuple(p + "/" for p in places))]
+        found = [
+            f
+            for f in found
+            if f.path in places or f.path.startswith(tuple(p + "/" for p in places))
+        ]
     found = [fixable(f, matter) for f in in_order(found)]
     left = found if known is None else known.unknown(found)
     notes = []
     if not index_pages(matter) and levels["unreachable"] is not Level.OFF and matter.pages:
-        notes.append("the wiki has no index page (wiki/index.md): unreachable pages are not looked for")
+        notes.append(
+            "the wiki has no index page (wiki/index.md): unreachable pages are not looked for"
+        )
     return Report(tuple(left), levels, len(found) - len(left), tuple(notes))
 
 
@@ -96,7 +106,9 @@ def _stated(matter: Matter, levels: Mapping[str, Level]) -> Iterable[Finding]:
     for page in matter.pages.values():
         yield from page.findings
     yield from link_findings(matter.graph, matter.files)
-    wanted = [rule for rule in all_rules().values() if rule.check and levels[rule.code] is not Level.OFF]
+    wanted = [
+        rule for rule in all_rules().values() if rule.check and levels[rule.code] is not Level.OFF
+    ]
     for check in dict.fromkeys(rule.check for rule in wanted):
         yield from check(matter)
 
@@ -106,6 +118,7 @@ def _is_allowed(finding: Finding, page: Page | None) -> bool:
     if page is None or not page.allowed:
         return False
     return any(
-        code == finding.code and (line == finding.line or finding.line == 1 or finding.line < page.body_line)
+        code == finding.code
+        and (line == finding.line or finding.line == 1 or finding.line < page.body_line)
         for line, code in page.allowed
     )

@@ -25,9 +25,14 @@ class Mend:
 
     def diff(self) -> str:
         """The change as a unified diff."""
-        before, after = (text_of(data).splitlines(keepends=True) for data in (self.before, self.after))
+        before, after = (
+            text_of(data).splitlines(keepends=True) for data in (self.before, self.after)
+        )
         lines = difflib.unified_diff(before, after, f"a/{self.path}", f"b/{self.path}", n=2)
-        return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+        return "".join(
+            line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+            for line in lines
+        )
 
 
 def fixable(finding: Finding, matter: Matter) -> Finding:
@@ -35,7 +40,13 @@ def fixable(finding: Finding, matter: Matter) -> Finding:
     mending = all_rules()[finding.code].mending
     facts = matter.facts.get(finding.path)
     filed = facts is not None and not facts.running
-    mends = mending and finding.fixable and not filed and finding.path in matter.pages and mending.new(matter, finding)
+    mends = (
+        mending
+        and finding.fixable
+        and not filed
+        and finding.path in matter.pages
+        and mending.new(matter, finding)
+    )
     return finding if finding.fixable == bool(mends) else replace(finding, fixable=bool(mends))
 
 
@@ -53,7 +64,11 @@ def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
         after, done = before, []
         for finding in todo:
             mending = all_rules()[finding.code].mending
-            edited = mending.edit(page, after, finding, new) if mending and (new := mending.new(matter, finding)) else after
+            edited = (
+                mending.edit(page, after, finding, new)
+                if mending and (new := mending.new(matter, finding))
+                else after
+            )
             done += [finding] if edited != after else []
             after = edited
         if done:
@@ -69,7 +84,11 @@ def write(layout: store.Layout, mends: list[Mend]) -> list[Mend]:
     with store.lock(layout, "pages"):
         for mend in mends:
             file = layout.root / mend.path
-            if file.is_symlink() or not file.is_file() or store.read_bytes(layout, mend.path) != mend.before:
+            if (
+                file.is_symlink()
+                or not file.is_file()
+                or store.read_bytes(layout, mend.path) != mend.before
+            ):
                 continue
             store.write(file, mend.after)
             written.append(mend)

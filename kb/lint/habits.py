@@ -30,7 +30,9 @@ def habits_of(matter: Matter, findings: Iterable[Finding]) -> tuple[list[Habit],
     sizes = Counter(page.type for page in pages) + Counter(page.folder + "/" for page in pages)
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault((finding.code, finding.message, finding.hint, _scope(matter, finding)), []).append(finding)
+        groups.setdefault(
+            (finding.code, finding.message, finding.hint, _scope(matter, finding)), []
+        ).append(finding)
     habits, left = [], []
     for (code, message, hint, scope), alike in groups.items():
         size = sizes.get(scope, len(alike))
@@ -46,4 +48,10 @@ def _scope(matter: Matter, finding: Finding) -> str:
     page, per = matter.pages.get(finding.path), all_rules()[finding.code].habit
     if page is None or not per:
         return ""
-    return page.type if per == "type" else page.folder + "/" if per == "folder" else f"'{finding.target}'"
+    return (
+        page.type
+        if per == "type"
+        else page.folder + "/"
+        if per == "folder"
+        else f"'{finding.target}'"
+    )

@@ -43,14 +43,26 @@ def state_of(layout: store.Layout, *, today: str) -> str:
     files = [*claims, layout.root / ".gitmodules", layout.root / BASELINE_NAME]
     stats = [(os.fspath(f), _stat(f)) for f in files]
     foreign = [(p.name, p.value, p.dist and p.dist.version) for p in foreign_rules()]
-    whole = (sorted(pages.digests.items()), pages.findings, layout.config, today, stats, foreign, store.code_state(everything=True))
+    whole = (
+        sorted(pages.digests.items()),
+        pages.findings,
+        layout.config,
+        today,
+        stats,
+        foreign,
+        store.code_state(everything=True),
+    )
     return store.digest_of(repr(whole))
 
 
 def looked_at(layout: store.Layout, files: Files) -> dict[str, str]:
     """What a lint looked for on the disk beside the pages, as it is there now."""
-    paths = [p for p in files.exists if p not in files.pages] + [p for p in files.read if p not in files.pages]
-    looked = {path: _stat(os.path.join(layout.root, path), whole=path in files.read) for path in paths}
+    paths = [p for p in files.exists if p not in files.pages] + [
+        p for p in files.read if p not in files.pages
+    ]
+    looked = {
+        path: _stat(os.path.join(layout.root, path), whole=path in files.read) for path in paths
+    }
     return {**looked, "": _attached(layout)} if "names" in files.__dict__ else looked
 
 
@@ -58,10 +70,17 @@ def kept(layout: store.Layout, name: str, *, state: str) -> Answer | None:
     """The answer to a request, if it still holds."""
     if not (layout.state / _FILE).is_file():
         return None
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(store.state(layout, name=_FILE)) as db:
+    with (
+        contextlib.suppress(sqlite3.Error),
+        contextlib.closing(store.state(layout, name=_FILE)) as db,
+    ):
         row = db.execute("select row from answer where name = ?", (name,)).fetchone()
         answer = store.value_of(row[0], Answer) if row else None
-        if answer and answer.state == state and all(_same(layout, path, stat) for path, stat in answer.looked.items()):
+        if (
+            answer
+            and answer.state == state
+            and all(_same(layout, path, stat) for path, stat in answer.looked.items())
+        ):
             return answer
     return None
 
@@ -70,7 +89,10 @@ def keep(layout: store.Layout, name: str, answer: Answer) -> None:
     """Keep an answer beside the compiled tables; where there are none, or the disk refuses, nothing is kept."""
     if not (layout.state / "kb.db").is_file():
         return
-    with contextlib.suppress(sqlite3.Error, OSError), contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db:
+    with (
+        contextlib.suppress(sqlite3.Error, OSError),
+        contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db,
+    ):
         db.execute(_TABLE)
         db.execute("delete from answer where name = ? or length(row) > 50000000", (name,))
         db.execute("insert into answer values (?, ?)", (name, store.row_of(answer)))

@@ -18,6 +18,7 @@ Rows = Mapping[str, tuple[str, str, str | None]]
 
 CATALOG_TYPES = ("index", "catalog", "log")
 
+
 @dataclass(frozen=True)
 class Matter:
     """One knowledge base as it stands on the disk; texts are read when a rule first asks. `today` is an ISO date."""
@@ -38,7 +39,11 @@ class Matter:
     def lines(self, path: str) -> list[str]:
         """Lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
         if path not in self.texts:
-            self.texts[path] = page.text_of(self.data(path)[: page.LARGEST]).split("\n") if self.pages[path].lines else []
+            self.texts[path] = (
+                page.text_of(self.data(path)[: page.LARGEST]).split("\n")
+                if self.pages[path].lines
+                else []
+            )
         return self.texts[path]
 
     def document(self, path: str) -> Document:
@@ -105,10 +110,22 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
             try:
                 data = store.read_bytes(layout, path)
             except OSError:
-                gone.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb lint again"))
+                gone.append(
+                    Finding(
+                        path,
+                        1,
+                        "vanished",
+                        "the file went away while it was read",
+                        hint="run kb lint again",
+                    )
+                )
                 continue
             pages[path] = page.read(path, data)
-            said = trail.facts_of(pages[path], page.text_of(data[: page.LARGEST])) if pages[path].lines else None
+            said = (
+                trail.facts_of(pages[path], page.text_of(data[: page.LARGEST]))
+                if pages[path].lines
+                else None
+            )
         if said is not None:
             facts.append((path, said))
     graph = graph_of(pages, link_root=layout.config.link_root)

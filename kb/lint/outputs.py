@@ -54,7 +54,11 @@ def sarif_text(findings: Iterable[Finding], levels: Levels) -> str:
     codes = sorted({f.code for f in listed})
     marks = {Level.ERROR: "error", Level.WARN: "warning", Level.OFF: "none"}
     listed_rules = [
-        {"id": code, "shortDescription": {"text": all_rules()[code].reason}, "defaultConfiguration": {"level": marks[levels[code]]}}
+        {
+            "id": code,
+            "shortDescription": {"text": all_rules()[code].reason},
+            "defaultConfiguration": {"level": marks[levels[code]]},
+        }
         for code in codes
     ]
     results = [
@@ -75,10 +79,17 @@ def sarif_text(findings: Iterable[Finding], levels: Levels) -> str:
         }
         for f in listed
     ]
-    run = {"tool": {"driver": {"name": "kb", "version": __version__, "rules": listed_rules}}, "results": results}
+    run = {
+        "tool": {"driver": {"name": "kb", "version": __version__, "rules": listed_rules}},
+        "results": results,
+    }
     return (
         json.dumps(
-            {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]},
+            {
+                "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+                "version": "2.1.0",
+                "runs": [run],
+            },
             ensure_ascii=False,
             indent=1,
         )
@@ -87,5 +98,7 @@ def sarif_text(findings: Iterable[Finding], levels: Levels) -> str:
 
 
 def _sentence(finding: Finding) -> str:
-    about = f" [{finding.target}]" if finding.target and finding.target not in finding.message else ""
+    about = (
+        f" [{finding.target}]" if finding.target and finding.target not in finding.message else ""
+    )
     return f"{finding.message}{about}" + (f"; {finding.hint}" if finding.hint else "")

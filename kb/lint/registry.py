@@ -55,7 +55,9 @@ def all_rules() -> Mapping[str, Rule]:
     for point in foreign_rules():
         rule = point.load()
         if not isinstance(rule, Rule) or any(rule.code == r.code for r in listed):
-            raise KbError(f"entry point kb.lint {point.name} = {point.value}: no rule, or its code is taken; name a kb.lint.Rule of its own code")
+            raise KbError(
+                f"entry point kb.lint {point.name} = {point.value}: no rule, or its code is taken; name a kb.lint.Rule of its own code"
+            )
         listed.append(rule)
     return {rule.code: rule for rule in sorted(listed, key=lambda r: r.code)}
 
@@ -71,5 +73,8 @@ def rule_table() -> str:
         "rule by an entry point of the group `kb.lint` that names a `kb.lint.Rule`.\n\n"
         "| code | default | `--fix` | stated by | why |\n|---|---|---|---|---|\n"
     )
-    rows = (f"| `{r.code}` | {r.level} | {'yes' if r.mending else ''} | {r.room} | {r.reason} |\n" for r in all_rules().values())
+    rows = (
+        f"| `{r.code}` | {r.level} | {'yes' if r.mending else ''} | {r.room} | {r.reason} |\n"
+        for r in all_rules().values()
+    )
     return head + "".join(rows)

@@ -21,7 +21,13 @@ def _rule(bucket: str, means: str, words: str) -> Rule:
     alternatives = []
     for word in words.split():
         left, right = word.startswith("~"), word.endswith("~")
-        alternatives.append(("" if left else "(?<![a-z])") + "(?:" + word.strip("~") + ")" + ("" if right else "(?![a-z])"))
+        alternatives.append(
+            ("" if left else "(?<![a-z])")
+            + "(?:"
+            + word.strip("~")
+            + ")"
+            + ("" if right else "(?![a-z])")
+        )
     return Rule(bucket, means, re.compile("|".join(alternatives)))
 
 
@@ -220,7 +226,9 @@ def plain(name: str) -> str:
 
 def file_label(path: str) -> str:
     """A source file or library as a category: its package path, or its last two parts, without the machine's own folders."""
-    tail = re.split(r"(?:site|dist)-packages/|lib/python3?(?:\.\d+)?/", path.strip("<>").replace("\\", "/"))[-1]
+    tail = re.split(
+        r"(?:site|dist)-packages/|lib/python3?(?:\.\d+)?/", path.strip("<>").replace("\\", "/")
+    )[-1]
     parts = [p for p in tail.split("/") if p]
     return "/".join(parts[-2:] if path.startswith(("/", "\\")) or ":" in path[:3] else parts[-3:])
 

@@ -36,7 +36,9 @@ class Cursor:
         return self._dropped + self._at
 
     def fail(self, what: str) -> KbError:
-        return KbError(f"{self.label}: character {self.place()}: {what}; is the file whole? export it again")
+        return KbError(
+            f"{self.label}: character {self.place()}: {what}; is the file whole? export it again"
+        )
 
     def _fill(self, size: int) -> None:
         more = self._stream.read(size)

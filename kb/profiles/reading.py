@@ -23,7 +23,10 @@ HEAD = 1 << 16
 FILES_AT_MOST = 4096
 # How a binary report begins (bytes, or the end of its name where it has no mark), and the export that can be read.
 BINARIES = (
-    (b"PERFILE2", "a perf recording; write `perf report --stdio -i FILE` or `perf script -i FILE` to a file"),
+    (
+        b"PERFILE2",
+        "a perf recording; write `perf report --stdio -i FILE` or `perf script -i FILE` to a file",
+    ),
     (b"SQLite format 3", "an SQLite export; write `nsys stats --format csv FILE` to a file"),
     (b"NVR\x00", "an ncu report; write `ncu --import FILE --csv --page raw` to a file"),
     (b"PK\x03\x04", "a zip archive; unpack it"),
@@ -45,10 +48,17 @@ def _opened(path: Path, label: str, *, encoding: str = "utf-8-sig") -> Iterator[
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             unpacked = gzip.GzipFile(fileobj=raw) if packed else raw
-            with io.TextIOWrapper(unpacked, encoding=encoding, errors="replace", newline="" if encoding == "latin-1" else None) as text:
+            with io.TextIOWrapper(
+                unpacked,
+                encoding=encoding,
+                errors="replace",
+                newline="" if encoding == "latin-1" else None,
+            ) as text:
                 yield text
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise KbError(f"{label}: the gzip data is broken or cut off ({error}); copy the file again") from error
+        raise KbError(
+            f"{label}: the gzip data is broken or cut off ({error}); copy the file again"
+        ) from error
     except OSError as error:
         raise KbError(f"{label}: cannot be read ({error.strerror or error})") from error
 
@@ -56,10 +66,14 @@ def _opened(path: Path, label: str, *, encoding: str = "utf-8-sig") -> Iterator[
 def _binary(path: Path, start: str) -> str | None:
     """What a file is that is no text, and what to do; None if it is text."""
     for mark, what in BINARIES:
-        if start.startswith(mark.decode("latin-1")) or start.encode("utf-8", "replace").startswith(mark):
+        if start.startswith(mark.decode("latin-1")) or start.encode("utf-8", "replace").startswith(
+            mark
+        ):
             return what
     if start.count("\x00") + start.count("\ufffd") > len(start) // 100:
-        return BINARY_NAMES.get(path.suffix, "a binary file; export it as text (CSV, JSON or folded stacks)")
+        return BINARY_NAMES.get(
+            path.suffix, "a binary file; export it as text (CSV, JSON or folded stacks)"
+        )
     return None
 
 
@@ -69,7 +83,14 @@ def _json_kind(stream: TextIO, label: str) -> Format | None:
     if cursor.peek() == "[":
         for _ in cursor.elements(may_stay_open=True):
             first = cursor.value()
-            return next((f for f in formats() if isinstance(first, dict) and not first.keys().isdisjoint(f.item_keys)), None)
+            return next(
+                (
+                    f
+                    for f in formats()
+                    if isinstance(first, dict) and not first.keys().isdisjoint(f.item_keys)
+                ),
+                None,
+            )
         return None
     kinds = {key: f for f in reversed(formats()) for key in f.keys}
     return next((kinds[key] for key in cursor.members() if key in kinds), None)
@@ -79,7 +100,11 @@ def _text_kind(start: str) -> Format | None:
     """The format of a text, by the first lines that only one tool writes."""
     lines = [line.rstrip() for line in start.split("\n")[:-1] or [start] if line.strip()]
     for line in lines:
-        cells = [c.strip().strip('"') for c in line.split('","' if line.startswith('"') else ",")] if "," in line else []
+        cells = (
+            [c.strip().strip('"') for c in line.split('","' if line.startswith('"') else ",")]
+            if "," in line
+            else []
+        )
         for format_ in formats():
             if cells and format_.row and format_.row(cells) or format_.line and format_.line(line):
                 return format_
@@ -109,7 +134,9 @@ def _read_file(path: Path, *, kind: str, label: str) -> Reading:
     chosen = format_named(kind) if kind != "auto" else kind_of(path, label=label)
     if chosen is None:
         names = ", ".join(format_names())
-        raise KbError(f"{label}: no profile format known ({names}); name it with --kind, or export one of these")
+        raise KbError(
+            f"{label}: no profile format known ({names}); name it with --kind, or export one of these"
+        )
     with _opened(path, label, encoding="latin-1" if chosen.data else "utf-8-sig") as stream:
         return chosen.read(stream, label)
 
@@ -118,7 +145,9 @@ def _files(folder: Path, *, kind: str, label: str) -> tuple[list[Path], list[Pat
     """Files of a folder that are profiles (of the kind, if one is named), and those passed over: no profile, binary, broken."""
     found = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
     if len(found) > FILES_AT_MOST:
-        raise KbError(f"{label}: holds more than {FILES_AT_MOST} files; name the profile's own folder")
+        raise KbError(
+            f"{label}: holds more than {FILES_AT_MOST} files; name the profile's own folder"
+        )
     chosen, passed = [], []
     for path in found:
         try:
@@ -139,8 +168,16 @@ def read(path: Path, *, kind: str = "auto") -> Profile:
     paths, passed = _files(path, kind=kind, label=label) if os.path.isdir(path) else ([path], [])
     merged = merge([_read_file(p, kind=kind, label=str(p)) for p in paths], source=label)
     if passed:
-        names = ", ".join(p.relative_to(path).as_posix() for p in passed[:3]) + (", …" if len(passed) > 3 else "")
-        merged = replace(merged, warnings=(*merged.warnings, f"{len(passed)} file(s) of the folder are no such profile: {names}"))
+        names = ", ".join(p.relative_to(path).as_posix() for p in passed[:3]) + (
+            ", …" if len(passed) > 3 else ""
+        )
+        merged = replace(
+            merged,
+            warnings=(
+                *merged.warnings,
+                f"{len(passed)} file(s) of the folder are no such profile: {names}",
+            ),
+        )
     return profile_from(merged, source=path.resolve().name)
 
 

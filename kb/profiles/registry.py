@@ -45,7 +45,9 @@ def formats() -> tuple[Format, ...]:
     for point in entry_points(group="kb.profiles"):
         format_ = point.load()
         if not isinstance(format_, Format) or any(format_.name == f.name for f in listed):
-            raise KbError(f"entry point kb.profiles {point.name} = {point.value}: no format of a name of its own; name a kb.profiles.Format")
+            raise KbError(
+                f"entry point kb.profiles {point.name} = {point.value}: no format of a name of its own; name a kb.profiles.Format"
+            )
         listed.append(format_)
     return tuple(sorted(listed, key=lambda f: (f.order, f.name)))
 

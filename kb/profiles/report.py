@@ -14,7 +14,14 @@ OPS_SHOWN = 10
 
 def _code(text: str) -> str:
     """Text of a profile as a code span of a table cell: no back-ticks, pipes escaped."""
-    return "`" + clean(text, limit=NAME_AT_MOST).replace("`", "'").replace("|", "\\|").replace("<!--", "<!-") + "`"
+    return (
+        "`"
+        + clean(text, limit=NAME_AT_MOST)
+        .replace("`", "'")
+        .replace("|", "\\|")
+        .replace("<!--", "<!-")
+        + "`"
+    )
 
 
 def _plain(text: str, *, limit: int = 400) -> str:
@@ -24,7 +31,13 @@ def _plain(text: str, *, limit: int = 400) -> str:
 
 def _amount(value: float, unit: str) -> str:
     if unit == "ms":
-        return f"{value / 1000:.3f} s" if value >= 10_000 else f"{value:.3f} ms" if value >= 0.1 else f"{value * 1000:.3f} µs"
+        return (
+            f"{value / 1000:.3f} s"
+            if value >= 10_000
+            else f"{value:.3f} ms"
+            if value >= 0.1
+            else f"{value * 1000:.3f} µs"
+        )
     return f"{value:,.1f} %" if unit == "%" else f"{value:,.0f} {_plain(unit, limit=30)}"
 
 
@@ -33,14 +46,21 @@ def _percent(share: float) -> str:
 
 
 def _bucket_table(profile: Profile) -> list[str]:
-    overlapped = any(b.exposed is not None and b.self_time > 0 and b.exposed < 0.999 * b.self_time for b in profile.buckets)
+    overlapped = any(
+        b.exposed is not None and b.self_time > 0 and b.exposed < 0.999 * b.self_time
+        for b in profile.buckets
+    )
     lines = [
         f"| Bucket | % of {'step' if profile.steps else 'time'} | Top op | Self time |{' Exposed |' if overlapped else ''}",
         f"|---|---|---|---|{'---|' if overlapped else ''}",
     ]
     for bucket in profile.buckets:
         top = _code(bucket.top_ops[0]) if bucket.top_ops and bucket.top_ops[0] != "(gap)" else "—"
-        exposed = f" {_amount(bucket.exposed, profile.unit) if bucket.exposed is not None else '—'} |" if overlapped else ""
+        exposed = (
+            f" {_amount(bucket.exposed, profile.unit) if bucket.exposed is not None else '—'} |"
+            if overlapped
+            else ""
+        )
         lines.append(
             f"| {_plain(bucket.name, limit=40)} | {_percent(bucket.share)} | {top} |"
             f" {_amount(bucket.self_time, profile.unit)} |{exposed}"
@@ -71,9 +91,14 @@ def _facts(profile: Profile) -> list[str]:
     parts = [f"{_amount(profile.total, profile.unit)} of {where}"]
     if profile.tracks > 1:
         parts.append(f"{profile.tracks} devices or threads added up")
-    parts.append(f"idle {_percent(profile.idle_share)}" if profile.idle_share is not None else "idle unknown")
+    parts.append(
+        f"idle {_percent(profile.idle_share)}" if profile.idle_share is not None else "idle unknown"
+    )
     if profile.steps:
-        parts.append(f"{profile.steps} steps" + (f" of {profile.step_time:.3f} ms" if profile.step_time is not None else ""))
+        parts.append(
+            f"{profile.steps} steps"
+            + (f" of {profile.step_time:.3f} ms" if profile.step_time is not None else "")
+        )
     lines = [f"Source {_code(profile.source)} ({profile.kind}): {', '.join(parts)}."]
 
     def line(fact: Fact) -> str:
@@ -85,7 +110,17 @@ def _facts(profile: Profile) -> list[str]:
 
 def to_markdown(profile: Profile) -> str:
     """A `## Profile` section, ready to be pasted into an experiment's page."""
-    lines = ["## Profile", "", *_facts(profile), "", *_bucket_table(profile), "", "Top operations:", "", *_op_table(profile)]
+    lines = [
+        "## Profile",
+        "",
+        *_facts(profile),
+        "",
+        *_bucket_table(profile),
+        "",
+        "Top operations:",
+        "",
+        *_op_table(profile),
+    ]
     if profile.warnings:
         lines += ["", *(f"> Note: {_plain(w)}" for w in profile.warnings)]
     return "\n".join(lines) + "\n"
@@ -109,7 +144,13 @@ def query(profile: Profile) -> str:
     for bucket in profile.buckets:
         if bucket.share < QUERY_FROM:
             continue
-        names = list(dict.fromkeys([*bucket.categories, *(_words(n) for n in bucket.top_ops if not n.startswith("("))]))
+        names = list(
+            dict.fromkeys(
+                [*bucket.categories, *(_words(n) for n in bucket.top_ops if not n.startswith("("))]
+            )
+        )
         names = [clean(n, limit=NAME_AT_MOST) for n in names if n.lower() != bucket.name]
-        lines.append(f"{bucket.name} {bucket.share * 100:.0f}%" + (f": {', '.join(names)}" if names else ""))
+        lines.append(
+            f"{bucket.name} {bucket.share * 100:.0f}%" + (f": {', '.join(names)}" if names else "")
+        )
     return "\n".join(lines)

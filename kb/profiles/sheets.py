@@ -54,7 +54,10 @@ class Sheet:
 
 def plain(column: str) -> str:
     """A column's name without unit, case and punctuation: `Total self-time (us)` and `total_self_time` are the same."""
-    return re.sub(r"[^a-z0-9%]", "", re.sub(r"[(\[].*?[)\]]\s*$", "", column).lower()) or column.lower()
+    return (
+        re.sub(r"[^a-z0-9%]", "", re.sub(r"[(\[].*?[)\]]\s*$", "", column).lower())
+        or column.lower()
+    )
 
 
 def number(cell: str) -> float | None:
@@ -71,7 +74,10 @@ def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[lis
     for line in chain([header], lines):
         if not line.strip():
             return
-        yield [line[start:].strip() if i == len(spans) - 1 else line[start:end].strip() for i, (start, end) in enumerate(spans)]
+        yield [
+            line[start:].strip() if i == len(spans) - 1 else line[start:end].strip()
+            for i, (start, end) in enumerate(spans)
+        ]
 
 
 def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> list[Sheet]:
@@ -85,7 +91,9 @@ def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> l
     def end() -> None:
         nonlocal rows
         if rows:
-            found.append(Sheet(report, tuple(c.strip() for c in rows[0]), tuple(tuple(r) for r in rows[1:])))
+            found.append(
+                Sheet(report, tuple(c.strip() for c in rows[0]), tuple(tuple(r) for r in rows[1:]))
+            )
         rows = []
 
     for line in flow:
@@ -104,7 +112,12 @@ def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> l
                 end()
                 rows = [cells]
             elif rows and len(cells) > 1:
-                rows.append([known.setdefault(c, c) if len(known) < CELLS_SHARED else known.get(c, c) for c in cells])
+                rows.append(
+                    [
+                        known.setdefault(c, c) if len(known) < CELLS_SHARED else known.get(c, c)
+                        for c in cells
+                    ]
+                )
         held = line
     end()
     return found

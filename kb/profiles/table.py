@@ -133,15 +133,21 @@ def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     """Files of one profile (ranks, tables of one report) as one; where some are of a device, those of a host are left out."""
     kinds = sorted({r.kind for r in readings})
     if len(kinds) > 1:
-        raise KbError(f"{source}: holds profiles of several kinds ({', '.join(kinds)}); name one file, or choose with --kind")
+        raise KbError(
+            f"{source}: holds profiles of several kinds ({', '.join(kinds)}); name one file, or choose with --kind"
+        )
     scope = "device" if any(r.scope == "device" for r in readings) else "host"
     kept = [r for r in readings if r.scope == scope]
     units = sorted({r.unit for r in kept})
     if len(units) > 1:
-        raise KbError(f"{source}: times in several units ({', '.join(units)}) cannot be added; name one file")
+        raise KbError(
+            f"{source}: times in several units ({', '.join(units)}) cannot be added; name one file"
+        )
     warnings = [w for r in kept for w in r.warnings]
     if len(kept) < len(readings):
-        warnings.append(f"{len(readings) - len(kept)} host table(s) left out: shares are of device time")
+        warnings.append(
+            f"{len(readings) - len(kept)} host table(s) left out: shares are of device time"
+        )
     idles = [r.idle for r in kept]
     steps = [r for r in kept if r.steps and r.step_time is not None]
     return replace(
@@ -150,7 +156,9 @@ def merge(readings: Sequence[Reading], *, source: str) -> Reading:
         tracks=sum(r.tracks for r in kept),
         idle=None if None in idles else math.fsum(i for i in idles if i is not None),
         steps=max((r.steps for r in steps if r.steps), default=None),
-        step_time=math.fsum(r.step_time for r in steps if r.step_time is not None) / len(steps) if steps else None,
+        step_time=math.fsum(r.step_time for r in steps if r.step_time is not None) / len(steps)
+        if steps
+        else None,
         facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)),
         warnings=tuple(dict.fromkeys(warnings)),
     )
@@ -164,7 +172,11 @@ def _bucket_names(costs: Sequence[Cost]) -> list[str]:
         weight[name] += cost.wall
     ranked = sorted(weight, key=lambda n: (-weight[n], n))
     kept = set(ranked[:NAMED_AT_MOST])
-    fallback = {name for cost, name in zip(costs, names, strict=True) if name == cost.category.strip().lower()}
+    fallback = {
+        name
+        for cost, name in zip(costs, names, strict=True)
+        if name == cost.category.strip().lower()
+    }
     return [name if name in kept or name not in fallback else "other" for name in names]
 
 
@@ -189,7 +201,9 @@ def profile_from(reading: Reading, *, source: str) -> Profile:
     """The bucket table of a reading. Raises KbError where no operation has any time."""
     costs = [c for c in fold(reading.costs) if c.wall > 0 or c.self_time > 0]
     if not costs:
-        raise KbError(f"{source}: no operation with any time in it; was the profile taken while something ran?")
+        raise KbError(
+            f"{source}: no operation with any time in it; was the profile taken while something ran?"
+        )
     names = _bucket_names(costs)
     total = math.fsum(c.wall for c in costs) + (reading.idle or 0.0)
     members: dict[str, list[Cost]] = defaultdict(list)
@@ -197,10 +211,13 @@ def profile_from(reading: Reading, *, source: str) -> Profile:
         members[name].append(cost)
     if reading.idle:
         members["idle"].append(Cost("(gap)", reading.idle, reading.idle, 0, exposed=reading.idle))
-    buckets = sorted((_bucket(n, m, total=total) for n, m in members.items()), key=lambda b: (-b.share, b.name))
+    buckets = sorted(
+        (_bucket(n, m, total=total) for n, m in members.items()), key=lambda b: (-b.share, b.name)
+    )
     idle = next((b.share for b in buckets if b.name == "idle"), 0.0)
     ops = tuple(
-        Op(c.name, n, c.category, c.self_time, c.wall / total, c.count, c.facts) for c, n in zip(costs, names, strict=True)
+        Op(c.name, n, c.category, c.self_time, c.wall / total, c.count, c.facts)
+        for c, n in zip(costs, names, strict=True)
     )
     return Profile(
         reading.kind,

@@ -82,7 +82,9 @@ def spend(tracks: Sequence[Track], *, bucket_by_op: Sequence[str]) -> Spent:
     active: dict[int, int] = {}
     first = at = None
     idle = 0.0
-    for time, is_start, lane, op in heapq.merge(*(_boundaries(innermost(t), lane) for lane, t in enumerate(tracks))):
+    for time, is_start, lane, op in heapq.merge(
+        *(_boundaries(innermost(t), lane) for lane, t in enumerate(tracks))
+    ):
         if first is None or at is None:
             first = at = time
         passed = time - at

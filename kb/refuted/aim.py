@@ -4,35 +4,34 @@ Refuses what came after: verdicts, results and profiles are no part of an aim, a
 """
 
 import re
-import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kb.page import Page, read
-from kb.page.document import Block, document_of
+from kb.page.document import Block, Document, document_of
 from kb.refuted.moves import (
-    VOTES,
     Move,
     Role,
-    canonical,
     clauses,
+    difference,
     initials,
     leads_to_change,
+    move_of,
     moves_in,
     parts_of_name,
-    same_value,
     united,
 )
 from kb.run.record import Lever
 from kb.store import digest_of
 from kb.text import STOP, stem, words_of
-from kb.trail.levers import direction_in, key_of, mentions_in, number_of, switch_of
+from kb.trail.levers import direction_in, key_of, mentions_in, number_of
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
     """What a text wants to move. `terms` counts the parts that hold a word; `point` are settings with numbers, moved or not;
-    `command` are the settings of a whole command; `said` is the digest of the claim's words; `declared` says that it names its levers itself.
+    `command` are the settings of a whole command; `wording` is the digest of the claim's words.
     """
 
     terms: dict[str, float]
@@ -40,8 +39,7 @@ class Aim:
     direction: str = ""
     point: tuple[Lever, ...] = ()
     command: tuple[Lever, ...] = ()
-    said: str = ""
-    declared: bool = False
+    wording: str = ""
 
 
 # Headings and labels of what is known only afterwards, and of what leads elsewhere.
@@ -50,25 +48,34 @@ _AFTER = re.compile(
     r"reference|see also|evidence|\bdump|artifact|\blog\b|why it (?:failed|lost)|decision",
     re.IGNORECASE,
 )
-_FORECAST = re.compile(r"predict|expect|falsif|refuted if|success criteri|decision rule|reopen|acceptance|risk", re.IGNORECASE)
+_FORECAST = re.compile(
+    r"predict|expect|falsif|refuted if|success criteri|decision rule|reopen|acceptance|risk",
+    re.IGNORECASE,
+)
 # How a run is made says more than what it changes.
-_SETTING_UP = re.compile(r"set-?up|method|hardware|environment|launch|how to|reproduc|baseline|\bconfig", re.IGNORECASE)
+_SETTING_UP = re.compile(
+    r"set-?up|method|measure|hardware|environment|launch|how to|reproduc|baseline|\bconfig",
+    re.IGNORECASE,
+)
 _CLAIM = re.compile(r"hypothesis|claim|statement|proposal|idea", re.IGNORECASE)
-_LABEL = re.compile(r"([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)")
+_LABEL = re.compile(
+    r"([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
+)
 _OUTCOME = re.compile(
     r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
     r"flat)\b[^()\[\]]*[)\]]?",
     re.IGNORECASE,
 )
 _RUN_LABEL = re.compile(
-    r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)", re.IGNORECASE
+    r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)",
+    re.IGNORECASE,
 )
 # No person says what is moved in more; what a machine may have poured into a title or a cell is cut.
 _LONGEST, _LONGEST_WORD = 4000, 400
 _BLANKS = re.compile(r"(\s)\s{3,}")
 _MOST_MOVES = 24
 # A shorter text is said by chance.
-_SAID_WORDS = 6
+_WORDING = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +101,8 @@ def readable(text: str) -> str:
 def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     """Aim of an experiment's page; `because` adds words of its verdict, which say what the lever ran into."""
     slug = page.field("hypothesis")
-    head = [_Part("claim", subject_of(readable(page.title)))]
-    if slug:
-        head.append(_Part("claim", readable(slug if " " in slug else slug.replace("-", " "))))
+    slug = slug if " " in slug else slug.replace("-", " ")
+    head = [_Part("claim", readable(text)) for text in (subject_of(page.title), slug) if text]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
     return _aim([*head, *_parts(text)], declared, because=because, variant=page.field("variant"))
 
@@ -107,71 +113,72 @@ def aim_of_proposal(text: str, levers: Iterable[str] = ()) -> Aim:
         front = read("proposal.md", text.encode("utf-8", "replace"))
         levers = (*levers, *front.words("levers"), *front.words("lever"))
     parts = list(_parts(text))
-    labelled = [w.strip(" `") for p in parts if p.label.lower() in ("lever", "levers") for w in re.split(r",\s", p.text)]
-    return _aim(parts or [_Part("claim", readable(text))], [w for w in (*levers, *labelled) if w], because="", variant="")
+    labelled = [
+        w.strip(" `")
+        for p in parts
+        if p.label.lower() in ("lever", "levers")
+        for w in re.split(r",\s", p.text)
+    ]
+    return _aim(parts or [_Part("claim", readable(text))], [w for w in (*levers, *labelled) if w])
 
 
 def aim_of_text(text: str) -> Aim:
     """Aim of one sentence or list item."""
-    return _aim([_Part("claim", readable(text))], [], because="", variant="")
+    return _aim([_Part("claim", readable(text))], [])
 
 
-def _aim(parts: list[_Part], declared: list[str], *, because: str, variant: str) -> Aim:
-    commands = [_settings(line) for p in parts if p.code for line in _commands(p.text)]
-    plain = [p for p in parts if not (p.code and any(_commands(p.text)))]
-    groups = [tuple(_declared(w) for w in declared)]
-    for part in plain:
-        found = moves_in(part.text, moved=part.moved)
-        groups.append(tuple(_demoted(m) for m in found) if part.kind == "setup" else found)
-    terms: dict[str, float] = {}
-    for text in [*(p.text for p in plain if p.kind != "setup"), *([because] if because else [])]:
-        for term in terms_in(" ".join(clauses(text))):
-            terms[term] = terms.get(term, 0.0) + 1.0
+def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant: str = "") -> Aim:
+    commands = [moves for p in parts if p.code for moves in _commands(p.text)]
+    plain = [p for p in parts if not (p.code and _commands(p.text))]
+    said = [p.text for p in plain if p.kind != "setup"] + [because]
+    words = Counter(term for text in said for term in terms_in(" ".join(clauses(text))))
+    groups = [
+        tuple(
+            move_of(*(s.strip() for s in w.partition("=")[::2]), role=Role.DECLARED)
+            for w in declared
+        )
+    ]
+    groups += [
+        _held(moves_in(p.text)) if p.kind == "setup" else moves_in(p.text, moved=p.moved)
+        for p in plain
+    ]
     groups.append(_of_commands(commands, {t for p in plain for t in terms_in(p.text)}))
-    claims = [p.text for p in plain if p.kind == "claim"]
-    direction = direction_in(*(claims[:1] or [""]), " ".join(claims[1:])[:400])
     moves = united(groups)[:_MOST_MOVES]
-    for move in moves:
-        if move.votes:
-            terms["=" + move.key] = terms.get("=" + move.key, 0.0) + 1.0
-            for word in (*parts_of_name(move.name), *([initials(move.name)] if move.value else [])):
-                terms.setdefault(stem(word), 1.0)
-    said = words_of(" ".join(p.text for p in plain if p.label and _CLAIM.search(p.label)) or " ".join(claims))
+    terms = {term: float(count) for term, count in words.items()}
+    for word in {
+        stem(w) for m in moves if m.role is Role.HELD for w in (*parts_of_name(m.name), m.key)
+    }:
+        terms[word] = terms.get(word, 0.0) - 1.0
+    terms = {term: count for term, count in terms.items() if count > 0}
+    for move in (m for m in moves if m.role is not Role.HELD):
+        terms["=" + move.key] = 1.0
+        short = initials(move.name) if move.value else ""
+        for word in filter(None, (*parts_of_name(move.name), short)):
+            terms.setdefault(stem(word), 1.0)
+    claims = [p.text for p in plain if p.kind == "claim"]
+    claimed = words_of(
+        " ".join(p.text for p in plain if p.label and _CLAIM.search(p.label)) or " ".join(claims)
+    )
     return Aim(
         dict(sorted(terms.items())),
         moves,
-        direction,
+        direction_in(*(claims[:1] or [""]), " ".join(claims[1:])[:400]),
         _point([readable(variant), *(p.text for p in parts)]),
-        tuple(Lever(m.name, m.value) for m in commands[0].values()) if commands else (),
-        digest_of(" ".join(said)) if len(said) >= _SAID_WORDS else "",
-        bool(declared),
+        tuple(Lever(m.name, m.value) for m in commands[0]) if commands else (),
+        digest_of(" ".join(claimed)) if len(claimed) >= _WORDING else "",
     )
 
 
-def _declared(word: str) -> Move:
-    name, _, value = word.partition("=")
-    key, _ = switch_of(name.strip())
-    before, arrow, after = value.partition("→") if "→" in value else value.partition("->")
-    return Move(
-        canonical(key),
-        name.strip(),
-        (after if arrow else value).strip(),
-        before.strip() if arrow else "",
-        "",
-        Role.DECLARED,
-        VOTES[Role.DECLARED],
-    )
-
-
-def _demoted(move: Move) -> Move:
-    role = Role.NAMED if move.role is Role.SET else move.role
-    return Move(move.key, move.name, move.value, move.before, move.way, role, min(move.votes, VOTES[role]))
+def _held(moves: Iterable[Move]) -> tuple[Move, ...]:
+    """Levers of a text that tells how a run is made: what it sets is where the run stands."""
+    return tuple(replace(m, role=Role.HELD) if m.role is Role.SET else m for m in moves)
 
 
 def _parts(text: str) -> Iterator[_Part]:
     """What a page or a proposal says before it is tried, block by block."""
     heading, label, moved, skipping = "", "", False, 0
-    for block in document_of(text).blocks:
+    document = document_of(text)
+    for block in document.blocks:
         if block.kind == "heading":
             title = block.plain
             if not skipping or block.level <= skipping:
@@ -180,17 +187,29 @@ def _parts(text: str) -> Iterator[_Part]:
         elif skipping:
             continue
         elif block.kind == "paragraph":
-            said = block.plain
-            if found := _LABEL.match(said):
-                label, said = found[1], said[found.end() :]
+            own, plain = _label(document, block)
+            label = own or label
             if not _AFTER.search(label) and not _FORECAST.search(label or heading):
-                yield _Part(_kind(label or heading), readable(said), label=label or heading)
+                yield _Part(_kind(label or heading), readable(plain), label=label or heading)
                 moved = leads_to_change(block.plain)
         elif block.kind in ("fence", "code") and not _FORECAST.search(label or heading):
             kind = "claim" if moved else _kind(label or heading)
-            yield _Part(kind, readable(block.plain.replace("\\\n", " ")), moved, True, label or heading)
+            yield _Part(
+                kind, readable(block.plain.replace("\\\n", " ")), moved, True, label or heading
+            )
         elif block.kind == "table" and not _FORECAST.search(label or heading):
             yield from (_Part("claim", readable(row)) for row in _rows(block))
+
+
+def _label(document: Document, block: Block) -> tuple[str, str]:
+    """The label that opens a paragraph, in bold or before a colon, and what it says."""
+    if found := _LABEL.match(block.plain):
+        return found[1], block.plain[found.end() :]
+    bold = next((s for s in block.spans[:1] if s.kind == "strong" and s.start == block.start), None)
+    label = document.source(bold).strip("*_ ") if bold else ""
+    if label[-1:] in (".", ":") and len(label) < 40 and block.plain.startswith(label):
+        return label[:-1], block.plain[len(label) :]
+    return "", block.plain
 
 
 def _kind(heading: str) -> str:
@@ -198,7 +217,9 @@ def _kind(heading: str) -> str:
         return "setup"
     return (
         "claim"
-        if not heading or _CLAIM.search(heading) or re.search(r"chang|diff|arm|phase|what", heading, re.IGNORECASE)
+        if not heading
+        or _CLAIM.search(heading)
+        or re.search(r"chang|diff|arm|phase|what", heading, re.IGNORECASE)
         else "aside"
     )
 
@@ -219,55 +240,27 @@ def _rows(table: Block) -> Iterator[str]:
             yield f"{cells[0]}: {cells[old]} → {cells[new]}"
 
 
-def _commands(code: str) -> list[str]:
-    """Lines of code that run a program with flags, line ends escaped by a backslash joined."""
+def _commands(code: str) -> list[tuple[Move, ...]]:
+    """What each line of code that runs a program with flags sets."""
     found = []
     for line in code.split("\n"):
-        if " -" not in line:
-            continue
-        try:
-            words = shlex.split(line.lstrip("$ "))
-        except ValueError:
-            words = line.split()
-        words = [w for w in words if not re.match(r"[A-Za-z_]\w*=", w)]
-        if words and re.match(r"[\w./]", words[0]) and words[0] not in "+-":
-            found.append(line)
+        words = [w for w in line.lstrip("$ ").split() if not re.match(r"[A-Za-z_]\w*=", w)]
+        if " -" in line and words and re.match(r"[\w./]", words[0]):
+            named = (move_of(m.name, m.value, role=Role.NAMED) for m in mentions_in(line))
+            found.append(tuple({m.key: m for m in named if m.is_setting}.values()))
     return found
 
 
-def _settings(command: str) -> dict[str, Move]:
-    found: dict[str, Move] = {}
-    for mention in mentions_in(command):
-        key = canonical(switch_of(mention.name)[0])
-        if mention.value or mention.name[:1] == "-":
-            found.setdefault(key, Move(key, mention.name, mention.value, "", "", Role.NAMED, VOTES[Role.NAMED]))
-    return found
-
-
-def _of_commands(commands: list[dict[str, Move]], words: set[str]) -> tuple[Move, ...]:
+def _of_commands(commands: list[tuple[Move, ...]], words: set[str]) -> tuple[Move, ...]:
     """What differs between the commands of one text is moved; of one alone, what its words speak of."""
     if len(commands) > 1:
-        return difference(commands[0].values(), commands[1].values())
-    found = []
-    for move in commands[0].values() if commands else ():
-        named = any(stem(p) in words for p in parts_of_name(move.name.removeprefix("-D")) if len(p) > 2)
-        role = Role.MOVED if named else Role.NAMED
-        found.append(Move(move.key, move.name, move.value, "", "", role, VOTES[role]))
-    return tuple(found)
-
-
-def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
-    """What one command sets otherwise than its parent's, as moved levers; what it leaves out is disabled."""
-    mine, before = {m.key: m for m in own}, {m.key: m for m in parent}
-    found = []
-    for key, move in mine.items():
-        old = before.get(key)
-        if old is None or not (same_value(move.value, old.value) or move.value == old.value and move.name == old.name):
-            found.append(
-                Move(key, move.name, move.value, old.value if old else "", "" if old else "enable", Role.MOVED, VOTES[Role.MOVED])
-            )
-    gone = (m for k, m in before.items() if k not in mine)
-    return (*found, *(Move(m.key, m.name, "", m.value, "disable", Role.MOVED, VOTES[Role.MOVED]) for m in gone))
+        return difference(commands[0], commands[1])
+    return tuple(
+        replace(m, role=Role.MOVED)
+        if any(stem(p) in words for p in parts_of_name(m.name.removeprefix("-D")) if len(p) > 2)
+        else m
+        for m in (commands[0] if commands else ())
+    )
 
 
 def terms_in(text: str) -> set[str]:

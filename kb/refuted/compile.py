@@ -2,16 +2,16 @@
 and generic principles.
 """
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kb.refuted.aim import Aim, difference, subject_of, terms_in
+from kb.refuted.aim import Aim, subject_of, terms_in
 from kb.refuted.card import Card
-from kb.refuted.moves import COMMON, ENOUGH, VOTES, Move, Role, canonical, pulled, telling, united
+from kb.refuted.moves import Move, Role, canonical, difference, move_of, pulled, united
+from kb.refuted.rarity import Rarity, counts_of, rarity_of
 from kb.refuted.statements import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
@@ -78,16 +78,29 @@ _BROKEN = frozenset(("checks-failed", "parity-broken"))
 
 def reason_of(text: str, verdict: str) -> str:
     """Class of why something failed, such as `out of memory`; empty where the text does not say."""
-    return next((name for name, _, words in _REASONS if words.search(text)), "does not run" if verdict == Verdict.CRASH else "")
+    return next(
+        (name for name, _, words in _REASONS if words.search(text)),
+        "does not run" if verdict == Verdict.CRASH else "",
+    )
 
 
 def cards_of(
-    trail: Trail, runs: Mapping[str, RunAim], statements: Iterable[tuple[str, Sequence[Statement]]], graph: "Graph"
+    trail: Trail,
+    runs: Mapping[str, RunAim],
+    statements: Iterable[tuple[str, Sequence[Statement]]],
+    graph: "Graph",
 ) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path."""
-    failed = {e.path: _of_experiment(e, runs[e.path].aim) for e in trail.experiments if is_failure(e, runs[e.path])}
+    failed = {
+        e.path: _of_experiment(e, runs[e.path].aim)
+        for e in trail.experiments
+        if is_failure(e, runs[e.path])
+    }
     # A failed run's own page is told by its card.
-    statements = [*((p, run.statements) for p, run in runs.items() if p not in failed and run.statements), *statements]
+    statements = [
+        *((p, run.statements) for p, run in runs.items() if p not in failed and run.statements),
+        *statements,
+    ]
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     known = {e.path: e for e in trail.experiments}
@@ -103,7 +116,9 @@ def cards_of(
                 told[cited].add(path)
             # A line that only points to a failed run, by link or label, repeats that run's own card.
             backed = backed or _labelled(statement, by_label) if statement.kind == "row" else backed
-            if statement.kind in ("bullet", "row") and (backed or retired & set(statement.cites) - {path}):
+            if statement.kind in ("bullet", "row") and (
+                backed or retired & set(statement.cites) - {path}
+            ):
                 for repeated in backed[:1]:
                     told[repeated].add(path)
                 continue
@@ -111,13 +126,38 @@ def cards_of(
             if statement.kind in ("bullet", "row") and any(c in known for c in statement.cites):
                 continue
             others.append(
-                _of_statement(path, graph.pages[path].date, n, statement, tuple(backed), _target_of(path, statement, known))
+                _of_statement(
+                    path,
+                    graph.pages[path].date,
+                    n,
+                    statement,
+                    tuple(backed),
+                    _target_of(path, statement, known),
+                )
             )
-    cards = [replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()]
-    rare = rarity_of([*((e.target, runs[e.path].aim) for e in trail.experiments), *((c.target, c.aim) for c in others)])
-    cards = _reopened(cards, [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED], runs, rare)
     cards = [
-        replace(c, levers=tuple(Lever(m.name, m.value) for m in rare.telling(c.target, c.aim))[:6] or c.levers)
+        replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()
+    ]
+    rare = rarity_of(
+        counts_of(
+            [
+                *((e.target, runs[e.path].aim) for e in trail.experiments),
+                *((c.target, c.aim) for c in others),
+            ]
+        )
+    )
+    cards = _reopened(
+        cards,
+        [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED],
+        runs,
+        rare,
+    )
+    cards = [
+        replace(
+            c,
+            levers=tuple(Lever(m.name, m.value) for m in rare.pulls(c.aim, c.target).values())[:6]
+            or c.levers,
+        )
         for c in (*cards, *others)
     ]
     return tuple(sorted([*cards, *_principles(cards, rare)], key=lambda c: (*c.order, c.id)))
@@ -135,32 +175,47 @@ def is_failure(e: Facts, run: RunAim) -> bool:
             or e.verdict.canonical is Verdict.INVALID
             and run.rule in _BROKEN
         )
-    return e.verdict.canonical in FAILED or e.verdict.canonical is Verdict.INCONCLUSIVE and e.decision == "revert"
+    return (
+        e.verdict.canonical in FAILED
+        or e.verdict.canonical is Verdict.INCONCLUSIVE
+        and e.decision == "revert"
+    )
 
 
 def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
     """The aims of all runs, where a run's page gives its whole command: what that sets otherwise than its parent's is what it moves."""
     by_name = {
-        (e.target, name): e.path for e in trail.experiments for name in (e.path, e.path.rsplit("/", 1)[-1].removesuffix(".md"))
+        (e.target, name): e.path
+        for e in trail.experiments
+        for name in (e.path, e.path.rsplit("/", 1)[-1].removesuffix(".md"))
     }
     found = dict(runs)
     for e in trail.experiments:
         run = runs[e.path]
-        parent = by_name.get((e.target, e.parent.rsplit("/", 1)[-1].removesuffix(".md"))) if e.parent else None
+        parent = (
+            by_name.get((e.target, e.parent.rsplit("/", 1)[-1].removesuffix(".md")))
+            if e.parent
+            else None
+        )
         if not parent or parent == e.path or not run.aim.command or not runs[parent].aim.command:
             continue
         if any(m.role is Role.DECLARED for m in run.aim.moves):
             continue
         moved = difference(_moves(run.aim.command), _moves(runs[parent].aim.command))
         held = {canonical(switch_of(v.name)[0]) for v in run.aim.command} - {m.key for m in moved}
-        rest = tuple(m for m in run.aim.moves if not (m.key in held and m.role in (Role.NAMED, Role.SET)))
+        rest = tuple(
+            m for m in run.aim.moves if not (m.key in held and m.role in (Role.NAMED, Role.SET))
+        )
         terms = {**run.aim.terms, **{"=" + m.key: 1.0 for m in moved}}
-        found[e.path] = replace(run, aim=replace(run.aim, moves=united([moved, rest]), terms=dict(sorted(terms.items()))))
+        found[e.path] = replace(
+            run,
+            aim=replace(run.aim, moves=united([moved, rest]), terms=dict(sorted(terms.items()))),
+        )
     return found
 
 
 def _moves(command: Iterable[Lever]) -> list[Move]:
-    return [Move(canonical(switch_of(v.name)[0]), v.name, v.value, "", "", Role.NAMED, VOTES[Role.NAMED]) for v in command]
+    return [move_of(v.name, v.value, role=Role.NAMED) for v in command]
 
 
 def _of_experiment(e: Facts, aim: Aim) -> Card:
@@ -188,7 +243,9 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
         levers=_main(aim),
         direction=aim.direction,
         point=aim.point,
-        reopen_if=_reopen_if(aim.point, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
+        reopen_if=_reopen_if(
+            aim.point, reason_of(f"{e.title} {because}", str(e.verdict.canonical))
+        ),
         aim=aim,
     )
 
@@ -211,7 +268,9 @@ def _delta_in(text: str) -> str:
     return signed[0] if signed else ""
 
 
-def _of_statement(path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str) -> Card:
+def _of_statement(
+    path: str, date: str, n: int, s: Statement, backed: tuple[str, ...], target: str
+) -> Card:
     return Card(
         id=f"{path}#{n}",
         kind=s.kind,
@@ -254,42 +313,10 @@ def _main(aim: Aim) -> tuple[Lever, ...]:
 
 def _reopen_if(point: tuple[Lever, ...], reason: str) -> str:
     shape = ", ".join(f"{v.name.lstrip('-')} {v.value}" for v in point[:3])
-    why = next((reopen_if for name, reopen_if, _ in _REASONS if name == reason), "the stack changed")
+    why = next(
+        (reopen_if for name, reopen_if, _ in _REASONS if name == reason), "the stack changed"
+    )
     return f"{why}{f' (tried at {shape})' if shape else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class Rarity:
-    """How many aims pull each lever, of all ('') and of each target: what a fifth of ten runs or more pull is their setting, not what
-    one of them tried.
-    """
-
-    counts: Mapping[str, Counter[str]]
-    sizes: Counter[str]
-
-    def of(self, target: str, key: str) -> float:
-        """log(aims / aims that name the key), of the target if it has ten aims, else of the whole."""
-        name = target if self.sizes[target] >= ENOUGH else ""
-        return math.log((self.sizes[name] + 1) / max(1, self.counts[name][key]))
-
-    def telling(self, target: str, aim: Aim) -> tuple[Move, ...]:
-        """The levers that an aim pulls and that are rare enough, the most telling first."""
-        found = telling(aim.moves, is_common=lambda key: self.is_common(target, key))
-        return tuple(sorted(found, key=lambda m: (-m.votes * self.of(target, m.key), m.key)))
-
-    def is_common(self, target: str, key: str) -> bool:
-        return self.sizes[""] >= ENOUGH and self.of(target, key) < COMMON
-
-
-def rarity_of(aims: Iterable[tuple[str, Aim]]) -> Rarity:
-    """Rarity among (target, aim) pairs."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    sizes: Counter[str] = Counter()
-    for target, aim in aims:
-        for name in {"", target}:
-            counts[name].update({m.key for m in aim.moves})
-            sizes[name] += 1
-    return Rarity(counts, sizes)
 
 
 def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[str]:
@@ -298,19 +325,27 @@ def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[
     """
     first, _, rest = statement.text.partition(" · ")
     label = re.fullmatch(r"(?:v|exp\.?|run|#)?\s?0*(\d+)[a-z]?(?:[\s–-].*)?", first, re.IGNORECASE)
-    named = by_label.get(first, []) or by_label.get(label[1], []) if label else by_label.get(first, [])
-    return [c.evidence for c in named if first in c.evidence or terms_in(rest) & terms_in(c.title)][:1]
+    named = (
+        by_label.get(first, []) or by_label.get(label[1], []) if label else by_label.get(first, [])
+    )
+    return [c.evidence for c in named if first in c.evidence or terms_in(rest) & terms_in(c.title)][
+        :1
+    ]
 
 
-def _reopened(cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], rare: Rarity) -> list[Card]:
+def _reopened(
+    cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], rare: Rarity
+) -> list[Card]:
     """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the
     same, with the same value and way. A value that neither of the two moves is only where both were run.
     """
-    later: dict[tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, Move, str, bool]]] = defaultdict(list)
+    later: dict[
+        tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, Move, str, bool]]
+    ] = defaultdict(list)
 
     def place(target: str, aim: Aim) -> tuple[tuple[str, str, str], Move] | None:
-        telling = rare.telling(target, aim)
-        return ((target, telling[0].key, telling[0].value), telling[0]) if telling else None
+        first = next(iter(rare.pulls(aim, target).values()), None)
+        return ((target, first.key, first.value), first) if first else None
 
     moved = [
         *((e.path, e.target, e.variant, e.order, True) for e in won),
@@ -324,7 +359,9 @@ def _reopened(cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], r
         at = place(card.target, card.aim)
         fits = [
             (order, path, success)
-            for order, path, variant, move, direction, success in (later.get(at[0], ()) if at else ())
+            for order, path, variant, move, direction, success in (
+                later.get(at[0], ()) if at else ()
+            )
             if order > card.order
             and (move.is_moved or at[1].is_moved)
             and (not variant or not card.variant or variant == card.variant)
@@ -332,7 +369,13 @@ def _reopened(cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], r
         ]
         wins = [path for _, path, success in sorted(fits) if success]
         losses = [path for _, path, success in sorted(fits) if not success]
-        status, by = ("reopened", wins[0]) if wins else ("superseded", losses[-1]) if losses else ("standing", "")
+        status, by = (
+            ("reopened", wins[0])
+            if wins
+            else ("superseded", losses[-1])
+            if losses
+            else ("standing", "")
+        )
         found.append(replace(card, status=status, by=by))
     return found
 
@@ -343,9 +386,15 @@ def _principles(cards: list[Card], rare: Rarity) -> list[Card]:
     for card in cards:
         if card.kind == "experiment" and card.status != "reopened":
             reason = reason_of(f"{card.delta} {card.because}", card.verdict)
-            for move in rare.telling(card.target, card.aim)[:1] if reason else ():
-                groups[move.key, reason, "" if card.direction not in OPPOSITE else card.direction].append(card)
-    return [_principle(*at, group) for at, group in sorted(groups.items()) if len({c.target for c in group}) > 1]
+            for move in [*rare.pulls(card.aim, card.target).values()][:1] if reason else ():
+                groups[
+                    move.key, reason, "" if card.direction not in OPPOSITE else card.direction
+                ].append(card)
+    return [
+        _principle(*at, group)
+        for at, group in sorted(groups.items())
+        if len({c.target for c in group}) > 1
+    ]
 
 
 def _principle(key: str, reason: str, direction: str, group: list[Card]) -> Card:
@@ -369,6 +418,6 @@ def _principle(key: str, reason: str, direction: str, group: list[Card]) -> Card
         direction=direction,
         point=(),
         reopen_if=_reopen_if((), reason),
-        aim=Aim({"=" + key: 2.0}, (Move(key, name, "", "", direction, Role.MOVED, VOTES[Role.MOVED]),), direction),
+        aim=Aim({"=" + key: 2.0}, (Move(key, name, "", "", direction, Role.MOVED),), direction),
         experiments=tuple(c.evidence for c in group),
     )

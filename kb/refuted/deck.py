@@ -2,13 +2,13 @@
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.refuted.card import Card
-from kb.refuted.compile import cards_of, rarity_of, with_parents
+from kb.refuted.compile import cards_of, with_parents
+from kb.refuted.rarity import counts_of, rarity_of
 from kb.refuted.statements import RunAim, Statement
 from kb.store import diff, digest_of, row_of, value_of
 from kb.text import words_of
@@ -61,43 +61,64 @@ def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
     for gone in (*change.removed, *change.changed):
         number, row = db.execute("select number, row from card where id = ?", (gone,)).fetchone()
         terms = value_of(row, Card).aim.terms
-        db.executemany("delete from card_term where term = ? and card = ?", ((term, number) for term in terms))
+        db.executemany(
+            "delete from card_term where term = ? and card = ?", ((term, number) for term in terms)
+        )
         db.execute("delete from card where number = ?", (number,))
     wanted = {*change.added, *change.changed}
     for card in deck.cards:
         if card.id in wanted:
             made = db.execute(
                 "insert into card (id, digest, target, date, serial, evidence, row) values (?, ?, ?, ?, ?, ?, ?)",
-                (card.id, digests[card.id], card.target, card.date, card.number, card.evidence, rows[card.id]),
+                (
+                    card.id,
+                    digests[card.id],
+                    card.target,
+                    card.date,
+                    card.number,
+                    card.evidence,
+                    rows[card.id],
+                ),
             )
-            db.executemany("insert into card_term values (?, ?, ?)", ((t, made.lastrowid, w) for t, w in card.aim.terms.items()))
+            db.executemany(
+                "insert into card_term values (?, ?, ?)",
+                ((t, made.lastrowid, w) for t, w in card.aim.terms.items()),
+            )
     _save_frequencies(db, trail, deck)
     _save_attempts(db, trail, deck)
 
 
 def _save_frequencies(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    sets = [(e.target, deck.runs[e.path].aim.terms) for e in trail.experiments] + [
-        (c.target, c.aim.terms) for c in deck.cards if c.kind not in ("experiment", "principle")
-    ]
-    counts: dict[str, Counter[str]] = {"": Counter()}
-    sizes: Counter[str] = Counter()
-    for target, terms in sets:
-        for name in {"", target}:
-            counts.setdefault(name, Counter()).update(terms.keys())
-            sizes[name] += 1
+    runs = [(e.target, deck.runs[e.path].aim) for e in trail.experiments]
+    counts = counts_of(
+        [
+            *runs,
+            *((c.target, c.aim) for c in deck.cards if c.kind not in ("experiment", "principle")),
+        ]
+    )
     rows = {
-        name: (sizes[name], json.dumps(dict(sorted(count.items())), ensure_ascii=False, separators=(",", ":")))
-        for name, count in counts.items()
+        name: (
+            size,
+            json.dumps(dict(sorted(terms.items())), ensure_ascii=False, separators=(",", ":")),
+        )
+        for name, (size, terms) in counts.items()
     }
-    have = {target: (aims, terms) for target, aims, terms in db.execute("select target, aims, terms from card_frequency")}
-    db.executemany("delete from card_frequency where target = ?", [(t,) for t in have if rows.get(t) != have[t]])
+    have = {
+        target: (aims, terms)
+        for target, aims, terms in db.execute("select target, aims, terms from card_frequency")
+    }
     db.executemany(
-        "insert into card_frequency values (?, ?, ?)", [(t, *row) for t, row in sorted(rows.items()) if have.get(t) != row]
+        "delete from card_frequency where target = ?",
+        [(t,) for t in have if rows.get(t) != have[t]],
+    )
+    db.executemany(
+        "insert into card_frequency values (?, ?, ?)",
+        [(t, *row) for t, row in sorted(rows.items()) if have.get(t) != row],
     )
 
 
 def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    rare = rarity_of([(e.target, deck.runs[e.path].aim) for e in trail.experiments])
+    rare = rarity_of(counts_of([(e.target, deck.runs[e.path].aim) for e in trail.experiments]))
     db.execute("delete from attempt")
     for e in trail.experiments:
         run, verdict = deck.runs[e.path], str(e.verdict.canonical or "")
@@ -106,13 +127,26 @@ def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
         db.executemany(
             "insert into attempt values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (m.key, e.path, e.target, e.date, e.number, m.name, m.value, verdict, int(run.measured), run.settles)
-                for m in (() if e.first else rare.telling(e.target, run.aim))
+                (
+                    m.key,
+                    e.path,
+                    e.target,
+                    e.date,
+                    e.number,
+                    m.name,
+                    m.value,
+                    verdict,
+                    int(run.measured),
+                    run.settles,
+                )
+                for m in (() if e.first else rare.pulls(run.aim, e.target).values())
             ),
         )
 
 
-def cards(db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None) -> tuple[Card, ...]:
+def cards(
+    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None
+) -> tuple[Card, ...]:
     """Cards in trail order: of one target (with those that speak of no target) or of all, with evidence strictly earlier
     than `before`.
     """

@@ -32,11 +32,16 @@ class LeverGroup:
     has_tie: bool = False
 
 
-def groups_of(db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at: Moment | None) -> tuple[LeverGroup, ...]:
+def groups_of(
+    db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at: Moment | None
+) -> tuple[LeverGroup, ...]:
     """The levers that were pulled before, on the target or (without one) anywhere, before a moment."""
     found = []
     for move in moves:
-        query, values = "select path, value, verdict, measured, settles from attempt where key = ?", [move.key]
+        query, values = (
+            "select path, value, verdict, measured, settles from attempt where key = ?",
+            [move.key],
+        )
         if target:
             query, values = query + " and target = ?", [*values, target]
         if at is not None:
@@ -56,7 +61,10 @@ def groups_of(db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at:
                 cut(newest.because, 200) if newest else "",
                 tuple(path for path, *_ in coarse),
                 tuple(settles for *_, settles in coarse),
-                any(verdict == "tie" and (same_value(value, move.value) or value == move.value) for _, value, verdict, *_ in rows),
+                any(
+                    verdict == "tie" and (same_value(value, move.value) or value == move.value)
+                    for _, value, verdict, *_ in rows
+                ),
             )
         )
     return tuple(found)
@@ -69,10 +77,15 @@ def answer_text(answer: "Answer", *, every: bool = False) -> str:
     for group in answer.levers:
         tally = ", ".join(f"{n} {verdict}" for verdict, n in group.tally.items())
         values = f" at {', '.join(group.values)}" if group.values else ""
-        parts = [f"{group.lever}{'=' if group.value else ''}{group.value}: pulled {len(group.paths)}x{values}: {tally}"]
+        parts = [
+            f"{group.lever}{'=' if group.value else ''}{group.value}: pulled {len(group.paths)}x{values}: {tally}"
+        ]
         parts += [f"newest: {cut(group.because, 160)}"] if group.because else []
         parts += [f"differs: {'; '.join(differs[group.lever])}"] if differs.get(group.lever) else []
-        coarse = (f"{path}{settle and f' ({settle})'}" for path, settle in zip(group.open, group.settle, strict=True))
+        coarse = (
+            f"{path}{settle and f' ({settle})'}"
+            for path, settle in zip(group.open, group.settle, strict=True)
+        )
         parts += [f"open, measured too coarsely: {'; '.join(coarse)}"] if group.open else []
         lines.append(" | ".join(parts))
     for m in answer.matches:

@@ -3,31 +3,31 @@
 Refuses to guess: a lever that is only named is neither on nor off, and a value counts as another one unless it is known to be the same.
 """
 
-import math
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import lru_cache
 
 from kb.run.direction import direction_of
-from kb.trail.levers import OPPOSITE, Mention, is_common, key_of, mentions_in, number_of, switch_of, way_of
+from kb.trail.levers import (
+    Mention,
+    is_common,
+    mentions_in,
+    number_of,
+    switch_of,
+    way_of,
+)
 
 
-class Role(StrEnum):
-    """What a text does with a lever. `SET` gives it a value without a word on whether that is new."""
+class Role(IntEnum):
+    """What a text does with a lever, the weightiest last. `SET` gives it a value without a word on whether that is new."""
 
-    DECLARED = "declared"
-    MOVED = "moved"
-    SET = "set"
-    NAMED = "named"
-    HELD = "held"
-
-
-# From so many aims on a lever may be common: one that more than a fifth of them name, by the log of their share.
-ENOUGH, COMMON = 10, math.log(5)
-# What one part of a text that speaks of a lever counts for it: a lever that is moved counts twice one that is set.
-VOTES = {Role.DECLARED: 8.0, Role.MOVED: 2.0, Role.SET: 1.0, Role.NAMED: 0.5, Role.HELD: 0.0}
+    HELD = 0
+    NAMED = 1
+    SET = 2
+    MOVED = 3
+    DECLARED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,6 @@ class Move:
     before: str = ""
     way: str = ""
     role: Role = Role.NAMED
-    votes: float = 0.0
 
     @property
     def switch(self) -> str:
@@ -52,7 +51,7 @@ class Move:
         if not word:
             if self.way in ("enable", "disable"):
                 return "on" if self.way == "enable" else "off"
-            if self.name[:1] != "-" or self.role in (Role.NAMED, Role.HELD):
+            if self.name[:1] != "-" or self.role < Role.SET:
                 return ""
             on = True
         return "on" if on is not negated else "off"
@@ -60,7 +59,7 @@ class Move:
     @property
     def is_moved(self) -> bool:
         """Whether the text says that this is what changes."""
-        return self.role in (Role.DECLARED, Role.MOVED)
+        return self.role >= Role.MOVED
 
     @property
     def is_setting(self) -> bool:
@@ -68,14 +67,23 @@ class Move:
         return bool(self.value) or self.name[:1] == "-"
 
 
+def move_of(name: str, value: str = "", *, role: Role) -> Move:
+    """The move of one setting by itself; `before → after` as a value is one from the one to the other."""
+    before, arrow, after = value.partition("→") if "→" in value else value.partition("->")
+    value, before = (after, before) if arrow else (value, "")
+    key = canonical(switch_of(name)[0])
+    return Move(key, name, value.strip(), before.strip(), way_of_numbers(before, value), role)
+
+
 _ON = frozenset(("1", "true", "on", "yes", "enabled"))
-_OFF = frozenset(("0", "false", "off", "no", "none", "disabled"))
+# What a program does by itself is no setting of it.
+_OFF = frozenset(("0", "false", "off", "no", "none", "disabled", "auto", "default"))
 
 # What follows one of these is held, moved or set aside, to the end of its clause or the next of them.
 _CUES = re.compile(
-    r"\b(?:(?P<held>keep(?:s|ing)?|default|hold(?:s|ing)?|held|leav(?:e|es|ing)|reus\w+|same|at|otherwise|"
-    r"everything else|all else|nothing else|as (?:in|on|before)|alongside|beside|frontier|base(?:line)?|parent(?:'s)?|config\w*(?= \+))|"
-    r"(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|where|unlike|as opposed to|compared (?:to|with)|beyond|than|without|against|vs|versus|like)|"
+    r"\b(?:(?P<held>keep(?:s|ing)?|default|hold(?:s|ing)?|held|leav(?:e|es|ing)|reus\w+|same|unchanged|no (?:\w+ )?changes?|otherwise|"
+    r"everything else|all else|nothing else|as (?:in|on|before|[a-z]{0,3}\d+)|alongside|beside|frontier|base(?:line)?|parent(?:'s)?|config\w*(?= \+))|"
+    r"(?P<point>at)|(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|where|unlike|as opposed to|compared (?:to|with)|beyond|than|without|against|vs|versus|like)|"
     r"(?P<moved>except|but|only|apart from|other than|isolat\w+|chang(?:e|es|ing)|set(?:s|ting)?|rais(?:e|es|ing)|lower(?:s|ing)?|increas(?:e|es|ing)|"
     r"reduc(?:e|es|ing)|decreas(?:e|es|ing)|doubl(?:e|es|ing)|halv(?:e|es|ing)|grow(?:s|ing)?|shrink(?:s|ing)?|enabl(?:e|es|ing)|disabl(?:e|es|ing)|"
     r"turn(?:s|ing)?|switch(?:es|ing)?|add(?:s|ing)?|drop(?:s|ping)?|remov(?:e|es|ing)|replac(?:e|es|ing)|swap(?:s|ping)?|tun(?:e|es|ing)|try|"
@@ -94,14 +102,19 @@ _WAS = re.compile(
     re.IGNORECASE,
 )
 # Said of what opens a sentence: it does something, so it is what is tried ("`fused_sort` reduces ...").
-_ACTS = re.compile(r"[`*]*(?:['’]s(?: [a-z]+){1,3})?\s+(?:also |alone )?(?:may|might|should|will|would|could|can|(?!is\b|was\b|has\b|does\b)[a-z]+s)\s")
-_OPENS = re.compile(r"(?:^|[.!?:]\s)[\s`*_]*(?:(?:the|an?)\s+)?(?:(?:[a-z]+\s+){1,3}of\s+)?[`*]*$", re.IGNORECASE)
+_ACTS = re.compile(
+    r"[`*]*(?:['’]s(?: [a-z]+){1,3})?\s+(?:also |alone )?(?:may|might|should|will|would|could|can|(?!is\b|was\b|has\b|does\b)[a-z]+s)\s"
+)
+_OPENS = re.compile(
+    r"(?:^|[.!?:]\s)[\s`*_]*(?:(?:the|an?)\s+)?(?:(?:[a-z]+\s+){1,3}of\s+)?[`*]*$", re.IGNORECASE
+)
 _ENDS = re.compile(
-    r"[.!?;](?=\s|$)|\n|:(?=\s|$)|[()]|,\s+(?=(?:and|so|that|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
+    r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = re.compile(r"^([+-])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
-
-
+# Between the settings of a row stand marks and joining words, and no verb.
+_ROW = re.compile(r"[\s`*,;·|()+&/]*(?:(?:and|with|at|on)\b[\s`*,;·|()+&/]*)?")
+_ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
 _BLANKS = re.compile(r"[ \t]{2,}")
@@ -110,21 +123,44 @@ _BLANKS = re.compile(r"[ \t]{2,}")
 def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     """Levers of one paragraph, fence or title, each once; `moved`: what it sets is known to be the change."""
     text = _BLANKS.sub(" ", text)
-    if diffed := _diff(text):
-        return diffed
+    lines = _DIFFED.findall(text)
+    if {sign for sign, _ in lines} == {"+", "-"}:
+        gone, come = (moves_in("\n".join(t for s, t in lines if s == sign)) for sign in "-+")
+        return difference(come, gone)
+    mentions = mentions_in(text)[:_MOST]
+    rows = _rows(text, mentions)
     found: dict[str, Move] = {}
-    for mention in mentions_in(text)[:_MOST]:
-        move = _move(text, mention, moved=moved)
+    for mention in mentions:
+        move = _move(text, mention, moved=moved, in_row=mention.start in rows)
         if move is None:
             continue
         known = found.get(move.key)
-        found[move.key] = move if known is None else _joined(known, move)
-    return tuple(found.values())
+        steps = known and known.value and not known.before and known.role >= move.role > Role.HELD
+        if steps and move.value and not same_value(known.value, move.value):
+            # "x=1 to x=2"
+            way = way_of_numbers(known.value, move.value) or known.way
+            found[move.key] = replace(known, value=move.value, before=known.value, way=way)
+        else:
+            found |= {m.key: m for m in united([(known,) if known else (), (move,)])}
+    return united([tuple(found.values())])
 
 
-def _move(text: str, mention: Mention, *, moved: bool) -> Move | None:
-    key, _ = switch_of(mention.name)
-    key = canonical(key)
+def _rows(text: str, mentions: tuple[Mention, ...]) -> set[int]:
+    """Where settings stand that are told in a row: the point at which something is tried, and not what is tried."""
+    found: set[int] = set()
+    row: list[Mention] = []
+    for mention in (*mentions, None):
+        if not (
+            mention and mention.value and row and _ROW.fullmatch(text, row[-1].end, mention.start)
+        ):
+            found |= {m.start for m in row} if len(row) >= _ROW_FROM else set()
+            row = []
+        row += [mention] if mention and mention.value and mention.name[:1] != "-" else []
+    return found
+
+
+def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | None:
+    key = canonical(switch_of(mention.name)[0])
     if len(key) < 2 or len(key) < 4 and not mention.value and mention.name[:1] != "-":
         return None
     if (
@@ -135,21 +171,21 @@ def _move(text: str, mention: Mention, *, moved: bool) -> Move | None:
     ):
         return None  # What is measured is no lever.
     value, before = mention.value, mention.before
-    if value and not before and (was := _WAS.match(text, mention.end)) and (was["today"] or len(was[0].split()) > 1):
+    if (
+        value
+        and not before
+        and (was := _WAS.match(text, mention.end))
+        and (was["today"] or len(was[0].split()) > 1)
+    ):
         before = was["before"]
     start = max((text.rfind(end, 0, mention.start) for end in (". ", "; ", "\n")), default=-1) + 1
-    way = _way_of_numbers(before, value) or way_of(text[start : mention.end + 40], mention.name)
+    way = way_of_numbers(before, value) or way_of(text[start : mention.end + 40], mention.name)
     role = _role(text, mention, moved=moved)
     if before and role is not Role.HELD:
         role = Role.MOVED
-    return Move(key, mention.name, value, before, way, role, VOTES[role])
-
-
-def _clause_start(text: str, at: int) -> int:
-    start = 0
-    for end in _ENDS.finditer(text, max(0, at - 240), at):
-        start = end.end()
-    return start
+    return Move(
+        key, mention.name, value, before, way, Role.HELD if in_row and role is Role.SET else role
+    )
 
 
 def stays(text: str, at: int) -> bool:
@@ -160,61 +196,68 @@ def stays(text: str, at: int) -> bool:
 def _role(text: str, mention: Mention, *, moved: bool) -> Role:
     if stays(text, mention.end):
         return Role.HELD
-    last, comma = "", text.rfind(",", 0, mention.start)
-    for cue in _CUES.finditer(text, _clause_start(text, mention.start), mention.start):
+    last, comma, begun = "", text.rfind(",", 0, mention.start), 0
+    for end in _ENDS.finditer(text, max(0, mention.start - 240), mention.start):
+        begun = end.end()
+    for cue in _CUES.finditer(text, begun, mention.start):
         if cue[0].lower() == "at" and mention.name[:1] == "-":
             continue  # "caps the registers at --limit=64"
         # What is set aside stays so to the next comma: "instead of raising x".
         last = last if last == "against" and comma < cue.start() else cue.lastgroup or ""
     if last in ("held", "against"):
         return Role.HELD
-    if not last and _ACTS.match(text, mention.end) and _OPENS.search(text, max(0, mention.start - 40), mention.start):
-        return Role.MOVED
-    if last == "moved" or moved:
-        return Role.MOVED if mention.value or mention.name[:1] == "-" or last == "moved" else Role.NAMED
-    return Role.SET if mention.value or mention.name[:1] == "-" else Role.NAMED
-
-
-def _joined(one: Move, other: Move) -> Move:
-    """Two mentions of one lever in a text: the first value, or from the one to the other where both are moved ("x=1 to x=2")."""
-    first, second = (one, other) if VOTES[one.role] >= VOTES[other.role] else (other, one)
-    value, before = first.value or second.value, first.before or second.before
+    if last == "point":
+        return Role.NAMED
     if (
-        first.value
-        and second.value
-        and first.value != second.value
-        and not before
-        and first is one
-        and second.role is not Role.HELD
+        not last
+        and _ACTS.match(text, mention.end)
+        and _OPENS.search(text, max(0, mention.start - 40), mention.start)
     ):
-        value, before = second.value, first.value
-    way = _way_of_numbers(before, value) or first.way or second.way
-    return Move(first.key, max(first.name, second.name, key=len), value, before, way, first.role, first.votes)
+        return Role.MOVED
+    is_setting = mention.value or mention.name[:1] == "-"
+    if last == "moved" or moved and is_setting:
+        return Role.MOVED
+    return Role.SET if is_setting else Role.NAMED
 
 
-def _way_of_numbers(before: str, after: str) -> str:
-    a, b = (_ordered(v) for v in (before, after))
+def way_of_numbers(before: str, after: str) -> str:
+    """`raise` or `lower`, from one value to another; empty where the two are no numbers, or the same."""
+    a, b = (
+        1.0
+        if v.lower() in ("true", "on")
+        else 0.0
+        if v.lower() in ("false", "off")
+        else number_of(v)
+        for v in (before, after)
+    )
     return "" if a is None or b is None or a == b else "raise" if b > a else "lower"
 
 
-def _ordered(value: str) -> float | None:
-    return 1.0 if value.lower() in ("true", "on") else 0.0 if value.lower() in ("false", "off") else number_of(value)
-
-
-def _diff(text: str) -> tuple[Move, ...]:
-    """Levers of the changed lines of a diff; nothing where the text is none."""
-    lines = _DIFFED.findall(text)
-    if not lines or {sign for sign, _ in lines} != {"+", "-"}:
-        return ()
-    gone, come = ({m.key: m for m in moves_in("\n".join(t for s, t in lines if s == sign))} for sign in "-+")
+def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
+    """What one text or command sets otherwise than another, as moved levers; what it leaves out is disabled."""
+    mine, before = {m.key: m for m in own}, {m.key: m for m in parent}
     found = []
-    for key in dict.fromkeys((*come, *gone)):
-        new, old = come.get(key), gone.get(key)
-        kept = new or old
-        if new and old and same_value(new.value, old.value):
+    for key in dict.fromkeys((*mine, *before)):
+        new, old = mine.get(key), before.get(key)
+        if (
+            new
+            and old
+            and (same_value(new.value, old.value) or (new.value, new.name) == (old.value, old.name))
+        ):
             continue
-        way = _way_of_numbers(old.value, new.value) if new and old else "enable" if new else "disable"
-        found.append(Move(key, kept.name, new.value if new else "", old.value if old else "", way, Role.MOVED, VOTES[Role.MOVED]))
+        way = (
+            way_of_numbers(old.value, new.value) if new and old else "enable" if new else "disable"
+        )
+        found.append(
+            Move(
+                key,
+                (new or old).name,
+                new.value if new else "",
+                old.value if old else "",
+                way,
+                Role.MOVED,
+            )
+        )
     return tuple(found)
 
 
@@ -227,7 +270,7 @@ _AROUND = re.compile(
 @lru_cache(maxsize=8192)
 def canonical(key: str) -> str:
     """A key without what spellings add: `num_splits`, `nsplits` and `splits` are one, `batch_size` and `batch`, `kBlockK` and `BLOCK_K`."""
-    bare = key[1:] if key.startswith("kblock") or key.startswith("knum") else key
+    bare = key[1:] if key.startswith(("kblock", "knum")) else key
     return _AROUND.sub("", bare) or key
 
 
@@ -240,74 +283,28 @@ def same_value(one: str, other: str) -> bool:
 
 
 def united(parts: Iterable[tuple[Move, ...]]) -> tuple[Move, ...]:
-    """Levers of all parts of a text, those with most votes first. The first part that moves or sets a lever gives its value."""
+    """Levers of all parts of a text, the weightiest first. What moves or sets a lever first gives its value."""
     found: dict[str, Move] = {}
-    for moves in parts:
-        for move in moves:
-            known = found.get(move.key)
-            if known is None:
-                found[move.key] = move
-                continue
-            first, second = (known, move) if VOTES[known.role] >= VOTES[move.role] else (move, known)
-            value = first.value or second.value
-            same = same_value(first.value, second.value)
-            found[move.key] = Move(
-                first.key,
-                first.name if first.is_setting or not second.is_setting else second.name,
-                value,
-                first.before or (second.before if same or not first.value else ""),
-                first.way or second.way,
-                first.role,
-                known.votes + move.votes,
-            )
-    return tuple(sorted(found.values(), key=lambda m: (-m.votes, m.key)))
+    for move in (m for moves in parts for m in moves):
+        known = found.get(move.key, move)
+        first, second = (known, move) if known.role >= move.role else (move, known)
+        value, before = first.value or second.value, first.before
+        if not before and (not first.value or same_value(first.value, second.value)):
+            before = second.before
+        name = first.name if first.is_setting or not second.is_setting else second.name
+        found[move.key] = replace(
+            first, name=name, value=value, before=before, way=first.way or second.way
+        )
+    return tuple(sorted(found.values(), key=lambda m: (-m.role, m.key)))
 
 
 def pulled(moves: Iterable[Move]) -> tuple[Move, ...]:
-    """The levers that a text is about: what it declares, else what has at least half the votes of the first."""
-    voted = [m for m in moves if m.votes > 0]
-    declared = tuple(m for m in voted if m.role is Role.DECLARED)
-    return declared or tuple(m for m in voted if 2 * m.votes >= voted[0].votes)
-
-
-def telling(moves: Iterable[Move], *, is_common: Callable[[str], bool]) -> tuple[Move, ...]:
-    """The levers that a text is about, without those that runs of its target share by habit, unless it speaks of these twice as much."""
+    """The levers that a text is about: what it declares, else what it moves or sets, else what it names."""
+    tiers = (Role.DECLARED,), (Role.MOVED, Role.SET), (Role.NAMED,)
     listed = [*moves]
-    every, rare = pulled(listed), pulled(m for m in listed if m.role is Role.DECLARED or not is_common(m.key))
-    return rare if rare and 2 * rare[0].votes >= every[0].votes else every
-
-
-def likeness(mine: Move, theirs: Move) -> str:
-    """same-value, same-lever or similar, of one lever that two texts pull."""
-    switches = {mine.switch, theirs.switch}
-    if switches == {"on", "off"} or "off" in switches and (mine.value or theirs.value) and "" in switches:
-        return "similar"
-    if mine.value and theirs.value and same_value(mine.value, theirs.value) or switches in ({"on"}, {"off"}):
-        return "same-value"
-    way = mine.way or _way_of_numbers(theirs.before, mine.value)
-    other = theirs.way or _way_of_numbers(mine.before, theirs.value)
-    if OPPOSITE.get(way) == other != "":
-        return "similar"
-    if not mine.value and not theirs.value:
-        named = Role.NAMED in (mine.role, theirs.role) and not way
-        return "similar" if named else "same-lever"
-    numbers = number_of(mine.value), number_of(theirs.value)
-    # Of two numbers of one knob something must say that both lie on the same side of where it stood.
-    return "same-lever" if None in numbers or way and way == other else "similar"
-
-
-@lru_cache(maxsize=8192)
-def initials(name: str) -> str:
-    """First letters of the parts of a name: `--batch_size` gives `bs`."""
-    parts = [p for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])", name) if p]
-    return "".join(p[0] for p in parts).lower() if len(parts) > 1 else ""
-
-
-@lru_cache(maxsize=1 << 16)
-def short_for(one: str, other: str) -> bool:
-    """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`) or its first letter (`b`)."""
-    short, long = sorted((one, other), key=lambda name: len(key_of(name)))
-    return key_of(short) in (initials(long), key_of(long)[:1])
+    return next(
+        (own for roles in tiers if (own := tuple(m for m in listed if m.role in roles))), ()
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -316,12 +313,13 @@ def parts_of_name(name: str) -> tuple[str, ...]:
     return tuple(p.lower() for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if p)
 
 
-@lru_cache(maxsize=1 << 16)
-def is_qualified(one: str, other: str) -> bool:
-    """Whether one of two names is the other with its owner in front (`adam_beta2`, `beta2`; `optimization.splitChunks.maxSize`)."""
-    short, long = sorted((parts_of_name(one), parts_of_name(other)), key=len)
-    telling = len(short) > 1 or bool(short) and len(short[0]) > 3 and not is_common(short[0])
-    return telling and len(short) < len(long) and long[-len(short) :] == short
+def initials(name: str) -> str:
+    """First letters of the parts of a name: `--batch_size` gives `bs`."""
+    parts = parts_of_name(name)
+    return "".join(p[0] for p in parts) if len(parts) > 1 else ""
+
+
+_ANNOUNCED = re.compile(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)
 
 
 def leads_to_change(text: str) -> bool:
@@ -330,18 +328,14 @@ def leads_to_change(text: str) -> bool:
     return text.rstrip().endswith(":") and last[-1:] == ["moved"] or bool(_ANNOUNCED.match(text))
 
 
-_ANNOUNCED = re.compile(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)
-
-
 def clauses(text: str) -> list[str]:
     """Clauses of a text but those that say what is held or set aside."""
     found, start = [], 0
     for end in (*(m.span() for m in _ENDS.finditer(text)), (len(text), len(text))):
         clause = text[start : end[0]]
         start = end[1]
-        cue = _CUES.search(clause)
-        if cue and cue.lastgroup in ("held", "against") and cue.start() < 3:
+        cues = [(m.start(), m.lastgroup) for m in _CUES.finditer(clause)]
+        if cues and cues[0][1] in ("held", "against") and cues[0][0] < 3:
             continue
-        against = next((m.start() for m in _CUES.finditer(clause) if m.lastgroup == "against"), len(clause))
-        found.append(clause[:against])
+        found.append(clause[: next((at for at, group in cues if group == "against"), len(clause))])
     return found

@@ -65,7 +65,10 @@ _NO_LIST = re.compile(
     r"\bopen\b|refuted when|refuted if|honestly|how to|next|falsif\w+ criteri|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted)",
     re.IGNORECASE,
 )
-_FURNITURE = re.compile(r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*", re.IGNORECASE)
+_FURNITURE = re.compile(
+    r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*",
+    re.IGNORECASE,
+)
 # An outcome in the past tense, or a loss in figures.
 _REPORTS = re.compile(
     r"\b(?:regress(?:ed|es|ion)|failed|crash(?:ed|es)|diverged|broke|hung|oom(?:ed|s)?|lost|(?:was|were|is|ran|came out) (?:\d[\d.]*\s?%? )?(?:slower|worse|flat)|"
@@ -95,9 +98,14 @@ _VERDICT_CELL = re.compile(
     re.IGNORECASE,
 )
 _VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
-_REASON_HEAD = re.compile(r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE)
+_REASON_HEAD = re.compile(
+    r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE
+)
 _NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
-_CLAIM_HEAD = re.compile(r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri", re.IGNORECASE)
+_CLAIM_HEAD = re.compile(
+    r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
+    re.IGNORECASE,
+)
 _NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
 _DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
 # A call in a heading, such as `.then(fulfilled, rejected)`: the names of its arguments say nothing of how it went.
@@ -121,10 +129,20 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         rule, measured = page.field("rule"), bool(page.field("measured"))
-        settles = next((line.strip() for line in text.split("\n") if _MORE in line), f"ruled {rule}" if rule else "")
-        return row_of(RunAim(aim, measured, rule, readable(settles) if measured else "", _judged(page, text)))
+        settles = next(
+            (line.strip() for line in text.split("\n") if _MORE in line),
+            f"ruled {rule}" if rule else "",
+        )
+        return row_of(
+            RunAim(aim, measured, rule, readable(settles) if measured else "", _judged(page, text))
+        )
     deep = page.path.count("/") > 2
-    if page.type == "catalog" and page.symbols or deep and page.type in ("catalog", "program", "source", "codebase"):
+    if (
+        page.type == "catalog"
+        and page.symbols
+        or deep
+        and page.type in ("catalog", "program", "source", "codebase")
+    ):
         return None  # Made by a machine from code, or somebody else's matter.
     if _TEMPLATE.search(page.stem):
         return None
@@ -144,7 +162,11 @@ def _judged(page: Page, text: str) -> tuple[Statement, ...]:
     anchor = ""
     for block in document_of(text).blocks:
         anchor = anchors.get(block.line, anchor) if block.kind == "heading" else anchor
-        if block.kind == "table" and block.rows and any(_CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells):
+        if (
+            block.kind == "table"
+            and block.rows
+            and any(_CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells)
+        ):
             found += [s for s in _table(page, block, anchor, "") if s.has_verdict]
     return tuple(found[:_MOST])
 
@@ -174,7 +196,13 @@ def _mode(title: str) -> str:
     title = _CALL.sub("()", title)
     if _NO_LIST.search(title):
         return ""
-    return "failed" if _FAILED_LIST.search(title) else "turned-down" if _TURNED_DOWN.search(title) else ""
+    return (
+        "failed"
+        if _FAILED_LIST.search(title)
+        else "turned-down"
+        if _TURNED_DOWN.search(title)
+        else ""
+    )
 
 
 def _hypothesis(page: Page, text: str) -> list[Statement]:
@@ -183,16 +211,40 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     if not (status.startswith("retired") or canonical_verdict(status) in FAILED):
         return []
     document = document_of(text)
-    bodies = {s.title.lower(): _prose(document, s.start, s.end)[:500] for s in page.sections if s.level > 1}
-    claim = next((t for name, t in bodies.items() if name.startswith(("statement", "hypothesis", "claim")) and t), "")
+    bodies = {
+        s.title.lower(): _prose(document, s.start, s.end)[:500]
+        for s in page.sections
+        if s.level > 1
+    }
+    claim = next(
+        (
+            t
+            for name, t in bodies.items()
+            if name.startswith(("statement", "hypothesis", "claim")) and t
+        ),
+        "",
+    )
     reasons = ("verdict", "outcome", "result", "why", "retired", "refuted", "status", "measurement")
     because = next((t for name, t in bodies.items() if name.startswith(reasons) and t), "")
     whole = f"{page.title}. {claim}".strip()
-    return [Statement("hypothesis", page.body_line, "", whole, because, "", _cites(page, 1, page.lines + 1), aim_of_text(whole))]
+    return [
+        Statement(
+            "hypothesis",
+            page.body_line,
+            "",
+            whole,
+            because,
+            "",
+            _cites(page, 1, page.lines + 1),
+            aim_of_text(whole),
+        )
+    ]
 
 
 def _prose(document: Document, start: int, end: int) -> str:
-    return " ".join(" ".join(b.plain.split()) for b in document.between(start, end) if b.kind == "paragraph")
+    return " ".join(
+        " ".join(b.plain.split()) for b in document.between(start, end) if b.kind == "paragraph"
+    )
 
 
 def _listed(page: Page, document: Document) -> Iterator[Statement]:
@@ -204,8 +256,15 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             anchor = anchors.get(block.line, anchor)
             if mode and block.level <= level:
                 mode = ""
-            if mode == "failed" and block.level == level + 1 and not _FURNITURE.fullmatch(block.plain):
-                end = next((b.line for b in document.blocks[at + 1 :] if b.kind == "heading"), page.lines + 1)
+            if (
+                mode == "failed"
+                and block.level == level + 1
+                and not _FURNITURE.fullmatch(block.plain)
+            ):
+                end = next(
+                    (b.line for b in document.blocks[at + 1 :] if b.kind == "heading"),
+                    page.lines + 1,
+                )
                 yield from _item(
                     page,
                     "principle",
@@ -216,22 +275,36 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
                     mode,
                 )
             # A page's own title opens a list only where it is nothing else.
-            elif not mode and (own := _mode(block.plain)) and (block.level > 1 or len(block.plain.split()) < 4):
+            elif (
+                not mode
+                and (own := _mode(block.plain))
+                and (block.level > 1 or len(block.plain.split()) < 4)
+            ):
                 mode, level = own, block.level
         elif block.kind == "item" and block.level == 1:
             text = " ".join(
-                " ".join(b.plain.split()) for b in document.blocks[at + 1 :][:8] if b.parent == at and b.kind == "paragraph"
+                " ".join(b.plain.split())
+                for b in document.blocks[at + 1 :][:8]
+                if b.parent == at and b.kind == "paragraph"
             )
             crossed = text[:8].lstrip("* ")[:1] in _CROSSES and bool(text)
             if mode or crossed:
                 yield from _item(
-                    page, "bullet", block.line, block.stop, anchor, text, mode if mode == "failed" else "turned-down"
+                    page,
+                    "bullet",
+                    block.line,
+                    block.stop,
+                    anchor,
+                    text,
+                    mode if mode == "failed" else "turned-down",
                 )
         elif block.kind == "table" and block.rows:
             yield from _table(page, block, anchor, mode)
 
 
-def _item(page: Page, kind: str, start: int, end: int, anchor: str, text: str, mode: str) -> Iterator[Statement]:
+def _item(
+    page: Page, kind: str, start: int, end: int, anchor: str, text: str, mode: str
+) -> Iterator[Statement]:
     """A bullet or sub-heading that names a failure."""
     text = readable(text)[:_LONGEST].strip("~ ").lstrip(_CROSSES + "️ *")
     if len(text) < _SHORTEST or _ADVICE.match(text) or _NO_FAILURE.search(text):
@@ -251,18 +324,37 @@ def _table(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Stateme
             yield from _row(page, row, cells, head, anchor, mode)
 
 
-def _row(page: Page, row: Row, cells: list[str], head: list[str], anchor: str, mode: str) -> Iterator[Statement]:
+def _row(
+    page: Page, row: Row, cells: list[str], head: list[str], anchor: str, mode: str
+) -> Iterator[Statement]:
     """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
-    verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i < len(head) and _VERDICT_HEAD.search(head[i])}
-    failing = next((i for i, c in enumerate(cells) if i and len(c) < 80 and _VERDICT_CELL.match(c.lstrip(_CROSSES + "️ "))), 0)
+    verdicts = {
+        i: outcome_verdict(c)
+        for i, c in enumerate(cells)
+        if i < len(head) and _VERDICT_HEAD.search(head[i])
+    }
+    failing = next(
+        (
+            i
+            for i, c in enumerate(cells)
+            if i and len(c) < 80 and _VERDICT_CELL.match(c.lstrip(_CROSSES + "️ "))
+        ),
+        0,
+    )
     failing = failing or next((i for i, v in verdicts.items() if i and v in FAILED), 0)
-    won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any("✅" in c for c in cells)
+    won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
+        "✅" in c for c in cells
+    )
     text = " · ".join(t for t in cells if t and not re.fullmatch(r"[\d#.]{1,4}", t))[:_LONGEST]
     if won or len(text) < _SHORTEST or _NO_FAILURE.search(text):
         return
     if not failing and not (mode == "failed" or mode == "turned-down" and _REPORTS.search(text)):
         return
-    named = [i for i, h in enumerate(head) if _REASON_HEAD.match(h) and i < len(cells) and i and i != failing]
+    named = [
+        i
+        for i, h in enumerate(head)
+        if _REASON_HEAD.match(h) and i < len(cells) and i and i != failing
+    ]
     behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing else []
     reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
     made = _statement(page, "row", row.line, row.line, anchor, text)
@@ -278,7 +370,12 @@ def _log_columns(head: list[str]) -> tuple[int, int, int] | None:
 
 
 def _logged(
-    page: Page, row: Row, cells: list[str], head: list[str], columns: tuple[int, int, int], anchor: str
+    page: Page,
+    row: Row,
+    cells: list[str],
+    head: list[str],
+    columns: tuple[int, int, int],
+    anchor: str,
 ) -> Iterator[Statement]:
     """A row of a log of runs that tied, or went the wrong way by the direction of its metric; where that is unknown, by its note."""
     delta, note, name = columns
@@ -289,7 +386,9 @@ def _logged(
         return
     direction = next((d for h in head[:delta] if (d := direction_of(h))), None)
     tie = abs(change.value) <= _TIE and (change.about or change.value == 0 or change.value < 0)
-    worse = change.value < 0 if direction is None or str(direction) == "higher" else change.value > 0
+    worse = (
+        change.value < 0 if direction is None or str(direction) == "higher" else change.value > 0
+    )
     if tie or worse and (direction is not None or _REPORTS.search(cells[note])):
         text = cells[name][:_LONGEST]
         yield Statement(
@@ -307,7 +406,9 @@ def _logged(
 def _statement(page: Page, kind: str, start: int, end: int, anchor: str, text: str) -> Statement:
     # Not inside a bracket: the reason would lose its beginning.
     cuts = _BECAUSE.finditer(text, min(20, len(text)))
-    cut = next((m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None)
+    cut = next(
+        (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None
+    )
     delta, remedy = _DELTA.search(text), _REMEDY.search(text, min(20, len(text)))
     return Statement(
         kind,

@@ -213,9 +213,7 @@ def _limit(request: Lint) -> int | None:
     return 0 if listed and request.limit is None else request.limit
 
 
-def _lints(
-    request: Lint, caller: Caller, matter: "Matter", under: list[str], state: str
-) -> Lints:
+def _lints(request: Lint, caller: Caller, matter: "Matter", under: list[str], state: str) -> Lints:
     from kb import lint
 
     report = lint.lint(

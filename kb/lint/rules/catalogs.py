@@ -15,11 +15,14 @@ from kb.page.document import Document
 from kb.schema import FAILED, PAGE_TYPES, Finding
 
 _COUNT = re.compile(r"\((\d[\d,]{0,9})(?: (?:pages?|entries|items|in total|total))?\)[ \t]*$")
-_NAMES = {plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))}
+_NAMES = {
+    plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))
+}
 # A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
 _FAR = 4
 _TALLY = re.compile(
-    rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)", re.IGNORECASE
+    rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)",
+    re.IGNORECASE,
 )
 _DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\b")
 _FRONTIER = re.compile(r"frontier|current best|leader\b|best (?:so far|exp\w*|run)", re.IGNORECASE)
@@ -58,9 +61,21 @@ def catalog_counts(matter: Matter) -> Iterator[Finding]:
         counted = any(_COUNT.search(h.text) for h in page.headings)
         for count in counts_of(page, matter.document(path)) if counted else ():
             stated = int(count.stated.replace(",", ""))
-            if stated != count.entries and stated <= _FAR * count.entries and count.entries <= _FAR * stated:
+            if (
+                stated != count.entries
+                and stated <= _FAR * count.entries
+                and count.entries <= _FAR * stated
+            ):
                 what = f"'{count.heading}' says {count.stated}, but {count.entries} stand below"
-                yield Finding(path, count.line, "catalog-count", what, count.stated, f"write {count.entries}", fixable=True)
+                yield Finding(
+                    path,
+                    count.line,
+                    "catalog-count",
+                    what,
+                    count.stated,
+                    f"write {count.entries}",
+                    fixable=True,
+                )
         if is_catalog(page):
             yield from _tallies(matter, page)
 
@@ -72,7 +87,9 @@ def _tallies(matter: Matter, page: Page) -> Iterator[Finding]:
         if link.kind == "inline" and link.href.lower().endswith(("/", "index.md", "readme.md")):
             where = target_of(link.href, folder=page.folder)
             if where and where[0]:
-                folders.setdefault(link.line, set()).add(where[0] if link.href.endswith("/") else posixpath.dirname(where[0]))
+                folders.setdefault(link.line, set()).add(
+                    where[0] if link.href.endswith("/") else posixpath.dirname(where[0])
+                )
     lines = matter.lines(page.path) if folders else []
     for line, named in sorted(folders.items()):
         said = _TALLY.findall(lines[line - 1]) if len(named) == 1 and line <= len(lines) else []
@@ -158,9 +175,12 @@ def failed_frontiers(matter: Matter) -> Iterator[Finding]:
             head, row = columns.get(link.line, (None, None))
             cells = zip(head.cells, row.cells, strict=False) if head and row else ()
             if any(start < link.line < end for start, end in blocks) or any(
-                _FRONTIER.search(name.plain) and f"]({link.href}" in document.source(cell) for name, cell in cells
+                _FRONTIER.search(name.plain) and f"]({link.href}" in document.source(cell)
+                for name, cell in cells
             ):
-                what = f"the frontier names an experiment whose verdict is {facts.verdict.canonical}"
+                what = (
+                    f"the frontier names an experiment whose verdict is {facts.verdict.canonical}"
+                )
                 hint = "name the best supported experiment; kb build fills the managed block"
                 yield Finding(path, link.line, "failed-frontier", what, target=link.href, hint=hint)
 
@@ -176,10 +196,27 @@ def _with_count(page: Page, data: bytes, finding: Finding, new: str) -> bytes:
 
 RULES = (
     Rule(
-        *("catalog-count", W, "a count that has rotted says that the list is not kept up", "lint", catalog_counts),
+        *(
+            "catalog-count",
+            W,
+            "a count that has rotted says that the list is not kept up",
+            "lint",
+            catalog_counts,
+        ),
         mending=Mending(lambda matter, finding: finding.hint.removeprefix("write "), _with_count),
     ),
-    Rule("catalog-gap", W, "a list of nearly all pages of a folder hides the few it misses", check=catalog_gaps),
+    Rule(
+        "catalog-gap",
+        W,
+        "a list of nearly all pages of a folder hides the few it misses",
+        check=catalog_gaps,
+    ),
     Rule("log-order", W, "an entry out of order is overlooked", check=logs_out_of_order),
-    Rule("failed-frontier", E, "a frontier that names a failed experiment sends the loop back", "trail", failed_frontiers),
+    Rule(
+        "failed-frontier",
+        E,
+        "a frontier that names a failed experiment sends the loop back",
+        "trail",
+        failed_frontiers,
+    ),
 )

@@ -45,7 +45,12 @@ def claims_without_source(matter: Matter) -> Iterator[Finding]:
     for claim in _claims(matter):
         if not matter.files.has(claim.source):
             yield Finding(
-                *(claim.page, _line(matter, claim), "claim-without-source", f"rests on {claim.source}, which is gone: '{claim.claim}'"),
+                *(
+                    claim.page,
+                    _line(matter, claim),
+                    "claim-without-source",
+                    f"rests on {claim.source}, which is gone: '{claim.claim}'",
+                ),
                 target=claim.source,
                 hint=f"bring the folder back, or take its claims off file: kb claims --withdraw {claim.source}",
             )
@@ -62,7 +67,25 @@ def _line(matter: Matter, claim: Claim) -> int:
 
 
 RULES = (
-    Rule("disputed-quantity", W, "two values of one quantity leave an agent to pick a side", "claims", disputed_quantities),
-    Rule("claim-without-source", W, "a claim whose source has gone can be checked by nobody", "claims", claims_without_source),
-    Rule("unreadable-claims", W, "claims that cannot be read are counted for none", "claims", unread_claims),
+    Rule(
+        "disputed-quantity",
+        W,
+        "two values of one quantity leave an agent to pick a side",
+        "claims",
+        disputed_quantities,
+    ),
+    Rule(
+        "claim-without-source",
+        W,
+        "a claim whose source has gone can be checked by nobody",
+        "claims",
+        claims_without_source,
+    ),
+    Rule(
+        "unreadable-claims",
+        W,
+        "claims that cannot be read are counted for none",
+        "claims",
+        unread_claims,
+    ),
 )

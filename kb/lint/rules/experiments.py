@@ -9,8 +9,12 @@ from kb.page import Page, seal
 from kb.schema import FAILED, LABELS, Finding, Verdict, canonical_verdict
 from kb.trail import Facts, verdict_sayings
 
-_FIRST_CLAUSE = re.compile(r"[\W_]*+(?:verdict|result|outcome|status)?[\W_]*+((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE)
-_HYPOTHESIS = re.compile(rf"[\s>*_-]*+(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE)
+_FIRST_CLAUSE = re.compile(
+    r"[\W_]*+(?:verdict|result|outcome|status)?[\W_]*+((?:[A-Za-z][\w/-]*[ ]*){1,3})", re.IGNORECASE
+)
+_HYPOTHESIS = re.compile(
+    rf"[\s>*_-]*+(?:{'|'.join(LABELS['hypothesis'])})\b[^:]{{0,30}}[*_]*:", re.IGNORECASE
+)
 _PLACE_NAMES = {
     "verdict": "verdict:",
     "outcome": "the outcome field",
@@ -67,7 +71,11 @@ def _camp(verdict: Verdict) -> str:
 def missing_verdicts(matter: Matter) -> Iterator[Finding]:
     for path, facts in matter.facts.items():
         unknown = facts.verdict.canonical is Verdict.OTHER and facts.verdict.source == "section"
-        if (facts.verdict.canonical is None or unknown) and not facts.running and not matter.pages[path].field("imported"):
+        if (
+            (facts.verdict.canonical is None or unknown)
+            and not facts.running
+            and not matter.pages[path].field("imported")
+        ):
             yield Finding(
                 path,
                 line_of(matter.pages[path], "verdict", "status"),
@@ -121,7 +129,9 @@ def missing_evidence(matter: Matter) -> Iterator[Finding]:
         page = matter.pages[path]
         if facts.running or page.field("imported"):
             continue
-        if facts.verdict.canonical not in (Verdict.CRASH, Verdict.INVALID) and not _has_profile(page, facts):
+        if facts.verdict.canonical not in (Verdict.CRASH, Verdict.INVALID) and not _has_profile(
+            page, facts
+        ):
             yield Finding(
                 path,
                 1,
@@ -155,7 +165,10 @@ def _has_evidence(page: Page, facts: Facts) -> bool:
         for key in ("commit", "evidence", "artifacts", "artifact", "dump", "log", "record", "run")
     )
     return named or any(
-        not link.href.partition("#")[0].endswith(".md") and "://" not in link.href and link.href[:1] != "#" for link in page.links
+        not link.href.partition("#")[0].endswith(".md")
+        and "://" not in link.href
+        and link.href[:1] != "#"
+        for link in page.links
     )
 
 
@@ -209,15 +222,89 @@ def _suffix(page: Page, number: int) -> str:
 
 
 RULES = (
-    Rule("verdict-conflict", E, "a page that says two verdicts is believed by halves", "trail", verdict_conflicts),
-    Rule("filed-changed", E, "a filed experiment that was changed is no evidence any more", "page", changed_after_filing),
-    Rule("missing-verdict", W, "an experiment without a verdict warns nobody and wins nothing", "trail", missing_verdicts, habit="type"),
-    Rule("missing-hypothesis", W, "without its hypothesis a result teaches nothing", "trail", missing_labels, habit="type"),
-    Rule("missing-mechanism", W, "without a mechanism nobody can check that it fired", "trail", missing_labels, habit="type"),
-    Rule("missing-prediction", W, "without a predicted signal any result fits", "trail", missing_labels, habit="type"),
-    Rule("missing-falsification", W, "without a falsification criterion nothing can be refuted", "trail", missing_labels, habit="type"),
-    Rule("missing-profile", W, "without a profile the verdict is capped at inconclusive", "trail", missing_evidence, habit="type"),
-    Rule("missing-evidence", W, "a result without commit, dump, log or figures cannot be checked", "trail", missing_evidence, habit="type"),
-    Rule("undated", W, "without a date an experiment counts as older than all others", "trail", undated, habit="type"),
-    Rule("number-twice", W, "a number given twice in one target no longer names one experiment", "trail", numbers_twice),
+    Rule(
+        "verdict-conflict",
+        E,
+        "a page that says two verdicts is believed by halves",
+        "trail",
+        verdict_conflicts,
+    ),
+    Rule(
+        "filed-changed",
+        E,
+        "a filed experiment that was changed is no evidence any more",
+        "page",
+        changed_after_filing,
+    ),
+    Rule(
+        "missing-verdict",
+        W,
+        "an experiment without a verdict warns nobody and wins nothing",
+        "trail",
+        missing_verdicts,
+        habit="type",
+    ),
+    Rule(
+        "missing-hypothesis",
+        W,
+        "without its hypothesis a result teaches nothing",
+        "trail",
+        missing_labels,
+        habit="type",
+    ),
+    Rule(
+        "missing-mechanism",
+        W,
+        "without a mechanism nobody can check that it fired",
+        "trail",
+        missing_labels,
+        habit="type",
+    ),
+    Rule(
+        "missing-prediction",
+        W,
+        "without a predicted signal any result fits",
+        "trail",
+        missing_labels,
+        habit="type",
+    ),
+    Rule(
+        "missing-falsification",
+        W,
+        "without a falsification criterion nothing can be refuted",
+        "trail",
+        missing_labels,
+        habit="type",
+    ),
+    Rule(
+        "missing-profile",
+        W,
+        "without a profile the verdict is capped at inconclusive",
+        "trail",
+        missing_evidence,
+        habit="type",
+    ),
+    Rule(
+        "missing-evidence",
+        W,
+        "a result without commit, dump, log or figures cannot be checked",
+        "trail",
+        missing_evidence,
+        habit="type",
+    ),
+    Rule(
+        "undated",
+        W,
+        "without a date an experiment counts as older than all others",
+        "trail",
+        undated,
+        habit="type",
+    ),
+    Rule(
+        "number-twice",
+        W,
+        "a number given twice in one target no longer names one experiment",
+        "trail",
+        numbers_twice,
+    ),
 )

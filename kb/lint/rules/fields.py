@@ -10,20 +10,37 @@ from kb.lint.habits import FEWEST
 from kb.lint.matter import Matter, line_of
 from kb.lint.registry import Rule, W
 from kb.page import Page
-from kb.schema import PAGE_TYPES, TYPES, Finding, Verdict, canonical_verdict, field_verdict, names_run, type_of, type_of_folder
+from kb.schema import (
+    PAGE_TYPES,
+    TYPES,
+    Finding,
+    Verdict,
+    canonical_verdict,
+    field_verdict,
+    names_run,
+    type_of,
+    type_of_folder,
+)
 
 
 def missing_fields(matter: Matter) -> Iterator[Finding]:
     """Fields that the page type requires. `hypothesis` of an experiment may stand in its body and has a rule of its own."""
     for page in matter.pages.values():
         known = TYPES.get(page.type)
-        broken = page.lines == 0 or any(code in ("front-matter", "empty") for _, code, *_ in page.problems)
-        if not known or broken or (page.body_line == 1 and known.name in ("index", "log", "program")):
+        broken = page.lines == 0 or any(
+            code in ("front-matter", "empty") for _, code, *_ in page.problems
+        )
+        if (
+            not known
+            or broken
+            or (page.body_line == 1 and known.name in ("index", "log", "program"))
+        ):
             continue
         missing = [
             f
             for f in known.required
-            if page.front.get(f) in (None, "") and not (f == "hypothesis" and known.name == "experiment")
+            if page.front.get(f) in (None, "")
+            and not (f == "hypothesis" and known.name == "experiment")
         ]
         if missing and page.body_line == 1:
             yield Finding(
@@ -69,13 +86,25 @@ def type_against_folder(matter: Matter) -> Iterator[Finding]:
         folder, kind = type_of_folder(posixpath.basename(page.folder)), type_of(page.field("type"))
         if folder == "experiment" and not names_run(page.stem):
             continue  # Programs, notes and lists stand beside the experiments they are about.
-        if not folder or not kind or kind == folder or {kind, folder} & {"index", "catalog", "log", "program"}:
+        if (
+            not folder
+            or not kind
+            or kind == folder
+            or {kind, folder} & {"index", "catalog", "log", "program"}
+        ):
             continue
         if _fits_inside(kind, page) or _is_habit(stated[page.folder], kind):
             continue
         what = f"says type '{kind}', but stands in the folder of type '{folder}'"
         hint = f"move it with kb mv, or write type: {folder}"
-        yield Finding(page.path, line_of(page, "type"), "type-folder", what, target=page.field("type"), hint=hint)
+        yield Finding(
+            page.path,
+            line_of(page, "type"),
+            "type-folder",
+            what,
+            target=page.field("type"),
+            hint=hint,
+        )
 
 
 def _is_habit(kinds: Counter[str], kind: str) -> bool:
@@ -183,7 +212,9 @@ def stale(matter: Matter) -> Iterator[Finding]:
                 code,
                 f"{what} since {touched}",
                 target=page.field("status"),
-                hint="close it with its verdict, or say that it was dropped" if facts else "test it, or retire it with a reason",
+                hint="close it with its verdict, or say that it was dropped"
+                if facts
+                else "test it, or retire it with a reason",
             )
 
 
@@ -196,11 +227,58 @@ def _age(day: str, today: str) -> int:
 
 
 RULES = (
-    Rule("missing-field", W, "what a page type requires feeds indexes, order and filters", "schema", missing_fields, habit="type"),
-    Rule("unknown-type", W, "a page of unknown type is in no catalog and no slice share of its own", "schema", unknown_types, habit="word"),
-    Rule("type-folder", W, "a page whose type contradicts its folder is looked for in the wrong place", "schema", type_against_folder),
-    Rule("target-folder", W, "an experiment whose target contradicts its folder counts for the wrong trail", "trail", target_against_folder),
-    Rule("unknown-verdict", W, "a verdict or status outside the vocabulary counts as none", "schema", unknown_verdicts, habit="word"),
-    Rule("stale-stub", W, "an experiment opened and never closed blocks its lever for others", "trail", stale, habit="type"),
-    Rule("stale-hypothesis", W, "an open hypothesis that nobody touches crowds out live ones", "trail", stale, habit="type"),
+    Rule(
+        "missing-field",
+        W,
+        "what a page type requires feeds indexes, order and filters",
+        "schema",
+        missing_fields,
+        habit="type",
+    ),
+    Rule(
+        "unknown-type",
+        W,
+        "a page of unknown type is in no catalog and no slice share of its own",
+        "schema",
+        unknown_types,
+        habit="word",
+    ),
+    Rule(
+        "type-folder",
+        W,
+        "a page whose type contradicts its folder is looked for in the wrong place",
+        "schema",
+        type_against_folder,
+    ),
+    Rule(
+        "target-folder",
+        W,
+        "an experiment whose target contradicts its folder counts for the wrong trail",
+        "trail",
+        target_against_folder,
+    ),
+    Rule(
+        "unknown-verdict",
+        W,
+        "a verdict or status outside the vocabulary counts as none",
+        "schema",
+        unknown_verdicts,
+        habit="word",
+    ),
+    Rule(
+        "stale-stub",
+        W,
+        "an experiment opened and never closed blocks its lever for others",
+        "trail",
+        stale,
+        habit="type",
+    ),
+    Rule(
+        "stale-hypothesis",
+        W,
+        "an open hypothesis that nobody touches crowds out live ones",
+        "trail",
+        stale,
+        habit="type",
+    ),
 )

@@ -14,11 +14,17 @@ _DESTINATION = re.compile(r"\]\(([^()\s]*)[^()]*\)")
 _QUIET = re.compile(r"<[^<>]*>|`[^`]*`")
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 # A figure stands alone: not in a name (v034), a version (2.4.1), a date, a range's dash, a flag or a path.
-_FIGURE = re.compile(r"(?<![\w.,/#:=])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w:/]|[.,-]\d|-\w)")
+_FIGURE = re.compile(
+    r"(?<![\w.,/#:=])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\w:/]|[.,-]\d|-\w)"
+)
 # Where a sentence turns from one thing to another: "+3.7 % over the best ([exp 25](…))" says nothing of exp 25.
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+(?=\S)|,\s+and\s+|(?<!\s)\s+(?:[—–]|over|than|vs\.?|versus|against|from)\s+")
+_CLAUSE = re.compile(
+    r"(?<=[.!?;])\s+(?=\S)|,\s+and\s+|(?<!\s)\s+(?:[—–]|over|than|vs\.?|versus|against|from)\s+"
+)
 # Columns that compare with another row hold figures that the row's own page need not say.
-_COMPARES = re.compile(r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.IGNORECASE)
+_COMPARES = re.compile(
+    r"\bvs\b|Δ|delta|\bover\b|relative|gain|speed-?up|improve|change|lift|%$", re.IGNORECASE
+)
 # Fewer significant digits are too common to tell one measurement from another.
 _DIGITS = 3
 _ABOUT = 0.02
@@ -35,21 +41,31 @@ def figure_mismatches(matter: Matter) -> Iterator[Finding]:
     for page in matter.pages.values():
         if not _lists_figures(page):
             continue
-        known = {link.href: matter.target(link.href, page) for link in page.links if link.kind == "inline"}
+        known = {
+            link.href: matter.target(link.href, page)
+            for link in page.links
+            if link.kind == "inline"
+        }
         own = {n for _, start, end in page.blocks for n in range(start, end)}
-        for line in sorted({link.line for link in page.links if known.get(link.href) in matter.facts} - own):
+        for line in sorted(
+            {link.line for link in page.links if known.get(link.href) in matter.facts} - own
+        ):
             for text in _statements(matter, page.path, line):
                 targets = {known[href] for href in _DESTINATION.findall(text) if known.get(href)}
                 target = min(targets, default="")
                 if len(targets) != 1 or target not in matter.facts or page.path == target:
                     continue
                 if target not in numbers:
-                    numbers[target] = sorted({_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)})
+                    numbers[target] = sorted(
+                        {_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)}
+                    )
                 for figure, about in figures_of(text):
                     if not is_said(figure, numbers[target], about=about):
                         what = f"attributes {figure} to {target}, which does not say it"
                         hint = "take the figure from that page, or cite the page that says it"
-                        yield Finding(page.path, line, "figure-mismatch", what, target=figure, hint=hint)
+                        yield Finding(
+                            page.path, line, "figure-mismatch", what, target=figure, hint=hint
+                        )
 
 
 def _lists_figures(page: Page) -> bool:
@@ -63,7 +79,9 @@ def _statements(matter: Matter, path: str, line: int) -> list[str]:
         if row := next((row for row in rows if row.line == line), None):
             compares = [bool(_COMPARES.search(cell.plain)) for cell in header.cells]
             cells = [matter.document(path).source(cell) for cell in row.cells]
-            kept = (c for n, c in enumerate(cells) if "](" in c or n >= len(compares) or not compares[n])
+            kept = (
+                c for n, c in enumerate(cells) if "](" in c or n >= len(compares) or not compares[n]
+            )
             return [" | ".join(kept)]
     # Links are taken out while the line is cut: "[bf16, and compiled](…)" is one thing.
     text = matter.lines(path)[line - 1] if line <= len(matter.lines(path)) else ""
@@ -76,10 +94,13 @@ def figures_of(text: str) -> list[tuple[str, bool]]:
     """Figures of a text that can be told apart, each with whether it is given as about so much."""
     plain = _QUIET.sub(" ", _DESTINATION.sub("] ", text))
     found = {
-        m[1]: plain[max(0, m.start() - 8) : m.start()].rstrip(" *_+−-").endswith(("~", "≈")) for m in _FIGURE.finditer(plain)
+        m[1]: plain[max(0, m.start() - 8) : m.start()].rstrip(" *_+−-").endswith(("~", "≈"))
+        for m in _FIGURE.finditer(plain)
     }
     return [
-        (figure, about) for figure, about in found.items() if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS
+        (figure, about)
+        for figure, about in found.items()
+        if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS
     ]
 
 
@@ -101,4 +122,11 @@ def _value(number: str) -> float:
     return float(number.replace(",", ""))
 
 
-RULES = (Rule("figure-mismatch", W, "a figure attributed to a page that does not say it is hearsay", check=figure_mismatches),)
+RULES = (
+    Rule(
+        "figure-mismatch",
+        W,
+        "a figure attributed to a page that does not say it is hearsay",
+        check=figure_mismatches,
+    ),
+)

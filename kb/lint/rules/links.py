@@ -27,7 +27,9 @@ def unsafe_links(matter: Matter) -> Iterator[Finding]:
                 continue
             if link.kind != "image" or not _PICTURE.match(link.href):
                 what = "a link that would run code; the site renders it as text"
-                yield Finding(path, link.line, "unsafe-link", what, target=link.href[:200], hint="remove it")
+                yield Finding(
+                    path, link.line, "unsafe-link", what, target=link.href[:200], hint="remove it"
+                )
 
 
 def moved_to(matter: Matter, finding: Finding) -> str:
@@ -67,14 +69,24 @@ def _with_new_target(page: Page, data: bytes, finding: Finding, new: str) -> byt
     if edited == data:
         edited = edit.with_definitions(data, old=old, new=new)
     before, after = _links(page.path, data), _links(page.path, edited)
-    wanted = tuple((kind, new if b == old and a == new else b) for (kind, b), (_, a) in zip(before, after, strict=False))
+    wanted = tuple(
+        (kind, new if b == old and a == new else b)
+        for (kind, b), (_, a) in zip(before, after, strict=False)
+    )
     if edited == data or len(before) != len(after) or after != wanted:
         return data
     gone = sum(href == old for _, href in before) - sum(href == old for _, href in after)
     # Code on the same line may read like a link; then more places changed than links did.
-    inline = sum(edited.count(mark + new.encode()) - data.count(mark + new.encode()) for mark in (b"](", b"](<"))
+    inline = sum(
+        edited.count(mark + new.encode()) - data.count(mark + new.encode())
+        for mark in (b"](", b"](<")
+    )
     definitions = edited.count(b"]: " + new.encode()) - data.count(b"]: " + new.encode())
-    return edited if gone and (inline == gone and not definitions or definitions == 1 and not inline) else data
+    return (
+        edited
+        if gone and (inline == gone and not definitions or definitions == 1 and not inline)
+        else data
+    )
 
 
 def _without_wikilink(page: Page, data: bytes, finding: Finding, new: str) -> bytes:
@@ -86,12 +98,18 @@ def _without_wikilink(page: Page, data: bytes, finding: Finding, new: str) -> by
     if finding.line > len(lines):
         return data
     target = re.escape(finding.target.encode()).replace(rb"\|", rb"\\?\|")
-    row, count = re.subn(rb"(?<!!)\[\[" + target + rb"\]\](?![(\[])", lambda _: new.encode(), lines[finding.line - 1])
+    row, count = re.subn(
+        rb"(?<!!)\[\[" + target + rb"\]\](?![(\[])", lambda _: new.encode(), lines[finding.line - 1]
+    )
     edited = b"".join([*lines[: finding.line - 1], row, *lines[finding.line :]])
     before, after = Counter(_links(page.path, data)), Counter(_links(page.path, edited))
     led = ("inline", new[new.rindex("](") + 2 : -1])
     # A wikilink in code reads like one, but is no link, so then fewer links changed than places did.
-    certain = count and before - after == {("wikilink", finding.target): count} and after - before == {led: count}
+    certain = (
+        count
+        and before - after == {("wikilink", finding.target): count}
+        and after - before == {led: count}
+    )
     return edited if certain else data
 
 
@@ -105,12 +123,33 @@ def _markdown_of(matter: Matter, finding: Finding) -> str:
 
 
 RULES = (
-    Rule("broken-link", E, "a link that leads nowhere sends reader and agent astray", "graph", mending=Mending(moved_to, _with_new_target)),
-    Rule("broken-anchor", E, "an anchor that is not there cannot be loaded as a section", "graph"),
-    Rule("unresolved-reference", W, "a reference without a definition is shown as raw brackets", "graph"),
     Rule(
-        *("wikilink", W, "markdown does not follow wikilinks, so the page behind counts as unlinked", "graph"),
+        "broken-link",
+        E,
+        "a link that leads nowhere sends reader and agent astray",
+        "graph",
+        mending=Mending(moved_to, _with_new_target),
+    ),
+    Rule("broken-anchor", E, "an anchor that is not there cannot be loaded as a section", "graph"),
+    Rule(
+        "unresolved-reference",
+        W,
+        "a reference without a definition is shown as raw brackets",
+        "graph",
+    ),
+    Rule(
+        *(
+            "wikilink",
+            W,
+            "markdown does not follow wikilinks, so the page behind counts as unlinked",
+            "graph",
+        ),
         mending=Mending(_markdown_of, _without_wikilink),
     ),
-    Rule("unsafe-link", E, "javascript:, vbscript: and data: links run code in a reader's browser", check=unsafe_links),
+    Rule(
+        "unsafe-link",
+        E,
+        "javascript:, vbscript: and data: links run code in a reader's browser",
+        check=unsafe_links,
+    ),
 )

@@ -23,12 +23,20 @@ _UNLINKABLE = re.compile(r"[\s#?%<>()\[\]]")
 
 def index_pages(matter: Matter) -> list[str]:
     """The front page of the wiki: `wiki/index.md`, or its README."""
-    return [p for p in matter.pages if p.lower() in ("wiki/index.md", "wiki/readme.md", "wiki/home.md")]
+    return [
+        p for p in matter.pages if p.lower() in ("wiki/index.md", "wiki/readme.md", "wiki/home.md")
+    ]
 
 
 def orphans(matter: Matter) -> Iterator[Finding]:
     for path in _unlinked(matter):
-        yield Finding(path, 1, "orphan", "no page links here", hint="link it from the pages that need it, or from an index")
+        yield Finding(
+            path,
+            1,
+            "orphan",
+            "no page links here",
+            hint="link it from the pages that need it, or from an index",
+        )
 
 
 def _unlinked(matter: Matter) -> list[str]:
@@ -54,7 +62,12 @@ def unreachable(matter: Matter) -> Iterator[Finding]:
     alone = set(_unlinked(matter))
     for path, page in matter.pages.items():
         filed = page.type == "experiment" and (page.field("imported") or page.field("sealed"))
-        if path not in seen and path not in alone and not filed and page.type not in ("catalog", "log", "program"):
+        if (
+            path not in seen
+            and path not in alone
+            and not filed
+            and page.type not in ("catalog", "log", "program")
+        ):
             yield Finding(
                 path,
                 1,
@@ -137,7 +150,11 @@ def contradictions(matter: Matter) -> Iterator[Finding]:
             if not opening or number in fenced:
                 continue
             end = number
-            while end < len(lines) and lines[end].lstrip().startswith(">") and not _CALLOUT.match(lines[end]):
+            while (
+                end < len(lines)
+                and lines[end].lstrip().startswith(">")
+                and not _CALLOUT.match(lines[end])
+            ):
                 end += 1
             text = "\n".join(part.lstrip(" >") for part in lines[number - 1 : end])[:_LONGEST]
             kind = opening[1].lower()
@@ -158,11 +175,51 @@ def contradictions(matter: Matter) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule("orphan", W, "a page that nothing links to is found by search alone", "graph", orphans, habit="folder"),
-    Rule("unreachable", W, "a page that no chain of links leads to is not browsed", "graph", unreachable, habit="folder"),
-    Rule("duplicate-title", W, "two pages of one title are told apart by nobody", check=duplicate_titles),
-    Rule("case-twin", E, "two paths that differ by case only are one file on many disks", check=case_twins),
-    Rule("unlinkable-name", W, "a name with spaces, # or brackets breaks plain links to it", check=unlinkable_names, habit="folder"),
-    Rule("long-page", W, "a page longer than [lint] page_lines is read by nobody whole", check=long_pages),
-    Rule("open-contradiction", W, "an open contradiction leaves an agent to pick a side", check=contradictions),
+    Rule(
+        "orphan",
+        W,
+        "a page that nothing links to is found by search alone",
+        "graph",
+        orphans,
+        habit="folder",
+    ),
+    Rule(
+        "unreachable",
+        W,
+        "a page that no chain of links leads to is not browsed",
+        "graph",
+        unreachable,
+        habit="folder",
+    ),
+    Rule(
+        "duplicate-title",
+        W,
+        "two pages of one title are told apart by nobody",
+        check=duplicate_titles,
+    ),
+    Rule(
+        "case-twin",
+        E,
+        "two paths that differ by case only are one file on many disks",
+        check=case_twins,
+    ),
+    Rule(
+        "unlinkable-name",
+        W,
+        "a name with spaces, # or brackets breaks plain links to it",
+        check=unlinkable_names,
+        habit="folder",
+    ),
+    Rule(
+        "long-page",
+        W,
+        "a page longer than [lint] page_lines is read by nobody whole",
+        check=long_pages,
+    ),
+    Rule(
+        "open-contradiction",
+        W,
+        "an open contradiction leaves an agent to pick a side",
+        check=contradictions,
+    ),
 )

@@ -12,7 +12,9 @@ from kb.profiles.buckets import file_label
 from kb.profiles.registry import Format
 from kb.profiles.table import Cost, Reading
 
-_NAME = re.compile(r"(?P<key>ob|fl|fi|fe|fn|cob|cfi|cfl|cfn)=\s*(?:\((?P<id>\d{1,9})\))?\s*(?P<name>.*)")
+_NAME = re.compile(
+    r"(?P<key>ob|fl|fi|fe|fn|cob|cfi|cfl|cfn)=\s*(?:\((?P<id>\d{1,9})\))?\s*(?P<name>.*)"
+)
 _TABLES = {"fn": "fn", "cfn": "fn", "ob": "ob", "cob": "ob"}
 _COSTS = re.compile(r"(?:0x[0-9a-f]+|[+-]?\d+|\*)\s")
 
@@ -31,7 +33,9 @@ def callgrind(stream: TextIO, label: str) -> Reading:
             table = _TABLES.get(found["key"], "fl")
             if found["id"] and found["name"]:
                 names[table, found["id"]] = found["name"]
-            now[found["key"]] = names.get((table, found["id"]), "") if found["id"] else found["name"]
+            now[found["key"]] = (
+                names.get((table, found["id"]), "") if found["id"] else found["name"]
+            )
             if found["key"] == "fn":
                 files.setdefault(now["fn"], now.get("fl", ""))
         elif text.startswith("events:"):
@@ -48,14 +52,28 @@ def callgrind(stream: TextIO, label: str) -> Reading:
             if not is_call and len(cells) > positions and cells[positions].isdecimal():
                 own[now.get("fn", "")] += float(cells[positions])
             is_call = False
-    costs = [Cost(n or "(unknown)", c, c, calls[n], file_label(f) if (f := files.get(n, "")) != "???" else "") for n, c in own.items() if c]
+    costs = [
+        Cost(
+            n or "(unknown)",
+            c,
+            c,
+            calls[n],
+            file_label(f) if (f := files.get(n, "")) != "???" else "",
+        )
+        for n, c in own.items()
+        if c
+    ]
     if not costs:
-        raise KbError(f"{label}: no function with any cost in it; write it with `valgrind --tool=callgrind PROGRAM`")
+        raise KbError(
+            f"{label}: no function with any cost in it; write it with `valgrind --tool=callgrind PROGRAM`"
+        )
     return Reading("callgrind", "host", event, tuple(costs))
 
 
 def _begins(line: str) -> bool:
-    return line.startswith(("# callgrind format", "creator: callgrind", "fn=(")) or bool(re.match(r"events: \w", line))
+    return line.startswith(("# callgrind format", "creator: callgrind", "fn=(")) or bool(
+        re.match(r"events: \w", line)
+    )
 
 
 FORMATS = (Format("callgrind", "callgrind.out of valgrind", callgrind, line=_begins),)

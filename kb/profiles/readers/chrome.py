@@ -21,11 +21,14 @@ from kb.profiles.timeline import Track, spend
 
 DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 # Spans drawn around operations; they are no operations, and would own their gaps.
-SPAN_CATEGORIES = frozenset({"user_annotation", "gpu_user_annotation", "trace", "python_function", "ac2g", "fwdbwd"})
+SPAN_CATEGORIES = frozenset(
+    {"user_annotation", "gpu_user_annotation", "trace", "python_function", "ac2g", "fwdbwd"}
+)
 DEVICE_PROCESS = re.compile(r"^/device:|/device:(?:TPU|GPU)|^(?:TPU|GPU)[: ]?\d", re.IGNORECASE)
 # Lines of an XLA device that repeat the operations' time under other names.
 DERIVED_LINES = re.compile(
-    r"^(?:steps|xla modules|xla traceme|framework|tensorflow|source|tf |async xla ops|.*name scope)", re.IGNORECASE
+    r"^(?:steps|xla modules|xla traceme|framework|tensorflow|source|tf |async xla ops|.*name scope)",
+    re.IGNORECASE,
 )
 STEP = re.compile(r"^ProfilerStep#(\d+)$")
 US_PER_MS = 1000.0
@@ -41,7 +44,9 @@ class _Seen:
     ops: dict[tuple[str, str, str, bool], int] = field(default_factory=dict)
     processes: dict[str, str] = field(default_factory=dict)
     threads: dict[TrackKey, str] = field(default_factory=dict)
-    open_events: dict[TrackKey, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
+    open_events: dict[TrackKey, list[tuple[float, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     steps: dict[str, array] = field(default_factory=lambda: defaultdict(lambda: array("d")))
     facts: list[Fact] = field(default_factory=list)
     events: int = 0
@@ -61,7 +66,10 @@ def _number(value: Json) -> float | None:
             return None
     return (
         float(value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 and math.isfinite(value)
+        if isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and abs(value) < 1e300
+        and math.isfinite(value)
         else None
     )
 
@@ -109,7 +117,10 @@ def _event(seen: _Seen, event: dict[str, Json]) -> None:
         return seen.tracks[track].add(began, max(start, began), op=op)
     args = event.get("args")
     args = args if isinstance(args, dict) else {}
-    name, category = _text(event.get("name")), _text(args.get("hlo_category")) or _text(event.get("cat"))
+    name, category = (
+        _text(event.get("name")),
+        _text(args.get("hlo_category")) or _text(event.get("cat")),
+    )
     if isinstance(args.get("filename"), str):
         category = file_label(_text(args["filename"]))
     op = seen.op(name, category, detail=_text(args.get("tf_op")), hlo="hlo_op" in args)
@@ -120,7 +131,9 @@ def _event(seen: _Seen, event: dict[str, Json]) -> None:
     if duration is None or duration < 0:
         seen.broken += 1
         return None
-    if category != "gpu_user_annotation":  # the device's echo of a step, from its first kernel to its last
+    if (
+        category != "gpu_user_annotation"
+    ):  # the device's echo of a step, from its first kernel to its last
         _step(seen, name, args, duration=duration)
     return seen.tracks[track].add(start, start + duration, op=op)
 
@@ -161,7 +174,12 @@ def _gather(cursor: Cursor) -> _Seen:
             elif key == "distributedInfo":
                 info = cursor.value()
                 if isinstance(info, dict) and "rank" in info:
-                    seen.facts.append(Fact("rank", f"{_text(info['rank'])} of {_text(info.get('world_size')) or '?'}"))
+                    seen.facts.append(
+                        Fact(
+                            "rank",
+                            f"{_text(info['rank'])} of {_text(info.get('world_size')) or '?'}",
+                        )
+                    )
         if not found:
             raise KbError(f"{cursor.label}: has no 'traceEvents'; is it a Chrome trace?")
     _close_open(seen)
@@ -187,7 +205,9 @@ def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
     names = list(seen.ops)
     warnings: list[str] = []
 
-    def picked(keep: frozenset[int] | None, tracks: dict[TrackKey, Track]) -> dict[str, list[Track]]:
+    def picked(
+        keep: frozenset[int] | None, tracks: dict[TrackKey, Track]
+    ) -> dict[str, list[Track]]:
         groups: dict[str, list[Track]] = defaultdict(list)
         for (pid, _), track in sorted(tracks.items()):
             chosen = track if keep is None else _only(track, keep)
@@ -195,24 +215,36 @@ def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
                 groups[pid].append(chosen)
         return groups
 
-    gpu = frozenset(i for i, (_, category, _, _) in enumerate(names) if category in DEVICE_CATEGORIES)
+    gpu = frozenset(
+        i for i, (_, category, _, _) in enumerate(names) if category in DEVICE_CATEGORIES
+    )
     if gpu and (groups := picked(gpu, seen.tracks)):
         return "device", groups, warnings
-    lines = {key: track for key, track in seen.tracks.items() if DEVICE_PROCESS.search(seen.processes.get(key[0], ""))}
+    lines = {
+        key: track
+        for key, track in seen.tracks.items()
+        if DEVICE_PROCESS.search(seen.processes.get(key[0], ""))
+    }
     if lines:
         groups = picked(None, _operation_lines(seen, lines, warnings))
         if groups:
             return "device", groups, warnings
-        warnings.append("device processes are there but hold no operations; shares are of the host's time")
+        warnings.append(
+            "device processes are there but hold no operations; shares are of the host's time"
+        )
     hlo = frozenset(i for i, (_, _, _, is_hlo) in enumerate(names) if is_hlo)
     operators = frozenset(
-        i for i, (name, category, _, _) in enumerate(names) if category.lower() not in SPAN_CATEGORIES and not STEP.match(name)
+        i
+        for i, (name, category, _, _) in enumerate(names)
+        if category.lower() not in SPAN_CATEGORIES and not STEP.match(name)
     )
     host = {key: track for key, track in seen.tracks.items() if key not in lines}
     return "host", picked(hlo or operators or None, host), warnings
 
 
-def _operation_lines(seen: _Seen, lines: dict[TrackKey, Track], warnings: list[str]) -> dict[TrackKey, Track]:
+def _operation_lines(
+    seen: _Seen, lines: dict[TrackKey, Track], warnings: list[str]
+) -> dict[TrackKey, Track]:
     """Lines of `/device:` processes that hold each operation once: streams, else "XLA Ops", else all not derived from another."""
     chosen: dict[TrackKey, Track] = {}
     names = list(seen.ops)
@@ -223,7 +255,11 @@ def _operation_lines(seen: _Seen, lines: dict[TrackKey, Track], warnings: list[s
         mine = {key: track for key, track in lines.items() if key[0] == pid}
         streams = {k: t for k, t in mine.items() if seen.threads.get(k, "").startswith("Stream")}
         ops = {k: t for k, t in mine.items() if seen.threads.get(k, "").strip() == "XLA Ops"}
-        chosen.update(streams or ops or {k: t for k, t in mine.items() if not DERIVED_LINES.match(seen.threads.get(k, ""))})
+        chosen.update(
+            streams
+            or ops
+            or {k: t for k, t in mine.items() if not DERIVED_LINES.match(seen.threads.get(k, ""))}
+        )
         for key, track in mine.items():
             if seen.threads.get(key, "").strip() == "Steps" and not seen.steps:
                 for start, end, op in zip(track.starts, track.ends, track.ops, strict=True):
@@ -243,7 +279,9 @@ def reading(cursor: Cursor) -> Reading:
     """The trace as costs in ms. Raises KbError where no event carries time."""
     seen = _gather(cursor)
     if not seen.events:
-        raise KbError(f"{cursor.label}: a Chrome trace without timed events (X, or B and E); record one while the program runs")
+        raise KbError(
+            f"{cursor.label}: a Chrome trace without timed events (X, or B and E); record one while the program runs"
+        )
     scope, groups, warnings = _groups(seen)
     names = list(seen.ops)
     buckets = [bucket_of(name, category, detail) for name, category, detail, _ in names]
@@ -265,12 +303,16 @@ def reading(cursor: Cursor) -> Reading:
             if spent.counts[i]
         ]
     if seen.broken:
-        warnings.append(f"{seen.broken} of {seen.events} events skipped: no time, or an end without a beginning")
+        warnings.append(
+            f"{seen.broken} of {seen.events} events skipped: no time, or an end without a beginning"
+        )
     if seen.unclosed:
         warnings.append(f"{seen.unclosed} event(s) never end; taken to end with their track")
     durations = [sum(d) / len(d) for _, d in sorted(seen.steps.items())]
     labels = [seen.processes.get(pid, "") for pid in sorted(groups)]
-    facts = seen.facts + [Fact("track", label) for label in dict.fromkeys(labels) if label.startswith("/")]
+    facts = seen.facts + [
+        Fact("track", label) for label in dict.fromkeys(labels) if label.startswith("/")
+    ]
     return Reading(
         "chrome-trace",
         scope,

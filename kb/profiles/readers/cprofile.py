@@ -48,7 +48,9 @@ class _Table:
 
     def _of(self, kind: str, depth: int) -> object:
         if kind in _TEXTS:
-            return self.take(self.number(_TEXTS[kind])).decode("utf-8" if kind in "ut" else "latin-1", "replace")
+            return self.take(self.number(_TEXTS[kind])).decode(
+                "utf-8" if kind in "ut" else "latin-1", "replace"
+            )
         if kind in _TUPLES:
             return tuple(self.value(depth + 1) for _ in range(self.number(_TUPLES[kind])))
         if kind == "{":
@@ -68,7 +70,9 @@ class _Table:
             case "l":
                 size = self.number(4)
                 digits = [self.number(2) for _ in range(abs(size))]
-                return sum(digit << 15 * n for n, digit in enumerate(digits)) * (1 if size > 0 else -1)
+                return sum(digit << 15 * n for n, digit in enumerate(digits)) * (
+                    1 if size > 0 else -1
+                )
         raise ValueError(f"a value of kind {kind!r}, which no profile holds")
 
 
@@ -87,7 +91,9 @@ def cprofile(stream: TextIO, label: str) -> Reading:
         table = _Table(stream.read().encode("latin-1")).value()
         costs = [_cost(key, row) for key, row in table.items()]
     except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise KbError(f"{label}: no dump of cProfile ({error}); write it with `python -m cProfile -o FILE`") from error
+        raise KbError(
+            f"{label}: no dump of cProfile ({error}); write it with `python -m cProfile -o FILE`"
+        ) from error
     return Reading("cprofile", "host", "ms", tuple(costs))
 
 
@@ -95,7 +101,9 @@ def _cost(key: tuple[str, int, str], row: tuple) -> Cost:
     file, _, function = key
     calls, own = int(row[1]), float(row[2]) * 1000
     category = "" if file in ("~", "") else file_label(str(file))
-    return Cost(f"{function} ({category})" if category else str(function), own, own, calls, category)
+    return Cost(
+        f"{function} ({category})" if category else str(function), own, own, calls, category
+    )
 
 
 FORMATS = (Format("cprofile", "cProfile and pstats dumps", cprofile, data=is_dump),)

@@ -21,7 +21,12 @@ CYCLES = re.compile(r"^(?:Elapsed Cycles|gpc__cycles_elapsed\.(?:max|avg))$")
 # Percentages worth a place beside a kernel's time, by metric name; the section's older and newer words with the counters
 # behind them.
 PERCENTS = (
-    ("DRAM", re.compile(r"^(?:DRAM Throughput|SOL DRAM|(?:gpu__)?dram__?throughput\.avg\.pct_of_peak_sustained_elapsed)$")),
+    (
+        "DRAM",
+        re.compile(
+            r"^(?:DRAM Throughput|SOL DRAM|(?:gpu__)?dram__?throughput\.avg\.pct_of_peak_sustained_elapsed)$"
+        ),
+    ),
     (
         "memory",
         re.compile(
@@ -34,7 +39,10 @@ PERCENTS = (
             r"^(?:Compute \(SM\) (?:Throughput|\[%\])|SM \[%\]|SOL SM|sm__throughput\.avg\.pct_of_peak_sustained_elapsed)$"
         ),
     ),
-    ("occupancy", re.compile(r"^(?:Achieved Occupancy|sm__warps_active\.avg\.pct_of_peak_sustained_active)$")),
+    (
+        "occupancy",
+        re.compile(r"^(?:Achieved Occupancy|sm__warps_active\.avg\.pct_of_peak_sustained_active)$"),
+    ),
 )
 COUNTER = re.compile(r"^\w+__\w+\.")
 
@@ -65,17 +73,32 @@ class _Launch:
 def is_header(cells: list[str]) -> bool:
     names = {c.strip() for c in cells}
     return "Kernel Name" in names and (
-        "Metric Name" in names or any(DURATION.match(n.split(" [")[0]) or COUNTER.match(n) for n in names)
+        "Metric Name" in names
+        or any(DURATION.match(n.split(" [")[0]) or COUNTER.match(n) for n in names)
     )
 
 
 def _long(sheet: Sheet) -> list[_Launch]:
     """A row a metric. A cell left empty repeats the one above; a summary's row carries invocations and an average."""
-    kernel, name, unit = sheet.column("Kernel Name"), sheet.column("Metric Name"), sheet.column("Metric Unit")
-    value, average, invocations = sheet.column("Metric Value"), sheet.column("Average"), sheet.column("Invocations")
+    kernel, name, unit = (
+        sheet.column("Kernel Name"),
+        sheet.column("Metric Name"),
+        sheet.column("Metric Unit"),
+    )
+    value, average, invocations = (
+        sheet.column("Metric Value"),
+        sheet.column("Average"),
+        sheet.column("Invocations"),
+    )
     keys = [
         c
-        for c in (sheet.column("Process ID"), sheet.column("ID"), kernel, sheet.column("Context"), sheet.column("Stream"))
+        for c in (
+            sheet.column("Process ID"),
+            sheet.column("ID"),
+            kernel,
+            sheet.column("Context"),
+            sheet.column("Stream"),
+        )
         if c is not None
     ]
     at = value if value is not None else average
@@ -86,11 +109,17 @@ def _long(sheet: Sheet) -> list[_Launch]:
     for row in sheet.rows:
         if len(row) <= max(at, name, kernel):
             continue
-        above = [cell or (above[i] if i in keys and i < len(above) else "") for i, cell in enumerate(row)]
+        above = [
+            cell or (above[i] if i in keys and i < len(above) else "") for i, cell in enumerate(row)
+        ]
         launch = launches.setdefault(tuple(above[k] for k in keys), _Launch(above[kernel]))
         measured = number(row[at])
         if measured is not None:
-            launch.take(row[name].strip(), row[unit].strip() if unit is not None and unit < len(row) else "", measured)
+            launch.take(
+                row[name].strip(),
+                row[unit].strip() if unit is not None and unit < len(row) else "",
+                measured,
+            )
         if invocations is not None:
             launch.count = int(number(row[invocations]) or 1)
     return list(launches.values())
@@ -120,36 +149,74 @@ def _percents(launches: list[tuple[_Launch, float]]) -> tuple[Fact, ...]:
     """Means of the percentages, each launch weighted by its time."""
     facts = []
     for name, _ in PERCENTS:
-        measured = [(launch.percents[name], time) for launch, time in launches if name in launch.percents and time > 0]
+        measured = [
+            (launch.percents[name], time)
+            for launch, time in launches
+            if name in launch.percents and time > 0
+        ]
         if measured:
-            facts.append(Fact(name, f"{math.fsum(p * t for p, t in measured) / math.fsum(t for _, t in measured):.1f} %"))
+            facts.append(
+                Fact(
+                    name,
+                    f"{math.fsum(p * t for p, t in measured) / math.fsum(t for _, t in measured):.1f} %",
+                )
+            )
     return tuple(facts)
 
 
 def reading(lines: Iterable[str], *, label: str) -> Reading:
     """Kernels as costs in ms, or in cycles where no duration was collected. Raises KbError where neither was."""
     found = sheets(lines, is_header=is_header)
-    launches = [launch for s in found for launch in (_long(s) if s.column("Metric Name") is not None else _wide(s))]
+    launches = [
+        launch
+        for s in found
+        for launch in (_long(s) if s.column("Metric Name") is not None else _wide(s))
+    ]
     if not launches:
-        raise KbError(f"{label}: no kernel in it; write it with `ncu --csv --page details` or `--page raw`")
-    unit, warnings = "ms", ["ncu runs kernels one at a time: shares are of kernel time, idle time is unknown"]
+        raise KbError(
+            f"{label}: no kernel in it; write it with `ncu --csv --page details` or `--page raw`"
+        )
+    unit, warnings = (
+        "ms",
+        ["ncu runs kernels one at a time: shares are of kernel time, idle time is unknown"],
+    )
     times = [launch.duration for launch in launches]
     if all(t is None for t in times):
         unit, times = "cycles", [launch.cycles for launch in launches]
         if all(t is None for t in times):
-            raise KbError(f"{label}: no duration was collected; run ncu with `--set basic` or `--metrics gpu__time_duration.sum`")
+            raise KbError(
+                f"{label}: no duration was collected; run ncu with `--set basic` or `--metrics gpu__time_duration.sum`"
+            )
     missing = sum(t is None for t in times)
     if missing:
         warnings.append(f"{missing} of {len(launches)} launches without a time; left out")
-    timed = [(launch, t * launch.count) for launch, t in zip(launches, times, strict=True) if t is not None]
+    timed = [
+        (launch, t * launch.count)
+        for launch, t in zip(launches, times, strict=True)
+        if t is not None
+    ]
     by_kernel: dict[str, list[tuple[_Launch, float]]] = defaultdict(list)
     for launch, time in timed:
         by_kernel[launch.kernel].append((launch, time))
     costs = []
     for kernel, members in by_kernel.items():
         total = math.fsum(t for _, t in members)
-        costs.append(Cost(kernel, total, total, sum(launch.count for launch, _ in members), facts=_percents(members)))
-    return Reading("ncu", "device", unit, tuple(costs), facts=_percents(timed), warnings=tuple(warnings))
+        costs.append(
+            Cost(
+                kernel,
+                total,
+                total,
+                sum(launch.count for launch, _ in members),
+                facts=_percents(members),
+            )
+        )
+    return Reading(
+        "ncu", "device", unit, tuple(costs), facts=_percents(timed), warnings=tuple(warnings)
+    )
 
 
-FORMATS = (Format("ncu", "ncu --csv", lambda stream, label: reading(stream, label=label), 10, row=is_header),)
+FORMATS = (
+    Format(
+        "ncu", "ncu --csv", lambda stream, label: reading(stream, label=label), 10, row=is_header
+    ),
+)

@@ -63,7 +63,9 @@ def _trace(sheet: Sheet, *, label: str) -> Reading:
     """Per-event rows of cuda_gpu_trace: streams of each device as tracks."""
     at = [sheet.column(n) for n in ("Start", "Duration", "Name")]
     if at[0] is None or at[1] is None or at[2] is None:
-        raise KbError(f"{label}: a trace table without Start, Duration and Name columns; export cuda_gpu_trace again")
+        raise KbError(
+            f"{label}: a trace table without Start, Duration and Name columns; export cuda_gpu_trace again"
+        )
     start, duration, name = at[0], at[1], at[2]
     device, stream = sheet.column("Device"), sheet.column("Strm", "Stream")
     scales = sheet.unit(start, default="ns"), sheet.unit(duration, default="ns")
@@ -74,11 +76,19 @@ def _trace(sheet: Sheet, *, label: str) -> Reading:
             continue
         began, took = number(row[start]), number(row[duration])
         if began is not None and took is not None and took >= 0:
-            track = devices[row[device] if device is not None else ""][row[stream] if stream is not None else ""]
-            track.add(began * scales[0], began * scales[0] + took * scales[1], op=ops.setdefault(row[name], len(ops)))
+            track = devices[row[device] if device is not None else ""][
+                row[stream] if stream is not None else ""
+            ]
+            track.add(
+                began * scales[0],
+                began * scales[0] + took * scales[1],
+                op=ops.setdefault(row[name], len(ops)),
+            )
     buckets, costs, idle = [bucket_of(n) for n in ops], [], 0.0
     for device_name in sorted(devices):
-        spent = spend([devices[device_name][s] for s in sorted(devices[device_name])], bucket_by_op=buckets)
+        spent = spend(
+            [devices[device_name][s] for s in sorted(devices[device_name])], bucket_by_op=buckets
+        )
         idle += spent.idle
         costs += [
             Cost(n, spent.self_time[i], spent.wall[i], spent.counts[i], exposed=spent.exposed[i])
@@ -115,17 +125,33 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
         raise KbError(
             f"{label}: no nsys table with times; write `nsys stats --format csv -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`"
         )
-    warnings = ["sums without a timeline: idle time and overlap are unknown (cuda_gpu_trace has them)"]
+    warnings = [
+        "sums without a timeline: idle time and overlap are unknown (cuda_gpu_trace has them)"
+    ]
     facts = []
     if device and host:
         top = max(host, key=lambda c: (c.self_time, c.name))
-        facts.append(Fact("longest host call", f"{top.name} {top.self_time:.3g} ms in {top.count} calls"))
+        facts.append(
+            Fact("longest host call", f"{top.name} {top.self_time:.3g} ms in {top.count} calls")
+        )
     return Reading(
-        "nsys", "device" if device else "host", "ms", tuple(device or host), facts=tuple(facts), warnings=tuple(warnings)
+        "nsys",
+        "device" if device else "host",
+        "ms",
+        tuple(device or host),
+        facts=tuple(facts),
+        warnings=tuple(warnings),
     )
 
 
 _TEXT_TABLE = re.compile(r"\s*(?:Time ?\(%\)\s{2,}Total Time|Start \(\w+\)\s{2,}Duration \(\w+\))")
 FORMATS = (
-    Format("nsys", "nsys stats tables", lambda stream, label: reading(stream, label=label), 30, row=is_header, line=_TEXT_TABLE.match),
+    Format(
+        "nsys",
+        "nsys stats tables",
+        lambda stream, label: reading(stream, label=label),
+        30,
+        row=is_header,
+        line=_TEXT_TABLE.match,
+    ),
 )

@@ -22,7 +22,10 @@ BARE = re.compile(
 
 def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
     """The line cut at the columns that the dots drew; the last column goes on to the end."""
-    return [line[start:].strip() if i == len(spans) - 1 else line[start:end].strip() for i, (start, end) in enumerate(spans)]
+    return [
+        line[start:].strip() if i == len(spans) - 1 else line[start:end].strip()
+        for i, (start, end) in enumerate(spans)
+    ]
 
 
 def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
@@ -42,10 +45,21 @@ def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
         elif PERCENT.match(line):
             separated = header.count(",") >= 2 and not spans
             if separated:
-                names, cells = next(csv.reader([header.lstrip("# ")])), next(csv.reader([line], skipinitialspace=True))
-                yield event, total, dict(zip([n.strip() for n in names], [c.strip() for c in cells], strict=False))
+                names, cells = (
+                    next(csv.reader([header.lstrip("# ")])),
+                    next(csv.reader([line], skipinitialspace=True)),
+                )
+                yield (
+                    event,
+                    total,
+                    dict(zip([n.strip() for n in names], [c.strip() for c in cells], strict=False)),
+                )
             elif spans and line[spans[0][0] : spans[0][1]].strip().endswith("%"):
-                yield event, total, dict(zip(_cells(header, spans), _cells(line, spans), strict=True))
+                yield (
+                    event,
+                    total,
+                    dict(zip(_cells(header, spans), _cells(line, spans), strict=True)),
+                )
             elif found := BARE.match(line):
                 share = found["self"] or found["first"]
                 yield (
@@ -83,19 +97,39 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     """The first event's rows as costs, in ms where the event is a clock. Raises KbError where there is no row."""
     rows = list(_rows(lines))
     if not rows:
-        raise KbError(f"{label}: no row of a perf report in it; write it with `perf report --stdio`")
+        raise KbError(
+            f"{label}: no row of a perf report in it; write it with `perf report --stdio`"
+        )
     events = list(dict.fromkeys(event for event, _, _ in rows))
     event, total = rows[0][0], rows[0][1]
     name = event.split(":")[0].split("/")[0]
-    unit, whole = ("ms", total * 1e-6) if total and name in CLOCKS else (name or "events", total) if total else ("%", 100.0)
-    costs = [c for e, _, row in rows if e == event for c in [_cost(row, per_percent=whole / 100)] if c is not None]
+    unit, whole = (
+        ("ms", total * 1e-6)
+        if total and name in CLOCKS
+        else (name or "events", total)
+        if total
+        else ("%", 100.0)
+    )
+    costs = [
+        c
+        for e, _, row in rows
+        if e == event
+        for c in [_cost(row, per_percent=whole / 100)]
+        if c is not None
+    ]
     if not costs:
-        raise KbError(f"{label}: rows without an Overhead or Self column; write it with `perf report --stdio`")
+        raise KbError(
+            f"{label}: rows without an Overhead or Self column; write it with `perf report --stdio`"
+        )
     # Rows below perf's own limit are not printed; what they took is still time.
     rest = whole - sum(c.wall for c in costs)
     if rest > whole * 0.001:
         costs.append(Cost("(rows the report leaves out)", rest, rest, 0))
-    warnings = [f"several events ({', '.join(events)}); the table is of {event}"] if len(events) > 1 else []
+    warnings = (
+        [f"several events ({', '.join(events)}); the table is of {event}"]
+        if len(events) > 1
+        else []
+    )
     return Reading("perf-report", "host", unit, tuple(costs), warnings=tuple(warnings))
 
 
@@ -104,4 +138,12 @@ def _begins(line: str) -> bool:
     return bool(headed or BARE.match(line))
 
 
-FORMATS = (Format("perf-report", "perf report --stdio", lambda stream, label: reading(stream, label=label), 40, line=_begins),)
+FORMATS = (
+    Format(
+        "perf-report",
+        "perf report --stdio",
+        lambda stream, label: reading(stream, label=label),
+        40,
+        line=_begins,
+    ),
+)

@@ -20,7 +20,9 @@ PYTHON_FRAME = re.compile(r"^(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)$")
 SAMPLE = re.compile(
     r"^(?P<comm>\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:(?P<period>\d{1,18})\s+)?(?P<event>[\w.:/=,\-]+):(?:\s+(?P<inline>.*))?$"
 )
-FRAME = re.compile(r"^\s*[0-9a-f]+\s+(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?(?:\s+\((?P<file>[^()]*(?:\([^()]*\))?[^()]*)\))?$")
+FRAME = re.compile(
+    r"^\s*[0-9a-f]+\s+(?P<symbol>.+?)(?:\+0x[0-9a-f]+)?(?:\s+\((?P<file>[^()]*(?:\([^()]*\))?[^()]*)\))?$"
+)
 # Events whose count is nanoseconds of processor time, by perf's own definition.
 CLOCKS = frozenset({"cpu-clock", "task-clock"})
 MS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "milliseconds": 1.0, "seconds": 1e3}
@@ -36,10 +38,16 @@ def _frame(text: str) -> tuple[str, str]:
 
 
 def _reading(
-    kind: str, weights: dict[tuple[str, str], list[float]], *, unit: str, scale: float, warnings: Iterable[str]
+    kind: str,
+    weights: dict[tuple[str, str], list[float]],
+    *,
+    unit: str,
+    scale: float,
+    warnings: Iterable[str],
 ) -> Reading:
     costs = tuple(
-        Cost(name, total * scale, total * scale, int(count), category) for (name, category), (total, count) in weights.items()
+        Cost(name, total * scale, total * scale, int(count), category)
+        for (name, category), (total, count) in weights.items()
     )
     return Reading(kind, "host", unit, costs, warnings=tuple(warnings))
 
@@ -56,7 +64,9 @@ def folded(lines: Iterable[str], *, label: str) -> Reading:
         if found is None:
             bad += 1
             if bad > good + 10:
-                raise KbError(f"{label}:{number}: no folded stack (frame;frame count): {text[:60]!r}")
+                raise KbError(
+                    f"{label}:{number}: no folded stack (frame;frame count): {text[:60]!r}"
+                )
             continue
         good += 1
         frames = [f for f in found["stack"].split(";") if f.strip()]
@@ -64,7 +74,11 @@ def folded(lines: Iterable[str], *, label: str) -> Reading:
         entry[0] += float(found["count"])
         entry[1] += float(found["count"])
     return _reading(
-        "folded", weights, unit="samples", scale=1.0, warnings=[f"{bad} line(s) are no folded stack; skipped"] if bad else []
+        "folded",
+        weights,
+        unit="samples",
+        scale=1.0,
+        warnings=[f"{bad} line(s) are no folded stack; skipped"] if bad else [],
     )
 
 
@@ -76,7 +90,9 @@ def perf_script(lines: Iterable[str], *, label: str) -> Reading:
 
     def count(frame: str, period: float) -> None:
         found = FRAME.match(frame)
-        symbol, file = (found["symbol"].strip(), found["file"] or "") if found else (frame.strip(), "")
+        symbol, file = (
+            (found["symbol"].strip(), found["file"] or "") if found else (frame.strip(), "")
+        )
         entry = weights[symbol, "[kernel]" if file.startswith("[k") else file_label(file)]
         entry[0] += period
         entry[1] += 1
@@ -100,12 +116,18 @@ def perf_script(lines: Iterable[str], *, label: str) -> Reading:
     if waiting is not None:
         count("[unknown]", waiting[1])
     if not events:
-        raise KbError(f"{label}: no perf sample in it; write it with `perf script` from a recording")
+        raise KbError(
+            f"{label}: no perf sample in it; write it with `perf script` from a recording"
+        )
     event = min(events)
     clock = event.split(":")[0] in CLOCKS
     warnings = [f"several events; the table is of {event}"] if len(events) > 1 else []
     return _reading(
-        "perf-script", weights, unit="ms" if clock else event.split(":")[0], scale=1e-6 if clock else 1.0, warnings=warnings
+        "perf-script",
+        weights,
+        unit="ms" if clock else event.split(":")[0],
+        scale=1e-6 if clock else 1.0,
+        warnings=warnings,
     )
 
 
@@ -119,7 +141,9 @@ def _frames(cursor: Cursor) -> list[tuple[str, str]]:
                     raise cursor.fail("a frame without a name")
                 file = frame.get("file")
                 category = file_label(file) if isinstance(file, str) else ""
-                frames.append((f"{frame['name']} ({category})" if category else str(frame["name"]), category))
+                frames.append(
+                    (f"{frame['name']} ({category})" if category else str(frame["name"]), category)
+                )
     return frames
 
 
@@ -212,7 +236,9 @@ def speedscope(cursor: Cursor) -> Reading:
         )
     lost = [f for f in spent if f >= len(frames)]
     if lost:
-        raise KbError(f"{cursor.label}: names frame {lost[0]}, but has only {len(frames)} frames; export it again")
+        raise KbError(
+            f"{cursor.label}: names frame {lost[0]}, but has only {len(frames)} frames; export it again"
+        )
     unit = units.pop() if units else "none"
     scale = MS.get(unit, 1.0)
     costs = tuple(
@@ -227,7 +253,12 @@ def speedscope(cursor: Cursor) -> Reading:
     )
     idle = None if None in idles or not idles else sum(i for i in idles if i is not None) * scale
     return Reading(
-        "speedscope", "host", "ms" if unit in MS else "samples" if unit == "none" else unit, costs, idle, len(idles) or 1
+        "speedscope",
+        "host",
+        "ms" if unit in MS else "samples" if unit == "none" else unit,
+        costs,
+        idle,
+        len(idles) or 1,
     )
 
 
@@ -237,8 +268,19 @@ def _is_folded(lines: Sequence[str]) -> bool:
 
 
 FORMATS = (
-    Format("perf-script", "perf script", lambda stream, label: perf_script(stream, label=label), 60, line=SAMPLE.match),
-    Format("folded", "folded stacks of py-spy or stackcollapse", lambda stream, label: folded(stream, label=label), text=_is_folded),
+    Format(
+        "perf-script",
+        "perf script",
+        lambda stream, label: perf_script(stream, label=label),
+        60,
+        line=SAMPLE.match,
+    ),
+    Format(
+        "folded",
+        "folded stacks of py-spy or stackcollapse",
+        lambda stream, label: folded(stream, label=label),
+        text=_is_folded,
+    ),
     Format(
         *("speedscope", "speedscope JSON"),
         lambda stream, label: speedscope(Cursor(stream, label=label)),

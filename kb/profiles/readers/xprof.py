@@ -56,14 +56,24 @@ def _table(value: Json) -> tuple[Sheet, dict[str, str]] | None:
     """A gviz DataTable as a sheet and its properties."""
     if not isinstance(value, dict) or not isinstance(value.get("cols"), list):
         return None
-    columns = tuple(str(c.get("label") or c.get("id") or "") if isinstance(c, dict) else "" for c in value["cols"])
+    columns = tuple(
+        str(c.get("label") or c.get("id") or "") if isinstance(c, dict) else ""
+        for c in value["cols"]
+    )
     rows = []
     for row in value["rows"] if isinstance(value.get("rows"), list) else []:
         cells = row.get("c") if isinstance(row, dict) else None
         if isinstance(cells, list):
-            rows.append(tuple("" if not isinstance(c, dict) or c.get("v") is None else str(c["v"]) for c in cells))
+            rows.append(
+                tuple(
+                    "" if not isinstance(c, dict) or c.get("v") is None else str(c["v"])
+                    for c in cells
+                )
+            )
     properties = value.get("p")
-    return Sheet("", columns, tuple(rows)), {k: str(v) for k, v in properties.items()} if isinstance(properties, dict) else {}
+    return Sheet("", columns, tuple(rows)), {
+        k: str(v) for k, v in properties.items()
+    } if isinstance(properties, dict) else {}
 
 
 def _operations(sheet: Sheet) -> Reading | None:
@@ -72,7 +82,10 @@ def _operations(sheet: Sheet) -> Reading | None:
     name = sheet.column("HLO op name", "Operation Name", "Operation", "Kernel Name")
     if time is None or name is None:
         return None
-    category, count = sheet.column("HLO op category", "category", "Operation Type", "Type"), sheet.column("Occurrences")
+    category, count = (
+        sheet.column("HLO op category", "category", "Operation Type", "Type"),
+        sheet.column("Occurrences"),
+    )
     detail, place, bound = (
         sheet.column("Framework op name", "tf_op_name", "Op Name"),
         sheet.column("Host/device", "host_or_device"),
@@ -93,7 +106,9 @@ def _operations(sheet: Sheet) -> Reading | None:
         if cell(row, category).upper() == "IDLE" or cell(row, name).upper() == "IDLE":
             idle[scope] = idle.get(scope, 0.0) + value * scale
             continue
-        facts = (Fact("bound by", cell(row, bound)),) if cell(row, bound) not in ("", "Unknown") else ()
+        facts = (
+            (Fact("bound by", cell(row, bound)),) if cell(row, bound) not in ("", "Unknown") else ()
+        )
         by_scope[scope].append(
             Cost(
                 cell(row, name),
@@ -119,23 +134,39 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
     if "steptime_ms_average" not in properties and "device_duty_cycle_percent" not in properties:
         return None
     # Without a device the page prints every utilisation as zero; that is no measurement.
-    dark = not any(_figure(v) for k, v in properties.items() if k in OVERVIEW and "time_ms" not in k)
+    dark = not any(
+        _figure(v) for k, v in properties.items() if k in OVERVIEW and "time_ms" not in k
+    )
     facts = tuple(
         Fact(k, properties[k])
         for k in OVERVIEW
         if properties.get(k) and not (dark and not _figure(properties[k]) and k != "device_type")
     )
-    steps = next((len(s.rows) for s, _ in tables if s.column("Step number", "stepnum") is not None), None)
+    steps = next(
+        (len(s.rows) for s, _ in tables if s.column("Step number", "stepnum") is not None), None
+    )
     step_time = _figure(properties.get("steptime_ms_average", "")) or None
     top = next(
-        (s for s, _ in tables if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None), None
+        (
+            s
+            for s, _ in tables
+            if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None
+        ),
+        None,
     )
     if top is not None and top.rows:
-        share, name, category = top.column("Time", "selfTimePercent"), top.column("Operation"), top.column("Category")
+        share, name, category = (
+            top.column("Time", "selfTimePercent"),
+            top.column("Operation"),
+            top.column("Category"),
+        )
         costs = [
             Cost(r[name], p, p, 0, r[category] if category is not None else "")
             for r in top.rows
-            if share is not None and name is not None and len(r) > max(share, name) and (p := number(r[share])) is not None
+            if share is not None
+            and name is not None
+            and len(r) > max(share, name)
+            and (p := number(r[share])) is not None
         ]
         fraction = 100.0 if costs and sum(c.wall for c in costs) <= 1.0 + 1e-9 else 1.0
         costs = [Cost(c.name, c.wall * fraction, c.wall * fraction, 0, c.category) for c in costs]
@@ -150,9 +181,15 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
             steps=steps,
             step_time=step_time,
             facts=facts,
-            warnings=("shares are of the operations' time; the page's idle time is under the facts",),
+            warnings=(
+                "shares are of the operations' time; the page's idle time is under the facts",
+            ),
         )
-    costs = [Cost(n, t, t, 0, c) for key, (n, c) in STEP_PARTS.items() if (t := _figure(properties.get(key, "")))]
+    costs = [
+        Cost(n, t, t, 0, c)
+        for key, (n, c) in STEP_PARTS.items()
+        if (t := _figure(properties.get(key, "")))
+    ]
     return Reading(
         "xprof",
         "host" if dark else "device",
@@ -201,7 +238,11 @@ def _op_profile(value: dict[str, Json]) -> Reading | None:
         return None
     categories = _children(root)
     if not by_category:
-        categories = [c for p in categories for c in ([p] if str(p.get("name", "")).upper() == "IDLE" else _children(p))]
+        categories = [
+            c
+            for p in categories
+            for c in ([p] if str(p.get("name", "")).upper() == "IDLE" else _children(p))
+        ]
     idle, costs = None, []
     for category in categories:
         if str(category.get("name", "")).upper() == "IDLE":
@@ -209,7 +250,14 @@ def _op_profile(value: dict[str, Json]) -> Reading | None:
         else:
             costs += _category_costs(category)
     device = str(value.get("deviceType") or value.get("device_type") or "")
-    return Reading("xprof", "device", "ms", tuple(costs), idle, facts=(Fact("device", device),) if device else ())
+    return Reading(
+        "xprof",
+        "device",
+        "ms",
+        tuple(costs),
+        idle,
+        facts=(Fact("device", device),) if device else (),
+    )
 
 
 def reading_json(text: str, *, label: str) -> Reading:
@@ -217,13 +265,19 @@ def reading_json(text: str, *, label: str) -> Reading:
     try:
         value: Json = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise KbError(f"{label}: not valid JSON ({error}); is the file whole? export it again") from error
+        raise KbError(
+            f"{label}: not valid JSON ({error}); is the file whole? export it again"
+        ) from error
     found = None
     if isinstance(value, dict):
         found = _op_profile(value)
-    tables = [t for v in (value if isinstance(value, list) else [value]) if (t := _table(v)) is not None]
+    tables = [
+        t for v in (value if isinstance(value, list) else [value]) if (t := _table(v)) is not None
+    ]
     if found is None and tables:
-        found = _overview(tables) or next((r for s, _ in tables if (r := _operations(s)) is not None), None)
+        found = _overview(tables) or next(
+            (r for s, _ in tables if (r := _operations(s)) is not None), None
+        )
     if found is None:
         raise KbError(
             f"{label}: no xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page"
@@ -237,9 +291,18 @@ def reading_json(text: str, *, label: str) -> Reading:
 
 def reading_csv(lines: Iterable[str], *, label: str) -> Reading:
     """An operation table as CSV. Raises KbError where no header is one."""
-    found = next((r for s in sheets(lines, is_header=is_header) if (r := _operations(s)) is not None and r.costs), None)
+    found = next(
+        (
+            r
+            for s in sheets(lines, is_header=is_header)
+            if (r := _operations(s)) is not None and r.costs
+        ),
+        None,
+    )
     if found is None:
-        raise KbError(f"{label}: no rows of an xprof operation table; export hlo_stats or framework_op_stats as CSV again")
+        raise KbError(
+            f"{label}: no rows of an xprof operation table; export hlo_stats or framework_op_stats as CSV again"
+        )
     return found
 
 
@@ -250,11 +313,28 @@ def _read(stream: TextIO, label: str) -> Reading:
         return reading_csv(stream, label=label)
     text = start + stream.read(_LARGEST)
     if len(text) > _LARGEST:
-        raise KbError(f"{label}: an xprof table of more than {_LARGEST >> 20} MB; export it as CSV, or fewer operations")
+        raise KbError(
+            f"{label}: an xprof table of more than {_LARGEST >> 20} MB; export it as CSV, or fewer operations"
+        )
     return reading_json(text, label=label)
 
 
-_TREES = ("byProgram", "byCategory", "by_program", "by_category", "byProgramExcludeIdle", "byCategoryExcludeIdle")
+_TREES = (
+    "byProgram",
+    "byCategory",
+    "by_program",
+    "by_category",
+    "byProgramExcludeIdle",
+    "byCategoryExcludeIdle",
+)
 FORMATS = (
-    Format("xprof", "xprof exports, JSON or CSV", _read, 20, keys=(*_TREES, "cols"), item_keys=("cols",), row=is_header),
+    Format(
+        "xprof",
+        "xprof exports, JSON or CSV",
+        _read,
+        20,
+        keys=(*_TREES, "cols"),
+        item_keys=("cols",),
+        row=is_header,
+    ),
 )

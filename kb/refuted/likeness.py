@@ -1,0 +1,184 @@
+"""How alike two texts are in what they pull: one lever by whatever name, with the same value or another, the same way or back.
+
+Refuses to take a part for the whole: of several levers moved together, one alone is only similar.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import zip_longest
+
+from kb.refuted.moves import (
+    Move,
+    Role,
+    canonical,
+    initials,
+    parts_of_name,
+    same_value,
+    stays,
+    way_of_numbers,
+)
+from kb.run.record import Lever
+from kb.trail.levers import OPPOSITE, is_common, key_of, number_of, switch_of, way_of
+
+# Smaller numbers stand behind many settings at once.
+_TELLING_NUMBER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """kind: same-value, same-lever or similar; `lever` is the card's that makes it so; `decides`: by it alone the two are near."""
+
+    kind: str = "similar"
+    lever: Move | None = None
+    decides: bool = False
+
+
+def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likeness:
+    """Likeness of what two texts pull, by key."""
+    theirs = _keyed_as(theirs, mine)
+    both = mine.keys() & theirs.keys()
+    if not both:
+        short = _short(mine, theirs)
+        return Likeness(lever=short, decides=short is not None)
+    key = max(
+        both,
+        key=lambda k: (mine[k].is_setting + theirs[k].is_setting, mine[k].role + theirs[k].role, k),
+    )
+    alone = 2 * len(both) >= max(_size(mine, mine[key]), _size(theirs, mine[key]))
+    tells = any(m.is_setting or m.is_moved for m in (mine[key], theirs[key]))
+    moved = theirs[key].is_moved or not any(m.is_moved for m in theirs.values())
+    return Likeness(
+        _kind(mine[key], theirs[key]) if alone else "similar",
+        theirs[key],
+        alone and tells and moved,
+    )
+
+
+def _size(pulls: Mapping[str, Move], lever: Move) -> int:
+    """How many levers are pulled together; names of code on which nothing is set count only beside another of these."""
+    return sum(m.is_setting or not lever.is_setting for m in pulls.values())
+
+
+def _kind(mine: Move, theirs: Move) -> str:
+    """same-value, same-lever or similar, of one lever that two texts pull."""
+    switches = {mine.switch, theirs.switch}
+    if (
+        switches == {"on", "off"}
+        or "off" in switches
+        and (mine.value or theirs.value)
+        and "" in switches
+    ):
+        return "similar"
+    if (
+        mine.value
+        and theirs.value
+        and same_value(mine.value, theirs.value)
+        or switches in ({"on"}, {"off"})
+    ):
+        return "same-value"
+    way = mine.way or way_of_numbers(theirs.before, mine.value)
+    other = theirs.way or way_of_numbers(mine.before, theirs.value)
+    if OPPOSITE.get(way) == other != "":
+        return "similar"
+    if not mine.value and not theirs.value:
+        named = Role.NAMED in (mine.role, theirs.role) and not way
+        return "similar" if named else "same-lever"
+    numbers = number_of(mine.value), number_of(theirs.value)
+    # Of two numbers of one knob something must say that both lie on the same side of where it stood.
+    return "same-lever" if None in numbers or way and way == other else "similar"
+
+
+@lru_cache(maxsize=1 << 16)
+def short_for(one: str, other: str) -> bool:
+    """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`) or its first letter (`b`)."""
+    short, long = sorted((one, other), key=lambda name: len(key_of(name)))
+    return key_of(short) in (initials(long), key_of(long)[:1])
+
+
+@lru_cache(maxsize=1 << 16)
+def is_qualified(one: str, other: str) -> bool:
+    """Whether one of two names is the other with its owner in front (`adam_beta2`, `beta2`; `optimization.splitChunks.maxSize`)."""
+    short, long = sorted((parts_of_name(one), parts_of_name(other)), key=len)
+    telling = len(short) > 1 or bool(short) and len(short[0]) > 3 and not is_common(short[0])
+    return telling and len(short) < len(long) and long[-len(short) :] == short
+
+
+def spoken(move: Move, text: str, places: Mapping[str, tuple[int, int]]) -> Move | None:
+    """A card's lever as a text names it in plain words, found by its `places`: with its value only if that is said too."""
+    short = initials(move.name)
+    if short and move.value and short + key_of(move.value) in places:
+        return replace(move, before="", way="", role=Role.NAMED)
+    place = next((places[n] for n in (move.key, switch_of(move.name)[0]) if n in places), None)
+    if len(move.key) < 4 or not place or stays(text, place[1]):
+        return None
+    behind = re.findall(r"[\w.%-]*\w", text[place[1] :][:40])[:4]
+    value = next((move.value for word in behind if move.value and same_value(move.value, word)), "")
+    name = text[slice(*place)]
+    return replace(move, name=name, value=value, before="", way=way_of(text, name), role=Role.NAMED)
+
+
+def places_of(text: str) -> dict[str, tuple[int, int]]:
+    """Where each word of a text, and each pair of neighbours, stands first, by its key."""
+    found: dict[str, tuple[int, int]] = {}
+    words = list(re.finditer(r"[\w.\-]+", text))
+    for word, after in zip_longest(words, words[1:]):
+        for key, end in (
+            ((key_of(word[0]), word), (key_of(word[0] + after[0]), after))
+            if after
+            else ((key_of(word[0]), word),)
+        ):
+            found.setdefault(key, (word.start(), end.end()))
+    return found
+
+
+def _keyed_as(pulls: Mapping[str, Move], others: Mapping[str, Move]) -> dict[str, Move]:
+    """Levers by the key of the other side's lever where one name is the other with its owner in front, or one word of it and both
+    are set to one telling number (`VMEM=131072`, `scoped_vmem_limit_kib=131072`).
+    """
+    found = {}
+    for key, move in pulls.items():
+        other = (
+            k for k, m in others.items() if is_qualified(m.name, move.name) or _is_word_of(m, move)
+        )
+        found[key if key in others else next(other, key)] = move
+    return {k: replace(m, key=k) for k, m in found.items()}
+
+
+def _is_word_of(one: Move, other: Move) -> bool:
+    short, long = sorted((one, other), key=lambda m: len(m.name))
+    number = number_of(short.value)
+    telling = number is not None and number >= _TELLING_NUMBER and number == number_of(long.value)
+    return telling and not is_common(short.key) and short.key in parts_of_name(long.name)
+
+
+def _short(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Move | None:
+    """A card's lever that one of a proposal may be short for: too little for the same lever."""
+    pairs = (
+        (p, q) for p in mine.values() for q in theirs.values() if min(len(p.key), len(q.key)) > 1
+    )
+    return next(
+        (q for p, q in pairs if short_for(p.name, q.name) and same_value(p.value, q.value)), None
+    )
+
+
+def differences(
+    card: Iterable[Lever], proposal: Iterable[Lever], *, leaving_out: str = ""
+) -> list[str]:
+    """Settings that both name with other numbers, as `batch_size 3 → 4`; the lever itself is not compared.
+
+    A short name that may stand for several settings (`bs` for batch size and for block size) is compared with all of them.
+    """
+    found: list[str] = []
+    theirs = [(canonical(switch_of(v.name)[0]), v) for v in card]
+    for mine in proposal:
+        key = canonical(switch_of(mine.name)[0])
+        meant = [v for k, v in theirs if k == key] or [
+            v for _, v in theirs if short_for(mine.name, v.name)
+        ]
+        other = next((v for v in meant if number_of(v.value) != number_of(mine.value)), None)
+        if other and key != leaving_out:
+            name = max(mine.name, other.name, key=len) if len(meant) == 1 else mine.name
+            found.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
+    return found

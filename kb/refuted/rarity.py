@@ -1,0 +1,84 @@
+"""How rare each term and lever is among what was tried, in the whole wiki and on each target: what everybody names tells nothing.
+
+Refuses to judge by few: a target of less than ten aims is judged as the wiki is.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from kb.refuted.aim import Aim
+from kb.refuted.moves import Move, Role, canonical, pulled
+from kb.trail.levers import number_of, switch_of
+
+# From ten aims on a share says something; a lever that a fifth of them name, or a value at which a fifth stand, is a habit.
+_ENOUGH, _HABIT = 10, 0.2
+# How many aims there are, and how many of them hold each term.
+Counts = tuple[int, Mapping[str, int]]
+
+
+class Rarity:
+    """`counts` gives those of a target, or of the whole wiki ('')."""
+
+    def __init__(self, counts: Callable[[str], Counts]):
+        self.counts = counts
+
+    def _share(self, target: str) -> Counts:
+        size, terms = self.counts(target)
+        return (size, terms) if size >= _ENOUGH else self.counts("")
+
+    def of(self, term: str, target: str = "") -> float:
+        """How much a term tells: the log of how rare it is."""
+        size, terms = self._share(target)
+        return max(0.0, math.log((size + 1) / (terms.get(term, 0) + 0.5)))
+
+    def pulls(self, aim: Aim, target: str) -> dict[str, Move]:
+        """The levers that an aim is about, by key and the most telling first: without those that runs of its target share by habit,
+        unless it moves nothing else.
+        """
+        own = pulled(m for m in aim.moves if not self._stands(m, target))
+        rare = [m for m in own if m.is_moved or not self._is_habit("=" + m.key, target)]
+        return {
+            m.key: m
+            for m in sorted(
+                rare or own, key=lambda m: (-m.role, -self.of("=" + m.key, target), m.key)
+            )
+        }
+
+    def _is_habit(self, term: str, target: str) -> bool:
+        size, terms = self._share(target)
+        return size >= _ENOUGH and terms.get(term, 0) > _HABIT * size
+
+    def _stands(self, move: Move, target: str) -> bool:
+        """Whether a value that is set without a word on whether that is new is where runs of the target stand anyway."""
+        size, terms = self.counts(target)
+        others = terms.get(_point(move.key, move.value), 0)
+        return move.role is Role.SET and others > 1 and others > _HABIT * size
+
+
+def _point(key: str, value: str) -> str:
+    number = number_of(value)
+    return f"@{key}={value if number is None else f'{number:g}'}"
+
+
+def terms_of(aim: Aim) -> set[str]:
+    """What of an aim is counted: its terms, and the values at which it stands without moving them."""
+    moved = {m.key for m in aim.moves if m.is_moved}
+    at = ((canonical(switch_of(v.name)[0]), v.value) for v in aim.point)
+    return {*aim.terms, *(_point(key, value) for key, value in at if key not in moved)}
+
+
+def counts_of(aims: Iterable[tuple[str, Aim]]) -> dict[str, Counts]:
+    """Counts among (target, aim) pairs, by target and of all ('')."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes: Counter[str] = Counter()
+    for target, aim in aims:
+        terms = terms_of(aim)
+        for name in {"", target}:
+            counts[name].update(terms)
+            sizes[name] += 1
+    return {name: (sizes[name], counts[name]) for name in sizes}
+
+
+def rarity_of(counts: Mapping[str, Counts]) -> Rarity:
+    return Rarity(lambda name: counts.get(name, (0, {})))
