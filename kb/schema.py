@@ -350,3 +350,14 @@ _ENGLISH_LABELS = {
 }
 LABELS = {name: (*own, *spellings(languages.LABELS, name.replace("_", " "))) for name, own in _ENGLISH_LABELS.items()}
 LABELS["falsification"] += spellings(languages.LABELS, "falsification criterion")
+
+# Fields of the front matter as other languages name them -> the name by which rooms ask for them.
+FIELD_NAMES = english_of(languages.LABELS)
+_LABEL_KINDS = dict.fromkeys(LABELS["hypothesis"], "hypothesis") | dict.fromkeys(
+    (label for label in OUTCOME_LABELS if FIELD_NAMES.get(label, label) != "status"), "outcome"
+)
+
+
+def label_kind(label: str) -> str:
+    """`hypothesis` or `outcome` for a label that says what a run claimed or how it came out; empty for any other."""
+    return _LABEL_KINDS.get(label.strip(" *_").lower(), "")

@@ -23,7 +23,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.page.text import Heading, Link, cells_of, plain_text, slug_of
-from kb.schema import CREATED_FIELDS, TYPES, Finding, names_run, records_run, type_of, type_of_file, type_of_folder, type_of_place
+from kb.schema import (
+    CREATED_FIELDS,
+    OUTCOME_FIELDS,
+    TYPES,
+    Finding,
+    Verdict,
+    field_verdict,
+    names_run,
+    records_run,
+    type_of,
+    type_of_file,
+    type_of_folder,
+    type_of_place,
+)
 from kb.store import row_of, value_of
 
 if TYPE_CHECKING:
@@ -92,7 +105,8 @@ class Page:
     `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
     the destinations of its links without their anchors, each once, in order, those of wikilinks as `[[name`. `row` is the packed
-    `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read.
+    `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read. `labels` says of a page that
+    neither its front matter nor its name tells to be a run's whether its text labels a hypothesis and an outcome.
     """
 
     path: str
@@ -104,6 +118,7 @@ class Page:
     cited: tuple[str, ...]
     row: bytes = field(repr=False)
     known: Detail | None = field(default=None, repr=False, compare=False)
+    labels: tuple[str, ...] = ()
 
     @property
     def skimmed(self) -> bool:
@@ -141,8 +156,17 @@ class Page:
     def name(self) -> str:
         """What the page is called: its file, or its folder where it is the record of the run that the folder is."""
         above = self.folder.rsplit("/", 1)[-1]
-        inside = self.path.count("/") > 1 and type_of_folder(above) is None and records_run(above, self.stem)
-        return above if inside and (self.stem.lower() == "findings" or type_of_folder(self.path.split("/")[1]) == "experiment") else self.stem
+        if self.path.count("/") < 2 or type_of_folder(above) is not None:
+            return self.stem
+        trail = type_of_folder(self.path.split("/")[1]) == "experiment"
+        record = records_run(above, self.stem) or trail and type_of_file(self.stem) == "index" and self._reports
+        return above if record and (trail or self.stem.lower() == "findings") else self.stem
+
+    @property
+    def _reports(self) -> bool:
+        """Whether a page without the name or type of a run says how one came out, in its front matter or behind a label."""
+        spoken = (self.field(name) for name in ("verdict", *OUTCOME_FIELDS, "status"))
+        return "outcome" in self.labels or any(field_verdict(text) not in (None, Verdict.OTHER) for text in spoken if text)
 
     @cached_property
     def type(self) -> str:
@@ -156,7 +180,10 @@ class Page:
         if by_file:
             return said or by_file
         if by_folder == "experiment":
-            return "experiment" if names_run(self.stem) or said == "experiment" else said or raw or "page"
+            run = said == "experiment" or names_run(self.stem) or not (said or raw) and self._reports
+            return "experiment" if run else said or raw or "page"
+        if not (said or raw or by_folder) and {"hypothesis", "outcome"} <= set(self.labels):
+            return "experiment"
         return said or raw or (by_folder if sure or _names_target(self) else None) or "page"
 
     @cached_property
@@ -260,13 +287,15 @@ class _Row(NamedTuple):
     first_heading: str
     cited: tuple[str, ...]
     detail: bytes
+    labels: tuple[str, ...] = ()
 
 
 def to_row(page: Page) -> bytes:
     """A page as the compiled tables keep it, without path and digest."""
-    return row_of(_Row(page.front, page.body_line, page.lines, page.first_heading, page.cited, page.row))
+    return row_of(_Row(page.front, page.body_line, page.lines, page.first_heading, page.cited, page.row, page.labels))
 
 
 def from_row(path: str, digest: str, row: bytes) -> Page:
     """The page that `to_row` wrote down."""
-    return Page(path, digest, *value_of(row, _Row))
+    *head, labels = value_of(row, _Row)
+    return Page(path, digest, *head, labels=labels)

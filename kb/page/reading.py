@@ -7,11 +7,13 @@ from kb.page import LARGEST, Detail, Heading, Page, text_of
 from kb.page.document import WIKILINK, Document, document_of, skimmed
 from kb.page.front import Front, front_of
 from kb.page.text import slug_of
+from kb.schema import FIELD_NAMES, label_kind, names_run, type_of_place
 from kb.store import digest_of, is_inner, row_of
 
 _ALLOW = re.compile(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = re.compile(r"\{#([\w.:-]+)\}\s*$")
+_LABEL_END = re.compile(r"[:：.—–]")
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -41,6 +43,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     if not text.strip():
         problems.append((1, "empty", "the page is empty", "", "write it or remove it"))
     front = front_of(text, path)
+    front.fields.update(_english(front.fields))
     problems += [(f.line, f.code, f.message, f.target, f.hint) for f in front.findings]
     problems += _unnamable(front)
     symbols = front.fields.get("symbols")
@@ -61,16 +64,35 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     blocks = tuple(_managed(text, fences, problems)) if "kb:auto" in text else ()
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
     detail = Detail(front.lines, headings, document.links, tuple(ids), symbols, fences, blocks, allowed, tuple(problems))
-    return _page(path, digest, front, lines, detail)
+    return _page(path, digest, front, lines, detail, labels=_labels(path, front, document))
 
 
-def _page(path: str, digest: str, front: Front, lines: int, detail: Detail, *, hrefs: list[str] | None = None) -> Page:
+def _page(
+    path: str,
+    digest: str,
+    front: Front,
+    lines: int,
+    detail: Detail,
+    *,
+    hrefs: list[str] | None = None,
+    labels: tuple[str, ...] = (),
+) -> Page:
     """The page; `hrefs` are where a skimmed one leads, whose detail is not kept."""
     first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
     ways = hrefs if hrefs is not None else [_way(link.href, link.kind) for link in detail.links if link.kind != "unresolved"]
     cited = tuple(dict.fromkeys(way.partition("#")[0] for way in ways))
     row = row_of(detail) if hrefs is None else b""
-    return Page(path, digest, front.fields, front.body_line, lines, first, cited, row, detail)
+    return Page(path, digest, front.fields, front.body_line, lines, first, cited, row, detail, labels)
+
+
+def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
+    """Which of a hypothesis and an outcome the text labels, of a page that neither type, folder nor name settles."""
+    place = type_of_place(path)[0]
+    if front.fields.get("type") or place not in (None, "experiment") or names_run(path.rpartition("/")[2]):
+        return ()
+    lines = (line for b in document.of("heading", "paragraph") for line in b.plain.split("\n"))
+    heads = (_LABEL_END.split(line, maxsplit=1)[0] for line in lines if line)
+    return tuple(sorted({kind for head in heads if (kind := label_kind(head))}))
 
 
 def _way(href: str, kind: str) -> str:
@@ -85,6 +107,12 @@ def _unnamable(front: Front) -> Iterator[_Problem]:
         if value and not (is_inner(name) and len(name) <= _LONGEST_NAME and "\ufffd" not in name and name.isprintable()):
             del front.fields[key]
             yield (front.lines.get(key, 1), "front-matter", f"'{key}' names no folder", name[:80], "write a short plain name")
+
+
+def _english(fields: dict[str, object]) -> dict[str, object]:
+    """Fields that are spelled in another language or with a capital, under the name by which rooms ask for them."""
+    named = {key: FIELD_NAMES.get(key.lower(), key.lower()) for key in fields if isinstance(key, str)}
+    return {name: fields[key] for key, name in named.items() if name not in fields}
 
 
 def _headings(document: Document, ids: list[str]) -> Iterator[Heading]:

@@ -1,0 +1,71 @@
+"""Trails of other languages and habits: what is a run, and how it came out, without `type:`, dates or numbers."""
+
+import pytest
+
+from kb.page import read
+from kb.schema import Verdict, field_verdict
+from kb.trail import experiments
+
+
+@pytest.mark.parametrize(
+    "text, verdict",
+    [
+        ("verworfen wegen Latenz", Verdict.REFUTED),
+        ("nicht bestätigt", Verdict.REFUTED),
+        ("bestätigt", Verdict.SUPPORTED),
+        ("non confirmé", Verdict.REFUTED),
+        ("rechazado", Verdict.REFUTED),
+        ("否定，已回滚", Verdict.REFUTED),
+        ("不成立", Verdict.REFUTED),
+        ("成立，已上线", Verdict.SUPPORTED),
+        ("棄却", Verdict.REFUTED),
+        ("подтверждено", Verdict.SUPPORTED),
+        ("不确定", Verdict.INCONCLUSIVE),
+        ("not merged, slower", Verdict.REFUTED),
+        ("switched off after two weeks", Verdict.REFUTED),
+        ("进行中", None),
+        ("offen", None),
+    ],
+)
+def test_a_verdict_of_another_language_or_habit_is_one_of_ours(text, verdict):
+    assert field_verdict(text) == verdict
+
+
+RUN = "# Synonyme\n\n**Hypothese:** heben den Recall\n\n**Ergebnis:** 0,561 → 0,548\n\n**Fazit:** verworfen.\n"
+FOLDER = "# Line joins\n\n**Question.** Can we?\n\n**Result.** The frame gets slower.\n\n**What happened.** Not merged.\n"
+
+
+@pytest.mark.parametrize(
+    "path, text, kind, name",
+    [
+        ("wiki/Experimente/Synonyme aus Klicks.md", RUN, "experiment", "Synonyme aus Klicks"),
+        ("wiki/中文/查询.md", "# 查询\n\n**假设:** 提高点击率\n\n**结论:** 否定\n", "experiment", "查询"),
+        ("wiki/experiments/line-joins/README.md", FOLDER, "experiment", "line-joins"),
+        ("wiki/experiments/line-joins/notes.md", "# Notes\n\nRaw figures.\n", "page", "notes"),
+        ("wiki/experiments/lane/README.md", "# The lane\n\nWhat it is about.\n", "index", "README"),
+        ("wiki/experiments/README.md", FOLDER, "index", "README"),
+        ("wiki/notes/ideas.md", "# Ideas\n\n**Hypothesis:** it may help\n", "concept", "ideas"),
+        ("wiki/hypotheses/h.md", RUN, "hypothesis", "h"),
+    ],
+)
+def test_a_run_is_told_by_its_labels_where_its_name_and_type_do_not(path, text, kind, name):
+    page = read(path, text.encode())
+    assert (page.type, page.name) == (kind, name)
+
+
+def test_fields_of_another_language_are_found_under_their_english_names():
+    page = read("wiki/Experimente/a.md", "---\n状态: 否定\nDatum: 2026-01-14\n---\n# A\n".encode())
+    assert page.field("status") == "否定" and page.date == "2026-01-14" and page.type == "experiment"
+
+
+def test_a_trail_in_german_is_listed_with_its_verdicts(make_base):
+    from kb import store
+    from kb.build import build
+
+    layout = make_base({"wiki/Experimente/Synonyme.md": RUN, "wiki/Experimente/BM25.md": RUN.replace("verworfen", "bestätigt")})
+    build(layout)
+    rows = experiments(store.state(layout))
+    assert {e.path.rsplit("/", 1)[1]: e.verdict.canonical for e in rows} == {
+        "Synonyme.md": Verdict.REFUTED,
+        "BM25.md": Verdict.SUPPORTED,
+    }
