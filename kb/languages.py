@@ -9,7 +9,10 @@ from collections.abc import Mapping
 # Stems by verdict, looked for in this order: what denies comes before what it denies (不成立 before 成立).
 VERDICTS: Mapping[str, str] = {
     "invalid": "ungültig invalide inválid 作废 作廢 無効 무효",
-    "crash": "abgestürzt absturz planté caído travou упал 崩溃 崩潰 クラッシュ 크래시",
+    "crash": (
+        "abgestürzt absturz fehlgeschlagen abgebrochen planté échoué échec caído fallid falló travou falhou fallit упал ошибк сбой "
+        "崩溃 崩潰 报错 錯誤 错误 クラッシュ エラー 크래시 오류"
+    ),
     "refuted": (
         "verworfen widerlegt abgelehnt zurückgenommen zurückgerollt gescheitert rejeté réfuté infirmé abandonné écarté rechazad "
         "descartad refutad revertid rejeitad respint scartat confutat verworpen weerlegd отклон отверг опроверг откачен "

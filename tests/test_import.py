@@ -21,7 +21,9 @@ from kb.formats.pages import as_text, page_of
 from kb.formats.reading import Ask, Segment
 from kb.formats.registry import located
 from kb.page import plain_text, read, seal
-from kb.run.record import Lever, Metric, Origin, Outcome, Run, is_sentinel, outcome_of
+from kb.run.quantity import is_sentinel
+from kb.run.record import Lever, Metric, Origin, Outcome, Run
+from kb.run.status import outcome_of
 from kb.store import digest_of
 
 HEADER = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"

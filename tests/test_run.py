@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kb import KbError
 from kb.run.direction import direction_from, direction_of
-from kb.run.quantity import to_float, to_quantity
+from kb.run.quantity import is_sentinel, to_float, to_quantity
 from kb.run.record import (
     Artifact,
     Check,
@@ -18,10 +18,9 @@ from kb.run.record import (
     Outcome,
     Run,
     from_line,
-    is_sentinel,
-    outcome_of,
     to_line,
 )
+from kb.run.status import outcome_of
 
 LOWER = """latency latency_us step_time_ms val_bpb val/bpb train_loss val_rmse ttft_ms total_µs combined_µs ci_test_seconds memory_gb peak_vram_mb
 migration_failures max_abs_diff smape ms/tok time_per_token sec_per_step s/iter runtime wall_s p99_ms perplexity cache_misses error_rate max_dd

@@ -17,6 +17,7 @@ from kb.trail import Facts, VerdictRead
 from kb.trail.facts import from_row, to_row
 from kb.trail.levers import direction_in, levers_in, number_of
 from kb.trail.progress import balance_of, metric_of, moves_of, nibbles, progress_of, topics_of, unfiled
+from kb.trail.prose import prose
 from kb.trail.standing import reasons_to_go_on, standing_of
 
 
@@ -44,6 +45,9 @@ def test_a_figure_too_large_for_a_number_is_no_measure():
     assert not {value for m in read.metrics for value in (m.value, m.stddev)} & {float("inf")}
 
 
+def test_code_is_no_prose_and_a_fence_that_nothing_closes_hides_nothing():
+    assert prose("Before.\n\n```py\nx = 1\n~~~\n```\n\nAfter.") == "Before.\nAfter."
+    assert "still here" in prose("Before.\n\n````\nx\n```\nstill here")
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,17 @@
 """Columns of any results table: what each is for, by its header and by what its cells hold. Refuses to look at which side values move to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from kb.formats.reading import moment
+from kb.formats.measuring import has_decimal_comma, moment, quantity_of
 from kb.run.direction import direction_of, is_resource, word_set, words_of
-from kb.run.quantity import Quantity, bare, to_quantity
-from kb.run.record import Outcome, is_status, outcome_of, status_words
+from kb.run.quantity import bare
+from kb.run.record import Outcome
+from kb.run.status import SIGNS, is_status, outcome_of, status_words
 
 
 class Role(StrEnum):
@@ -38,12 +39,16 @@ _CODE = word_set(
     "commit commit_hash commit_sha commit_id git_commit experiment_commit sha git_sha hash rev revision "
     "git branch ref"
 )
-_TIME = word_set("date datetime timestamp time created created_at started started_at finished when ts utc")
-STATUS = word_set("status verdict decision")
+_TIME = word_set(
+    "date datetime timestamp time created created_at started started_at finished when ts utc"
+)
+STATUS = word_set("status verdict decision 结论 判定 ergebnis statut estado статус entscheidung")
 # Names under which statuses stand as often as other things: believed by their cells.
-_STATUS_TOO = word_set("outcome state result disposition action kind kept keep keep_discard")
+_STATUS_TOO = word_set("outcome state result disposition action kind kept keep keep_discard ok")
 # A column `kept` of yes and no.
-_DECIDING = word_set("kept keep accepted accept adopted adopt merged promoted retained is_kept was_kept")
+_DECIDING = word_set(
+    "kept keep accepted accept adopted adopt merged promoted retained is_kept was_kept"
+)
 _YES = word_set("true yes y 1 ✓ ✅")
 _NO = word_set("false no n 0 ✗ ❌")
 CHECKS = word_set(
@@ -95,10 +100,6 @@ SETTINGS = word_set(
     "env_overrides extra_env overrides exact_change"
 )
 _SWITCHES = word_set("true false on off")
-# A remark that takes the figure before it back.
-_TAKEN_BACK = ("estimat", "approx", "theor", "extrapol", "project", "expected", "target", "goal")
-_TAKEN_BACK += ("broken", "invalid", "wrong", "garbage", "bogus", "leak", "~")
-_MINUTES = {"m": 1.0, "h": 60.0, "s": 1 / 60}
 
 
 @lru_cache(4096)
@@ -115,20 +116,7 @@ def key_words(name: str) -> frozenset[str]:
     return frozenset(key_of(name).split("_"))
 
 
-def quantity_of(cell: str) -> Quantity | None:
-    """The quantity of a cell, without a remark or interval in brackets after it; None where it states no plain number."""
-    text = bare(cell)
-    if text[-1:] in (")", "]"):
-        figure, _, remark = text[:-1].rpartition("(" if text[-1] == ")" else "[")
-        if not any(word in remark.lower() for word in _TAKEN_BACK):
-            text = figure
-    parts = re.findall(r"(\d+)\s*([hms])[a-z]*", text[:30]) if "m" in text and text[:1].isdigit() else []
-    if len(parts) > 1:
-        return Quantity(sum(int(n) * _MINUTES[unit] for n, unit in parts), None, "min")
-    return to_quantity(text)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
     """One column: its name and the cells of a sample of rows; `headed` where the log itself names it."""
 
@@ -140,39 +128,62 @@ class Column:
     def key(self) -> str:
         return key_of(self.name)
 
-    @property
+    @cached_property
+    def signed(self) -> bool:
+        """Whether it is named for verdicts and tells them by signs: `+` what was kept, `-` what was not."""
+        return self.key in STATUS | _STATUS_TOO and {"+", "-"} <= {c.strip() for c in self.cells}
+
+    @cached_property
     def filled(self) -> list[str]:
         """The cells that say anything."""
-        return [bare(c) for c in self.cells if c.strip(" -–—")]
+        return [bare(c) for c in self.cells if c.strip("" if self.signed else " -–—") and c.strip()]
 
     @property
+    def commas(self) -> bool:
+        """Whether its cells have decimal commas: one can be nothing else, and none has a decimal point."""
+        return any(map(has_decimal_comma, self.filled)) and not any(
+            re.fullmatch(r"\D*\d+\.\d{1,2}\D*", c) for c in self.filled
+        )
+
+    @cached_property
     def numeric(self) -> bool:
         """Whether at least half of what it says are quantities."""
         filled = self.filled
         return bool(filled) and 2 * sum(quantity_of(c) is not None for c in filled) >= len(filled)
 
-    @property
+    @cached_property
     def status_share(self) -> float:
         """Which part of the cells that say anything are words of the status vocabulary."""
         filled = self.filled
-        return sum(map(is_status, filled)) / len(filled) if filled else 0.0
+        known = sum(is_status(c) or self.signed and c in SIGNS for c in filled)
+        return known / len(filled) if filled else 0.0
 
-    @property
+    @cached_property
     def decides(self) -> bool:
         """Whether its cells tell kept from discarded, or crashed from measured."""
-        outcomes = {outcome_of(c) for c in self.filled}
+        outcomes = {outcome_in(self.name, c) for c in self.filled}
         ran = any(status_words(c) == "ok" for c in self.filled)
-        return bool(outcomes & {Outcome.KEPT, Outcome.DISCARDED}) or ran and Outcome.CRASHED in outcomes
+        return (
+            bool(outcomes & {Outcome.KEPT, Outcome.DISCARDED})
+            or ran
+            and Outcome.CRASHED in outcomes
+        )
 
     @property
     def is_yes_no(self) -> bool:
-        return self.key in _DECIDING and bool(self.filled) and all(c.lower() in _YES | _NO for c in self.filled)
+        return (
+            self.key in _DECIDING
+            and bool(self.filled)
+            and all(c.lower() in _YES | _NO for c in self.filled)
+        )
 
     @property
     def few_words(self) -> bool:
         """Whether its cells are a few words said over and over, as statuses are."""
         words = set(self.filled)
-        return len(words) <= 8 and all(len(w) < 26 and w[:1].isalpha() and not quantity_of(w) for w in words)
+        return len(words) <= 8 and all(
+            len(w) < 26 and w[:1].isalpha() and not quantity_of(w) for w in words
+        )
 
 
 def status_weight(column: Column) -> float:
@@ -195,9 +206,10 @@ def status_weight(column: Column) -> float:
 def outcome_in(name: str, cell: str) -> Outcome:
     """Outcome that a cell of a status column states: a status word, or yes and no below `kept`."""
     cell = bare(cell)
-    if key_of(name) in _DECIDING and cell.lower() in _YES | _NO:
+    key = key_of(name)
+    if key in _DECIDING and cell.lower() in _YES | _NO:
         return Outcome.KEPT if cell.lower() in _YES else Outcome.DISCARDED
-    return outcome_of(cell)
+    return SIGNS[cell] if cell in SIGNS and key in STATUS | _STATUS_TOO else outcome_of(cell)
 
 
 def check_outcome(cell: str) -> str:
@@ -234,14 +246,20 @@ def role_of(column: Column) -> Role:
         return Role.METRIC if is_speedup(column.name) and direction_of(column.name) else Role.DELTA
     if not column.headed:
         return _role_of_cells(column)
-    if direction_of(column.name) or key in _AIM and (numeric or not filled) or not filled and is_foremost(key):
+    if (
+        direction_of(column.name)
+        or key in _AIM
+        and (numeric or not filled)
+        or not filled
+        and is_foremost(key)
+    ):
         return Role.METRIC
     if {key, own_word(key)} & {*TEXT, *REASON}:
         return Role.TEXT
     if key.startswith("params_") or is_setting(column.name):
         return Role.LEVER
     if numeric:
-        return Role.METRIC
+        return Role.METRIC if key.isascii() else _role_of_cells(column)
     return Role.LEVER if filled and all(c.lower() in _SWITCHES for c in filled) else Role.NOTE
 
 
@@ -281,7 +299,9 @@ def rivals_of(metrics: Sequence[Column]) -> list[Column]:
     known = [
         c
         for c in metrics
-        if direction_of(c.name) and not is_resource(c.name) and not _BESIDE & key_words(c.name)
+        if direction_of(c.name)
+        and not is_resource(c.name)
+        and not _BESIDE & key_words(c.name)
         or _is_aimed(c.key)
     ]
     return [c for c in known if not _DERIVED & key_words(c.name)] or known
@@ -289,7 +309,9 @@ def rivals_of(metrics: Sequence[Column]) -> list[Column]:
 
 def _is_aimed(key: str) -> bool:
     before, _, last = key.rpartition("_")
-    measured = last == "value" and bool({"measured", "new", "after", "current", "candidate"} & {*before.split("_")})
+    measured = last == "value" and bool(
+        {"measured", "new", "after", "current", "candidate"} & {*before.split("_")}
+    )
     return bool(before) and last in _AIMED or measured
 
 
@@ -303,7 +325,9 @@ def primary_of(metrics: Sequence[Column], *, least: float = 0) -> Column | None:
     common = [c for c in metrics if len(c.filled) >= least]
     keys = {c.key for c in metrics}
     after = [c for c in common if c.key.replace("after", "before") in keys - {c.key}]
-    aims = after or [c for c in common if is_foremost(c.key)] or [c for c in common if c.key in _AIM]
+    aims = (
+        after or [c for c in common if is_foremost(c.key)] or [c for c in common if c.key in _AIM]
+    )
     own = [c for c in common if not is_resource(c.name) and not _BESIDE & key_words(c.name)]
     # A speedup explains a time, unless it is the first figure of all.
     known = own[:1] if own and is_speedup(own[0].name) else rivals_of(own)
@@ -332,4 +356,22 @@ def unit_of(name: str) -> str:
 
 
 _UNITS = word_set("ms us µs ns s sec gb mb kb gib mib percent pct tflops gflops")
-HEADER_WORDS = (_ID | _CODE | _TIME | STATUS | _STATUS_TOO | {*TEXT}) - {"n", "v", "step", "what", "name", "number"}
+HEADER_WORDS = (_ID | _CODE | _TIME | STATUS | _STATUS_TOO | {*TEXT}) - {
+    "n",
+    "v",
+    "step",
+    "what",
+    "name",
+    "number",
+}
+
+
+def aim_of_figures(records: Sequence[Mapping[str, object]]) -> str:
+    """Name of the figure that records are judged by; empty where none is."""
+    cells: dict[str, list[str]] = {}
+    for figures in records:
+        for name, value in figures.items():
+            if not name.endswith(("_stddev", "_std")) and quantity_of(str(value)):
+                cells.setdefault(name, []).append(str(value))
+    chosen = primary_of([Column(n, values) for n, values in cells.items()])
+    return chosen.name if chosen else ""

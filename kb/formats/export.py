@@ -14,7 +14,8 @@ from kb.formats.filing import entries_of
 from kb.formats.pages import one_line
 from kb.page import Page, read
 from kb.run.direction import Direction, direction_from, direction_of
-from kb.run.record import Lever, Metric, Origin, Outcome, Run, outcome_of, to_line
+from kb.run.record import Lever, Metric, Origin, Outcome, Run, to_line
+from kb.run.status import outcome_of
 from kb.schema import FAILED, canonical_decision, canonical_verdict
 from kb.store import Layout as Base
 
@@ -26,13 +27,18 @@ def runs_of_target(base: Base, target: str) -> list[Run]:
     """Runs of a target in trail order: of an imported page its record, of any other page what its front matter states."""
     folder = base.wiki / "experiments" / target
     pages = (
-        [read(f.relative_to(base.root).as_posix(), f.read_bytes()) for f in sorted(folder.rglob("*.md"))]
+        [
+            read(f.relative_to(base.root).as_posix(), f.read_bytes())
+            for f in sorted(folder.rglob("*.md"))
+        ]
         if folder.is_dir()
         else []
     )
     pages = [p for p in pages if p.type == "experiment" and (p.field("target") or target) == target]
     if not pages:
-        raise KbError(f"no experiments of '{target}' below wiki/experiments/{target}; `kb experiment list` names the targets")
+        raise KbError(
+            f"no experiments of '{target}' below wiki/experiments/{target}; `kb experiment list` names the targets"
+        )
     ledgers: dict[str, list[Run]] = {}
     return [_run_of_page(base, page, ledgers) for page in sorted(pages, key=lambda p: p.order)]
 
@@ -56,8 +62,14 @@ def _stated_by(page: Page) -> Run:
     if verdict in FAILED:
         status = {"crash": "crash", "invalid": "checks_failed"}.get(verdict, status or "discard")
     stated = page.front.get("metrics")
-    metrics = tuple(_metric(name, value) for name, value in stated.items()) if isinstance(stated, dict) else ()
-    levers = tuple(Lever(*(part.strip() for part in word.split("=", 1))) for word in page.words("levers"))
+    metrics = (
+        tuple(_metric(name, value) for name, value in stated.items())
+        if isinstance(stated, dict)
+        else ()
+    )
+    levers = tuple(
+        Lever(*(part.strip() for part in word.split("=", 1))) for word in page.words("levers")
+    )
     return Run(
         Origin(page.path, 1, page.digest),
         "kb",
@@ -136,7 +148,10 @@ def _jsonl(runs: Sequence[Run]) -> Iterable[str]:
             "metricUnit": metric.unit if metric else "",
         }
         way = next((d for r in stretch if (d := _direction(r))), None)
-        yield json.dumps({**config, **({"bestDirection": way} if way else {})}, ensure_ascii=False) + "\n"
+        yield (
+            json.dumps({**config, **({"bestDirection": way} if way else {})}, ensure_ascii=False)
+            + "\n"
+        )
         for run in stretch:
             number += 1
             yield jsonl_line(run, number)
@@ -147,7 +162,11 @@ def jsonl_line(run: Run, number: int) -> str:
     beside = {m.name: m.value for m in run.metrics if m.name != run.primary and m.value is not None}
     asi = {
         k: v
-        for k, v in (("hypothesis", run.hypothesis), ("rollback_reason", run.reason), ("next_action_hint", run.next_step))
+        for k, v in (
+            ("hypothesis", run.hypothesis),
+            ("rollback_reason", run.reason),
+            ("next_action_hint", run.next_step),
+        )
         if v
     }
     said = {
@@ -172,7 +191,11 @@ def _number(metric: Metric | None) -> str:
 
 def _names(runs: Sequence[Run]) -> list[str]:
     """Metric names of some runs, the primary ones first."""
-    return list(dict.fromkeys([r.primary for r in runs if r.primary] + [m.name for r in runs for m in r.metrics]))
+    return list(
+        dict.fromkeys(
+            [r.primary for r in runs if r.primary] + [m.name for r in runs for m in r.metrics]
+        )
+    )
 
 
 def _tsv(runs: Sequence[Run]) -> Iterable[str]:
@@ -217,7 +240,9 @@ def _ranked(kept: Sequence[Run]) -> Iterable[str]:
     yield _row(["rank", "exp", *names, "desc"])
     yield "|" + "---|" * (3 + len(names)) + "\n"
     for rank, run in enumerate(ranked, 1):
-        yield _row([str(rank), run.label, *(_number(run.metric(n)) for n in names), run.description])
+        yield _row(
+            [str(rank), run.label, *(_number(run.metric(n)) for n in names), run.description]
+        )
 
 
 def _log(runs: Sequence[Run]) -> Iterable[str]:
@@ -227,5 +252,11 @@ def _log(runs: Sequence[Run]) -> Iterable[str]:
         yield "\n" + _row(["#", "Experiment", name, "Status", "Notes"]) + "|---|---|---|---|---|\n"
         for run in stretch:
             yield _row(
-                [run.label or str(run.origin.line), run.description, _number(run.metric(run.primary)), run.status, run.reason]
+                [
+                    run.label or str(run.origin.line),
+                    run.description,
+                    _number(run.metric(run.primary)),
+                    run.status,
+                    run.reason,
+                ]
             )

@@ -9,8 +9,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as with_
 from pathlib import Path
+
+import msgspec
 
 from kb import KbError, store
 from kb.formats.judging import Judged, judged
@@ -72,7 +75,17 @@ def origin_of(layout: Layout, log: Path) -> str:
     return "/".join(full.parts[-3:]).lstrip("/")
 
 
-def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: str, ask: Ask, date: str, today: str) -> Import:
+def import_runs(
+    layout: Layout,
+    path: Path,
+    *,
+    name: str,
+    target: str,
+    variant: str,
+    ask: Ask,
+    date: str,
+    today: str,
+) -> Import:
     """File the runs of a log that the knowledge base does not know yet. `date` is the day of runs without one of their own."""
     if not re.fullmatch(r"[\w.+-]+(?:/[\w.+-]+)*", target) or {".", ".."} & set(target.split("/")):
         raise KbError(
@@ -83,10 +96,20 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
     said = list(source.events(ask))
     file = origin_of(layout, log)
     read_as = [e for e in said if isinstance(e, Run)]
-    found = [replace(e, target=e.target or target, variant=e.variant or variant) for e in read_as]
+    found = [
+        msgspec.structs.replace(e, target=e.target or target, variant=e.variant or variant)
+        for e in read_as
+    ]
     if not found and any(isinstance(e, Remark) and e.kind == UNTOLD for e in said):
         raise KbError(f"{log}: {UNTOLD}; nothing was filed")
-    runs = [replace(r, target=target, origin=replace(r.origin, file=_file(r.origin.file, file, log))) for r in found]
+    runs = [
+        msgspec.structs.replace(
+            r,
+            target=target,
+            origin=msgspec.structs.replace(r.origin, file=_file(r.origin.file, file, log)),
+        )
+        for r in found
+    ]
     rated = judged([e for e in said if isinstance(e, Segment)], runs)
     with store.lock(layout, LOCK):
         mended = tuple(_take_back(layout, folder) for folder in _cut_off(layout))
@@ -108,13 +131,22 @@ def import_runs(layout: Layout, path: Path, *, name: str, target: str, variant: 
             "pages": len(filed),
             "receipt": receipt,
         }
-        store.write(_folder(layout, receipt) / "meta.json", json.dumps(meta, ensure_ascii=False, indent=1) + "\n")
+        store.write(
+            _folder(layout, receipt) / "meta.json",
+            json.dumps(meta, ensure_ascii=False, indent=1) + "\n",
+        )
     return Import(receipt, file, name, tuple(e.page for e in filed), len(runs) - len(filed), mended)
 
 
 def _file(stated: str, file: str, log: Path) -> str:
     """Origin of a run: its log; in a folder of many files, the file below it. Restored records keep the log they came from."""
-    return file if stated == log.name else f"{file}/{stated}" if log.is_dir() and not stated.startswith("git:") else stated
+    return (
+        file
+        if stated == log.name
+        else f"{file}/{stated}"
+        if log.is_dir() and not stated.startswith("git:")
+        else stated
+    )
 
 
 def _digest_of_log(log: Path) -> str:
@@ -131,7 +163,11 @@ def _folder(layout: Layout, receipt: str) -> Path:
 
 
 def _cut_off(layout: Layout) -> list[Path]:
-    return [f for f in sorted(layout.sources.glob("import-*")) if f.is_dir() and not (f / "meta.json").is_file()]
+    return [
+        f
+        for f in sorted(layout.sources.glob("import-*"))
+        if f.is_dir() and not (f / "meta.json").is_file()
+    ]
 
 
 def _ledgers(layout: Layout) -> list[Path]:
@@ -141,8 +177,6 @@ def _ledgers(layout: Layout) -> list[Path]:
 
 def _keys_in(ledger: Path) -> Iterator[tuple[Key, str]]:
     """What each line of a ledger is known by, and its page; nothing else of it is read, for every import asks all of them."""
-    import msgspec
-
     origin = msgspec.defstruct("LedgerOrigin", [("file", str, ""), ("digest", str, "")])
     run = msgspec.defstruct("LedgerRun", [("origin", origin), ("target", str, "")])
     line = msgspec.defstruct("LedgerLine", [("page", str), ("run", run), ("repeat", int, 0)])
@@ -157,17 +191,28 @@ def _keys_in(ledger: Path) -> Iterator[tuple[Key, str]]:
 
 
 def _damaged(ledger: Path, number: int, error: Exception) -> KbError:
-    return KbError(f"{ledger}:{number}: no ledger line ({error}); restore the file from version control")
+    return KbError(
+        f"{ledger}:{number}: no ledger line ({error}); restore the file from version control"
+    )
 
 
 def entries_of(ledger: Path) -> list[Entry]:
     """Entries of a ledger file. Raises KbError where a line was damaged."""
     found = []
     # Not splitlines: a text of a log may hold U+2028 and other characters at which that would cut.
-    for number, line in enumerate(ledger.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1):
+    for number, line in enumerate(
+        ledger.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1
+    ):
         try:
             said = json_of(line)
-            found.append(Entry(said["page"], said["digest"], from_line(json.dumps(said["run"])), said.get("repeat", 0)))
+            found.append(
+                Entry(
+                    said["page"],
+                    said["digest"],
+                    from_line(json.dumps(said["run"])),
+                    said.get("repeat", 0),
+                )
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise _damaged(ledger, number, error) from error
     return found
@@ -175,7 +220,9 @@ def entries_of(ledger: Path) -> list[Entry]:
 
 def _days(rated: Sequence[Judged], date: str, *, carried: bool) -> list[str]:
     """Day of every run: its own, else `date`; where no date was asked for (`carried`), the day of the dated run next to it in the log."""
-    own = [x.run.created[:10] if re.match(r"\d{4}-\d{2}-\d{2}", x.run.created) else "" for x in rated]
+    own = [
+        x.run.created[:10] if re.match(r"\d{4}-\d{2}-\d{2}", x.run.created) else "" for x in rated
+    ]
     day = next(filter(None, own), date) if carried else date
     days: list[str] = []
     for said in own:
@@ -185,7 +232,13 @@ def _days(rated: Sequence[Judged], date: str, *, carried: bool) -> list[str]:
 
 
 def _entries(
-    layout: Layout, rated: Sequence[Judged], known: dict[Key, str], *, target: str, date: str, today: str
+    layout: Layout,
+    rated: Sequence[Judged],
+    known: dict[Key, str],
+    *,
+    target: str,
+    date: str,
+    today: str,
 ) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
     """Ledger entries of the runs that are not known, by their place in the log, and the page of every run. Numbers are given out in log order."""
     seen: Counter[tuple[str, str]] = Counter()
@@ -202,7 +255,7 @@ def _entries(
             pages[i] = known[entry.key]
             continue
         pages[i] = f"wiki/experiments/{target}/{days[i]}-v{number:03d}-{slug_of(run)}.md"
-        entries.append((i, replace(entry, page=pages[i])))
+        entries.append((i, with_(entry, page=pages[i])))
         number += 1
     return entries, pages
 
@@ -217,7 +270,11 @@ def next_number(layout: Layout, target: str) -> int:
 
 
 def _file_all(
-    layout: Layout, receipt: str, entries: list[tuple[int, Entry]], pages: dict[int, str], rated: Sequence[Judged]
+    layout: Layout,
+    receipt: str,
+    entries: list[tuple[int, Entry]],
+    pages: dict[int, str],
+    rated: Sequence[Judged],
 ) -> list[Entry]:
     """Write the ledger, then the pages; the ledger comes first so that an import that is cut off can be taken back."""
     ledger = _folder(layout, receipt) / LEDGER
@@ -228,7 +285,7 @@ def _file_all(
         parent = pages.get(rated[i].parent, "") if rated[i].parent >= 0 else ""
         day = Path(entry.page).name[:10]
         bodies.append(page_of(rated[i], record=f"{place}#L{line}", parent=parent, date=day))
-        filed.append(replace(entry, digest=digest_of(bodies[-1])))
+        filed.append(with_(entry, digest=digest_of(bodies[-1])))
     store.write(ledger, "".join(_line(e) for e in filed))
     for entry, body in zip(filed, bodies, strict=True):
         store.write(layout.at(entry.page), body, durable=False)
@@ -238,7 +295,11 @@ def _file_all(
 
 
 def _line(entry: Entry) -> str:
-    said: dict[str, object] = {"page": entry.page, "digest": entry.digest, "run": json_of(to_line(entry.run))}
+    said: dict[str, object] = {
+        "page": entry.page,
+        "digest": entry.digest,
+        "run": json_of(to_line(entry.run)),
+    }
     if entry.repeat:
         said["repeat"] = entry.repeat
     return json.dumps(said, ensure_ascii=False) + "\n"
@@ -253,10 +314,16 @@ def undo(layout: Layout, receipt: str) -> Undo:
                 _take_back(layout, cut)
         if not re.fullmatch(r"[0-9a-f]{6,16}", receipt) or not folder.is_dir():
             known = ", ".join(f.parent.name.removeprefix("import-") for f in _ledgers(layout)[-8:])
-            raise KbError(f"no import '{receipt}' here; {'known receipts: ' + known if known else 'nothing was imported yet'}")
+            raise KbError(
+                f"no import '{receipt}' here; {'known receipts: ' + known if known else 'nothing was imported yet'}"
+            )
         entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
         here = {e.page: (layout.root / e.page).is_file() for e in entries}
-        changed = [e.page for e in entries if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest]
+        changed = [
+            e.page
+            for e in entries
+            if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest
+        ]
         if changed:
             more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
             raise KbError(
@@ -268,13 +335,21 @@ def undo(layout: Layout, receipt: str) -> Undo:
                 f"import {receipt} cannot be taken back: moved since: {', '.join(moved[:5])}; nothing was removed. Remove or move back these pages first"
             )
         _take_back(layout, folder)
-        return Undo(receipt, tuple(p for p, there in here.items() if there), tuple(p for p, there in here.items() if not there))
+        return Undo(
+            receipt,
+            tuple(p for p, there in here.items() if there),
+            tuple(p for p, there in here.items() if not there),
+        )
 
 
 def _moved(layout: Layout, folder: Path, filed: set[str]) -> list[str]:
     """Pages that name this import's ledger and stand where it filed none."""
     named = f"{folder.relative_to(layout.root).as_posix()}/".encode()
-    pages = (p for p in sorted(layout.wiki.rglob("*.md")) if p.relative_to(layout.root).as_posix() not in filed)
+    pages = (
+        p
+        for p in sorted(layout.wiki.rglob("*.md"))
+        if p.relative_to(layout.root).as_posix() not in filed
+    )
     return [p.relative_to(layout.root).as_posix() for p in pages if named in p.read_bytes()[:8000]]
 
 
@@ -298,7 +373,11 @@ def _take_back(layout: Layout, folder: Path) -> str:
     store.remove(folder / "meta.json")
     if (folder / LEDGER).is_file():
         entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
-        begun = {f for place in {(layout.root / e.page).parent for e in entries} for f in place.glob(".*.kb-tmp")}
+        begun = {
+            f
+            for place in {(layout.root / e.page).parent for e in entries}
+            for f in place.glob(".*.kb-tmp")
+        }
         names = tuple(f".{Path(e.page).name[:40]}." for e in entries)
         for left in sorted(f for f in begun if f.name.startswith(names)):
             store.remove(left)

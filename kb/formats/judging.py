@@ -5,8 +5,10 @@ not judge again what it did not measure. Where both runs state their spread, the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
+
+from msgspec.structs import replace
 
 from kb.formats.columns import key_words
 from kb.formats.reading import Segment
@@ -17,7 +19,9 @@ from kb.run.record import Metric, Outcome, Run
 from kb.schema import Verdict, canonical_decision, canonical_verdict
 
 _BASELINES = word_set("baseline reference")
-_BEFORE_BASELINE = word_set("the initial clean stock first fresh original untouched unmodified pure current")
+_BEFORE_BASELINE = word_set(
+    "the initial clean stock first fresh original untouched unmodified pure current"
+)
 _AGAINST = word_set("vs delta over relative diff δ")
 # pi-autoresearch: a confidence below 1 is noise.
 _LEAST_CONFIDENCE = 1.0
@@ -54,12 +58,25 @@ def judged(segments: Sequence[Segment], runs: Sequence[Run]) -> list[Judged]:
         baseline = _is_baseline(run)
         parent = by_label.get(run.parent, -1) if run.parent else -1
         if parent < 0:
-            against_base = any({"base", "baseline"} & key_words(n) and _AGAINST & key_words(n) for n, _ in run.notes)
-            parent = stretch.kept if segment.judged else stretch.base if against_base and not baseline else -1
+            against_base = any(
+                {"base", "baseline"} & key_words(n) and _AGAINST & key_words(n)
+                for n, _ in run.notes
+            )
+            parent = (
+                stretch.kept
+                if segment.judged
+                else stretch.base
+                if against_base and not baseline
+                else -1
+            )
         before = runs[parent] if 0 <= parent < i else None
-        verdict, why = _verdict(run, stretch.best or before, before, segment, stretch.residuals, baseline=baseline)
+        verdict, why = _verdict(
+            run, stretch.best or before, before, segment, stretch.residuals, baseline=baseline
+        )
         reverted = "revert" if run.outcome is Outcome.DISCARDED else ""
-        decision = "keep" if run.outcome is Outcome.KEPT else canonical_decision(run.status) or reverted
+        decision = (
+            "keep" if run.outcome is Outcome.KEPT else canonical_decision(run.status) or reverted
+        )
         rated = replace(run, verdict=run.verdict or verdict, decision=run.decision or decision)
         verdicts.append(Judged(rated, why, parent if before else -1))
         _count(stretch, run, i, segment, baseline=baseline)
@@ -83,11 +100,18 @@ def _count(stretch: _Stretch, run: Run, place: int, segment: Segment, *, baselin
 def _segment_of(run: Run) -> Segment:
     """The segment of a record that was restored from an export: it counts by the log that it came from."""
     metric = run.metric(run.primary)
-    return Segment(run.segment, run.origin.line, metric=run.primary, direction=metric.direction if metric else None)
+    return Segment(
+        run.segment,
+        run.origin.line,
+        metric=run.primary,
+        direction=metric.direction if metric else None,
+    )
 
 
 def _gain(value: float, before: float, segment: Segment) -> float:
-    return (gain_of(value, before, direction=segment.direction) or 0.0) if segment.direction else 0.0
+    return (
+        (gain_of(value, before, direction=segment.direction) or 0.0) if segment.direction else 0.0
+    )
 
 
 def _is_baseline(run: Run) -> bool:
@@ -112,9 +136,15 @@ def _verdict(
         case Outcome.CRASHED:
             return Verdict.CRASH, f"Crash: {own}."
         case Outcome.CHECKS_FAILED:
-            return Verdict.INVALID, f"Invalid: its checks failed ({own}), so no figure of it counts."
+            return (
+                Verdict.INVALID,
+                f"Invalid: its checks failed ({own}), so no figure of it counts.",
+            )
         case Outcome.DISCARDED:
-            return Verdict.REFUTED, f"Refuted: discarded by its loop ({own}){_moved(run, before, segment)}."
+            return (
+                Verdict.REFUTED,
+                f"Refuted: discarded by its loop ({own}){_moved(run, before, segment)}.",
+            )
         case Outcome.KEPT if not baseline:
             return _of_kept(run, best, segment, residuals, own)
     if baseline:
@@ -129,7 +159,10 @@ def _verdict(
     least, moved = least_effect_of(segment.metric), _moved(run, before, segment)
     if _gain(run.value, before.value, segment) <= least:
         return Verdict.REFUTED, f"Refuted: no gain beyond {least:.2%} over the baseline{moved}."
-    return Verdict.INCONCLUSIVE, f"Inconclusive: a gain over the baseline whose noise is not known{moved}."
+    return (
+        Verdict.INCONCLUSIVE,
+        f"Inconclusive: a gain over the baseline whose noise is not known{moved}.",
+    )
 
 
 def _of_kept(
@@ -139,7 +172,10 @@ def _of_kept(
     moved = _moved(run, best, segment)
     band = _band(run.metric(run.primary), best.metric(best.primary)) if best else None
     if band is not None and run.value is not None and best and best.value is not None:
-        gain, told = _gain(run.value, best.value, segment), f"the spread of both runs is {number_text(band)}"
+        gain, told = (
+            _gain(run.value, best.value, segment),
+            f"the spread of both runs is {number_text(band)}",
+        )
         if abs(run.value - best.value) <= band or gain <= 0:
             return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {told}{moved}."
         return Verdict.SUPPORTED, f"Supported: kept by its loop, and {told}{moved}."
@@ -147,7 +183,11 @@ def _of_kept(
     if confidence is not None and confidence < _LEAST_CONFIDENCE:
         told = f"its own confidence is {confidence:g}, and below 1 is noise"
         return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {told}{moved}."
-    sure = f" at a confidence of {confidence:g}" if confidence is not None else _beside(run, best, residuals)
+    sure = (
+        f" at a confidence of {confidence:g}"
+        if confidence is not None
+        else _beside(run, best, residuals)
+    )
     return Verdict.SUPPORTED, f"Supported: kept by its loop ({own}){sure}{moved}."
 
 
@@ -158,19 +198,33 @@ def _beside(run: Run, best: Run | None, residuals: Sequence[float]) -> str:
     middle = median(residuals)
     deviation = median(abs(r - middle) for r in residuals)
     times = abs(run.value - best.value) / deviation if deviation else 0
-    return f"; it moved {times:.1f} times the median deviation of the runs that were not kept" if times else ""
+    return (
+        f"; it moved {times:.1f} times the median deviation of the runs that were not kept"
+        if times
+        else ""
+    )
 
 
 def _band(change: Metric | None, parent: Metric | None) -> float | None:
     if change is None or parent is None or change.value is None or parent.value is None:
         return None
-    return band_of(Spread(change.value, change.stddev, change.n), Spread(parent.value, parent.stddev, parent.n))
+    return band_of(
+        Spread(change.value, change.stddev, change.n), Spread(parent.value, parent.stddev, parent.n)
+    )
 
 
 def _moved(run: Run, before: Run | None, segment: Segment) -> str:
     """`; val_bpb 1.005 after 0.9979 (0.71 % worse)`; empty where either side is not measured."""
     if before is None or run.value is None or before.value is None:
         return ""
-    gain = gain_of(run.value, before.value, direction=segment.direction) if segment.direction else None
-    way = "" if gain is None else " (equal)" if gain == 0 else f" ({abs(gain):.2%} {'better' if gain > 0 else 'worse'})"
+    gain = (
+        gain_of(run.value, before.value, direction=segment.direction) if segment.direction else None
+    )
+    way = (
+        ""
+        if gain is None
+        else " (equal)"
+        if gain == 0
+        else f" ({abs(gain):.2%} {'better' if gain > 0 else 'worse'})"
+    )
     return f"; {run.primary} {number_text(run.value)} after {number_text(before.value)}{way}"

@@ -1,67 +1,113 @@
-"""Lines of JSON objects as loops leave them: damaged lines are mended where the meaning is certain, else reported, never fatal."""
+"""Objects of a log (JSON lines, one JSON document, a YAML list), and an object as a run by the keys that its format declares.
+
+Damaged lines are mended where the meaning is certain, else reported, never fatal.
+"""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb.formats.reading import Line, Remark, is_conflict_mark, lines_of, text_lines
+from kb import KbError
+from kb.formats.measuring import metrics_of, moment
+from kb.formats.reading import Line, Remark, Segment, is_conflict_mark, lines_of, text_lines
+from kb.run.direction import word_set
+from kb.run.quantity import to_float
+from kb.run.record import Check, Origin, Outcome, Run
 
 Json = dict[str, object]
+# Fields of a run -> where its objects hold them, the likeliest first; `a.b` is a key of an object in another.
+Keys = Mapping[str, Sequence[str]]
 
 _DECODER = json.JSONDecoder()
 # `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over, as a last comma is.
 _ODD = re.compile(r"(?<=[:\[,])(\s*)\+(?=[\d.])|,(?=\s*[}\]])")
+# YAML is read whole, and slowly; a larger log is no list that somebody wrote.
+_LARGEST_YAML = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class JsonRow:
-    """One JSON object and the line it stands on."""
+    """One object and the line it stands on."""
 
     line: Line
     value: Json
 
 
 def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
-    """JSON objects of a log: one or several a line; a file that is one object or one array over many lines is read whole."""
+    """Objects of a log: one or several a line; a file that is one object or one array over many lines is read whole."""
     first = next((x.text.strip() for x in text_lines(path) if x.text.strip()), "")
-    broken = first.startswith(("{", "[")) and path.suffix.lower() == ".json" and values_of(first) is None
-    if first in ("{", "[") or broken:
+    broken = (
+        path.suffix.lower() == ".json" and first.startswith(("{", "[")) and values_of(first) is None
+    )
+    if path.suffix.lower() in (".yaml", ".yml"):
+        yield from _rows_of_yaml(path)
+    elif first in ("{", "[") or broken:
         text = "\n".join(x.text for x in text_lines(path))
         rows = list(_rows_of_whole(text, 0))
         inner = _list_in(rows[0].value) if len(rows) == 1 and isinstance(rows[0], JsonRow) else ""
-        if inner:
-            yield from _rows_of_whole(text, text.find("[", text.find(f'"{inner}"')))
-        else:
-            yield from _named(rows)
+        yield from (
+            _rows_of_whole(text, text.find("[", text.find(f'"{inner}"'))) if inner else _named(rows)
+        )
+    else:
+        for line in lines_of(path):
+            yield from [line] if isinstance(line, Remark) else _rows_of_line(line)
+
+
+def _rows_of_yaml(path: Path) -> Iterator[JsonRow | Remark]:
+    """Items of the longest list of mappings in a YAML file."""
+    import yaml
+
+    if path.stat().st_size > _LARGEST_YAML:
+        told = f"{path}: YAML of more than {_LARGEST_YAML // 1_000_000} MB; convert it to JSON lines first"
+        raise KbError(told)
+    text = "\n".join(x.text for x in text_lines(path))
+    try:
+        root = yaml.compose(text, yaml.CSafeLoader)
+        lists = (
+            [root, *(v for _, v in root.value)] if isinstance(root, yaml.MappingNode) else [root]
+        )
+        items = [x.value for x in lists if isinstance(x, yaml.SequenceNode)]
+        chosen = max(items, key=len, default=[])
+        loader = yaml.CSafeLoader("")
+        values = [
+            (n, loader.construct_document(n)) for n in chosen if isinstance(n, yaml.MappingNode)
+        ]
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        yield Remark("not valid YAML; nothing was read", mark.line + 1 if mark else 1)
         return
-    for line in lines_of(path):
-        if isinstance(line, Remark):
-            yield line
-            continue
-        text = line.text.strip().rstrip(",")
-        if not text or text in "[]" or text.startswith(("#", "//")):
-            continue
-        if is_conflict_mark(text):
-            yield Remark("a merge left its marks; both sides are read", line.number)
-        else:
-            yield from _rows_of_line(line, text)
+    for node, value in values:
+        shown = text[node.start_mark.index : node.end_mark.index]
+        plain = {
+            str(k): v if isinstance(v, (int, float, str, dict, list, bool)) else text_of(v)
+            for k, v in value.items()
+        }
+        yield JsonRow(Line(node.start_mark.line + 1, shown.strip()), plain)
 
 
 def _named(rows: list[JsonRow | Remark]) -> list[JsonRow | Remark]:
     """The rows of a file; where it is one object of objects alike, each of those under its name."""
     only = rows[0].value if len(rows) == 1 and isinstance(rows[0], JsonRow) else {}
     inner = {k: v for k, v in only.items() if isinstance(v, dict)}
-    if len(inner) < 2 or len(inner) < len(only) or not set.intersection(*({*v} for v in inner.values())):
+    if (
+        len(inner) < 2
+        or len(inner) < len(only)
+        or not set.intersection(*({*v} for v in inner.values()))
+    ):
         return rows
-    lines = {k: Line(rows[0].line.number, text_of({k: v})) for k, v in inner.items()}
-    return [JsonRow(lines[k], {"id": k, **v}) for k, v in inner.items()]
+    number = rows[0].line.number
+    return [JsonRow(Line(number, text_of({k: v})), {"id": k, **v}) for k, v in inner.items()]
 
 
 def _list_in(value: Json) -> str:
     """The key under which an object of a whole file holds its runs: a list of several objects."""
-    lists = {k: v for k, v in value.items() if isinstance(v, list) and len(v) > 1 and all(isinstance(x, dict) for x in v)}
+    lists = {
+        k: v
+        for k, v in value.items()
+        if isinstance(v, list) and len(v) > 1 and all(isinstance(x, dict) for x in v)
+    }
     return max(lists, key=lambda k: len(lists[k]), default="")
 
 
@@ -78,12 +124,18 @@ def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
         except (ValueError, RecursionError):
             yield Remark("not valid JSON from here on; the rest was skipped", number)
             return
+        yield JsonRow(Line(number, text[start:at]), value)
         number += text.count("\n", start, at)
         counted = at
-        yield JsonRow(Line(number - text.count("\n", start, at), text[start:at]), value)
 
 
-def _rows_of_line(line: Line, text: str) -> Iterator[JsonRow | Remark]:
+def _rows_of_line(line: Line) -> Iterator[JsonRow | Remark]:
+    text = line.text.strip().rstrip(",")
+    if not text or text in "[]" or text.startswith(("#", "//")):
+        return
+    if is_conflict_mark(text):
+        yield Remark("a merge left its marks; both sides are read", line.number)
+        return
     values = values_of(text)
     if values is None:
         values = values_of(_ODD.sub(r"\1", text))
@@ -96,17 +148,6 @@ def _rows_of_line(line: Line, text: str) -> Iterator[JsonRow | Remark]:
             yield JsonRow(line, value)
         else:
             yield Remark("JSON, but no object; the line was skipped", line.number)
-
-
-def objects_in(head: Sequence[str]) -> list[Json]:
-    """The JSON objects of the first lines of a file; empty where it is of another kind."""
-    texts = [h.strip() for h in head if h.lstrip().startswith("{")]
-    return [v for text in texts for v in values_of(text) or () if isinstance(v, dict)]
-
-
-def is_json(head: Sequence[str]) -> bool:
-    """Whether a file is of JSON, by its first line."""
-    return bool(head) and head[0].lstrip().startswith(("{", "["))
 
 
 def values_of(text: str) -> list[object] | None:
@@ -130,14 +171,100 @@ def _sound(value: object) -> object:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
         return [_sound(v) for v in value]
-    return {str(_sound(k)): _sound(v) for k, v in value.items()} if isinstance(value, dict) else value
+    return (
+        {str(_sound(k)): _sound(v) for k, v in value.items()} if isinstance(value, dict) else value
+    )
+
+
+def objects_in(head: Sequence[str]) -> list[Json]:
+    """The JSON objects of the first lines of a file; empty where it is of another kind."""
+    texts = [h.strip().rstrip(",") for h in head if h.lstrip().startswith("{")]
+    return [v for text in texts for v in values_of(text) or () if isinstance(v, dict)]
 
 
 def text_of(value: object) -> str:
     """A JSON value as text: strings as they are, everything else as JSON."""
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def first_of(value: Json, names: Sequence[str]) -> object:
-    """The first value among several keys that is there and not null."""
-    return next((value[name] for name in names if value.get(name) is not None), None)
+def value_at(value: Json, *paths: str) -> object:
+    """The first of the values under some keys that says anything."""
+    for path in paths:
+        key, _, inner = path.partition(".")
+        there = value.get(key)
+        there = there.get(inner) if inner and isinstance(there, dict) else None if inner else there
+        if there is not None and there != "":
+            return there
+    return None
+
+
+def run_of_object(
+    row: JsonRow,
+    keys: Keys,
+    segment: Segment,
+    *,
+    file: str,
+    kind: str,
+    outcome: Outcome | None,
+    checks: tuple[Check, ...] = (),
+) -> Run:
+    """An object as a run: its fields by their keys, its `figures` as metrics, and all the rest as notes."""
+    value = row.value
+    found = {
+        name: next((p for p in paths if value_at(value, p) is not None), "")
+        for name, paths in keys.items()
+    }
+    beside = value_at(value, *keys.get("figures", ()))
+    figures = (
+        {str(k): v for k, v in beside.items() if to_float(v) is not None}
+        if isinstance(beside, dict)
+        else {}
+    )
+    if "value" in keys:
+        figures = {
+            segment.metric: value_at(value, found["value"]),
+            **{k: v for k, v in figures.items() if k != segment.metric},
+        }
+    texts = {name: text_of(value_at(value, path)) for name, path in found.items() if name in _TEXTS}
+    label, tokens = value_at(value, found["label"]), value_at(value, found.get("tokens", ""))
+    whole = isinstance(label, float) and label.is_integer()
+    return Run(
+        Origin(file, row.line.number, row.line.digest),
+        kind,
+        label=str(int(label)) if whole else text_of(label),
+        segment=segment.index,
+        outcome=outcome,
+        primary=segment.metric,
+        metrics=metrics_of(figures, segment, outcome=outcome),
+        checks=checks,
+        created=moment(value_at(value, found.get("created", ""))),
+        tokens=tokens if isinstance(tokens, int) else None,
+        notes=tuple(_notes(value, keys, {*found.values(), *keys.get("ignored", ())}, figures)),
+        **texts,
+    )
+
+
+# The fields of a run that hold what an object says in words.
+_TEXTS = word_set(
+    "status description hypothesis mechanism predicted_signal reason next_step parent code"
+)
+
+
+def _notes(
+    value: Json, keys: Keys, used: set[str], figures: Mapping[str, object]
+) -> Iterator[tuple[str, str]]:
+    """What of an object no field of a run took: by its key, in an object of its own by both keys."""
+    opened = {p.partition(".")[0] for paths in keys.values() for p in paths if "." in p} | {
+        *keys.get("figures", ())
+    }
+    for key, inner in value.items():
+        if key in opened and isinstance(inner, dict):
+            measured = figures if key in keys.get("figures", ()) else ()
+            leaves = {f"{key}.{k}": v for k, v in inner.items() if k not in measured}
+        else:
+            leaves = {key: inner}
+        yield from (
+            (k, text_of(v)) for k, v in leaves.items() if k not in used and v not in (None, {})
+        )

@@ -11,7 +11,9 @@ from kb.run.record import Metric, Run
 from kb.schema import Verdict
 from kb.store import digest_of
 
-_SPECIAL = re.compile(r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)|(\{)(?=:)|(~)(?=~)")
+_SPECIAL = re.compile(
+    r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)|(\{)(?=:)|(~)(?=~)"
+)
 _TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 # Words at which a file name says a verdict or a baseline; a slug made of a description must not say one by accident.
 _VERDICT_WORDS = frozenset(
@@ -40,7 +42,12 @@ def one_line(text: str) -> str:
     """Text on one line without control characters and without the marks that turn the direction of writing."""
     if not (text.isascii() and text.isprintable()):
         text = "".join(
-            c for c in text if c.isspace() or c.isprintable() or unicodedata.category(c) in ("Cf", "Co") and c not in _TURNING
+            c
+            for c in text
+            if c.isspace()
+            or c.isprintable()
+            or unicodedata.category(c) in ("Cf", "Co")
+            and c not in _TURNING
         )
     return " ".join(text.split())
 
@@ -62,7 +69,11 @@ def quoted(text: str) -> list[str]:
 
 def title_of(run: Run) -> str:
     """What was tried, in the loop's words, cut to a line."""
-    text = one_line(run.description) or one_line(run.hypothesis) or f"Run {one_line(run.label) or run.origin.line}"
+    text = (
+        one_line(run.description)
+        or one_line(run.hypothesis)
+        or f"Run {one_line(run.label) or run.origin.line}"
+    )
     if len(text) > 100:
         text = text[:100].rsplit(" ", 1)[0] + " …"
     return text
@@ -102,7 +113,13 @@ def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
     title = title_of(run)
     metrics = {
         one_line(m.name): _said(
-            {"value": m.value, "unit": one_line(m.unit), "direction": m.direction, "stddev": m.stddev, "n": m.n}
+            {
+                "value": m.value,
+                "unit": one_line(m.unit),
+                "direction": m.direction,
+                "stddev": m.stddev,
+                "n": m.n,
+            }
         )
         for m in run.metrics
         if m.value is not None
@@ -122,12 +139,22 @@ def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
         "metrics": metrics,
         "primary": one_line(run.primary),
         "segment": run.segment or "",
-        "loop": _said({"format": run.format, "run": one_line(run.label), "status": one_line(run.status)}),
-        "origin": {"file": one_line(run.origin.file), "line": run.origin.line, "digest": run.origin.digest},
+        "loop": _said(
+            {"format": run.format, "run": one_line(run.label), "status": one_line(run.status)}
+        ),
+        "origin": {
+            "file": one_line(run.origin.file),
+            "line": run.origin.line,
+            "digest": run.origin.digest,
+        },
         "record": record,
         "imported": True,
     }
-    plain = [f"{k}: {_value(v) if not isinstance(v, bool) else 'true'}" for k, v in fields.items() if v not in ("", [], {})]
+    plain = [
+        f"{k}: {_value(v) if not isinstance(v, bool) else 'true'}"
+        for k, v in fields.items()
+        if v not in ("", [], {})
+    ]
     return [*plain, f"created: {date}", f"updated: {date}"]
 
 
@@ -153,7 +180,11 @@ def _body(judged: Judged) -> list[str]:
     setup = [f"- {as_text(x.name)}: {as_text(x.value) or 'moved'}" for x in run.levers]
     setup += [
         f"- {name}: {as_text(value)}"
-        for name, value in (("Code", run.code), ("Run", run.label), ("Models", ", ".join(run.models)))
+        for name, value in (
+            ("Code", run.code),
+            ("Run", run.label),
+            ("Models", ", ".join(run.models)),
+        )
         if value
     ]
     if setup:
@@ -168,7 +199,12 @@ def _body(judged: Judged) -> list[str]:
     if run.next_step:
         lines += ["## Next hypotheses", "", f"- {as_text(run.next_step)}", ""]
     if run.notes:
-        lines += ["## Also in the log", "", *(f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]), ""]
+        lines += [
+            "## Also in the log",
+            "",
+            *(f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]),
+            "",
+        ]
     where = f"line {run.origin.line} of " if run.origin.line else ""
     return [
         *lines,

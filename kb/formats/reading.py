@@ -1,17 +1,14 @@
 """What every reader of a loop's log yields, and the lines they read. Refuses to hold a log in memory: everything streams."""
 
 import codecs
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
 from kb import KbError
-from kb.run.direction import Direction, words_of
-from kb.run.record import Metric, Outcome, is_sentinel
+from kb.run.direction import Direction, direction_of
 from kb.store import digest_of
 
 # Enough rows to see what a column holds; the rest of the log is read by what these said.
@@ -22,10 +19,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What the person who imports said: the direction and name of the primary metric, where the log leaves them open."""
+    """What is said of the primary metric, by the person who imports or by the log's own configuration: direction and name.
+
+    `prose` is the text above the runs, which may name either.
+    """
 
     direction: Direction | None = None
     metric: str = ""
+    prose: str = ""
+
+    def way(
+        self, name: str, *, unit: str = "", stated: Direction | None = None
+    ) -> tuple[Direction | None, str]:
+        """Which way a metric is better, and where that was read: asked, config, name, or nowhere."""
+        if self.direction or stated:
+            return (self.direction, "asked") if self.direction else (stated, "config")
+        # "Result" in ms: the unit names the quantity where the name does not.
+        named = name and unit not in ("", "%", "s")
+        way = direction_of(name) or (direction_of(f"value {unit}") if named else None)
+        return way, "name" if way else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,53 +126,3 @@ def split_sample(rows: Iterator[T]) -> tuple[list[T], Iterator[T]]:
     """The first rows, and an iterator over all of them, the first ones included."""
     sample = list(islice(rows, SAMPLE))
     return sample, chain(sample, rows)
-
-
-# Counts, where 0 is a result one can reach ("failures 0"), unlike a time or a loss.
-_COUNTED = (
-    *("fail", "error", "crash", "violation", "mismatch", "miss", "stall", "spill", "conflict", "retr"),
-    *("timeout", "alloc", "warning", "bug", "regress", "diff", "leak", "drop", "unmet", "issue", "todo"),
-    *("gap", "remaining"),
-)
-
-
-def measured(
-    name: str,
-    value: float | None,
-    *,
-    raw: str,
-    outcome: Outcome | None,
-    direction: Direction | None,
-    unit: str = "",
-    stddev: float | None = None,
-    primary: bool = False,
-) -> Metric:
-    """A metric of a row; a sentinel becomes a metric without value that keeps what the log shows."""
-    if value is None or math.isnan(value):
-        return Metric(name, None, unit, direction, raw=raw)
-    counted = not primary or any(word in "_".join(words_of(name)) for word in _COUNTED)
-    if is_sentinel(value, outcome=outcome, direction=direction, counted=counted):
-        return Metric(name, None, unit, direction, raw=raw)
-    return Metric(name, value, unit, direction, stddev=stddev)
-
-
-def moment(value: object) -> str:
-    """ISO time (UTC where the zone is known) of an epoch in seconds or milliseconds, or of an ISO text; empty where it is neither."""
-    if isinstance(value, str):
-        text = value.strip()
-        if text.replace(".", "", 1).isascii() and text.replace(".", "", 1).isdigit():
-            return moment(float(text)) if 9 <= len(text.partition(".")[0]) <= 13 else ""
-        if text[4:5] != "-" or text[7:8] != "-":
-            return ""
-        try:
-            datetime.fromisoformat(text)
-        except ValueError:
-            return ""
-        return text.replace(" ", "T")
-    # A number that no clock shows, or a small counter, is no time: 1990 to 2100 is.
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value < 1e13:
-        return ""
-    seconds = value / 1000 if value > 1e11 else value
-    if not 631_152_000 <= seconds <= 4_102_444_800:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -25,8 +25,23 @@ _READ_BY_ALL = 8_000_000
 _CERTAIN, _PAGES = 20, 30
 # A loop's folder: the log that counts, the most complete record first; then any file of these kinds.
 _LOGS = (
-    *(".auto/log.jsonl", "autoresearch.jsonl", "log.jsonl", "results.jsonl", "results.tsv", "RESULTS.tsv"),
-    *("results.csv", "leaderboard.md", "log.md", "results.md", "LOG.md", "PROGRESS.md", "worklog.md"),
+    *(
+        ".auto/log.jsonl",
+        "autoresearch.jsonl",
+        "log.jsonl",
+        "results.jsonl",
+        "results.tsv",
+        "RESULTS.tsv",
+    ),
+    *(
+        "results.csv",
+        "leaderboard.md",
+        "log.md",
+        "results.md",
+        "LOG.md",
+        "PROGRESS.md",
+        "worklog.md",
+    ),
     *("experiments/worklog.md", "*.jsonl", "*.tsv", "*.log", "*.md"),
 )
 
@@ -77,7 +92,9 @@ def format_names() -> list[str]:
 def format_named(name: str) -> Format | None:
     """The format of a name or alias; None of `auto`. Raises KbError where there is none."""
     if name == "tpu-wiki":
-        raise KbError("pages of a wiki are experiments already: `kb init --adopt` in its folder reads them in place")
+        raise KbError(
+            "pages of a wiki are experiments already: `kb init --adopt` in its folder reads them in place"
+        )
     if name == "auto":
         return None
     wanted = next((f for f in formats() if name in (f.name, *f.aliases)), None)
@@ -98,7 +115,13 @@ def located(path: Path, name: str) -> Located:
 
 def _located_in(folder: Path, wanted: Format | None) -> Located:
     for format_ in formats():
-        if format_.folders and format_ is wanted or not wanted and format_.folders and format_.recognise(folder, ()):
+        if (
+            format_.folders
+            and format_ is wanted
+            or not wanted
+            and format_.folders
+            and format_.recognise(folder, ())
+        ):
             return Located(format_, folder)
     files = [f for pattern in _LOGS for f in sorted(folder.glob(pattern)) if f.is_file()]
     if any(folder.glob(".auto/*")):

@@ -68,10 +68,16 @@ class _Tally:
             self.outcomes = self.outcomes if self.outcomes is not None else Counter()
             self.outcomes[run.outcome] += 1
         value, way = run.value, self.segment.direction
-        wanted = run.outcome in (None, Outcome.OTHER) if self.segment.search else run.outcome is Outcome.KEPT
+        wanted = (
+            run.outcome in (None, Outcome.OTHER)
+            if self.segment.search
+            else run.outcome is Outcome.KEPT
+        )
         if value is None or way is None or not wanted:
             return
-        if self.best is None or (value < self.best.value if way == "lower" else value > self.best.value):
+        if self.best is None or (
+            value < self.best.value if way == "lower" else value > self.best.value
+        ):
             self.best = Best(value, run.origin.line)
 
     def counts(self) -> Counts:
@@ -104,7 +110,11 @@ def summary(log: Located, *, ask: Ask) -> Summary:
             if event.status:
                 statuses[event.status] += 1
     parts = tuple(Stretch(t.segment, t.counts()) for t in tallies)
-    ways = {(p.segment.direction, p.segment.source) for p in parts if p.segment.metric or len(parts) == 1}
+    ways = {
+        (p.segment.direction, p.segment.source)
+        for p in parts
+        if p.segment.metric or len(parts) == 1
+    }
     way, source = ways.pop() if len(ways) == 1 else (None, "")
     metrics = {p.segment.metric for p in parts}
     if len(parts) > 1 and len(metrics) > 1:
@@ -119,7 +129,9 @@ def summary(log: Located, *, ask: Ask) -> Summary:
         way,
         source,
         tuple(
-            warnings + _doubts(parts, statuses) + [f"also reads as {name}: {n} runs" for name, n in log.others]
+            warnings
+            + _doubts(parts, statuses)
+            + [f"also reads as {name}: {n} runs" for name, n in log.others]
         ),
     )
 
@@ -154,9 +166,17 @@ def _doubts(parts: tuple[Stretch, ...], statuses: Counter[str]) -> list[str]:
     said = []
     if len(parts) > 1:
         said.append(f"{len(parts)} segments, each with its own baseline; best is told per segment")
-    unsaid = sorted({p.segment.metric for p in parts if p.segment.metric and p.segment.direction is None and p.counts.runs})
+    unsaid = sorted(
+        {
+            p.segment.metric
+            for p in parts
+            if p.segment.metric and p.segment.direction is None and p.counts.runs
+        }
+    )
     if unsaid:
-        said.append(f"whether lower or higher {', '.join(unsaid)} is better is not said; tell it with --direction")
+        said.append(
+            f"whether lower or higher {', '.join(unsaid)} is better is not said; tell it with --direction"
+        )
     if any(not p.segment.judged and not p.segment.search and p.counts.runs for p in parts):
         said.append("no status column: what was kept is not known, so there is no best")
     if statuses.get("ok") or statuses.get("OK"):
@@ -211,8 +231,16 @@ def to_text(told: Summary) -> str:
     lines = [f"{told.file}: {told.format}, {_phrase(told.counts)}"]
     for part in told.segments:
         segment = part.segment
-        way = f"{segment.direction} is better ({segment.source})" if segment.direction else "direction unknown"
-        best = f", best kept {number_text(part.counts.best.value)} at line {part.counts.best.line}" if part.counts.best else ""
+        way = (
+            f"{segment.direction} is better ({segment.source})"
+            if segment.direction
+            else "direction unknown"
+        )
+        best = (
+            f", best kept {number_text(part.counts.best.value)} at line {part.counts.best.line}"
+            if part.counts.best
+            else ""
+        )
         if segment.metric:
             name = f" '{segment.name}'" if segment.name else ""
             lines.append(

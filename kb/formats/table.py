@@ -4,9 +4,12 @@ A status field is recognised by its words, not only by its name, and records tha
 status nor a measurement are no runs.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from kb.formats.columns import (
     CHECKS,
@@ -23,31 +26,31 @@ from kb.formats.columns import (
     outcome_in,
     own_word,
     primary_of,
-    quantity_of,
     rivals_of,
     role_of,
     status_weight,
     unit_of,
 )
-from kb.formats.reading import Ask, Line, Remark, Segment, measured, moment
+from kb.formats.measuring import measured, metrics_of, moment, quantity_of
+from kb.formats.reading import Ask, Line, Remark, Segment
 from kb.run.direction import Direction, direction_from, direction_of, word_set
-from kb.run.quantity import bare, to_float, to_quantity
-from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run, is_status, outcome_of, status_words
+from kb.run.quantity import bare, to_quantity
+from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
+from kb.run.status import NOT_BEGUN, is_status, outcome_of, status_words
 from kb.store import json_of
+from kb.text.units import unit_of as known_unit
 
 UNTOLD = (
     "nothing says that its lines are runs: no status, and no value under a name; name the columns in a "
     "first line, or say a status with every run; an import files none of them"
 )
-# What has not begun: a queue of jobs is no log.
-_NOT_BEGUN = word_set("queued pending running todo open planned ready in_progress waiting submitted scheduled")
 _DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0}
-_SECONDS |= {"seconds": 1.0, "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0, "m": 60.0}
-_SECONDS |= {"h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0}
 _STEPS = word_set("step epoch global_step")
 _NO_CODE = word_set("none tbd head n/a -")
-_SPREAD = ("_stddev", "_std", "_sd", "_stdev")
+# What a row sums up rather than ran.
+_TOTALS = word_set(
+    "total totals sum summe gesamt average mean avg median overall 合计 总计 итого somme totale"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class Layout:
     passes: bool = False
     headed: bool = True
     rivals: tuple[str, ...] = ()
+    commas: frozenset[str] = frozenset()
+    blank: str = " -–—"
 
     @property
     def ranked(self) -> bool:
@@ -86,7 +91,11 @@ class Layout:
     @property
     def search(self) -> bool:
         """Trials of a search: settings, and a state that says how a trial ended but keeps none."""
-        return any(n.startswith("params_") for n in self.roles) and not self.ranked and not self.decided
+        return (
+            any(n.startswith("params_") for n in self.roles)
+            and not self.ranked
+            and not self.decided
+        )
 
     def names(self, role: Role) -> list[str]:
         """Names of the fields of one role."""
@@ -150,19 +159,35 @@ def layout_of(
     metrics = [c for n, c in columns.items() if roles[n] is Role.METRIC]
     aim = ask.metric or (stated.metric if stated else "")
     named = next((n for n in names if aim and aim in (n, key_of(n))), "")
-    chosen = columns[named] if named else primary_of(metrics, least=least) if headed and not ask.metric else None
+    chosen = (
+        columns[named]
+        if named
+        else primary_of(metrics, least=least)
+        if headed and not ask.metric
+        else None
+    )
+    rivals = rivals_of(metrics)
+    meant = _meant(rivals, stated.prose if stated else "") if chosen and not named else None
+    chosen = meant or chosen
     unit = _unit(chosen)
     naming = _name_of(chosen, columns) if not aim else ""
-    direction, source = _direction(naming or (chosen.name if chosen else ""), unit, ask, stated)
+    called = naming or (chosen.name if chosen else "")
+    direction, source = ask.way(
+        called, unit=unit, stated=(stated and stated.direction) or stated_way(called)
+    )
+    if chosen and not direction and stated and (direction := stated_way(stated.prose)):
+        source = "config"
     outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
-    figures = any(c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA))
-    queued = bool(words & _NOT_BEGUN) and not decided
+    figures = any(
+        c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA)
+    )
+    queued = bool(words & NOT_BEGUN) and not decided
     curve = _is_curve(columns, worded=bool(text or statuses))
     return Layout(
         roles,
         statuses,
         chosen.name if chosen else "",
-        naming or (chosen.name if chosen else ""),
+        called,
         text,
         reason,
         unit,
@@ -172,33 +197,79 @@ def layout_of(
         not curve and (figures or not queued and bool(outcomes - {Outcome.OTHER})),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
         headed,
-        () if aim else tuple(c.name for c in rivals_of(metrics)),
+        () if aim or meant else tuple(c.name for c in rivals),
+        frozenset(n for n, c in columns.items() if c.commas),
+        " " if any(columns[n].signed for n in statuses[:1]) else " -–—",
     )
+
+
+def _meant(columns: Sequence[Column], prose: str) -> Column | None:
+    """The column that the text above a table names before any other; None where it names none."""
+    places = {
+        c: at
+        for c in columns
+        if len(bare(c.name)) > 1 and (at := prose.lower().find(bare(c.name).lower())) >= 0
+    }
+    return (
+        min(places, key=lambda c: (places[c], -len(c.name)), default=None)
+        if len(columns) > 1
+        else None
+    )
+
+
+def stated_way(text: str) -> Direction | None:
+    """Which way is better where a header says it (`loss ↓`) or a text does (`lower is better`), one way alone."""
+    ways = {direction_from(m) for pair in _BETTER.findall(text) for m in pair if m} - {None}
+    ways |= {way for mark, way in (("↓", "lower"), ("↑", "higher")) if mark in text[-2:]}
+    return ways.pop() if len(ways) == 1 else None
+
+
+_BETTER = re.compile(
+    r"\b(lower|higher|smaller|bigger|larger|less|more)\s+(?:is|=|are)\s+better|\b(minimi[sz]|maximi[sz])(?:e|ed|ing)\b",
+    re.I,
+)
 
 
 def _is_curve(columns: Mapping[str, Column], *, worded: bool) -> bool:
     """Whether the records are steps of a training, not experiments: a step, figures and no word, or a chart exported by W&B."""
     exported = any(n.endswith("__MIN") for n in columns)
     stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
-    return exported or stepped and not worded and all(c.numeric or not c.filled for c in columns.values())
+    return (
+        exported
+        or stepped
+        and not worded
+        and all(c.numeric or not c.filled for c in columns.values())
+    )
 
 
-def _text_of(columns: Mapping[str, Column], roles: Mapping[str, Role], *, headed: bool, decided: bool) -> str:
+def _text_of(
+    columns: Mapping[str, Column], roles: Mapping[str, Role], *, headed: bool, decided: bool
+) -> str:
     """The field that says what was tried."""
     named = _first_named(roles, TEXT)
     if named or headed and not decided:
         return named
-    worded = [n for n, r in roles.items() if r in (Role.NOTE, Role.TEXT) or headed and r is Role.LEVER]
+    worded = [
+        n for n, r in roles.items() if r in (Role.NOTE, Role.TEXT) or headed and r is Role.LEVER
+    ]
     if not headed:
         return max(worded, key=lambda n: sum(map(len, columns[n].cells)), default="")
-    several = [n for n in worded if 2 * sum(len(c.split()) > 1 for c in columns[n].cells) > len(columns[n].cells)]
+    several = [
+        n
+        for n in worded
+        if 2 * sum(len(c.split()) > 1 for c in columns[n].cells) > len(columns[n].cells)
+    ]
     plain = (n for n in worded if roles[n] is Role.NOTE and columns[n].status_share < 0.5)
     return next(iter(several), next(plain, ""))
 
 
 def _first_named(roles: Mapping[str, Role], wanted: Sequence[str], *, but: str = "") -> str:
     """The field with the first of the names that a worded field has."""
-    keys = {own_word(key_of(n)): n for n, r in reversed(roles.items()) if r in (Role.TEXT, Role.NOTE) and n != but}
+    keys = {
+        own_word(key_of(n)): n
+        for n, r in reversed(roles.items())
+        if r in (Role.TEXT, Role.NOTE) and n != but
+    }
     return next((keys[w] for w in wanted if w in keys), "")
 
 
@@ -219,49 +290,6 @@ def _name_of(chosen: Column | None, columns: Mapping[str, Column]) -> str:
         if column.key in NAMING and len(words) == 1:
             return words.pop() if not any(map(quantity_of, words)) else ""
     return ""
-
-
-def _direction(name: str, unit: str, ask: Ask, stated: Ask | None) -> tuple[Direction | None, str]:
-    """Which way is better, and where that was read."""
-    if ask.direction:
-        return ask.direction, "asked"
-    if stated and stated.direction:
-        return stated.direction, "config"
-    # "Result" in ms: the unit names the quantity where the name does not.
-    way = direction_of(name) or (direction_of(f"value {unit}") if name and unit not in ("", "%", "s") else None)
-    return way, "name" if way else ""
-
-
-def metrics_of(
-    figures: Mapping[str, object],
-    *,
-    outcome: Outcome | None,
-    primary: str = "",
-    direction: Direction | None = None,
-    unit: str = "",
-) -> tuple[Metric, ...]:
-    """Metrics of a record; `x_stddev` beside `x` is its spread, and what is no number is left out."""
-    values = {n: (q.value, q.stddev, q.unit) for n, raw in figures.items() if (q := _figure(raw))}
-    spreads = {n[: -len(s)]: v[0] for n, v in values.items() for s in _SPREAD if n.endswith(s) and n[: -len(s)] in values}
-    shown = {n: v for n, v in values.items() if not n.endswith(_SPREAD) or n.rpartition("_")[0] not in spreads}
-    return tuple(
-        measured(
-            name,
-            value,
-            raw=str(figures[name]),
-            outcome=outcome,
-            direction=direction if name == primary and direction else direction_of(name),
-            unit=said or (unit if name == primary else ""),
-            stddev=stddev if stddev is not None else spreads.get(name),
-            primary=name == primary,
-        )
-        for name, (value, stddev, said) in shown.items()
-    )
-
-
-def _figure(raw: object):
-    number = to_float(raw) if not isinstance(raw, str) else None
-    return to_quantity(repr(number)) if number is not None else quantity_of(raw) if isinstance(raw, str) else None
 
 
 @dataclass(slots=True)
@@ -290,9 +318,13 @@ def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int
     if outcome is None and any(c.outcome == "failed" for c in draft.checks):
         outcome = Outcome.CHECKS_FAILED
     metrics = tuple(draft.metrics)
-    if outcome is not Outcome.KEPT and any(m.name == layout.primary and m.value is None for m in metrics):
+    if outcome is not Outcome.KEPT and any(
+        m.name == layout.primary and m.value is None for m in metrics
+    ):
         # Nothing was measured, so a 0 beside it measures nothing either.
-        metrics = tuple(replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics)
+        metrics = tuple(
+            replace(m, value=None, raw=m.raw or "0") if m.value == 0 else m for m in metrics
+        )
     code, label = draft.marks.get(Role.CODE, ""), draft.marks.get(Role.ID, "")
     text = _unquoted(record.cells.get(layout.text, ""))
     levers = ", ".join(f"{x.name}={x.value}" if x.value else x.name for x in draft.levers)[:300]
@@ -332,18 +364,30 @@ def _take(draft: _Draft, name: str, cell: str, layout: Layout, outcome: Outcome 
         case Role.ID | Role.CODE | Role.TIME if role not in draft.marks and cell:
             draft.marks[role] = cell
         case Role.NOTE if cell.startswith("{") and key_of(name).endswith("metrics"):
-            draft.metrics += metrics_of(object_in(cell), outcome=outcome)
-        case Role.TEXT if Role.ID not in draft.marks and key_of(name) in ("experiment", "name", "label"):
+            draft.metrics += metrics_of(object_in(cell), Segment(0, 0), outcome=outcome)
+        case Role.TEXT if Role.ID not in draft.marks and key_of(name) in (
+            "experiment",
+            "name",
+            "label",
+        ):
             draft.marks[Role.ID] = cell
         case _ if cell and (role is not Role.NOTE or cell.strip("-–— ")):
             draft.notes.append((name, cell))
 
 
 def _metric(name: str, cell: str, layout: Layout, outcome: Outcome | None) -> Metric:
-    quantity, primary = quantity_of(cell), name == layout.aim
+    quantity, primary = quantity_of(cell, commas=name in layout.commas), name == layout.aim
     value, unit = (quantity.value, quantity.unit) if quantity else (None, "")
-    if primary and unit != layout.unit and value is not None and {unit, layout.unit} <= _SECONDS.keys():
-        value, unit = value * _SECONDS[unit] / _SECONDS[layout.unit], layout.unit
+    mine, whole = known_unit(unit), known_unit(layout.unit)
+    if (
+        primary
+        and unit != layout.unit
+        and value is not None
+        and mine
+        and whole
+        and mine.dimension == whole.dimension
+    ):
+        value, unit = value * mine.factor / whole.factor, layout.unit
     return measured(
         layout.primary if primary else name,
         value,
@@ -358,7 +402,11 @@ def _metric(name: str, cell: str, layout: Layout, outcome: Outcome | None) -> Me
 
 def _decided(record: Record, layout: Layout) -> tuple[str, Outcome | None]:
     """Status of a record as written, and its outcome; a field that says it crashed goes before one that only says it was not kept."""
-    cells = {n: record.cells[n].strip() for n in layout.statuses if record.cells.get(n, "").strip(" -–—")}
+    cells = {
+        n: record.cells[n].strip()
+        for n in layout.statuses
+        if record.cells.get(n, "").strip(layout.blank) and record.cells[n].strip()
+    }
     if not cells:
         if layout.ranked:
             return "", Outcome.KEPT
@@ -421,6 +469,9 @@ def runs_of(
         if isinstance(record, Remark):
             yield record
             continue
+        if _sums_up(record, layout):
+            yield Remark("a row that sums up the others; skipped", record.line.number)
+            continue
         run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
         if run.primary and run.value is None:
             told = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
@@ -428,11 +479,25 @@ def runs_of(
         yield run
 
 
+def _sums_up(record: Record, layout: Layout) -> bool:
+    """Whether a row is a total: nothing numbers it, and it is called one."""
+    marks = [
+        record.cells.get(n, "")
+        for role in (Role.ID, Role.CODE, Role.TIME)
+        for n in layout.names(role)
+    ]
+    called = next((c for c in record.cells.values() if c.strip(" *_")), "")
+    named = _TOTALS.intersection(status_words(called).split("_")[:1])
+    return bool(named) and not any(m.strip(" -–—") and m != called for m in marks)
+
+
 def directive(text: str) -> tuple[str, str]:
     """What a comment line states: `# metric_direction: higher_is_better` gives direction, higher; empty where it states nothing."""
     name, _, value = text.lstrip("#/ ").partition(":")
     key = key_of(name) if len(name) < 40 else ""
-    if key in ("direction", "metric_direction", "best_direction", "optimize") and direction_from(value.strip()):
+    if key in ("direction", "metric_direction", "best_direction", "optimize") and direction_from(
+        value.strip()
+    ):
         return "direction", value.strip()
     named = key in ("metric", "primary_metric", "metric_name") and len(value.split()) == 1
     return ("metric", value.strip()) if named else ("", "")

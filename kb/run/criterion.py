@@ -13,7 +13,10 @@ GAIN = "gain"
 EXAMPLE = "such as `time_ms >= 95`, `throughput_tps at or below 57757`, or `gain < 2%` (gain over the parent)"
 
 _COMPARISONS = (
-    (r"(?:does|do|did|is|are|will|can)\s?n[o']t\s+(?:reach|exceed\s+or\s+equal)|fails?\s+to\s+reach|falls?\s+short\s+of", "<"),
+    (
+        r"(?:does|do|did|is|are|will|can)\s?n[o']t\s+(?:reach|exceed\s+or\s+equal)|fails?\s+to\s+reach|falls?\s+short\s+of",
+        "<",
+    ),
     (
         r"(?:does|do|did|will|can)\s?n[o']t\s+(?:exceed|(?:rise|climb|go|get|improve|increase)\s+(?:above|over|beyond))|fails?\s+to\s+exceed|not\s+(?:above|over)",
         "<=",
@@ -82,7 +85,9 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
         found = [Falsification(GAIN, "<=", 0.0)]
     if not found:
         said = f"'{text.strip()[:120]}'" if text.strip() else "is missing: it"
-        raise KbError(f"falsification criterion {said} states no metric, comparison and threshold; write one {EXAMPLE}")
+        raise KbError(
+            f"falsification criterion {said} states no metric, comparison and threshold; write one {EXAMPLE}"
+        )
     return tuple(dict.fromkeys(found))
 
 
@@ -91,14 +96,25 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
     name = match["metric"].strip("`").rstrip(".:,")
     if value is None or not name:
         return None
-    how = next(sign for pattern, sign in _COMPARISONS if re.fullmatch(pattern, match["how"], re.IGNORECASE))
-    if re.match(r"\s*(?:of|×|x|\*)\s+(?:the\s+)?(?:parent|base)", match.string[match.end() :], re.IGNORECASE):
+    how = next(
+        sign for pattern, sign in _COMPARISONS if re.fullmatch(pattern, match["how"], re.IGNORECASE)
+    )
+    if re.match(
+        r"\s*(?:of|×|x|\*)\s+(?:the\s+)?(?:parent|base)", match.string[match.end() :], re.IGNORECASE
+    ):
         return None  # A share of the parent's value is a gain or a loss only once the direction is known: `gain` says it plainly.
-    if re.search(r"\bby\b", match["filler"], re.IGNORECASE) and name.lower() not in _GAINS | _LOSSES:
+    if (
+        re.search(r"\bby\b", match["filler"], re.IGNORECASE)
+        and name.lower() not in _GAINS | _LOSSES
+    ):
         turned = re.search(r"\b(improve|regress)", match["filler"], re.IGNORECASE)
         if not turned or match["unit"] != "%":
             return None
-        return Falsification(GAIN, how, value) if turned[1].lower() == "improve" else Falsification(GAIN, _TURNED[how], -value)
+        return (
+            Falsification(GAIN, how, value)
+            if turned[1].lower() == "improve"
+            else Falsification(GAIN, _TURNED[how], -value)
+        )
     known = next((m for m in metrics if _plain(m) == _plain(name)), None)
     if known:
         return Falsification(known, how, value)

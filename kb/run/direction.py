@@ -25,20 +25,28 @@ _LOWER = word_set("""latency lat time ttft tpot itl rtt runtime elapsed duration
 # Units and resources: they decide only where no quantity word does ("total_ms", "memory_gb"), so "throughput_gb" stays higher.
 _LOWER_UNITS = word_set("""ms us ns sec secs seconds s msec usec nsec millis minutes gb mb kb gib mib kib bytes memory mem vram ram rss hbm heap footprint disk
     size""")
-_TIMES = word_set("s sec secs second seconds ms us ns min minute minutes h hr hour hours time latency duration")
+_TIMES = word_set(
+    "s sec secs second seconds ms us ns min minute minutes h hr hour hours time latency duration"
+)
 _COSTS = word_set("watt watts joule joules usd dollar")
 # Work whose count per second is written `tok_s` as often as `tok/s`.
 _WORK = word_set("""t tok toks token tokens it its iter iters iterations img imgs image images sample samples req reqs request requests op ops step steps
     frame frames call calls query queries row rows record records doc docs seq seqs batch batches item items""")
 # What a change sets rather than measures: "batch_size" has no better side.
-_SETTINGS = word_set("batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window")
+_SETTINGS = word_set(
+    "batch ubatch block tile chunk seed lr layers heads dim vocab context ctx window"
+)
 # A change of a quantity: "error_reduction" and "latency_gain" turn the side of their word around or not, nobody knows.
-_TURNS = word_set("reduction reductions improvement gain gains saving change increase decrease delta gap")
+_TURNS = word_set(
+    "reduction reductions improvement gain gains saving change increase decrease delta gap"
+)
 
 
 def words_of(name: str) -> list[str]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
-    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u").replace("²", "2"))
+    name = re.sub(
+        r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u").replace("²", "2")
+    )
     return [w for w in re.split(r"[^a-z0-9]+", name.lower()) if w]
 
 
@@ -46,7 +54,11 @@ def words_of(name: str) -> list[str]:
 def direction_of(name: str) -> Direction | None:
     """`lower` or `higher`, whichever is better for a metric of this name; None where the name does not say."""
     words = words_of(name)
-    rate = "higher" if len(words) > 1 and words[-1] in ("s", "sec") and words[-2] in _WORK else _rate_direction(name)
+    rate = (
+        "higher"
+        if len(words) > 1 and words[-1] in ("s", "sec") and words[-2] in _WORK
+        else _rate_direction(name)
+    )
     if rate:
         return rate
     if (_SETTINGS | _TURNS).intersection(words):

@@ -79,9 +79,7 @@ def nibbles(gains: Sequence[float | None]) -> tuple[int, ...]:
     return tuple(i for i in range(1, len(small)) if small[i] and small[i - 1])
 
 
-def progress_of(
-    experiments: Sequence[Facts], *, target: str, variant: str, metric: Metric | None
-) -> Progress:
+def progress_of(experiments: Sequence[Facts], *, target: str, variant: str, metric: Metric | None) -> Progress:
     """Progress of the experiments of one target and variant, in trail order, by a metric."""
     counts = Counter(str(e.verdict.canonical or "open") for e in experiments)
     direction = metric.direction if metric else None
@@ -89,16 +87,10 @@ def progress_of(
     steps = best.steps if best else ()
     frontier = next((s for s in steps if best and s.path == best.run.path), None)
     by_path = {e.path: e for e in experiments}
-    baseline = next(
-        (s for s in steps if by_path[s.path].verdict.canonical is Verdict.BASELINE), None
-    )
+    baseline = next((s for s in steps if by_path[s.path].verdict.canonical is Verdict.BASELINE), None)
     band = best.band if best else None
     plateau = _plateau(experiments, steps)
-    alarms = (
-        *_noise_alarms(by_path, frontier, baseline, metric),
-        *_step_alarms(steps),
-        *_streak_alarms(experiments, plateau),
-    )
+    alarms = (*_noise_alarms(by_path, frontier, baseline, metric), *_step_alarms(steps), *_streak_alarms(experiments, plateau))
     return Progress(
         target,
         variant,
@@ -132,11 +124,7 @@ def _noise_alarms(
     by_path: dict[str, Facts], frontier: Step | None, baseline: Step | None, metric: Metric | None
 ) -> Iterable[Alarm]:
     for name, step in (("frontier", frontier), ("baseline", baseline)):
-        if (
-            step is None
-            or metric is None
-            or (name == "baseline" and frontier is not None and step.path == frontier.path)
-        ):
+        if step is None or metric is None or (name == "baseline" and frontier is not None and step.path == frontier.path):
             continue
         m = by_path[step.path].metric(metric.name)
         if m is None or m.value is None or m.stddev is None:
@@ -186,11 +174,7 @@ def _streak_alarms(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm
                 "unbalanced",
                 f"the frontier has not moved for {plateau} runs, of which {settings} moved settings and {structural} changed structure: "
                 "change structure",
-                tuple(
-                    e.path
-                    for e, move in zip(decided[-plateau:], moves, strict=True)
-                    if move == "setting"
-                ),
+                tuple(e.path for e, move in zip(decided[-plateau:], moves, strict=True) if move == "setting"),
             )
 
 
@@ -203,15 +187,11 @@ _PLACES = re.compile(
     r"kernels?|algorithms?|layouts?|custom|cach(?:e|ed|ing)|scan|simd|async\w*|pipelin\w*|parallel\w*|schedul\w*|shard\w*"
 )
 # Said of a run itself, and not of the stack that it stands on: "fuse", where that is "fused".
-_ACTS = re.compile(
-    r"fuse|rewrite|replace|implement|restructure|port|refactor|vectori[sz]e|paralleli[sz]e|translate"
-)
+_ACTS = re.compile(r"fuse|rewrite|replace|implement|restructure|port|refactor|vectori[sz]e|paralleli[sz]e|translate")
 # What a mechanism says where something took another's place; its other words mostly describe what was there before.
 _REPLACES = re.compile(r"replac\w*|implement\w*|rewr\w*|handwritten|refactor\w*")
 _TURNED = re.compile(r"flags?|knobs?|sweep\w*|tun(?:e|ed|es|ing)|settings?|parameters?")
-_SWITCH = re.compile(
-    r"true|false|on|off|auto|default|none|yes|no|enabled|disabled|forced", re.IGNORECASE
-)
+_SWITCH = re.compile(r"true|false|on|off|auto|default|none|yes|no|enabled|disabled|forced", re.IGNORECASE)
 # A source file that is named is one that was edited.
 _SOURCE = re.compile(
     r"[\w/-]+\.(?:py|pyx|c|cc|cpp|cxx|cu|cuh|h|hpp|rs|go|js|ts|java|kt|swift|zig|jl|cl|metal|mlir|ptx|s|asm|sql)\b"
@@ -242,16 +222,11 @@ def moves_of(experiments: Iterable[Facts]) -> tuple[Move, ...]:
             v
             for v in e.levers
             if (key := key_of(v.name)) in pulled
-            and (
-                all(told.get(key) != v.value for told, _ in before)
-                or last.get(key, v.value) != v.value
-            )
+            and (all(told.get(key) != v.value for told, _ in before) or last.get(key, v.value) != v.value)
         ]
         known = set().union(*(told for _, told in before if 2 * len(told & words) > len(words)))
         named = {w[:_STEM] for v in moved for w in _words(v.name)}
-        fresh = {
-            w for w in words if (w not in known or _ACTS.fullmatch(w)) and w[:_STEM] not in named
-        }
+        fresh = {w for w in words if (w not in known or _ACTS.fullmatch(w)) and w[:_STEM] not in named}
         edited = set(_SOURCE.findall(f"{e.title} {e.mechanism}")) - files
         files |= edited
         before = [*before, (pulled, words)][-_CONTEXT:]
@@ -280,11 +255,7 @@ def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
 def _is_told(lever: Lever) -> bool:
     """Whether a lever's value tells a change in words: no number, no switch, no name of an option."""
     value = lever.value
-    if (
-        not value
-        or _SWITCH.fullmatch(value)
-        or (re.search(r"\d", value) and not re.search(r"[\s/]", value))
-    ):
+    if not value or _SWITCH.fullmatch(value) or (re.search(r"\d", value) and not re.search(r"[\s/]", value)):
         return False
     return bool(re.search(r"[\s/]", value) or " " in lever.name)
 
@@ -299,10 +270,7 @@ def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
     """
     members: dict[str, list[Facts]] = defaultdict(list)
     for e in experiments:
-        for name in {
-            *(t.lower() for t in e.tags),
-            *([e.slug] if e.slug and " " not in e.slug else []),
-        } - {
+        for name in {*(t.lower() for t in e.tags), *([e.slug] if e.slug and " " not in e.slug else [])} - {
             "experiment",
             "baseline",
             *(str(v) for v in Verdict),
@@ -320,13 +288,9 @@ def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
     return tuple(sorted(found, key=lambda t: (-len(t.paths), t.name)))
 
 
-def untried_levers(
-    own: Sequence[Facts], others: Iterable[Facts], *, most: int = 10
-) -> tuple[tuple[str, str], ...]:
+def untried_levers(own: Sequence[Facts], others: Iterable[Facts], *, most: int = 10) -> tuple[tuple[str, str], ...]:
     """(lever, page) pairs that are supported on another target and that no run of this one names, newest first."""
-    tried = {
-        key_of(lever.name) for e in own for lever in (*e.levers, *levers_in(f"{e.title} {e.setup}"))
-    }
+    tried = {key_of(lever.name) for e in own for lever in (*e.levers, *levers_in(f"{e.title} {e.setup}"))}
     found: dict[str, tuple[str, str]] = {}
     for e in sorted(others, key=lambda e: e.order, reverse=True):
         if e.verdict.canonical is Verdict.SUPPORTED:
@@ -343,21 +307,14 @@ def unfiled(log: str, experiments: Sequence[Facts]) -> tuple[str, ...]:
     named: dict[str, None] = {}
     for line in log.split("\n"):
         if re.match(r"#{1,4}\s|\s*(?:[-*]\s+)?\*\*|\|", line):
-            for m in re.finditer(
-                r"(?<![\w./-])(v|exp ?|run ?)0*(\d{1,4})(?![\d.])",
-                line.split("](")[0],
-                re.IGNORECASE,
-            ):
+            for m in re.finditer(r"(?<![\w./-])(v|exp ?|run ?)0*(\d{1,4})(?![\d.])", line.split("](")[0], re.IGNORECASE):
                 if int(m[2]) not in numbers and not line.lstrip().startswith("| v"):
                     named[m[0].lower()] = None
     return tuple(named)
 
 
 def by_variant(
-    experiments: Iterable[Facts],
-    *,
-    stated: str = "",
-    only: Callable[[Facts], bool] = lambda e: True,
+    experiments: Iterable[Facts], *, stated: str = "", only: Callable[[Facts], bool] = lambda e: True
 ) -> tuple[Progress, ...]:
     """Progress of every (target, variant) among the experiments, in that order; the metric is the target's own."""
     groups: dict[tuple[str, str], list[Facts]] = defaultdict(list)
@@ -368,10 +325,7 @@ def by_variant(
             of_target[e.target].append(e)
     return tuple(
         progress_of(
-            group,
-            target=target,
-            variant=variant,
-            metric=metric_of(group, stated) or metric_of(of_target[target], stated),
+            group, target=target, variant=variant, metric=metric_of(group, stated) or metric_of(of_target[target], stated)
         )
         for (target, variant), group in sorted(groups.items())
     )

@@ -17,12 +17,7 @@ from kb.trail.progress import Topic, topics_of, untried_levers
 from kb.trail.standing import Standing
 from kb.trail.themes import themes_of
 
-_MARKS = {
-    Verdict.SUPPORTED: "+",
-    Verdict.BASELINE: "=",
-    Verdict.INCONCLUSIVE: "~",
-    **dict.fromkeys(FAILED, "-"),
-}
+_MARKS = {Verdict.SUPPORTED: "+", Verdict.BASELINE: "=", Verdict.INCONCLUSIVE: "~", **dict.fromkeys(FAILED, "-")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +73,7 @@ def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) 
     steps = {s.path: (s.gain, p.metric) for p in standing.progress for s in p.steps}
     counts: dict[str, int] = {}
     for e in own:
-        counts[str(e.verdict.canonical or "open")] = (
-            counts.get(str(e.verdict.canonical or "open"), 0) + 1
-        )
+        counts[str(e.verdict.canonical or "open")] = counts.get(str(e.verdict.canonical or "open"), 0) + 1
     failed = sum(e.verdict.canonical in FAILED for e in own)
     ledger = tuple(
         Ledger(
@@ -110,9 +103,7 @@ def retro_of(standing: Standing, own: Sequence[Facts], others: Sequence[Facts]) 
     )
 
 
-def _tree(
-    topics: Sequence[Topic], own: Sequence[Facts]
-) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+def _tree(topics: Sequence[Topic], own: Sequence[Facts]) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
     """(groups, runs in none), every run in one: the largest topic that has it, else a lever that it shares, else what titles have in common, else the run that several vary."""
     by_path = {e.path: e for e in own}
     left = dict.fromkeys(by_path)
@@ -143,11 +134,7 @@ def _by_lever(_: Sequence[Topic], runs: Sequence[Facts]) -> Iterable[tuple[str, 
         for key in dict.fromkeys(key_of(lever.name) for lever in e.levers[:4]):
             groups[key].append(e.path)
     names = {key_of(lever.name): lever.name for e in reversed(runs) for lever in e.levers}
-    shared = [
-        (names[key], paths)
-        for key, paths in groups.items()
-        if 2 * len(paths) <= max(4, len(runs)) and len(key) >= 3
-    ]
+    shared = [(names[key], paths) for key, paths in groups.items() if 2 * len(paths) <= max(4, len(runs)) and len(key) >= 3]
     return sorted(shared, key=lambda group: (-len(group[1]), group[0]))
 
 
@@ -161,9 +148,7 @@ def _by_parent(_: Sequence[Topic], runs: Sequence[Facts]) -> Iterable[tuple[str,
         if e.parent:
             groups[e.parent].append(e.path)
     several = [
-        (f"variations of {parent.rsplit('/', 1)[-1].removesuffix('.md')}", own)
-        for parent, own in groups.items()
-        if len(own) >= 3
+        (f"variations of {parent.rsplit('/', 1)[-1].removesuffix('.md')}", own) for parent, own in groups.items() if len(own) >= 3
     ]
     return sorted(several, key=lambda group: (-len(group[1]), group[0]))
 
@@ -220,11 +205,7 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         f"{retro.settings} runs moved settings, {retro.structural} changed structure.",
         "",
     ]
-    lines += [
-        f"- {w.code}{f' ({p.variant})' if p.variant else ''}: {w.text}"
-        for p in standing.progress
-        for w in p.alarms
-    ] + [
+    lines += [f"- {w.code}{f' ({p.variant})' if p.variant else ''}: {w.text}" for p in standing.progress for w in p.alarms] + [
         "",
         _gap("what the search did well and badly"),
         "",
@@ -236,9 +217,7 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here"
         for name, path in retro.untried
     ]
-    lines += [
-        f"- open: [{_plain(lead.text)[:160]}]({_link(lead.path)})" for lead in standing.leads[:20]
-    ]
+    lines += [f"- open: [{_plain(lead.text)[:160]}]({_link(lead.path)})" for lead in standing.leads[:20]]
     lines += [
         "",
         "## Recommended next directions",
@@ -248,11 +227,7 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         "## Anti-recommendations",
         "",
     ]
-    lines += [
-        f"- **{t.name}**: refuted {t.failed} times, never supported"
-        for t in retro.topics
-        if t.closed
-    ] + [
+    lines += [f"- **{t.name}**: refuted {t.failed} times, never supported" for t in retro.topics if t.closed] + [
         _gap("what else not to pursue, and why"),
         "",
     ]
@@ -270,12 +245,7 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
 
 
 def _tree_lines(retro: Retro, by_path: dict[str, Facts]) -> list[str]:
-    lines = [
-        "## Mechanism tree",
-        "",
-        "`+` supported, `-` failed, `~` inconclusive, `=` baseline, `?` open.",
-        "",
-    ]
+    lines = ["## Mechanism tree", "", "`+` supported, `-` failed, `~` inconclusive, `=` baseline, `?` open.", ""]
     closed = {t.name for t in retro.topics if t.closed}
     for topic in retro.tree:
         state = "; closed" if topic.name in closed else ""
@@ -284,28 +254,18 @@ def _tree_lines(retro: Retro, by_path: dict[str, Facts]) -> list[str]:
         )
         lines += [f"  - {_run(by_path[path])}" for path in topic.paths]
     if retro.alone:
-        lines += [
-            f"- alone ({len(retro.alone)} runs)",
-            *(f"  - {_run(by_path[path])}" for path in retro.alone),
-        ]
+        lines += [f"- alone ({len(retro.alone)} runs)", *(f"  - {_run(by_path[path])}" for path in retro.alone)]
     return [*lines, ""]
 
 
 def _lineage_lines(lineage: Lineage, by_path: dict[str, Facts]) -> list[str]:
     if not lineage.runs:
         return []
-    lines = [
-        "## Lineage",
-        "",
-        f"{lineage.runs} runs name the run that they build on, in {lineage.generations} generations.",
-        "",
-    ]
+    lines = ["## Lineage", "", f"{lineage.runs} runs name the run that they build on, in {lineage.generations} generations.", ""]
     if lineage.line:
         steps = " → ".join(f"[{_plain(by_path[p].title)[:60]}]({_link(p)})" for p in lineage.line)
         lines.append(f"- longest line of kept runs, {len(lineage.line)}: {steps}")
-    lines += [
-        f"- {count} runs build on {_run(by_path[parent])}" for parent, count in lineage.parents
-    ]
+    lines += [f"- {count} runs build on {_run(by_path[parent])}" for parent, count in lineage.parents]
     return [*lines, ""]
 
 

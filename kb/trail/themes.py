@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kb.run.record import Outcome, outcome_of
+from kb.run.record import Outcome
+from kb.run.status import outcome_of
 from kb.schema import Verdict, canonical_verdict
 
 _WORD = re.compile(r"[a-z][a-z0-9_]*[a-z0-9]|\d+(?:\.\d+)?|[^\sa-z0-9]+")
@@ -57,10 +58,7 @@ def themes_of(titles: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, .
 @lru_cache(maxsize=4096)
 def is_outcome(word: str) -> bool:
     """Whether a word says how a run came out (accepted, oom), not what it tried."""
-    return (
-        canonical_verdict(word) not in (None, Verdict.OTHER)
-        or outcome_of(word) is not Outcome.OTHER
-    )
+    return canonical_verdict(word) not in (None, Verdict.OTHER) or outcome_of(word) is not Outcome.OTHER
 
 
 def _terms(title: str) -> set[str]:

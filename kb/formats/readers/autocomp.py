@@ -10,18 +10,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from kb.formats.measuring import metrics_of
 from kb.formats.objects import Json, text_of
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Event, Format
-from kb.formats.table import metrics_of, object_in
-from kb.run.direction import direction_of
+from kb.formats.table import object_in
 from kb.run.quantity import to_float
 from kb.run.record import Check, Lever, Origin, Outcome, Run
 from kb.store import digest_of
 
 _RESULT = re.compile(r"eval-results-iter-(\d+)(?:/|__)code_(\d+)_result\.txt$")
 _CANDIDATE = re.compile(r"candidates-iter-(\d+)(?:/|__)candidate_(\d+)\.txt$")
-_SETTINGS = ("beam_size", "dropout_menu_options", "num_plan_candidates", "num_code_candidates", "problem")
+_SETTINGS = (
+    "beam_size",
+    "dropout_menu_options",
+    "num_plan_candidates",
+    "num_code_candidates",
+    "problem",
+)
 _MODELS = ("plan_gen_model", "code_gen_model")
 
 
@@ -49,15 +57,17 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run an evaluation result, by iteration and number."""
     about = object_in(_text(path / "run_metadata.json"))
     metric = ask.metric or text_of(about.get("metric")) or "latency"
-    direction = ask.direction or direction_of(metric)
-    source = "asked" if ask.direction else "name" if direction else ""
-    segment = Segment(0, 1, text_of(about.get("problem")), metric, "", direction, source, False, True)
+    segment = Segment(
+        0, 1, text_of(about.get("problem")), metric, "", *ask.way(metric), False, True
+    )
     yield segment
     candidates: dict[int, list[Candidate]] = {}
     for iteration, _, file in _matches(path, _CANDIDATE):
         parsed = candidates_of(_text(file))
         if not parsed:
-            yield Remark(f"{file.name} of iteration {iteration}: no candidate that can be parsed; left out")
+            yield Remark(
+                f"{file.name} of iteration {iteration}: no candidate that can be parsed; left out"
+            )
         candidates.setdefault(iteration, []).extend(parsed)
     levers = tuple(Lever(k, text_of(about[k])) for k in _SETTINGS if k in about)
     for number, (iteration, index, file) in enumerate(_matches(path, _RESULT), 1):
@@ -67,7 +77,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
             yield Remark(f"{place}: neither JSON nor a literal; skipped")
             continue
         origin, label = Origin(place, 1, digest_of(text)), f"iter{iteration}/code_{index}"
-        yield _run(result, origin, number, label, segment, candidates.get(iteration, []), levers)
+        run = _run(result, origin, number, label, segment, candidates.get(iteration, []))
+        yield replace(run, levers=levers)
 
 
 def result_of(text: str) -> Json | None:
@@ -115,18 +126,18 @@ def _run(
     label: str,
     segment: Segment,
     candidates: list[Candidate],
-    levers: tuple[Lever, ...],
 ) -> Run:
     correct = bool(result.get("correct"))
-    errors, output = text_of(result.get("stderr")).strip(), text_of(result.get("stdout"))
+    errors = text_of(result.get("stderr")).strip()
     crashed = "Traceback" in errors or "error" in errors.lower()
     outcome = None if correct else Outcome.CRASHED if crashed else Outcome.CHECKS_FAILED
     figures = {k: v for k, v in result.items() if k not in ("correct", "stdout", "stderr")}
-    metrics = metrics_of(figures, outcome=outcome, primary=segment.metric, direction=segment.direction)
+    metrics = metrics_of(figures, segment, outcome=outcome)
     value = next((m.value for m in metrics if m.name == segment.metric), None)
     # A candidate does not say which evaluation it came from; an equal score in the same iteration does, if only one has it.
     alike = {c for c in candidates if value is not None and c.score == value}
     of = alike.pop() if len(alike) == 1 else Candidate("", None, None, ())
+    output = text_of(result.get("stdout"))
     return Run(
         origin,
         "autocomp",
@@ -136,7 +147,6 @@ def _run(
         description=(of.plan.strip().splitlines() or [f"candidate {label}"])[0][:300],
         primary=segment.metric,
         metrics=metrics,
-        levers=levers,
         mechanism=of.plan,
         reason=errors.splitlines()[-1] if errors else "",
         parent=f"score {of.parent}" if of.parent is not None else "",

@@ -5,17 +5,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kb import KbError
-from kb.formats.columns import Column, primary_of
-from kb.formats.objects import text_of
-from kb.formats.reading import Ask, Remark, Segment
+from kb.formats.columns import aim_of_figures
+from kb.formats.objects import Json, JsonRow, run_of_object, text_of
+from kb.formats.reading import Ask, Line, Remark, Segment
 from kb.formats.registry import Event, Format
-from kb.formats.table import metrics_of, object_in
-from kb.run.direction import direction_of
-from kb.run.quantity import to_float
-from kb.run.record import Origin, Run, outcome_of
-from kb.store import digest_of
+from kb.formats.table import object_in
+from kb.run.status import outcome_of
 
 _TRAILER = "Result: {"
+_KEYS = {
+    "label": ("label",),
+    "code": ("code",),
+    "status": ("status",),
+    "description": ("description",),
+    "figures": ("figures",),
+    "created": ("created",),
+}
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
@@ -25,50 +30,38 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     try:
         done = subprocess.run(words, capture_output=True, check=False)
     except OSError as error:
-        told = f"git cannot be started ({error.strerror}); install git or import the loop's log file"
+        told = (
+            f"git cannot be started ({error.strerror}); install git or import the loop's log file"
+        )
         raise KbError(told) from error
     if done.returncode:
         told = done.stderr.decode("utf-8", "replace").strip()[:200]
         raise KbError(f"{path}: git log failed: {told}")
-    texts = [c.strip("\n") for c in done.stdout.decode("utf-8", "replace").split("\0") if c]
-    commits = [_commit(text) for text in texts]
-    figures: dict[str, list[str]] = {}
-    for _, _, _, result in commits:
-        for name, value in result.items():
-            if name != "status" and to_float(value) is not None:
-                figures.setdefault(name, []).append(str(value))
-    chosen = primary_of([Column(n, cells) for n, cells in figures.items()])
-    metric = ask.metric or (chosen.name if chosen else "")
-    direction = ask.direction or direction_of(metric)
-    source = "asked" if ask.direction else "name" if direction else ""
-    segment = Segment(0, 1, "", metric, "", direction, source)
+    commits = [
+        _commit(c.strip("\n")) for c in done.stdout.decode("utf-8", "replace").split("\0") if c
+    ]
+    metric = ask.metric or aim_of_figures([c["figures"] for c in commits])
+    segment = Segment(0, 1, "", metric, "", *ask.way(metric))
     yield segment
-    for number, (commit, when, text, result) in enumerate(commits, 1):
-        if not result:
-            yield Remark(f"commit {commit[:12]}: its Result trailer is no JSON; skipped", number)
+    for number, value in enumerate(commits, 1):
+        if not value["figures"]:
+            yield Remark(f"commit {value['label']}: its Result trailer is no JSON; skipped", number)
             continue
-        status = text_of(result.pop("status", None))
-        outcome = outcome_of(status)
-        yield Run(
-            Origin(f"git:{commit}", number, digest_of(commit)),
-            "pi-git",
-            label=commit[:7],
-            status=status,
-            outcome=outcome,
-            description=text,
-            primary=metric,
-            metrics=metrics_of(result, outcome=outcome, primary=metric, direction=direction),
-            code=commit,
-            created=when,
+        row, outcome = JsonRow(Line(number, value["code"]), value), outcome_of(value["status"])
+        yield run_of_object(
+            row, _KEYS, segment, file=f"git:{value['code']}", kind="pi-git", outcome=outcome
         )
 
 
-def _commit(text: str) -> tuple[str, str, str, dict[str, object]]:
-    """Hash, day, first line and result of one commit."""
+def _commit(text: str) -> Json:
+    """A commit as an object: its hash, day, first line, and what its trailer states."""
     commit, when, body = text.split("\x1f", 2)
     lines = body.strip().splitlines() or [""]
     trailer = next((x for x in reversed(lines) if x.startswith(_TRAILER)), "")
-    return commit, when, lines[0], object_in(trailer.removeprefix("Result: "))
+    stated = object_in(trailer.removeprefix("Result: "))
+    status = text_of(stated.pop("status", None))
+    told = {"label": commit[:7], "code": commit, "created": when, "description": lines[0]}
+    return {**told, "status": status, "figures": stated}
 
 
 FORMATS = (Format("pi-git", lambda path, head: False, read, order=15, folders=True),)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kb.formats.columns import SETTINGS, Role, is_held_out
-from kb.formats.objects import Json, JsonRow, first_of, is_json, objects_in, rows_of, text_of
+from kb.formats.objects import Json, JsonRow, objects_in, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
 from kb.formats.registry import Event, Format
 from kb.formats.table import Layout, Record, layout_of, runs_of
@@ -35,14 +35,17 @@ def cells_of(value: Json) -> dict[str, str]:
 def layout_of_objects(cells: Sequence[dict[str, str]], value: Json, ask: Ask) -> Layout:
     """Layout of a sample of objects; `value` is the first, which may state a direction."""
     names = sorted(dict.fromkeys(n for row in cells for n in row), key=lambda n: not is_held_out(n))
-    way = direction_from(first_of(value, ("direction", "study_direction", "mode")))
+    way = direction_from(value_at(value, "direction", "study_direction", "mode"))
     forced = {n: Role.LEVER for n in names if n.startswith("params_")}
-    forced |= {n: Role.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS}
+    forced |= {
+        n: Role.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS
+    }
     return layout_of(names, cells, ask=ask, stated=Ask(way), forced=forced, least=len(cells) / 2)
 
 
 def _is_run(cells: dict[str, str], layout: Layout, shared: frozenset[str]) -> bool:
     """Whether an object is an attempt: it has a status, or a name, number or date beside a measurement."""
+
     def says(role: Role) -> bool:
         return any(cells.get(n) for n in layout.names(role))
 
@@ -73,7 +76,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
             if isinstance(row, Remark):
                 yield row
             elif _is_run(mine := cells_of(row.value), layout, shared):
-                code = first_of(row.value, _EXITS)
+                code = value_at(row.value, *_EXITS)
                 yield Record(row.line, mine, "crash" if isinstance(code, int) and code else "")
             else:
                 told = "an object that is no run (no status, no number and measurement); skipped"
@@ -96,7 +99,14 @@ def _trials(path: Path, head: Sequence[str]) -> bool:
     return bool(objects) and sum(map(is_trial, objects)) * 2 > len(objects)
 
 
+def _is_json(path: Path, head: Sequence[str]) -> bool:
+    listed = path.suffix.lower() in (".yaml", ".yml") and any(
+        h.lstrip().startswith("- ") for h in head
+    )
+    return listed or bool(head) and head[0].lstrip().startswith(("{", "["))
+
+
 FORMATS = (
     Format("optuna", _trials, read, order=13, aliases=("optuna-jsonl",)),
-    Format("jsonl", lambda path, head: is_json(head), read, order=14),
+    Format("jsonl", _is_json, read, order=14),
 )

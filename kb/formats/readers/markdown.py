@@ -1,81 +1,80 @@
-"""Results tables in markdown: a simple loop's log.md, leaderboards, experiment summaries. Prose around them is not read.
+"""Results tables of a page: a simple loop's log.md, leaderboards, experiment summaries. Prose around them is not read.
 
 A table of runs has statuses, or numbers its rows and states a quantity or a delta. Any other table is none.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kb.formats.columns import Role, key_of
-from kb.formats.reading import Ask, Line, Remark, Segment, text_lines
+from kb.formats.markup import pages_of
+from kb.formats.reading import Ask, Line, Remark, Segment
 from kb.formats.registry import Event, Format
 from kb.formats.table import Layout, Record, layout_of, runs_of
-from kb.run.record import Outcome, outcome_of
+from kb.run.quantity import bare
+from kb.run.record import Outcome
+from kb.run.status import NOT_BEGUN, outcome_of, status_words
 
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """One table of a page: the heading above it, its header, its rows with their lines."""
+    """One table of a page: the heading and the text above it, its header, its rows with their lines."""
 
     heading: str
+    prose: str
     line: int
-    names: list[str]
+    names: tuple[str, ...]
     rows: list[tuple[Line, list[str]]] = field(default_factory=list)
 
     def records(self) -> list[Record]:
-        """Its rows as records; cells are cut or filled as markdown does. The heading says a status (`Rejected`) where no column does."""
+        """Its rows as records. The heading says a status (`Rejected`) where no column does."""
         decided = outcome_of(self.heading) in (Outcome.KEPT, Outcome.DISCARDED)
         status = self.heading if decided and len(self.heading) < 40 else ""
-        width = len(self.names)
-        filled = [(line, [*cells, *[""] * width][:width]) for line, cells in self.rows if any(cells)]
-        return [Record(line, dict(zip(self.names, cells, strict=True)), status) for line, cells in filled]
-
-
-def cells_of(text: str) -> list[str]:
-    """Cells of a table line; `\\|` is no border."""
-    parts = re.split(r"(?<!\\)\|", text.strip().removeprefix("|"), maxsplit=1000)
-    cells = [c.replace("\\|", "|").strip() for c in parts]
-    return cells[:-1] if len(cells) > 1 and not cells[-1] and text.rstrip().endswith("|") else cells
+        return [
+            Record(line, dict(zip(self.names, cells, strict=True)), status)
+            for line, cells in self.rows
+            if any(cells)
+        ]
 
 
 def tables_of(path: Path) -> list[RunTable]:
-    """Tables outside of fences, in order. Rows may lack their outer bars."""
-    heading, fence, above = "", "", None
+    """Tables of a page, in order; those of what is yet to be done (`Planned`) are none of runs."""
+    document, lines = pages_of(path)
+    heading, prose = "", ""
     tables: list[RunTable] = []
-    open_ = False
-    for line in text_lines(path):
-        text = line.text.strip()
-        mark = text[:3] if text.startswith(("```", "~~~")) else ""
-        if mark and (not fence or mark == fence):
-            fence = "" if fence else mark
-        if fence or mark:
-            above, open_ = None, False
-            continue
-        if open_ and "|" in text:
-            tables[-1].rows.append((line, cells_of(text)))
-            continue
-        open_ = False
-        if above is not None and "|" in above.text and text[:1] in ("|", ":", "-"):
-            names, rules = cells_of(above.text), cells_of(text)
-            if len(rules) == len(names) and all(len(r) > 0 and not r.strip(":-") and "-" in r for r in rules):
-                names = [n.strip("*` ") or f"col{i + 1}" for i, n in enumerate(names)]
-                names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
-                tables.append(RunTable(heading, above.number, names))
-                open_ = True
-        if text.startswith("#"):
-            heading = text.strip("# *")
-        above = line
+    for block in document.of("heading", "paragraph", "table"):
+        if block.kind == "heading":
+            heading = block.plain.strip("# *")
+        elif block.kind == "paragraph":
+            prose = prose if len(prose) > 20_000 else f"{prose} {block.plain}"
+        elif not NOT_BEGUN & {status_words(heading)}:
+            header, *rows = block.rows
+            names = [c.plain.strip("*` ") or f"col{i + 1}" for i, c in enumerate(header.cells)]
+            names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
+            table = RunTable(heading, prose, block.line, tuple(names))
+            for row in rows:
+                cells = [
+                    bare(document.source(c).strip().strip("|").replace("\\|", "|"))
+                    for c in row.cells
+                ]
+                table.rows.append((lines[row.line - 1], [*cells, *[""] * len(names)][: len(names)]))
+            tables.append(table)
     return tables
 
 
-def layout_of_runs(table: RunTable, *, ask: Ask, loose: bool = False) -> Layout | None:
-    """Layout of a table of runs; None where it is some other table. `loose` accepts rows without numbers where a delta stands."""
-    records = table.records()
+def layout_of_runs(
+    table: RunTable, records: Sequence[Record], *, ask: Ask, loose: bool = False
+) -> Layout | None:
+    """Layout of a table of runs, by the records of all tables of its header; None where it is some other table.
+
+    `loose` accepts rows without numbers where a delta stands.
+    """
     if not records or len(table.names) < 2:
         return None
-    layout = layout_of(table.names, [r.cells for r in records], ask=ask)
+    layout = layout_of(
+        table.names, [r.cells for r in records], ask=ask, stated=Ask(prose=table.prose)
+    )
     roles = set(layout.roles.values())
     numbered, delta = bool({Role.ID, Role.RANK} & roles), Role.DELTA in roles
     if layout.statuses and layout.tells:
@@ -90,42 +89,47 @@ def layout_of_runs(table: RunTable, *, ask: Ask, loose: bool = False) -> Layout 
     return layout if loose and layout.aim and delta else None
 
 
-def _labels(table: RunTable, layout: Layout) -> list[str]:
-    """What the rows of a table are numbered or called by."""
-    named = [*layout.names(Role.ID), *layout.names(Role.RANK)][:1]
-    return [r.cells[n] for n in named for r in table.records()]
-
-
-def _in_order(table: RunTable, layout: Layout) -> list[Record]:
+def _in_order(records: list[Record], layout: Layout) -> list[Record]:
     """Records of a table; those of a leaderboard, which stand by rank, by the number of their experiment, as they were run."""
-    records = table.records()
     ids = [r.cells[n] for n in layout.names(Role.ID)[:1] for r in records] if layout.ranked else []
     if not ids or not all(i.isascii() and i.isdigit() and len(i) < 16 for i in ids):
         return records
     return sorted(records, key=lambda r: int(r.cells[layout.names(Role.ID)[0]]))
 
 
-def found_in(path: Path, ask: Ask) -> list[tuple[RunTable, Layout]]:
+def run_tables(path: Path, ask: Ask) -> list[tuple[RunTable, Layout]]:
     """Tables of runs with their layouts."""
     tables = tables_of(path)
-    found = [(t, layout) for t in tables if (layout := layout_of_runs(t, ask=ask))]
-    return found or [(t, layout) for t in tables if (layout := layout_of_runs(t, ask=ask, loose=True))]
+    alike: dict[tuple[str, ...], list[Record]] = {}
+    for table in tables:
+        alike.setdefault(table.names, []).extend(table.records())
+    for loose in (False, True):
+        layouts = {
+            t.names: layout_of_runs(t, alike[t.names], ask=ask, loose=loose)
+            for t in reversed(tables)
+        }
+        if any(layouts.values()):
+            return [(t, layouts[t.names]) for t in tables if layouts[t.names]]
+    return []
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """Segments, runs and remarks. Tables of one header are one segment; another metric opens the next, and so does a ranking begun anew."""
-    found = found_in(path, ask)
-    if not found:
+    tables = run_tables(path, ask)
+    if not tables:
         yield Segment(0, 1, judged=False)
         yield Remark("no table of runs (statuses, or numbered rows with a quantity); read as text")
         return
     index, before, labels = -1, None, set()
     known: set[tuple[str, ...]] = set()
-    for table, layout in found:
+    for table, layout in tables:
         keys = (layout.primary, tuple(map(key_of, table.names)) if not layout.primary else ())
-        here = _labels(table, layout)
+        named = [*layout.names(Role.ID), *layout.names(Role.RANK)][:1]
+        here = [r.cells[n] for n in named for r in table.records()]
         anew = not layout.statuses and bool(here) and here[0] in labels
-        records = [r for r in _in_order(table, layout) if tuple(r.cells.values()) not in known]
+        records = [
+            r for r in _in_order(table.records(), layout) if tuple(r.cells.values()) not in known
+        ]
         known |= {tuple(r.cells.values()) for r in records}
         further = keys == before and not anew
         if not further:
@@ -138,24 +142,36 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
             if not (further and isinstance(event, Segment)):
                 yield event
         if further:
-            yield Remark("a further table of the same metric; read as one segment with the one above", table.line)
+            yield Remark(
+                "a further table of the same metric; read as one segment with the one above",
+                table.line,
+            )
 
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
     """Whether a file is markdown with a table that tells no ranks."""
-    tabled = any(h.lstrip().startswith("|") for h in head) or path.suffix.lower() in (".md", ".markdown")
+    tabled = any(h.lstrip().startswith("|") for h in head) or path.suffix.lower() in (
+        ".md",
+        ".markdown",
+    )
     return tabled and path.suffix.lower() not in (".tsv", ".csv") and not ranks(path)
 
 
 def ranks(path: Path) -> bool:
     """Whether the tables of runs of a page are leaderboards."""
-    if path.suffix.lower() not in (".md", ".markdown", ".txt", ""):
+    if path.suffix.lower() not in (".md", ".markdown", ".txt", ".org", ""):
         return False
-    return any(layout.ranked for _, layout in found_in(path, Ask()))
+    return any(layout.ranked for _, layout in run_tables(path, Ask()))
 
 
 FORMATS = (
-    Format("leaderboard", lambda path, head: ranks(path), read, order=30, aliases=("heygen", "auto-model-optim")),
+    Format(
+        "leaderboard",
+        lambda path, head: ranks(path),
+        read,
+        order=30,
+        aliases=("heygen", "auto-model-optim"),
+    ),
     Format(
         "logmd",
         recognise,

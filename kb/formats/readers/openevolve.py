@@ -6,18 +6,25 @@ OpenEvolve maximises by definition. Its own `best_program_id` is not trusted: an
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kb.formats.objects import Json, JsonRow, objects_in, rows_of, text_of
-from kb.formats.reading import Ask, Line, Remark, Segment, moment, split_sample
+from kb.formats.objects import Json, JsonRow, objects_in, rows_of, run_of_object, text_of
+from kb.formats.reading import Ask, Line, Remark, Segment, split_sample
 from kb.formats.registry import Event, Format
-from kb.formats.table import metrics_of
-from kb.run.direction import word_set
 from kb.run.quantity import to_float
-from kb.run.record import Check, Origin, Outcome, Run
+from kb.run.record import Check, Outcome, Run
 from kb.store import json_of
 
 _AIM = ("combined_score", "overall_score", "score", "fitness", "value", "objective")
 _VALID = ("valid_solution", "validity", "valid", "is_valid", "correct", "correctness", "success")
-_FIELDS = word_set("id code language parent_id generation timestamp metrics checkpoint")
+_KEYS = {
+    "label": ("id",),
+    "code": ("id",),
+    "description": ("metadata.changes",),
+    "parent": ("parent_id",),
+    "figures": ("metrics",),
+    "reason": ("metrics.error",),
+    "created": ("timestamp",),
+    "ignored": ("code", "language", "generation", "checkpoint"),
+}
 
 
 def is_program(value: Json) -> bool:
@@ -39,24 +46,32 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and each program once, in file order (a folder: in order of checkpoint and file name)."""
     sample, rows = split_sample(_programs_of(path) if path.is_dir() else rows_of(path))
-    stated = [r.value["metrics"] for r in sample if isinstance(r, JsonRow) and is_program(r.value)]
-    names = {k for metrics in stated for k in metrics}
+    names = {
+        k
+        for r in sample
+        if isinstance(r, JsonRow) and is_program(r.value)
+        for k in r.value["metrics"]
+    }
     metric = ask.metric or next((n for n in _AIM if n in names), "")
     way = (ask.direction, "asked") if ask.direction else ("higher", "format")
     segment = Segment(0, 1, "", metric, "", *way, False, True)
     yield segment
-    if stated and not metric:
-        yield Remark(f"none of {', '.join(_AIM)} among the metrics; best is left open, name one with --metric")
-    seen: set[str] = set()
+    if names and not metric:
+        yield Remark(
+            f"none of {', '.join(_AIM)} among the metrics; best is left open, name one with --metric"
+        )
+    known: set[str] = set()
     for row in rows:
         if isinstance(row, Remark):
             yield row
         elif not is_program(row.value):
             yield Remark("an object that is no program; skipped", row.line.number)
-        elif text_of(row.value["id"]) in seen:
-            yield Remark("a program that an earlier line holds already; counted once", row.line.number)
+        elif text_of(row.value["id"]) in known:
+            yield Remark(
+                "a program that an earlier line holds already; counted once", row.line.number
+            )
         else:
-            seen.add(text_of(row.value["id"]))
+            known.add(text_of(row.value["id"]))
             yield _run(row, segment, path.name)
 
 
@@ -71,8 +86,10 @@ def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
             yield Remark(f"{file.relative_to(folder)}: cannot be read as JSON ({kind}); skipped")
             continue
         if isinstance(value, dict):
-            place = file.relative_to(folder).as_posix()
-            yield JsonRow(Line(number, text), {**value, "checkpoint_file": place})
+            yield JsonRow(
+                Line(number, text),
+                {**value, "checkpoint_file": file.relative_to(folder).as_posix()},
+            )
 
 
 def _by_checkpoint(file: Path) -> tuple[int, str]:
@@ -82,31 +99,22 @@ def _by_checkpoint(file: Path) -> tuple[int, str]:
 
 
 def _run(row: JsonRow, segment: Segment, file: str) -> Run:
-    value, stated = row.value, dict(row.value["metrics"])
+    stated = dict(row.value["metrics"])
     error = stated.pop("error", None)
-    numbers = {k: v for k, v in stated.items() if to_float(v) is not None and not isinstance(v, str)}
-    checks = tuple(Check(k, "passed" if numbers[k] > 0 else "failed") for k in _VALID if k in numbers)
+    numbers = {
+        k: v for k, v in stated.items() if to_float(v) is not None and not isinstance(v, str)
+    }
+    checks = tuple(
+        Check(k, "passed" if numbers[k] > 0 else "failed") for k in _VALID if k in numbers
+    )
     # An evaluation that broke off leaves its message, or an `error` and no score.
     broken = not numbers or isinstance(error, str) and error.strip() not in ("", "None")
     failed = any(c.outcome == "failed" for c in checks)
     outcome = Outcome.CRASHED if broken else Outcome.CHECKS_FAILED if failed else None
-    inner = value.get("metadata")
-    notes = [(k, text_of(v)) for k, v in value.items() if k not in _FIELDS and v is not None and v != {}]
-    notes += [(f"metrics.{k}", text_of(v)) for k, v in stated.items() if k not in numbers]
-    return Run(
-        Origin(file, row.line.number, row.line.digest),
-        "openevolve",
-        label=text_of(value["id"]),
-        outcome=outcome,
-        description=text_of(inner.get("changes")) if isinstance(inner, dict) else "",
-        primary=segment.metric,
-        reason=error if isinstance(error, str) else "",
-        metrics=metrics_of(numbers, outcome=outcome, primary=segment.metric, direction=segment.direction),
-        parent=text_of(value.get("parent_id")),
-        code=text_of(value["id"]),
-        checks=checks,
-        created=moment(value.get("timestamp")),
-        notes=tuple(notes),
+    told = {**stated, "error": error} if isinstance(error, str) else stated
+    row = JsonRow(row.line, {**row.value, "metrics": told})
+    return run_of_object(
+        row, _KEYS, segment, file=file, kind="openevolve", outcome=outcome, checks=checks
     )
 
 

@@ -9,8 +9,12 @@ from kb.formats.registry import Event, Format
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """No runs, and a remark that says so."""
-    yield Segment(0, 1, direction=ask.direction, source="asked" if ask.direction else "", judged=False)
+    yield Segment(
+        0, 1, direction=ask.direction, source="asked" if ask.direction else "", judged=False
+    )
     yield Remark(f"{path.name} is text without runs; keep it below sources/, and write from it")
 
 
-FORMATS = (Format("prose", lambda path, head: False, read, order=99, aliases=("prose-log", "text")),)
+FORMATS = (
+    Format("prose", lambda path, head: False, read, order=99, aliases=("prose-log", "text")),
+)

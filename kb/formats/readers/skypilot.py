@@ -8,20 +8,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.formats.columns import Column, primary_of
-from kb.formats.reading import Ask, Line, Remark, Segment, lines_of
+from kb.formats.columns import aim_of_figures
+from kb.formats.objects import JsonRow, run_of_object
+from kb.formats.reading import Ask, Line, Remark, Segment, text_lines
 from kb.formats.registry import Event, Format
-from kb.formats.table import metrics_of
-from kb.run.direction import direction_of
-from kb.run.record import Check, Origin, Outcome, Run, outcome_of
-from kb.store import digest_of
+from kb.run.record import Check, Outcome, Run
+from kb.run.status import outcome_of
 
 _NOISE = re.compile(r"\x1b\[[0-9;]*m|^\([^()]*pid=\d+[^()]*\)")
 _METRIC = re.compile(r"METRIC\s+([^\s=]+)=(\S+)\s*$")
-_FIELD = re.compile(
-    r"(EXPERIMENT|DESC|CHECKS_STATUS|EXPERIMENT_ID|EXPERIMENT_STATUS|EXPERIMENT_ERROR|EXPERIMENT_DESC):\s*(.*)$"
-)
+_FIELD = re.compile(r"(EXPERIMENT|DESC|CHECKS_STATUS|EXPERIMENT_(?:ID|STATUS|ERROR|DESC)):\s*(.*)$")
 _FORBIDDEN = frozenset(("__proto__", "constructor", "prototype"))
+_KEYS = {
+    "label": ("EXPERIMENT_ID", "EXPERIMENT"),
+    "status": ("EXPERIMENT_STATUS",),
+    "description": ("DESC", "EXPERIMENT_DESC"),
+    "reason": ("EXPERIMENT_ERROR",),
+    "figures": ("figures",),
+    "ignored": ("EXPERIMENT", "DESC", "EXPERIMENT_DESC", "CHECKS_STATUS"),
+}
 
 
 @dataclass(slots=True)
@@ -45,20 +50,15 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run per finished or broken-off experiment."""
-    blocks = list(_blocks(x for x in lines_of(path) if isinstance(x, Line)))
-    figures: dict[str, list[str]] = {}
-    for block in blocks:
-        for name, value in block.metrics.items():
-            figures.setdefault(name, []).append(value)
-    chosen = primary_of([Column(n, cells) for n, cells in figures.items() if not n.endswith(("_stddev", "_std"))])
-    metric = ask.metric or (chosen.name if chosen else "")
-    direction = ask.direction or direction_of(metric)
-    source = "asked" if ask.direction else "name" if direction else ""
-    segment = Segment(0, 1, "", metric, "", direction, source, False, True)
+    blocks = list(_blocks(text_lines(path)))
+    metric = ask.metric or aim_of_figures([b.metrics for b in blocks])
+    segment = Segment(0, 1, "", metric, "", *ask.way(metric), False, True)
     yield segment
     for block in blocks:
         if "EXPERIMENT_STATUS" not in block.fields:
-            yield Remark("an experiment without EXPERIMENT_STATUS (broken off, or still running)", block.line)
+            yield Remark(
+                "an experiment without EXPERIMENT_STATUS (broken off, or still running)", block.line
+            )
         yield _run(block, segment, path.name)
 
 
@@ -94,23 +94,20 @@ def _begins(name: str, value: str, block: Block) -> bool:
 
 
 def _run(block: Block, segment: Segment, file: str) -> Run:
-    fields, checks = block.fields, block.fields.get("CHECKS_STATUS", "")
-    status = fields.get("EXPERIMENT_STATUS", "")
-    outcome = outcome_of(status) if status else Outcome.OTHER
-    if checks.startswith(("failed", "timeout")) and outcome is Outcome.OTHER:
+    checks, status = (
+        block.fields.get("CHECKS_STATUS", ""),
+        block.fields.get("EXPERIMENT_STATUS", ""),
+    )
+    outcome = outcome_of(status)
+    if checks.startswith(("failed", "timeout")) and outcome is Outcome.OTHER and status:
         outcome = Outcome.CHECKS_FAILED
-    said = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
-    return Run(
-        Origin(file, block.line, digest_of("\n".join(block.text))),
-        "skypilot",
-        label=fields.get("EXPERIMENT_ID") or fields.get("EXPERIMENT", ""),
-        status=status,
-        outcome=outcome,
-        description=fields.get("DESC") or fields.get("EXPERIMENT_DESC", ""),
-        primary=segment.metric,
-        metrics=metrics_of(block.metrics, outcome=outcome, primary=segment.metric, direction=segment.direction),
-        reason=fields.get("EXPERIMENT_ERROR", ""),
-        checks=(Check("checks", said),) if checks else (),
+    told = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
+    row = JsonRow(
+        Line(block.line, "\n".join(block.text)), {**block.fields, "figures": block.metrics}
+    )
+    checked = (Check("checks", told),) if checks else ()
+    return run_of_object(
+        row, _KEYS, segment, file=file, kind="skypilot", outcome=outcome, checks=checked
     )
 
 

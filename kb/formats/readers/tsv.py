@@ -12,12 +12,13 @@ from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 
-from kb.formats.columns import STATUS, Column, Role, is_setting, key_of, quantity_of
-from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, moment, split_sample
+from kb.formats.columns import STATUS, Column, Role, is_setting, key_of
+from kb.formats.measuring import moment, quantity_of
+from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, split_sample
 from kb.formats.registry import Event, Format
 from kb.formats.table import Layout, Record, directive, layout_of, looks_like_header, runs_of
 from kb.run.direction import direction_from
-from kb.run.record import is_status
+from kb.run.status import is_status
 
 # No table is wider; what is, is one long line, and its end is one cell.
 _WIDEST = 1000
@@ -72,7 +73,9 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     delimiter = delimiter_of([x.text for x in sample if isinstance(x, Line) and x.text.strip()])
     stated: dict[str, str] = {}
     remarks: list[Remark] = []
-    tables = groupby(_tables(_rows(lines, delimiter, remarks, stated), remarks), key=attrgetter("table"))
+    tables = groupby(
+        _tables(_rows(lines, delimiter, remarks, stated), remarks), key=attrgetter("table")
+    )
     empty = True
     for index, rows in tables:
         empty = False
@@ -143,7 +146,9 @@ def _table(
     names, fitting, doubt = _named(header, body)
     told = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
     records = [dict(zip(names, cells, strict=True)) for cells in fitting]
-    layout = layout_of(names, records, ask=ask, stated=told, headed=bool(header) and not doubt.endswith("not said"))
+    layout = layout_of(
+        names, records, ask=ask, stated=told, headed=bool(header) and not doubt.endswith("not said")
+    )
     segment = layout.segment(index, sample[0].line.number)
     if not header and not any(len(r.cells) > 1 for r in sample):
         yield segment
@@ -152,11 +157,15 @@ def _table(
     if doubt:
         remarks.append(Remark(doubt, header.line.number if header else 1))
     if header and ask.metric and not layout.aim:
-        remarks.append(Remark(f"no column '{ask.metric}'; the header names {', '.join(header.cells)}", 1))
+        remarks.append(
+            Remark(f"no column '{ask.metric}'; the header names {', '.join(header.cells)}", 1)
+        )
     if header:
         next(every)
     none = True
-    for event in runs_of(_records(every, names, layout, fitting, delimiter), layout, segment, file=file, kind="tsv"):
+    for event in runs_of(
+        _records(every, names, layout, fitting, delimiter), layout, segment, file=file, kind="tsv"
+    ):
         none = none and isinstance(event, Segment | Remark)
         yield event
     if none:
@@ -206,7 +215,9 @@ def _fits(names: list[str], rows: list[list[str]]) -> bool:
         return True
     named = [i for i, n in enumerate(names) if key_of(n) == "status"]
     columns = [_column(names, rows, i) for i in range(len(names))]
-    elsewhere = [c for i, c in enumerate(columns) if i not in named and c.status_share >= 0.8 and c.decides]
+    elsewhere = [
+        c for i, c in enumerate(columns) if i not in named and c.status_share >= 0.8 and c.decides
+    ]
     if named:
         return columns[named[0]].status_share >= 0.3 or not elsewhere
     return not any(c.key not in STATUS and is_setting(c.name) for c in elsewhere)
@@ -241,7 +252,9 @@ def _records(
                 yield from filter(None, (held,))
                 filled = [*short.cells, *[""] * (len(names) - len(short.cells))]
                 held = Record(short.line, dict(zip(names, filled, strict=True)))
-                yield Remark("columns missing at the end of the line; read as empty", short.line.number)
+                yield Remark(
+                    "columns missing at the end of the line; read as empty", short.line.number
+                )
             else:
                 yield Remark("a line with too few columns; skipped", short.line.number)
             short = None
@@ -288,7 +301,10 @@ def _as_row(
         return None, ""
     if len(cells) > width:
         more = " ".join(c for c in cells[width - 1 :] if c)
-        return [*cells[: width - 1], more], mended or "more cells than columns; joined to the last one"
+        return [
+            *cells[: width - 1],
+            more,
+        ], mended or "more cells than columns; joined to the last one"
     filled = [*cells, *[""] * (width - len(cells))]
     if at < width and not decided:
         # A row that ends where it failed says so in its last cell.
