@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kb.formats.columns import SETTINGS, Role, is_held_out
+from kb.formats.layout import Layout, layout_of
 from kb.formats.objects import Json, JsonRow, objects_in, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
 from kb.formats.registry import Event, Format
-from kb.formats.table import Layout, Record, layout_of, runs_of
+from kb.formats.table import Record, runs_of
 from kb.run.direction import direction_from
 
 _MEASURES = "results metrics metrics_after after result scores values measurements".split()

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kb.formats.columns import Role, key_of
+from kb.formats.layout import Layout, layout_of
 from kb.formats.markup import pages_of
 from kb.formats.reading import Ask, Line, Remark, Segment
 from kb.formats.registry import Event, Format
-from kb.formats.table import Layout, Record, layout_of, runs_of
+from kb.formats.table import Record, runs_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, outcome_of, status_words

@@ -13,10 +13,11 @@ from operator import attrgetter
 from pathlib import Path
 
 from kb.formats.columns import STATUS, Column, Role, is_setting, key_of
+from kb.formats.layout import Layout, layout_of, looks_like_header
 from kb.formats.measuring import moment, quantity_of
 from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, split_sample
 from kb.formats.registry import Event, Format
-from kb.formats.table import Layout, Record, directive, layout_of, looks_like_header, runs_of
+from kb.formats.table import Record, directive, runs_of
 from kb.run.direction import direction_from
 from kb.run.status import is_status
 

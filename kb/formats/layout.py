@@ -1,0 +1,264 @@
+"""What the fields of a table are: roles of columns, the metric that runs are judged by, and which way it is better. Refuses to look at values for that."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kb.formats.columns import (
+    CHECKS,
+    HEADER_WORDS,
+    NAMING,
+    REASON,
+    TEXT,
+    Column,
+    Role,
+    is_setting,
+    key_of,
+    outcome_in,
+    own_word,
+    primary_of,
+    rivals_of,
+    role_of,
+    status_weight,
+    unit_of,
+)
+from kb.formats.measuring import quantity_of
+from kb.formats.reading import Ask, Segment
+from kb.run.direction import Direction, direction_from, direction_of, word_set
+from kb.run.quantity import bare, to_quantity
+from kb.run.record import Outcome
+from kb.run.status import NOT_BEGUN, is_status, status_words
+
+_DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
+_STEPS = word_set("step epoch global_step")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the fields of a table are, by name; an empty name: there is none. `aim` is the field that holds the metric `primary`."""
+
+    roles: Mapping[str, Role]
+    statuses: tuple[str, ...] = ()
+    aim: str = ""
+    primary: str = ""
+    text: str = ""
+    reason: str = ""
+    unit: str = ""
+    direction: Direction | None = None
+    source: str = ""
+    decided: bool = False
+    tells: bool = True
+    passes: bool = False
+    headed: bool = True
+    rivals: tuple[str, ...] = ()
+    commas: frozenset[str] = frozenset()
+    blank: str = " -–—"
+
+    @property
+    def ranked(self) -> bool:
+        """A leaderboard: it lists what was kept, by rank."""
+        return not self.statuses and Role.RANK in self.roles.values()
+
+    @property
+    def search(self) -> bool:
+        """Trials of a search: settings, and a state that says how a trial ended but keeps none."""
+        return (
+            any(n.startswith("params_") for n in self.roles)
+            and not self.ranked
+            and not self.decided
+        )
+
+    def names(self, role: Role) -> list[str]:
+        """Names of the fields of one role."""
+        return [n for n, r in self.roles.items() if r is role]
+
+    def segment(self, index: int, line: int, name: str = "") -> Segment:
+        """The segment that the records of this table make."""
+        judged = bool(self.statuses or self.ranked) and not self.search
+        way = (self.direction, self.source)
+        return Segment(index, line, name, self.primary, self.unit, *way, judged, self.search)
+
+    @property
+    def doubt(self) -> str:
+        """What to tell where several fields could be the primary metric; empty where one alone can."""
+        others = [n for n in self.rivals if n != self.primary]
+        if not others or not self.primary:
+            return ""
+        return f"judged by '{self.primary}'; {', '.join(others[:8])} could be meant as well, --metric names another"
+
+
+def looks_like_header(cells: Sequence[str]) -> bool:
+    """Whether a row names columns: distinct words, no number, no status word, and a word that tables of runs use."""
+    keys = [key_of(c) for c in cells]
+    named = [k for k in keys if k]
+    if len(cells) < 2 or any(c[:1].isdigit() or len(c) > 60 for c in cells):
+        return False
+    if len(set(named)) < len(named) or len(named) < len(cells) - 1 or any(map(to_quantity, cells)):
+        return False
+    plain = [c for c in cells if not is_status(c)]
+    known = sum(key_of(c) in HEADER_WORDS or bool(direction_of(c)) or is_setting(c) for c in plain)
+    if len(plain) < len(cells):
+        # A column may be called `kept` or `error`; a row that says "keep" has no other word of a header.
+        return known >= 2
+    worded = all(ch.isalnum() or ch in " .#/%()-_µ`*" for c in cells for ch in c)
+    return known >= 2 or known == 1 and worded
+
+
+def layout_of(
+    names: Sequence[str],
+    records: Sequence[Mapping[str, str]],
+    *,
+    ask: Ask,
+    stated: Ask | None = None,
+    headed: bool = True,
+    forced: Mapping[str, Role] | None = None,
+    least: float = 0,
+) -> Layout:
+    """What the fields of a table are, from their names and a sample of records. `stated` is what the log's own configuration says; runs are judged by no field that fewer than `least` records fill."""
+    columns = {n: Column(n, [r.get(n, "") for r in records], headed) for n in names}
+    weights = {n: status_weight(c) for n, c in columns.items() if not forced or n not in forced}
+    statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
+    roles = {n: (forced or {}).get(n) or role_of(c) for n, c in columns.items()}
+    if statuses:
+        roles[statuses[0]] = Role.STATUS
+    words = {status_words(c) for n in statuses[:1] for c in columns[n].filled}
+    decided = any(outcome_in(n, c) in _DECIDED for n in statuses[:1] for c in columns[n].filled)
+    text = _text_of(columns, roles, headed=headed, decided=decided)
+    if text:
+        roles[text] = Role.TEXT
+    reason = _first_named(roles, REASON, but=text)
+    metrics = [c for n, c in columns.items() if roles[n] is Role.METRIC]
+    aim = ask.metric or (stated.metric if stated else "")
+    named = next((n for n in names if aim and aim in (n, key_of(n))), "")
+    chosen = (
+        columns[named]
+        if named
+        else primary_of(metrics, least=least)
+        if headed and not ask.metric
+        else None
+    )
+    rivals = rivals_of(metrics)
+    meant = _meant(rivals, stated.prose if stated else "") if chosen and not named else None
+    chosen = meant or chosen
+    unit = _unit(chosen)
+    naming = _name_of(chosen, columns) if not aim else ""
+    called = naming or (chosen.name if chosen else "")
+    direction, source = ask.way(
+        called, unit=unit, stated=(stated and stated.direction) or stated_way(called)
+    )
+    if chosen and not direction and stated and (direction := stated_way(stated.prose)):
+        source = "config"
+    outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
+    figures = any(
+        c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA)
+    )
+    queued = bool(words & NOT_BEGUN) and not decided
+    curve = _is_curve(columns, worded=bool(text or statuses))
+    return Layout(
+        roles,
+        statuses,
+        chosen.name if chosen else "",
+        called,
+        text,
+        reason,
+        unit,
+        direction,
+        source,
+        decided,
+        not curve and (figures or not queued and bool(outcomes - {Outcome.OTHER})),
+        decided and "pass" in words and key_of(statuses[0]) in CHECKS,
+        headed,
+        () if aim or meant else tuple(c.name for c in rivals),
+        frozenset(n for n, c in columns.items() if c.commas),
+        " " if any(columns[n].signed for n in statuses[:1]) else " -–—",
+    )
+
+
+def _meant(columns: Sequence[Column], prose: str) -> Column | None:
+    """The column that the text above a table names before any other; None where it names none."""
+    places = {
+        c: at
+        for c in columns
+        if len(bare(c.name)) > 1 and (at := prose.lower().find(bare(c.name).lower())) >= 0
+    }
+    return (
+        min(places, key=lambda c: (places[c], -len(c.name)), default=None)
+        if len(columns) > 1
+        else None
+    )
+
+
+def stated_way(text: str) -> Direction | None:
+    """Which way is better where a header says it (`loss ↓`) or a text does (`lower is better`), one way alone."""
+    ways = {direction_from(m) for pair in _BETTER.findall(text) for m in pair if m} - {None}
+    ways |= {way for mark, way in (("↓", "lower"), ("↑", "higher")) if mark in text[-2:]}
+    return ways.pop() if len(ways) == 1 else None
+
+
+_BETTER = re.compile(
+    r"\b(lower|higher|smaller|bigger|larger|less|more)\s+(?:is|=|are)\s+better|\b(minimi[sz]|maximi[sz])(?:e|ed|ing)\b",
+    re.I,
+)
+
+
+def _is_curve(columns: Mapping[str, Column], *, worded: bool) -> bool:
+    """Whether the records are steps of a training, not experiments: a step, figures and no word, or a chart exported by W&B."""
+    exported = any(n.endswith("__MIN") for n in columns)
+    stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
+    return (
+        exported
+        or stepped
+        and not worded
+        and all(c.numeric or not c.filled for c in columns.values())
+    )
+
+
+def _text_of(
+    columns: Mapping[str, Column], roles: Mapping[str, Role], *, headed: bool, decided: bool
+) -> str:
+    """The field that says what was tried."""
+    named = _first_named(roles, TEXT)
+    if named or headed and not decided:
+        return named
+    worded = [
+        n for n, r in roles.items() if r in (Role.NOTE, Role.TEXT) or headed and r is Role.LEVER
+    ]
+    if not headed:
+        return max(worded, key=lambda n: sum(map(len, columns[n].cells)), default="")
+    several = [
+        n
+        for n in worded
+        if 2 * sum(len(c.split()) > 1 for c in columns[n].cells) > len(columns[n].cells)
+    ]
+    plain = (n for n in worded if roles[n] is Role.NOTE and columns[n].status_share < 0.5)
+    return next(iter(several), next(plain, ""))
+
+
+def _first_named(roles: Mapping[str, Role], wanted: Sequence[str], *, but: str = "") -> str:
+    """The field with the first of the names that a worded field has."""
+    keys = {
+        own_word(key_of(n)): n
+        for n, r in reversed(roles.items())
+        if r in (Role.TEXT, Role.NOTE) and n != but
+    }
+    return next((keys[w] for w in wanted if w in keys), "")
+
+
+def _unit(column: Column | None) -> str:
+    """The unit of a column: what its header states, else what most of its cells say."""
+    if column is None:
+        return ""
+    units = Counter(q.unit for c in column.filled if (q := quantity_of(c)) and q.unit)
+    return unit_of(column.name) or (units.most_common(1)[0][0] if units else "")
+
+
+def _name_of(chosen: Column | None, columns: Mapping[str, Column]) -> str:
+    """Name of the metric where one field names it on every row and `chosen` holds its value."""
+    if chosen is None or chosen.key not in ("metric_value", "value", "primary_value"):
+        return ""
+    for column in columns.values():
+        words = {c for c in column.filled if c.lower() not in ("n/a", "na", "none")}
+        if column.key in NAMING and len(words) == 1:
+            return words.pop() if not any(map(quantity_of, words)) else ""
+    return ""
