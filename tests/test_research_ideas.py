@@ -106,6 +106,22 @@ def test_ideas_come_with_origin_claim_and_what_the_target_knows_of_them(home, tm
     assert [i["idea"]["origin"].partition("#")[2] for i in found["ideas"]].index("fused") == 0
 
 
+def test_ideas_of_captures_are_leads_of_the_slice_quoted_and_none_that_failed_or_came_later(home, tmp_path, capsys):
+    def leads(*words):
+        assert cli.main(["load", "hypothesis", "--target", "engine", "--format", "json", *words]) == 0
+        parts = json.loads(capsys.readouterr().out)["parts"]
+        return [i["text"] for p in parts for i in p["items"] if p["name"] == "leads" and i["path"].startswith("sources/")]
+
+    capture_forks(tmp_path, capsys)
+    (lead,) = [text for text in leads() if "Fuse scale" in text]
+    assert "scale_copy_fused" in lead and "15 % (reported)" in lead and "not measured here" in lead and "quoted from sources/" in lead
+    assert leads("--as-of", "2026-01-15") == [], "nothing that was captured later"
+    run_page(home, 30, "Fuse scale and copy into one pass", "refuted", "scale_copy_fused", "registers spill")
+    cli.main(["build"])
+    capsys.readouterr()
+    assert not [text for text in leads() if "Fuse scale" in text], "what failed here is no lead"
+
+
 def test_a_filed_idea_is_an_open_lead_and_is_filed_once(home, tmp_path, capsys):
     capture_forks(tmp_path, capsys)
     assert cli.main(["research", "ideas", "--file", "--format", "json"]) == 0

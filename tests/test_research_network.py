@@ -313,3 +313,49 @@ def test_captures_run_as_tasks_of_a_local_ray(base, tmp_path):
     finally:
         ray.shutdown()
     assert network.shown("https://u:p@h.org/a?token=abc&x=1") == "https://h.org/a?token=…&x=1"
+
+
+def test_what_changed_at_its_origin_is_told_without_capturing_it(base, site, monkeypatch, capsys):
+    github(site)
+    serve_papers(site, 2)
+    words = "<html><head><title>t</title></head><body><h1>t</h1><p>A page of words that is long enough to be a text of its own, {}.</p></body></html>"
+    site.routes |= {f"/{name}.html": (200, HTML, words.format(name)) for name in ("kept", "moved", "gone")}
+    monkeypatch.chdir(base.root)
+    with session_of(base) as session:
+        capture_papers(base, session, site, ids=["2401.00001", "2401.00002"])
+        jobs.run_jobs(base, session, [jobs.Job("page", f"{site.base}/{name}.html") for name in ("kept", "moved", "gone")], now=NOW)
+    cli.main(["research", "forks", "up/engine", "--api", site.base, "--allow-host", "127.0.0.1"])
+    site.routes["/api/query"] = lambda query: (200, ATOM, feed([entry("2401.00001"), entry("2401.00002", version=3)], 2, 0))
+    site.routes |= {"/moved.html": (200, HTML, words.format("anew")), "/repos/alive/engine/commits/HEAD": (200, {}, "c" * 40)}
+    del site.routes["/gone.html"]
+    del site.routes["/repos/up/engine/pulls/8"]
+    before = sorted(p.name for p in base.sources.iterdir())
+    site.log.clear()
+    capsys.readouterr()
+    options = ["--check", "--api", f"{site.base}/api/query", "--rest", site.base, "--allow-host", "127.0.0.1", "--format", "json"]
+    assert cli.main(["research", "status", *options]) == 1
+    origins = {o["source"].rpartition("-")[2] if "fork" in o["source"] else o["source"]: o["state"] for o in json.loads(capsys.readouterr().out)["origins"]}
+    states = {name: next(state for source, state in origins.items() if name in source) for name in ("kept", "moved", "gone", "00001", "00002")}
+    assert states == {"kept": "same", "moved": "changed", "gone": "gone", "00001": "same", "00002": "changed"}
+    assert sorted(origins.values()) == ["changed", "changed", "gone", "gone", "same", "same", "same", "same"], "the fork and one pull request as they were"
+    assert sum("/api/query" in path for path in site.log) == 1 and len(site.log) == 7
+    assert sorted(p.name for p in base.sources.iterdir()) == before
+
+
+def test_a_damaged_source_is_a_finding_and_the_others_go_on(base, site, monkeypatch, capsys):
+    monkeypatch.chdir(base.root)
+    for name in ("good", "bad"):
+        (base.root / f"{name}.md").write_text(f"# {name}\n\nThe kernel moves 12 GB/s.\n")
+    assert cli.main(["research", "files", "good.md", "bad.md"]) == 0
+    for damage in (b"{", b"[" * 50_000, b"\xff\xfe", b'{"files": 3}'):
+        (base.sources / "bad" / "meta.json").write_bytes(damage)
+        capsys.readouterr()
+        assert cli.main(["research", "status", "--format", "json"]) == 1
+        told = json.loads(capsys.readouterr().out)
+        assert [s["id"] for s in told["sources"]] == ["good"] and "sources/bad/meta.json: does not read" in told["damaged"][0]
+        assert cli.main(["ingest", "--estimate"]) == 0
+        assert "passed over sources/bad/meta.json" in capsys.readouterr().out
+        assert cli.main(["research", "files", "good.md"]) == 0
+    (base.sources / "claims").mkdir()
+    (base.sources / "claims" / "bad.json").write_text("[{]")
+    assert cli.main(["claims"]) == 1 and "sources/claims/bad.json: no list of claims" in capsys.readouterr().out

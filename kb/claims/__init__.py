@@ -18,6 +18,7 @@ from kb.claims.filed import (
     file_claims,
     is_withdrawn,
     plain,
+    readable_claims,
     withdraw,
 )
 from kb.claims.gate import Passage, Ruling, ruling_on
@@ -36,6 +37,7 @@ __all__ = [
     "file_claims",
     "is_withdrawn",
     "plain",
+    "readable_claims",
     "ruling_on",
     "withdraw",
 ]

@@ -76,7 +76,10 @@ def _lines(change: FileChange, group: Group, added: Iterable[str]) -> Iterator[E
     """Lines that only report, and lines that only refuse, with the conditions above them."""
     added = list(added)
     guards = {at for at, line in enumerate(added) if _GUARD.match(line)}
-    guarded = [added[at] for at in sorted(guards | {at - 1 for at in guards if at and _BRANCH.match(added[at - 1])})]
+    guarded = [
+        added[at]
+        for at in sorted(guards | {at - 1 for at in guards if at and _BRANCH.match(added[at - 1])})
+    ]
     reports = [line for line in added if _REPORTING.match(line)]
     for kind, met, most in (("tooling", reports, 2.0), ("other", guarded, 1.5)):
         if met:

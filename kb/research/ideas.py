@@ -3,7 +3,7 @@ Refuses to rank by a gain that nobody here measured.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from kb.research.claims import MEASURES, Claim
@@ -11,7 +11,7 @@ from kb.research.forks import Fork
 from kb.research.readings import fork_of_source
 from kb.research.symbols import identifiers, setting_of
 from kb.research.techniques import techniques_in
-from kb.source import Source, sources, text_of_source
+from kb.source import Source, sources, text_of_source, visible
 from kb.store import Layout
 from kb.text import numbers_in, one_line, sentences_of
 
@@ -38,11 +38,32 @@ class Idea:
     conditions: str
     files: tuple[str, ...]
     weight: float
+    retrieved: str
 
     def to_proposal(self) -> str:
         """The idea as `kb check` reads a proposal."""
         levers = "".join(f"- {lever}\n" for lever in self.levers)
         return f"# {self.title}\n\n## Hypothesis\n\n{self.title}: {', '.join(self.techniques)}.\n\n## Change\n\n{levers}\nOrigin: sources/{self.source}\n"
+
+    def to_lead(self) -> str:
+        """The idea on one line, for whoever chooses what to try: quoted, and said to be measured by nobody here."""
+        claimed = f"; claims {self.gain}" if self.gain else ""
+        levers = f"; levers {', '.join(self.levers[:4])}" if self.levers else ""
+        return visible(
+            one_line(
+                f"untried here, quoted from sources/{self.source}: “{self.title[:100]}”{levers}{claimed} (not measured here)"
+            )
+        )
+
+    def nearness(self, *, repository: str, techniques: Collection[str]) -> str:
+        """same code: a fork of the target's own repository; near: half of its techniques are spoken of in the trail; far: neither."""
+        own = repository.lower().removesuffix(".git").rstrip("/").rpartition("/")[2]
+        if own and re.search(
+            rf"(?<![a-z0-9]){re.escape(own)}(?![a-z0-9])", self.origin.partition("#")[0].lower()
+        ):
+            return "same code"
+        named = set(self.techniques[:4])
+        return "near" if named and 2 * len(named & set(techniques)) >= len(named) else "far"
 
 
 def ideas_of(layout: Layout) -> Iterator[Idea]:
@@ -76,6 +97,7 @@ def _of_fork(source: Source, fork: Fork) -> Idea:
         gain.text[:200] if gain else "",
         fork.files,
         fork.score,
+        source.retrieved,
     )
 
 
@@ -120,5 +142,6 @@ def _of_paper(layout: Layout, source: Source) -> Iterator[Idea]:
                 one_line(sentence)[:200],
                 (),
                 0.5,
+                source.retrieved,
             )
             return

@@ -17,6 +17,8 @@ from kb.source import Material, capture, sources
 from kb.store import Layout
 
 CACHE = "research"
+# What a page is asked for as; asked in the same words again, a server may say that nothing has changed.
+ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain;q=0.9"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,7 @@ def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
         paper = material_of_paper(session, job.paper, site=job.site)
         return replace(paper, keep=job.keep, licence=paper.licence or job.licence), ()
     if job.kind == "page":
-        reply = session.get(
-            job.key,
-            accept="text/html,application/xhtml+xml,application/pdf,text/markdown,text/plain;q=0.9",
-        )
+        reply = session.get(job.key, accept=ACCEPT)
         document = document_of(
             reply.body, reply.media_type, name=job.key.rpartition("/")[2], address=reply.url
         )

@@ -68,8 +68,18 @@ def reading_of(
     words = [e for e in _messages(messages) if core or e.kind not in ("performance", "quality")]
     weights = structure + _weights(words)
     replaced = _replaced(changes, core, upstream)
-    lines = [sum(len(g.added) for c in changes if chosen(c) for g in c.news) for chosen in (lambda c: c.role == "log", lambda c: c.path in core)]
-    kind = _kind(weights, structure, core=core, replaced=replaced, mostly_log=lines[0] > _MOSTLY * lines[1], moved=moved_metric(upstream))
+    lines = [
+        sum(len(g.added) for c in changes if chosen(c) for g in c.news)
+        for chosen in (lambda c: c.role == "log", lambda c: c.path in core)
+    ]
+    kind = _kind(
+        weights,
+        structure,
+        core=core,
+        replaced=replaced,
+        mostly_log=lines[0] > _MOSTLY * lines[1],
+        moved=moved_metric(upstream),
+    )
     also = (k for k, w in weights.most_common() if k != kind and w >= max(3, 0.4 * weights[kind]))
     optimization = kind in ("performance", "quality") or kind == "port" and _holds_levers(pulls)
     strength = (weights["performance"] + weights["quality"]) / max(1.0, sum(weights.values()))
@@ -94,7 +104,11 @@ def _moves(changes: Sequence[FileChange]) -> Iterator[Evidence]:
     )
     shrunk = {c.path for c in source if len(c.removed) > len(c.added)}
     for change in source:
-        if change.state == "copied" and change.before in shrunk and 5 * len(change.added) < len(change.removed):
+        if (
+            change.state == "copied"
+            and change.before in shrunk
+            and 5 * len(change.added) < len(change.removed)
+        ):
             yield Evidence("refactor", 4.0, change.path, 1, f"taken out of {change.before}")
     moved = sum(len(code) > 3 for code in added & removed)
     if moved >= 3 and moved >= 0.6 * sum(len(code) > 3 for code in added):
@@ -102,7 +116,9 @@ def _moves(changes: Sequence[FileChange]) -> Iterator[Evidence]:
     if source and not added | removed:
         yield Evidence("docs", 4.0, source[0].path, 1, "comments alone")
     elif removed and _same_work(added, removed):
-        yield Evidence("refactor", 4.0, source[0].path, 1, "the same names and numbers under other definitions")
+        yield Evidence(
+            "refactor", 4.0, source[0].path, 1, "the same names and numbers under other definitions"
+        )
 
 
 # Types that a signature may state: what runs is the same with them and without.
@@ -113,10 +129,15 @@ def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
     """Whether new code differs from the old in its own definitions, in types or in names for what stands between alone: nothing comes
     from outside, and nothing but these is gone.
     """
-    bare, before = ([_ANNOTATION.sub("", line) for line in lines if not line.startswith(("import ", "from "))] for lines in (added, removed))
+    bare, before = (
+        [_ANNOTATION.sub("", line) for line in lines if not line.startswith(("import ", "from "))]
+        for lines in (added, removed)
+    )
     own = {name for line in bare if (name := defined_in(line))}
     between = {name for line in before if (name := setting_of(line)[0])}
-    new, old = (Counter(re.findall(r"[A-Za-z_]\w*|\d[\w.]*", " ".join(lines))) for lines in (bare, before))
+    new, old = (
+        Counter(re.findall(r"[A-Za-z_]\w*|\d[\w.]*", " ".join(lines))) for lines in (bare, before)
+    )
     if own - old.keys():
         return not new.keys() - old.keys() - own - _FRAME
     if new == old:
@@ -125,7 +146,9 @@ def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
 
 
 # Words that wrap code and do no work of their own.
-_FRAME = frozenset("def class return self main __name__ __main__ if static void inline const auto pass".split())
+_FRAME = frozenset(
+    "def class return self main __name__ __main__ if static void inline const auto pass".split()
+)
 
 
 def _holds_levers(listed: Sequence[Evidence]) -> bool:
@@ -171,10 +194,16 @@ def _core_paths(changes: Sequence[FileChange], upstream: Upstream) -> frozenset[
 
 def _sets_compiler(change: FileChange) -> bool:
     """Whether a build file changes how the program is compiled, not what it is built from."""
-    return any("compilation" in {t.name for t in techniques_in(identifiers(line))} for g in change.news for line in g.added)
+    return any(
+        "compilation" in {t.name for t in techniques_in(identifiers(line))}
+        for g in change.news
+        for line in g.added
+    )
 
 
-def _files(changes: Iterable[FileChange], core: frozenset[str], upstream: Upstream) -> Iterator[Evidence]:
+def _files(
+    changes: Iterable[FileChange], core: frozenset[str], upstream: Upstream
+) -> Iterator[Evidence]:
     """What the files are, of which none is the measured program."""
     known = {path.rpartition(".")[2] for path in upstream.files}
     for change in changes:
@@ -187,7 +216,8 @@ def _files(changes: Iterable[FileChange], core: frozenset[str], upstream: Upstre
             if t.name == "another device"
         ]
         kind = {"docs": "docs", "picture": "docs", "log": "log", "vendored": ""}.get(
-            change.role, "port" if devices or change.path.rpartition(".")[2] in DEVICE - known else "tooling"
+            change.role,
+            "port" if devices or change.path.rpartition(".")[2] in DEVICE - known else "tooling",
         )
         if change.role == "source" and kind != "port" and change.state != "copied":
             named = techniques_in(
@@ -224,7 +254,13 @@ def _messages(messages: Sequence[str]) -> Iterator[Evidence]:
 
 
 def _kind(
-    weights: Counter[str], structure: Counter[str], *, core: frozenset[str], replaced: bool, mostly_log: bool, moved: str
+    weights: Counter[str],
+    structure: Counter[str],
+    *,
+    core: frozenset[str],
+    replaced: bool,
+    mostly_log: bool,
+    moved: str,
 ) -> str:
     allowed = Counter(
         {
@@ -243,7 +279,9 @@ def _kind(
         allowed["docs"] *= 0.3
         allowed["log"] *= 2.0 if mostly_log else 0.3
     elif len(structure) == 1:
-        return next(iter(structure))  # All files are of one kind: no word of a message makes them another.
+        return next(
+            iter(structure)
+        )  # All files are of one kind: no word of a message makes them another.
     else:
         allowed["other"] *= 0.5
     return max(allowed, key=lambda k: (allowed[k], k == moved, -KINDS.index(k)))

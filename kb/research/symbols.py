@@ -47,7 +47,12 @@ def code_of(line: str) -> str:
         elif (
             at
             and line[at - 1] in " \t;,)"
-            and (char == "#" and line[:at].strip() or line.startswith("//", at) and _is_comment(line, at))
+            and (
+                char == "#"
+                and line[:at].strip()
+                or line.startswith("//", at)
+                and _is_comment(line, at)
+            )
         ):
             mark = at
             break

@@ -17,6 +17,7 @@ from kb.trail import Facts
 
 if TYPE_CHECKING:
     from kb.claims import Claim
+    from kb.research.ideas import Idea
 
 __all__ = [
     "MODES",
@@ -34,12 +35,17 @@ __all__ = [
 class Loader:
     """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little.
 
-    `claims` reads the claims on file, once they are needed.
+    `claims` reads the claims on file and `ideas` what captures offer, once they are needed.
     """
 
-    def __init__(self, db: sqlite3.Connection, claims: "Callable[[], tuple[Claim, ...]]" = tuple):
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        claims: "Callable[[], tuple[Claim, ...]]" = tuple,
+        ideas: "Callable[[], tuple[Idea, ...]]" = tuple,
+    ):
         self.db = db
-        self.claims = cache(claims)
+        self.claims, self.ideas = cache(claims), cache(ideas)
         self.gate = Gate(db)
         self.standing: dict[str, Standing | None] = {}
         self.known: dict[str, Facts | None] = {}
@@ -56,6 +62,7 @@ class Loader:
                 standing=self.standing,
                 known=self.known,
                 claims=self.claims,
+                ideas=self.ideas,
             )
             self.last = bare, question
         into = OpenSlice(self.last[1], budget=request.budget)

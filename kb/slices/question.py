@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from kb import search, trail
@@ -18,6 +19,7 @@ from kb.slices.view import Standing, View
 
 if TYPE_CHECKING:
     from kb.claims import Claim
+    from kb.research.ideas import Idea
     from kb.trail.state import State
 
 # Runs of the target that are looked at; older ones are found by words and links only.
@@ -43,9 +45,10 @@ class Question:
         standing: dict[str, Standing | None],
         known: dict[str, trail.Facts | None],
         claims: "Callable[[], tuple[Claim, ...]]",
+        ideas: "Callable[[], tuple[Idea, ...]]",
     ):
         self.view, self.gate, self.request = View(db, request, standing=standing), gate, request
-        self._known, self._claims = known, claims
+        self._known, self._claims, self._ideas = known, claims, ideas
         self.own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (self.own.target if self.own else "")
         self.variant = request.variant or (self.own.variant if self.own else "")
@@ -150,6 +153,30 @@ class Question:
         """Claims on file whose page may be seen, and holds nothing that was written after the moment."""
         seen = (c for c in self._claims() if self.view.sees(c.page))
         return tuple(c for c in seen if not self.view.is_masked(c.page, c.claim))
+
+    @cached_property
+    def ideas(self) -> "tuple[Idea, ...]":
+        """The best that captures offered by the moment: of the target's own code or near its trail, and no lever of theirs failed."""
+        day = self.view.moment[0] if self.view.moment else "9999"
+        listed = [i for i in self._ideas() if i.retrieved[:10] <= day]
+        if not listed:
+            return ()
+        from kb.research.techniques import techniques_in
+
+        spoken = " ".join(f"{f.title} {f.hypothesis} {' '.join(f.tags)}" for f in self.tried)
+        techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
+        repository = self.page.field("repository") if self.page else ""
+        near = [
+            i for i in listed if i.nearness(repository=repository, techniques=techniques) != "far"
+        ]
+        near.sort(key=lambda i: (-i.weight, i.source))
+        return tuple(islice(filter(self._failed_nowhere, near[:6]), 2))
+
+    def _failed_nowhere(self, idea: "Idea") -> bool:
+        moment = {"before": self.request.before, "as_of": self.request.as_of}
+        answer = self.gate.check(Proposal(idea.to_proposal(), target=self.target, **moment))
+        names = {lever.partition("=")[0] for lever in idea.levers}
+        return not any(m.kind != "similar" or m.lever in names for m in answer.matches)
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from kb.source.store import (
         Source,
         SourceFile,
+        damaged_sources,
         source_at,
         sources,
         text_of_source,
@@ -71,6 +72,7 @@ __all__ = [
     "Source",
     "SourceFile",
     "capture",
+    "damaged_sources",
     "digests_of_kept",
     "facts_by_topic",
     "fence_for",
@@ -136,6 +138,7 @@ __getattr__ = exports(
         "store": (
             "Source",
             "SourceFile",
+            "damaged_sources",
             "source_at",
             "sources",
             "text_of_source",

@@ -3,6 +3,7 @@ there; `capture` writes it.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kb import KbError
@@ -64,11 +65,25 @@ PLAIN = (
 
 
 def sources(layout: Layout, *, beginning: str = "") -> Iterator[Source]:
-    """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a
-    capture that was cut off, and is not listed.
+    """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a capture that was cut off, and one
+    whose `meta.json` does not read is for `damaged_sources` to name: neither is listed.
     """
-    for meta in sorted(layout.sources.glob(f"{beginning}*/meta.json")):
-        yield source_at(layout, meta.parent.name)
+    for name in _captured(layout, beginning):
+        with suppress(KbError):
+            yield source_at(layout, name)
+
+
+def damaged_sources(layout: Layout) -> Iterator[str]:
+    """What is wrong with each source that does not read, and what to do."""
+    for name in _captured(layout, ""):
+        try:
+            source_at(layout, name)
+        except KbError as error:
+            yield str(error)
+
+
+def _captured(layout: Layout, beginning: str) -> list[str]:
+    return sorted(meta.parent.name for meta in layout.sources.glob(f"{beginning}*/meta.json"))
 
 
 def source_at(layout: Layout, id: str) -> Source:
@@ -81,7 +96,7 @@ def source_at(layout: Layout, id: str) -> Source:
     try:
         meta = json_of(file.read_text(encoding="utf-8"))
         return _source(id, meta)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise KbError(
             f"sources/{id}/meta.json: does not read: {error}; a capture is never mended by hand, remove the folder and capture it again"
         ) from error

@@ -32,10 +32,11 @@ class ClaimList(Result):
     conflicts: "tuple[Conflict, ...]"
     only_conflicts: bool
     withdrawn: int = 0
+    damaged: tuple[str, ...] = ()
 
     @property
     def code(self) -> int:
-        return FINDINGS if self.conflicts else FINE
+        return FINDINGS if self.conflicts or self.damaged else FINE
 
     def to_json(self) -> object:
         from kb.claims import plain
@@ -45,6 +46,7 @@ class ClaimList(Result):
             "claims": plain(shown),
             "conflicts": plain(self.conflicts),
             "withdrawn": self.withdrawn,
+            "damaged": self.damaged,
         }
 
     def to_text(self) -> str:
@@ -59,18 +61,19 @@ class ClaimList(Result):
             lines.append(
                 f"disputed: {a.quantity.subject}, {a.quantity.quantity}: {a.quantity.value:g} {a.quantity.unit} ({a.source}) against {b.quantity.value:g} {b.quantity.unit} ({b.source})"
             )
+        lines += self.damaged
         return "\n".join(lines) or "no claim on file says anything of it"
 
 
 def run(request: ListClaims, caller: Caller) -> ClaimList:
-    from kb.claims import about, claims_in, conflicts
+    from kb.claims import about, conflicts, readable_claims
 
     layout = caller.layout()
     gone = _withdraw(request.withdraw, layout, caller) if request.withdraw else 0
-    held = claims_in(layout)
+    held, damaged = readable_claims(layout)
     chosen = about(held, " ".join(request.subject)) if request.subject else held
     chosen = tuple(c for c in chosen if c.quantity or not request.quantities)
-    return ClaimList(chosen, conflicts(chosen), request.conflicts, gone)
+    return ClaimList(chosen, conflicts(chosen), request.conflicts, gone, damaged)
 
 
 def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:

@@ -41,12 +41,12 @@ def _packets(
     request: Ingest, layout: store.Layout, db: "sqlite3.Connection", caller: Caller
 ) -> "tuple[tuple[Packet, ...], tuple[str, ...]]":
     from kb.ingest import questions
-    from kb.source import sources
+    from kb.source import damaged_sources, sources
 
     if request.text and len(request.subject) != 1:
         raise KbError("--text FILE is the text of one source; name that source")
     if request.task == "extract":
-        found, passed_over = [], []
+        found, passed_over = [], [] if request.subject else list(damaged_sources(layout))
         for source in request.subject or [s.id for s in sources(layout)]:
             try:
                 file = caller.file(request.text) if request.text else None

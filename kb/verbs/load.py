@@ -14,6 +14,7 @@ from kb.verbs.result import json_lines, json_text
 
 if TYPE_CHECKING:
     from kb.claims import Claim
+    from kb.research.ideas import Idea
     from kb.slices import Slice
 
 
@@ -83,7 +84,7 @@ def run(request: Load, caller: Caller) -> Loaded:
     layout = caller.layout()
     if request.batch:
         requests = _batch(request, caller, usual=layout.config.budget)
-        loader = Loader(caller.tables(layout), lambda: _claims(layout))
+        loader = Loader(caller.tables(layout), lambda: _claims(layout), lambda: _ideas(layout))
         return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
     wanted = {
         "query": request.query,
@@ -101,7 +102,9 @@ def run(request: Load, caller: Caller) -> Loaded:
     db = caller.tables(layout)
     caller.doubt_target(db, one.target)
     return Loaded(
-        (Loader(db, lambda: _claims(layout)).slice(one),), batch=False, explain=request.explain
+        (Loader(db, lambda: _claims(layout), lambda: _ideas(layout)).slice(one),),
+        batch=False,
+        explain=request.explain,
     )
 
 
@@ -109,9 +112,18 @@ def _claims(layout: store.Layout) -> "tuple[Claim, ...]":
     """Claims on file; what reads them is imported where there are any."""
     if not (layout.sources / "claims").is_dir():
         return ()
-    from kb.claims import claims_in
+    from kb.claims import readable_claims
 
-    return claims_in(layout)
+    return readable_claims(layout)[0]
+
+
+def _ideas(layout: store.Layout) -> "tuple[Idea, ...]":
+    """What captured forks and papers offer; nothing is read where there are none."""
+    if next(layout.sources.glob("*/reading.json"), None) is None:
+        return ()
+    from kb.research.ideas import ideas_of
+
+    return tuple(ideas_of(layout))
 
 
 def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:

@@ -95,7 +95,14 @@ def run(request: ResearchIdeas, caller: Caller) -> IdeaList:
             left_out += 1
             continue
         answer = gate.check(Proposal(idea.to_proposal(), f"sources/{idea.source}", target))
-        checked.append(_checked(idea, answer, already, known.distance(idea)))
+        checked.append(
+            _checked(
+                idea,
+                answer,
+                already,
+                idea.nearness(repository=known.repository, techniques=known.techniques),
+            )
+        )
     checked.sort(
         key=lambda i: (_OUTCOMES[i.outcome], _NEARNESS[i.distance], -i.idea.weight, i.idea.source)
     )
@@ -143,27 +150,11 @@ class _Known:
         spoken = " ".join(f"{run.title} {run.hypothesis} {' '.join(run.tags)}" for run in runs)
         self.techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
         page = target_page(db, target)
-        self.repository = (
-            page.field("repository").lower().removesuffix(".git").rstrip("/").rpartition("/")[2]
-            if page
-            else ""
-        )
+        self.repository = page.field("repository") if page else ""
 
     def has(self, lever: str) -> bool:
         name, _, value = lever.lower().partition("=")
         return bool(value) and (name, value) in self.levers
-
-    def distance(self, idea: "Idea") -> str:
-        """same code: a fork of the target's own repository; near: half of its techniques are spoken
-        of in the trail; far: neither.
-        """
-        repository = idea.origin.partition("#")[0].lower()
-        if self.repository and re.search(
-            rf"(?<![a-z0-9]){re.escape(self.repository)}(?![a-z0-9])", repository
-        ):
-            return "same code"
-        named = set(idea.techniques[:4])
-        return "near" if named and 2 * len(named & self.techniques) >= len(named) else "far"
 
 
 def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> str:

@@ -4,20 +4,31 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from kb.verbs import FINDINGS, FINE, Caller, Result, option
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
+from kb.verbs.research_access import Reach, access_of
 
 if TYPE_CHECKING:
+    from kb.research.freshness import Freshness
     from kb.research.jobs import JobState
 
 _SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchStatus:
-    """All captures, or those in one state."""
+class ResearchStatus(Reach):
+    """All captures, or those in one state; with --check what their origins give now."""
 
     state: str = option(
         "only these", choices=("", "new", "changed", "same", "failed", "refused", "pending")
+    )
+    check: bool = flag(
+        "ask each origin whether it changed: one conditional request a page or fork, one for all papers"
+    )
+    api: str = option(
+        "base address of arXiv's API", default="https://export.arxiv.org/api/query", metavar="URL"
+    )
+    rest: str = option(
+        "base address of GitHub's REST interface", default="https://api.github.com", metavar="URL"
     )
 
 
@@ -40,15 +51,21 @@ class CaptureStatus(Result):
 
     sources: tuple[CaptureRow, ...]
     jobs: "tuple[JobState, ...]"
+    damaged: tuple[str, ...] = ()
+    origins: "tuple[Freshness, ...]" = ()
 
     @property
     def code(self) -> int:
-        return FINDINGS if any(job.state in ("failed", "pending") for job in self.jobs) else FINE
+        left = any(job.state in ("failed", "pending") for job in self.jobs)
+        moved = any(o.state in ("changed", "gone") for o in self.origins)
+        return FINDINGS if left or moved or self.damaged else FINE
 
     def to_json(self) -> object:
         return {
             "sources": [asdict(s) for s in self.sources],
             "jobs": [asdict(j) for j in self.jobs],
+            "damaged": self.damaged,
+            "origins": [asdict(o) for o in self.origins],
         }
 
     def to_text(self) -> str:
@@ -67,6 +84,18 @@ class CaptureStatus(Result):
         )
         open_jobs = [j for j in self.jobs if j.state in ("failed", "pending", "refused")]
         lines += [one_line(f"{j.state:<8}  {j.key}  {j.note}") for j in open_jobs[:_SHOWN]]
+        lines += [one_line(text) for text in self.damaged]
+        lines += [
+            one_line(f"{o.state:<8}  sources/{o.source}  {o.note}")
+            for o in self.origins
+            if o.state != "same"
+        ]
+        if self.origins:
+            asked = Counter(o.state for o in self.origins)
+            lines.append(
+                "at their origins: "
+                + ", ".join(f"{n} {state}" for state, n in sorted(asked.items()))
+            )
         counts = Counter(j.state for j in self.jobs)
         lines.append(
             f"{len(self.sources)} sources; asked for here: {', '.join(f'{n} {state}' for state, n in sorted(counts.items())) or 'nothing yet'}"
@@ -79,15 +108,23 @@ class CaptureStatus(Result):
 
 
 def run(request: ResearchStatus, caller: Caller) -> CaptureStatus:
-    from kb.research.jobs import journal_of
-    from kb.source import sources
+    from kb.research.jobs import CACHE, journal_of
+    from kb.source import damaged_sources, sources
 
     layout = caller.layout()
+    listed = tuple(sources(layout))
     rows = tuple(
         CaptureRow(s.id, s.origin, s.version, s.retrieved, s.licence, len(s.marks), s.previous)
-        for s in sources(layout)
+        for s in listed
     )
     jobs = tuple(
         job for job in journal_of(layout) if not request.state or job.state == request.state
     )
-    return CaptureStatus(rows, jobs)
+    origins: "tuple[Freshness, ...]" = ()
+    if request.check:
+        from kb.research.freshness import freshness_of
+        from kb.research.network import Session
+
+        with Session(access_of(request, caller, api=request.rest), layout.state / CACHE) as session:
+            origins = tuple(freshness_of(session, listed, api=request.api, rest=request.rest))
+    return CaptureStatus(rows, jobs, tuple(damaged_sources(layout)), origins)

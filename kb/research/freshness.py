@@ -1,0 +1,88 @@
+"""Whether what was captured still is what its origin gives: one conditional request a page, one for all papers, one a fork.
+
+Refuses to capture: it says what changed, and the command that captured it brings the rest.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.research.jobs import ACCEPT
+from kb.research.network import Session
+from kb.research.papers import API, papers
+from kb.source import Source
+from kb.store import json_of
+
+_FORGE = "https://github.com/"
+REST = "https://api.github.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How a source stands to its origin: same, changed, gone or unasked (nothing to ask, or no answer), and why."""
+
+    source: str
+    state: str
+    note: str
+
+
+def newest(listed: Iterable[Source]) -> tuple[Source, ...]:
+    """Sources that no later capture of the same origin replaced."""
+    listed = tuple(listed)
+    replaced = {s.previous for s in listed}
+    return tuple(s for s in listed if s.id not in replaced)
+
+
+def freshness_of(
+    session: Session, listed: Iterable[Source], *, api: str = API, rest: str = REST
+) -> Iterator[Freshness]:
+    """The newest capture of each origin beside what the origin gives now, by id."""
+    listed = newest(listed)
+    versions = _versions(session, [s for s in listed if s.kind == "arxiv"], api)
+    for source in listed:
+        try:
+            if source.kind == "arxiv":
+                now = versions.get(source.id, "")
+            elif source.kind == "web":
+                now = hashlib.sha256(session.get(source.origin, accept=ACCEPT).body).hexdigest()
+            elif source.origin.startswith(_FORGE) and "#" in source.origin:
+                now = _head(session, *source.origin.removeprefix(_FORGE).split("#", 1), rest=rest)
+            else:
+                yield Freshness(
+                    source.id, "unasked", "captured from this disk, not from the network"
+                )
+                continue
+        except KbError as error:
+            gone = getattr(error, "status", 0) in (404, 410)
+            yield Freshness(source.id, "gone" if gone else "unasked", str(error))
+            continue
+        if source.kind == "web":
+            yield Freshness(source.id, "same" if now in source.note else "changed", "")
+        elif not now:
+            yield Freshness(source.id, "unasked", "its origin gives no version")
+        else:
+            same = now == source.version or now[:12] == source.version
+            yield Freshness(
+                source.id,
+                "same" if same else "changed",
+                "" if same else f"{source.version} → {now[:12]}",
+            )
+
+
+def _versions(session: Session, listed: list[Source], api: str) -> dict[str, str]:
+    """Newest version of each paper, by the id of its source; one request for a hundred."""
+    ids = {s.origin.rpartition("/abs/")[2]: s.id for s in listed}
+    found = {}
+    for paper in papers(session, ids=tuple(ids), api=api) if ids else ():
+        found[ids[paper.id]] = paper.version
+    return found
+
+
+def _head(session: Session, repository: str, name: str, *, rest: str) -> str:
+    """Commit at the head of a fork's default branch or of a pull request."""
+    if name.startswith("pull/"):
+        pull = json_of(session.get(f"{rest}/repos/{repository}/pulls/{name[5:]}").body)
+        return str(pull["head"]["sha"])
+    reply = session.get(f"{rest}/repos/{name}/commits/HEAD", accept="application/vnd.github.sha")
+    return reply.body.decode("ascii", "replace").strip()
