@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from loops.loop import Loop
 
 from kb import KbError, cli
-from kb.experiments.attempt import Attempt, attempts_in
+from kb.experiments.attempt import Attempt, attempts_of
 from kb.experiments.auditing import move_of, moves_in
 from kb.experiments.stub import stub_at
 from kb.experiments.targets import target_named
@@ -64,7 +65,7 @@ def to(value: float):
 
 
 def attempts(loop: Loop, path: str) -> tuple[Attempt, ...]:
-    return attempts_in(loop.layout, stub_at(loop.layout, path).run)
+    return attempts_of(loop.layout, stub_at(loop.layout, path))
 
 
 # What shows that a change of value.txt acts: the benchmark prints it, and the parent's does not.
@@ -271,7 +272,13 @@ def test_what_an_earlier_run_left_is_ended_and_named_before_the_next_one_measure
 
 
 def sleeping(seconds: str) -> bool:
-    return any(file.read_bytes().startswith(b"sleep\0" + seconds.encode()) for file in Path("/proc").glob("[0-9]*/cmdline") if file.exists())
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if file.read_bytes().startswith(b"sleep\0" + seconds.encode()):
+                return True
+        except OSError:
+            continue  # It ended while we looked.
+    return False
 
 
 def until(holds) -> None:
@@ -745,3 +752,60 @@ def test_a_forbidden_pattern_that_the_parent_shows_too_says_so(loop):
     path = loop.open("a=1", "--forbid", "time_ms")
     loop.run("run", path, "--commit", loop.commit(to(90)))
     assert "the parent has it too" in loop.run("audit", path, ok=(1,)).stdout
+
+
+def test_a_page_that_names_the_folder_of_another_experiment_is_not_run_or_closed(loop):
+    won = loop.open("a=1", *SEEN)
+    loop.run("run", won, "--commit", loop.commit(to(50)))
+    other = loop.open("b=1", *SEEN)
+    fields = {line.partition(":")[0]: line for line in loop.page(won).splitlines() if line.startswith(("run:", "receipt:"))}
+    file = loop.layout.root / other
+    file.write_text("\n".join(fields.get(line.partition(":")[0], line) for line in loop.page(other).splitlines()) + "\n")
+    for words in (("run", other, "--commit", "main"), ("close", other), ("run", other, "--more", "2")):
+        assert "a folder of this page alone" in loop.run(*words, ok=(2,)).stderr
+    assert loop.closed(won)["verdict"] == "supported"
+
+
+def test_a_pattern_that_never_comes_to_its_end_is_no_evidence_and_ends(loop, monkeypatch):
+    from kb.experiments import searching
+
+    monkeypatch.setattr(searching, "PATIENCE_S", 0.5)
+    path = loop.open("a=1", "--expect", "(m+)+$", "--expect", "time_ms=9[0-9]*$")
+    bench = "sh bench.sh; printf 'm%.0s' $(seq 60); echo !"
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", bench)
+    told = loop.run("audit", path).stdout
+    assert "did not end within" in told and told.startswith("confirmed")
+    assert loop.closed(path)["verdict"] == "supported"
+    assert "501 characters of at most 500" in loop.run("audit", path, "--expect", "a" * 501, ok=(2,)).stderr
+    assert "no regular expression" in loop.run("audit", path, "--expect", "(" * 400, ok=(2,)).stderr
+
+
+def test_nothing_that_the_configuration_of_the_measured_repository_names_is_run(loop, tmp_path):
+    ran = tmp_path / "ran"
+    loop.commit(lambda text: "* filter=evil diff=evil\n", file=".gitattributes")
+    loop.git("branch", "-f", "main", "HEAD")
+    loop.git("checkout", "-q", "main")
+    for key in ("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.command", "diff.evil.textconv", "core.fsmonitor"):
+        loop.git("config", key, f"touch {ran}; cat")
+    loop.git("config", "filter.evil.required", "true")
+    (loop.repository / "value.txt").write_text("90\n")
+    path = loop.open("a=1", "--expect", "=90$")
+    loop.run("run", path, "--snapshot")
+    assert loop.closed(path)["verdict"] == "supported"
+    other = loop.open("b=1", parent=path, falsification="gain < -90%")
+    (loop.repository / "value.txt").write_text("80\n")
+    loop.run("run", other, "--edited")
+    loop.closed(other, "--expect", "=80$")
+    assert "value.txt" in loop.run("diff", path, other).stdout
+    assert not ran.exists()
+
+
+def test_a_page_names_no_machine(loop):
+    import platform
+
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    loop.closed(path, *SEEN)
+    kept = [f.read_text() for f in (loop.layout.sources / "runs").rglob("*.json")]
+    assert platform.release() in loop.page(path)
+    assert not any(re.search(rf"\b{re.escape(platform.node())}\b", text) for text in (loop.page(path), *kept))

@@ -8,7 +8,8 @@ import pytest
 from loops.loop import Loop
 
 from kb.cli import main
-from kb.experiments.attempt import attempts_in
+from kb.experiments.attempt import attempts_of
+from kb.experiments.stub import stub_at
 from kb.page import read
 from kb.page.seal import findings as seal_findings
 
@@ -106,7 +107,7 @@ def test_a_change_that_builds_the_same_bytes_is_a_no_op(loop):
     assert "no-op" in loop.run("audit", path, "--expect", "prefetch", ok=(1,)).stdout
     done = loop.closed(path)
     assert (done["verdict"], done["rule"]) == ("inconclusive", "no-op")
-    assert not attempts_in(loop.layout, read(path, loop.page(path).encode()).field("run"))[0].of("bench", "change")
+    assert not attempts_of(loop.layout, stub_at(loop.layout, path))[0].of("bench", "change")
 
 
 def test_artifacts_that_no_file_matches_are_told_and_a_page_says_how_often_was_measured(loop):

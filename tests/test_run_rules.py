@@ -84,6 +84,8 @@ def test_the_published_gain_of_15_percent_is_undecided_by_its_own_baseline():
     ({"change": around(99)}, ("refuted", "falsified")),
     ({"change": around(98, -3, -1, 0, 1, 3)}, ("inconclusive", "criterion-open")),
     ({"falsification": (Falsification("time_ms", ">", 91.0),)}, ("inconclusive", "criterion-open")),
+    ({"change": around(100), "parent": around(100), "falsification": (Falsification("gain", "<", 0.0),)}, ("inconclusive", "tie")),
+    ({"change": around(100), "parent": around(100)}, ("refuted", "falsified")),
     ({"change": around(110), "falsification": ()}, ("refuted", "regression")),
     ({"change": around(110), "falsification": (Falsification("time_ms", ">", 110.0),)}, ("refuted", "regression")),
     ({"change": [91.0]}, ("inconclusive", "noise-unknown")),

@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 
 from kb import KbError, store
 from kb.experiments import rendering, writeback
-from kb.experiments.attempt import attempts_in, receipt_of
-from kb.experiments.auditing import Expectation, file_audit, is_asked
-from kb.experiments.case import Case, blocks_of, judged
-from kb.experiments.opening import one_line, quoted
-from kb.experiments.planning import untouched
-from kb.experiments.stub import Stub, filled, stub_at, with_fields, without_markers
+from kb.experiments.attempt import last_attempt, receipt_of, refuse_tampered
+from kb.experiments.auditing import Expectation, file_audit
+from kb.experiments.judging import Case, blocks_of, judged
+from kb.experiments.stub import Stub, filled, stub_at, without_markers
 from kb.experiments.targets import Target
 from kb.page import text_of
 from kb.page.seal import FIELD as SEAL
@@ -25,12 +23,13 @@ from kb.run.evidence import Evidence
 from kb.run.record import Artifact, Check, Metric, Noise, Origin, Run, to_line
 from kb.run.rules import Ruling
 from kb.schema import Verdict
+from kb.text import one_line
 from kb.trail import Facts
 
 _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remarks:
     """What a person or an agent says on closing: a verdict against the rules' with its reason, what to do with the change, what was
     learnt, when to try again, and what else an audit shall look for."""
@@ -40,7 +39,7 @@ class Remarks:
     decision: str = ""
     because: str = ""
     reopen_if: str = ""
-    expectation: Expectation | None = None
+    expectation: Expectation = Expectation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,8 @@ class Closed:
     gain: float | None
     decision: str
     overruled: bool
-    again: bool
-    written: tuple[str, ...]
+    again: bool = False
+    written: tuple[str, ...] = ()
     superseded: str = ""
     more: int | None = None
 
@@ -74,114 +73,91 @@ def close(
 
     Raises KbError where there is nothing to judge, and where the mechanism cannot be audited although all else speaks for support.
     """
-    if remarks.overrule and not one_line(remarks.reason):
+    remarks = replace(
+        remarks,
+        reason=one_line(remarks.reason).rstrip("."),
+        because=one_line(remarks.because),
+        reopen_if=one_line(remarks.reopen_if),
+    )
+    if remarks.overrule and not remarks.reason:
         raise KbError(
             f"{path}: a verdict is overruled with a reason that stays on the page: --reason TEXT"
         )
     with store.lock(layout, "pages"):
         stub = stub_at(layout, path)
+        today = max(today, stub.page.field("created"))
         if stub.filed:
             return _closed_again(
                 layout, stub, target, remarks, earlier=earlier, today=today, dry=dry
             )
-        case = _case(layout, stub, target, remarks, earlier=earlier)
-        _refuse_unaudited(case, remarks)
-        done = _closed(case, remarks)
+        case, done = _ruled(layout, stub, target, remarks, earlier=earlier)
         if dry:
             return replace(done, written=_would_write(layout, case, target))
-        if case.measured and case.audit and case.expectation and case.audit.findings:
-            file_audit(case.measured, case.audit, case.expectation)
-        if case.measured:
-            _file_record(case, done, created=today)
-        store.write(layout.root / path, _filed(case, remarks, done, today=today))
-        return replace(
-            done, written=(path, *writeback.log_missing(layout, target.name, today=today))
-        )
+        _file_evidence(case, done, created=today)
+        store.write(layout.root / path, _page(case, remarks, done, today=today))
+        logged = writeback.log_missing(layout, target.name, today=today)
+        return replace(done, written=(path, *logged))
 
 
 def _would_write(layout: store.Layout, case: Case, target: Target) -> tuple[str, ...]:
     written = [case.stub.path, writeback.LOG]
-    if case.measured:
-        folder = case.measured.folder.relative_to(layout.root).as_posix()
-        written.append(f"{folder}/run.json")
-        if (
-            case.audit
-            and case.audit.findings
-            and not list(case.measured.folder.glob("audit-*.json"))
-        ):
-            written.append(f"{folder}/audit-001.json")
+    if case.attempt:
+        folder = case.attempt.folder
+        names = ["run.json"]
+        if case.filed.audit.findings and not list(folder.glob("audit-*.json")):
+            names.append("audit-001.json")
+        written += [(folder / name).relative_to(layout.root).as_posix() for name in names]
     return (*written, *([target.path] if writeback.followed(layout, target) else []))
 
 
-def _closed(case: Case, remarks: Remarks) -> Closed:
-    ruling, verdict = case.ruling, remarks.overrule or case.ruling.verdict
-    decision = remarks.decision or (
-        "keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert"
-    )
-    overruled = remarks.overrule is not None
-    return Closed(
-        case.stub.path,
-        verdict,
-        ruling.rule,
-        ruling.reason,
-        ruling.gain,
-        decision,
-        overruled,
-        False,
-        (),
-        "",
-        ruling.more,
-    )
-
-
-def _case(
+def _ruled(
     layout: store.Layout,
     stub: Stub,
     target: Target,
     remarks: Remarks,
     *,
-    earlier: tuple[Facts, ...] = (),
-) -> Case:
-    """The attempt to judge, its audit, and what the rules say. Raises KbError for a page without a receipt or nothing finished."""
+    earlier: tuple[Facts, ...],
+) -> tuple[Case, Closed]:
+    """The case of a page and what closing it says.
+
+    Raises KbError for a page without a receipt, nothing finished, or a win that would be sealed as less for want of something to look for.
+    """
+    path = stub.path
     if not stub.opened_by_kb:
         raise KbError(
-            f"{stub.path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves"
+            f"{path}: was not opened by `kb experiment open`; pages written by hand carry their verdict themselves"
         )
-    attempt = next(reversed(attempts_in(layout, stub.run)), None)
-    if not attempt or not attempt.measurement:
-        if remarks.overrule:
-            return Case(stub, attempt, Evidence(""), _UNMEASURED)
+    attempt = last_attempt(layout, stub)
+    if attempt and attempt.measurement:
+        refuse_tampered(attempt, stub)
+        case = judged(layout, stub, target, attempt, more=remarks.expectation, earlier=earlier)
+    elif remarks.overrule:
+        case = Case(stub, None, Evidence(""), _UNMEASURED)
+    else:
+        count = len(attempt.samples) if attempt else 0
         what = (
-            f"attempt {attempt.plan.number} was cut off after {len(attempt.samples)} samples"
+            f"attempt {attempt.plan.number} was cut off after {count} samples"
             if attempt
             else "nothing is measured yet"
         )
         raise KbError(
-            f"{stub.path}: {what}; `kb experiment run {stub.path}` measures it, --overrule inconclusive --reason TEXT gives it up"
+            f"{path}: {what}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
-    untouched(attempt, stub)
-    return judged(layout, stub, target, attempt, more=remarks.expectation, earlier=earlier)
-
-
-def _refuse_unaudited(case: Case, remarks: Remarks) -> None:
-    """Raises KbError where a win would be sealed as less for want of something to look for."""
-    asked = (
-        case.expectation is not None
-        and is_asked(case.expectation)
-        and any(f.held is not None for f in case.audit.findings)
+    ruling, audit = case.ruling, case.filed.audit
+    asked = case.filed.expectation != Expectation() and any(
+        f.held is not None for f in audit.findings
     )
-    wanting = (
-        case.ruling.rule == "no-audit"
-        or case.ruling.rule == "not-fired"
-        and case.evidence.firing == "partial"
-        and not asked
-    )
-    if wanting and not remarks.overrule:
+    halfway = ruling.rule == "not-fired" and audit.firing == "partial" and not asked
+    if (ruling.rule == "no-audit" or halfway) and not remarks.overrule:
         raise KbError(
-            f"{case.stub.path}: {case.ruling.gain:+.1%} would be supported, but nothing says how its mechanism shows. Say so and close again: "
+            f"{path}: {ruling.gain:+.1%} would be supported, but nothing says how its mechanism shows. Say so and close again: "
             "--expect PATTERN (what dumps, outputs or built files show and the parent's do not), --predict 'METRIC down' (a metric or "
             "profile bucket that moves), --forbid PATTERN; or judge it yourself: --overrule VERDICT --reason TEXT"
         )
+    verdict = remarks.overrule or ruling.verdict
+    kept = "keep" if verdict in (Verdict.SUPPORTED, Verdict.BASELINE) else "revert"
+    about = (path, verdict, ruling.rule, ruling.reason, ruling.gain, remarks.decision or kept)
+    return case, Closed(*about, overruled=remarks.overrule is not None, more=ruling.more)
 
 
 def _closed_again(
@@ -195,111 +171,83 @@ def _closed_again(
     dry: bool,
 ) -> Closed:
     """A filed page: a dated note where its evidence is another now and says something else, and what follows from it."""
-    notes = superseding(text_of(stub.data), seal=stub.page.field(SEAL))
+    seal, page = stub.page.field(SEAL), stub.page
+    notes = superseding(text_of(stub.data), seal=seal)
     stands = notes[-1].verdict if notes else stub.facts.verdict.canonical or ""
-    again = Closed(
-        stub.path,
-        stands,
-        stub.page.field("rule"),
-        "",
-        None,
-        stub.facts.decision,
-        bool(stub.page.field("overruled")),
-        True,
-        (),
-    )
-    known = {stub.page.field("measured"), *(n.evidence for n in notes)}
-    attempt = next(reversed(attempts_in(layout, stub.run)), None) if stub.opened_by_kb else None
-    fresh = (
-        attempt
-        and attempt.measurement
-        and (receipt_of(attempt) not in known or remarks.expectation or remarks.overrule)
-    )
-    if not fresh or stub.page.field("overruled") and not remarks.overrule:
-        return (
-            again
-            if dry
-            else replace(again, written=writeback.log_missing(layout, target.name, today=today))
-        )
-    case = _case(layout, stub, target, remarks, earlier=earlier)
-    _refuse_unaudited(case, remarks)
-    done = replace(_closed(case, remarks), again=True)
+    overruled = bool(page.field("overruled"))
+    attempt = last_attempt(layout, stub) if stub.opened_by_kb else None
+    measured = receipt_of(attempt) if attempt and attempt.measurement else ""
+    known = {page.field("measured"), *(n.evidence for n in notes)}
+    said = remarks.expectation != Expectation() or remarks.overrule
+    if not measured or not (measured not in known or said) or overruled and not remarks.overrule:
+        logged = () if dry else writeback.log_missing(layout, target.name, today=today)
+        about = (stub.path, stands, page.field("rule"), "", None, stub.facts.decision)
+        return Closed(*about, overruled=overruled, again=True, written=logged)
+    case, done = _ruled(layout, stub, target, remarks, earlier=earlier)
+    done = replace(done, again=True)
     if done.verdict == stands:
-        return replace(done, written=())
-    because = one_line(
-        remarks.because or (remarks.reason if remarks.overrule else case.ruling.reason)
-    ).rstrip(".")
-    note = Superseding(
-        max(today, stub.page.field("created")), str(done.verdict), because, receipt_of(attempt)
-    )
-    line = to_note(note, seal=stub.page.field(SEAL))
-    written = (stub.path, writeback.LOG)
+        return done
+    reason = remarks.reason if remarks.overrule else case.ruling.reason
+    because = one_line(remarks.because or reason).rstrip(".")
+    note = Superseding(today, str(done.verdict), because, measured)
     if not dry:
-        if case.audit and case.expectation and case.audit.findings:
-            file_audit(attempt, case.audit, case.expectation)
+        _file_evidence(case, done, created=today)
+        line = to_note(note, seal=seal)
         store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
-        writeback.log_superseded(layout, stub, note, today=note.date)
-    return replace(done, superseded=stands, written=written)
+        writeback.log_superseded(layout, stub, note, today=today)
+    return replace(done, superseded=stands, written=(stub.path, writeback.LOG))
 
 
-def _filed(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
-    stub, ruling, attempt = case.stub, case.ruling, case.measured
-    blocks = blocks_of(case)
-    because, reopen_if = one_line(remarks.because), one_line(remarks.reopen_if)
-    blocks["verdict"] = rendering.verdict_text(
-        ruling,
-        overruled=remarks.overrule,
-        reason=remarks.reason,
-        because=because,
-        reopen_if=reopen_if,
-    )
-    data = without_markers(stub.path, filled(stub.path, stub.data, blocks))
+def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
+    """The bytes of the filed page."""
+    stub, ruling, attempt = case.stub, case.ruling, case.attempt
+    blocks = blocks_of(case) | {
+        "verdict": rendering.verdict_text(
+            ruling,
+            overruled=remarks.overrule,
+            reason=remarks.reason,
+            because=remarks.because,
+            reopen_if=remarks.reopen_if,
+        )
+    }
     fields = {
         "status": "filed",
-        "verdict": str(done.verdict),
+        "verdict": done.verdict,
         "rule": ruling.rule,
         "decision": done.decision,
         "firing": case.evidence.firing,
-        "because": quoted(because) if because else "",
-        "reopen_if": quoted(reopen_if) if reopen_if else "",
-        "code": quoted(attempt.plan.change) if attempt and attempt.plan.change else "",
-        "measured": quoted(receipt_of(attempt)) if attempt else "",
+        "because": remarks.because,
+        "reopen_if": remarks.reopen_if,
+        "code": attempt.plan.change if attempt else "",
+        "measured": receipt_of(attempt) if attempt else "",
         "metrics": rendering.metrics_field(case.evidence, ruling),
-        "gain": quoted(rendering.gain_field(ruling, case.evidence)),
-        "overruled": quoted(one_line(remarks.reason)) if remarks.overrule else "",
-        "updated": max(today, stub.page.field("created")),
+        "gain": rendering.gain_field(ruling, case.evidence),
+        "overruled": remarks.reason if remarks.overrule else "",
+        "updated": today,
     }
-    return sealed(
-        stub.path,
-        with_fields(stub.path, data, {k: v for k, v in fields.items() if v not in ("", '""')}),
-    )
+    data = filled(stub.path, stub.data, blocks, {})
+    return sealed(stub.path, filled(stub.path, without_markers(stub.path, data), {}, fields))
 
 
-def _file_record(case: Case, done: Closed, *, created: str) -> None:
-    """The normalised run record beside the attempt; one that is there already stands."""
+def _file_evidence(case: Case, done: Closed, *, created: str) -> None:
+    """The audit and the normalised run record beside the attempt; a record that is there already stands."""
     attempt, stub, evidence, ruling = case.attempt, case.stub, case.evidence, case.ruling
-    assert attempt and attempt.measurement
-    file = attempt.folder / "run.json"
-    if file.exists():
+    if attempt and case.filed.audit.findings:
+        file_audit(attempt, case.filed)
+    if not attempt or (attempt.folder / "run.json").exists():
         return
-    facts, withheld = stub.facts, ruling.verdict in (Verdict.INVALID, Verdict.CRASH)
-    metrics = (
+    facts, plan, main = stub.facts, attempt.plan, evidence.main
+    metrics = tuple(
         Metric(m.name, m.change.mean, m.unit, m.direction, m.change.n, m.change.stddev)
         for m in evidence.measured
     )
-    arm = evidence.main and evidence.main.interval and evidence.main.parent
-    noise = (
-        Noise(
-            (evidence.main.interval.high - evidence.main.interval.low)
-            / 2
-            * abs(evidence.main.parent.mean),
-            "half of the 95 % interval",
-        )
-        if arm and evidence.main
-        else None
-    )
+    noise = None
+    if main and main.interval and main.parent:
+        arm = (main.interval.high - main.interval.low) / 2 * abs(main.parent.mean)
+        noise = Noise(arm, "half of the 95 % interval")
+    artifacts = (k for k in attempt.kept if k.side == "change")
     run = Run(
-        Origin(stub.run, attempt.plan.number),
+        Origin(stub.run, plan.number),
         "kb",
         stub.page.stem,
         facts.target,
@@ -307,22 +255,18 @@ def _file_record(case: Case, done: Closed, *, created: str) -> None:
         status=str(done.verdict),
         description=stub.page.title,
         primary=evidence.primary,
-        metrics=() if withheld else tuple(metrics),
+        metrics=() if ruling.verdict in rendering.WITHHELD else metrics,
         levers=facts.levers,
         hypothesis=facts.hypothesis,
         mechanism=facts.mechanism,
         predicted_signal=facts.predicted_signal,
-        falsification=evidence.falsification[0] if evidence.falsification else None,
+        falsification=next(iter(evidence.falsification), None),
         reason=ruling.reason,
         parent=stub.page.field("parent"),
-        code=attempt.plan.change,
-        baseline=attempt.plan.parent,
+        code=plan.change,
+        baseline=plan.parent,
         checks=(Check("checks", evidence.checks),) if evidence.checks else (),
-        artifacts=tuple(
-            Artifact(k.role, k.copy or k.path, k.digest)
-            for k in attempt.measurement.kept
-            if k.side == "change"
-        ),
+        artifacts=tuple(Artifact(k.role, k.copy or k.path, k.digest) for k in artifacts),
         firing=evidence.firing,
         verdict=str(done.verdict),
         decision=done.decision,
@@ -330,7 +274,7 @@ def _file_record(case: Case, done: Closed, *, created: str) -> None:
         created=created,
         notes=(
             ("rule", ruling.rule),
-            ("host", json.dumps(dict(attempt.plan.host), ensure_ascii=False, sort_keys=True)),
+            ("host", json.dumps(dict(plan.host), ensure_ascii=False, sort_keys=True)),
         ),
     )
-    store.write(file, to_line(run) + "\n")
+    store.write(attempt.folder / "run.json", to_line(run) + "\n")

@@ -21,11 +21,10 @@ from kb import KbError
 from kb.run.measure import MetricLines
 from kb.store import json_of
 
-_KEEP = 16 * 1024
 _CHUNK = 1 << 20
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
-# So long a supervisor may take to end what it started before it is ended itself.
-_GRACE_S = 5.0
+# So long a supervisor may take to end what it started before it is ended itself; on a busy machine it needs seconds.
+_GRACE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Walls:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended. `exit` is negative for a signal; `metrics` as printed, with `counts` of lines by metric and `refused` ones."""
+    """How a command ended. `problem` says why it did not end well; `lines` are METRIC lines as printed; `output` is head and tail."""
 
     exit: int
     seconds: float
@@ -51,16 +50,10 @@ class Ended:
 
     @property
     def problem(self) -> str:
-        """Why it did not end well; empty where it did."""
         if self.timed_out:
             return f"it was ended after {self.seconds:.0f} s"
-        return (
-            ""
-            if not self.exit
-            else f"it exited with {self.exit}"
-            if self.exit > 0
-            else f"it was ended by signal {-self.exit}"
-        )
+        how = "exited with" if self.exit > 0 else "was ended by signal"
+        return f"it {how} {abs(self.exit)}" if self.exit else ""
 
 
 def run_command(
@@ -70,7 +63,7 @@ def run_command(
     timeout_s: float,
     env: Mapping[str, str],
     walls: Walls,
-    keep: int = _KEEP,
+    keep: int = 16 << 10,
 ) -> Ended:
     """Run one command to its end, or end it at the deadline, and all that it started. `keep` bytes of head and of tail stay."""
     started = time.monotonic()
@@ -94,71 +87,48 @@ def run_command(
         pass_fds=[report],
     )
     os.close(report)
-    lines, kept = MetricLines(), _Kept(keep)
+    lines, head, tail, total = MetricLines(), bytearray(), bytearray(), 0
     try:
         assert process.stdin and process.stdout
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(spec).encode())
             process.stdin.close()
-        timed_out = not _read(process, started + timeout_s, lines, kept)
+        for chunk in _chunks(process, started + timeout_s):
+            total += len(chunk)
+            lines.feed(chunk)
+            room = max(0, keep - len(head))
+            head += chunk[:room]
+            tail += chunk[room:]
+            del tail[: max(0, len(tail) - keep)]
+        timed_out = process.poll() is None
     finally:
         _end(process)
     lines.feed(b"", last=True)
-    with open(reading, "rb") as told:
-        said = json_of(told.read() or b"{}")
-    if "refused" in said:
-        raise KbError(f"the sandbox could not be set up: {said['refused']}")
-    code = said.get("exit", -signal.SIGKILL)
-    return Ended(
-        code, round(time.monotonic() - started, 3), timed_out, lines, kept.text, kept.total
-    )
+    with open(reading, "rb") as reported:
+        outcome = json_of(reported.read() or b"{}")
+    if "refused" in outcome:
+        raise KbError(f"the sandbox could not be set up: {outcome['refused']}")
+    dropped = total - len(head) - len(tail)
+    gap = b"\n[... %d bytes not kept ...]\n" % dropped if dropped else b""
+    seconds = round(time.monotonic() - started, 3)
+    code = outcome.get("exit", -signal.SIGKILL)
+    return Ended(code, seconds, timed_out, lines, bytes(head) + gap + bytes(tail), total)
 
 
-class _Kept:
-    """Head and tail of a stream."""
-
-    def __init__(self, keep: int):
-        self._keep, self._head, self._tail, self.total = keep, bytearray(), bytearray(), 0
-
-    def feed(self, chunk: bytes) -> None:
-        self.total += len(chunk)
-        room = max(0, self._keep - len(self._head))
-        self._head += chunk[:room]
-        self._tail += chunk[room:]
-        del self._tail[: max(0, len(self._tail) - self._keep)]
-
-    @property
-    def text(self) -> bytes:
-        dropped = self.total - len(self._head) - len(self._tail)
-        return (
-            bytes(self._head)
-            + (b"\n[... %d bytes not kept ...]\n" % dropped if dropped else b"")
-            + bytes(self._tail)
-        )
-
-
-def _read(
-    process: subprocess.Popen[bytes], deadline: float, lines: MetricLines, kept: _Kept
-) -> bool:
-    """Read the output until the supervisor ends; False where the deadline came first."""
-    assert process.stdout
+def _chunks(process: subprocess.Popen[bytes], deadline: float):
+    """What the command prints until its supervisor ends, or the deadline comes."""
     with selectors.DefaultSelector() as ready:
         ready.register(process.stdout, selectors.EVENT_READ)
         while (left := deadline - time.monotonic()) > 0:
-            if not ready.select(min(left, 0.05)):
-                if process.poll() is not None:
-                    return True
-                continue
-            chunk = os.read(process.stdout.fileno(), _CHUNK)
-            if not chunk:
-                break
-            lines.feed(chunk)
-            kept.feed(chunk)
-    try:
+            if ready.select(min(left, 0.05)):
+                chunk = os.read(process.stdout.fileno(), _CHUNK)
+                if not chunk:
+                    break
+                yield chunk
+            elif process.poll() is not None:
+                return
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -177,9 +147,7 @@ def sandbox_problem() -> str:
     if sys.platform != "linux":
         return f"{sys.platform} has no user namespaces"
     try:
-        ended = run_command(
-            "true", folder=Path("/"), timeout_s=20, env={}, walls=Walls(sandbox=True)
-        )
+        walls = Walls(sandbox=True)
+        return run_command("true", folder=Path("/"), timeout_s=20, env={}, walls=walls).problem
     except KbError as error:
         return str(error)
-    return ended.problem

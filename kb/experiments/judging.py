@@ -1,19 +1,65 @@
-"""From the files of an attempt to the evidence that the verdict rules look at. Refuses to fill a gap: what was not measured is not there."""
+"""A page with all that it is judged by: its newest attempt, the audit of it, the evidence, and what the rules say.
 
-from dataclasses import replace
+Refuses to fill a gap: what was not measured is not there.
+"""
+
+from dataclasses import dataclass, replace
 
 from kb import KbError, store
-from kb.experiments.attempt import Attempt
+from kb.experiments import rendering
+from kb.experiments.attempt import Attempt, last_attempt, receipt_of
+from kb.experiments.auditing import (
+    Audit,
+    Expectation,
+    FiledAudit,
+    audit,
+    expectation_of,
+    file_audit,
+    last_audit,
+)
 from kb.experiments.plan import Side
-from kb.experiments.stub import Stub, stub_at
+from kb.experiments.stub import Stub, filled, stub_at, stub_in_flight
 from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.interval import Interval, gain_of_spreads, level_of, value_of_spread
 from kb.run.noise import LEAST_CONFIDENCE, Spread, mad_of
 from kb.run.quantity import to_float
-from kb.run.record import Falsification
+from kb.run.rules import Ruling, ruling_of
 from kb.schema import Verdict
 from kb.trail import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that a page is judged by; without an attempt nothing was measured."""
+
+    stub: Stub
+    attempt: Attempt | None
+    evidence: Evidence
+    ruling: Ruling
+    filed: FiledAudit = FiledAudit(Audit("", ()), Expectation())
+
+
+def judged(
+    layout: store.Layout,
+    stub: Stub,
+    target: Target,
+    attempt: Attempt,
+    *,
+    more: Expectation | None = None,
+    earlier: tuple[Facts, ...] = (),
+) -> Case:
+    """What the rules say of a finished attempt, audited by what its page expects, by what was asked before, and by `more`."""
+    before = last_audit(attempt)
+    asked = expectation_of(stub, attempt.metrics)
+    asked |= before.expectation if before else Expectation()
+    filed = FiledAudit(
+        audit(attempt, asked | (more or Expectation())), asked | (more or Expectation())
+    )
+    evidence = evidence_of(
+        layout, stub, target, attempt, firing=filed.audit.firing, earlier=earlier
+    )
+    return Case(stub, attempt, evidence, ruling_of(evidence), filed)
 
 
 def evidence_of(
@@ -25,28 +71,35 @@ def evidence_of(
     firing: str = "",
     earlier: tuple[Facts, ...] = (),
 ) -> Evidence:
-    """Evidence of one attempt. `earlier` are the target's experiments before it; those of its variant tell the noise where there are no repeats."""
-    primary = primary_of(attempt, target)
-    measured = [
-        m for name in attempt.metrics if (m := _measured(layout, stub, target, attempt, name))
-    ]
+    """Evidence of one attempt. `earlier` are the target's experiments before it; those of its variant tell the noise where there are no repeats.
+
+    Raises KbError where several metrics were printed and none is named.
+    """
+    plan, done = attempt.plan, attempt.measurement
+    primary = plan.metric or target.metric or next(iter(attempt.metrics), "")
+    if not (plan.metric or target.metric) and len(attempt.metrics) > 1:
+        raise KbError(
+            f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in wiki/targets/{target.name}.md, "
+            "or measure --again with --metric"
+        )
+    timed = [name for name in attempt.metrics if attempt.values(name, "change")]
+    measured = [_measured(layout, stub, target, attempt, name) for name in timed]
     measured = [_with_trail(m, stub, earlier) if m.name == primary else m for m in measured]
-    done = attempt.measurement
     return Evidence(
         primary,
         tuple(measured),
         has_parent=not stub.baseline,
         crash=attempt.problem("change"),
         parent_crash=attempt.problem("parent"),
-        touched=(*attempt.plan.touched, *(done.touched if done else ())),
-        strayed=attempt.plan.strayed,
+        touched=(*plan.touched, *(done.touched if done else ())),
+        strayed=plan.strayed,
         forged=done.forged if done else (),
         checks=done.checks if done else "",
         bounds=target.bounds,
-        falsification=falsification_of(stub, target, primary),
+        falsification=stub.falsification((*target.metrics, primary)),
         firing=firing,
         tracked=target.tracked,
-        noise_limit=target.noise_limit,
+        noise_limit=target.noise_limit[0],
         look=attempt.looks,
     )
 
@@ -55,83 +108,43 @@ def _with_trail(main: Measured, stub: Stub, earlier: tuple[Facts, ...]) -> Measu
     """Without repeats, the gain with the noise of the runs before it: pi's confidence of 2 is an arm of twice their deviation."""
     if main.interval or main.gain is None or not main.parent or not main.parent.mean:
         return main
-    alike = (
-        e
-        for e in earlier
-        if e.variant == stub.facts.variant
-        and e.verdict.canonical not in (None, Verdict.INVALID, Verdict.CRASH)
+    void = (None, Verdict.INVALID, Verdict.CRASH)
+    own = (
+        e for e in earlier if e.variant == stub.facts.variant and e.verdict.canonical not in void
     )
-    values = [
-        m.value for e in alike if (m := e.metric(main.name)) and m.value is not None and m.value > 0
-    ]
+    found = (e.metric(main.name) for e in own)
+    values = [m.value for m in found if m and m.value is not None and m.value > 0]
     deviation = mad_of([*values, main.change.mean]) if len(values) >= 2 else 0.0
     arm = LEAST_CONFIDENCE * deviation / abs(main.parent.mean)
-    return (
-        replace(main, interval=Interval(main.gain - arm, main.gain, main.gain + arm, "trail"))
-        if arm
-        else main
-    )
-
-
-def primary_of(attempt: Attempt, target: Target) -> str:
-    """Name of the metric that the attempt is judged by. Raises KbError where several were printed and none is named."""
-    named = attempt.plan.metric or target.metric
-    if named:
-        return named
-    if len(attempt.metrics) > 1:
-        raise KbError(
-            f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in wiki/targets/{target.name}.md, "
-            "or measure --again with --metric"
-        )
-    return attempt.metrics[0] if attempt.metrics else ""
-
-
-def falsification_of(stub: Stub, target: Target, primary: str) -> tuple[Falsification, ...]:
-    return stub.falsification((*target.metrics, primary))
+    interval = Interval(main.gain - arm, main.gain, main.gain + arm, "trail") if arm else None
+    return replace(main, interval=interval)
 
 
 def _measured(
     layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, name: str
-) -> Measured | None:
+) -> Measured:
     change, parent = attempt.values(name, "change"), attempt.values(name, "parent")
-    if not change:
-        return None
-    about = {
-        "unit": target.unit if name == target.metric else "",
-        "direction": target.direction_for(name),
-    }
-    stated = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
+    unit = target.unit if name == target.metric else ""
+    way = target.direction_for(name)
+    found = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
+    one, other = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
     if not parent and attempt.plan.elsewhere and not stub.baseline:
-        stated = (stated[0], _filed_spread(layout, stub.page.field("parent"), name))
-    found = measured_of(name, change, parent, look=attempt.looks, **about)
-    sides = (stated[0] or found.change, stated[1] or found.parent)
-    found = replace(found, least=target.least_effect(name, sides[1].mean if sides[1] else 0.0))
-    if stated == (None, None):
+        other = _filed_spread(layout, stub.page.field("parent"), name)
+    sides = (one or found.change, other or found.parent)
+    least = target.least_effect(name, sides[1].mean if sides[1] else 0.0)
+    found = replace(found, least=least, change=sides[0], parent=sides[1])
+    if not (one or other):
         return found
-    return _of_spreads(replace(found, change=sides[0], parent=sides[1]), level_of(attempt.looks))
-
-
-def _of_spreads(found: Measured, level: float) -> Measured:
-    """The metric with intervals from stated means and stddevs."""
-    interval = None
-    if found.parent and found.direction:
-        interval = gain_of_spreads(
-            found.change, found.parent, direction=found.direction, level=level
-        )
-    return replace(
-        found, interval=interval, place=found.place or value_of_spread(found.change, level=level)
-    )
+    level = level_of(attempt.looks)
+    place = found.place or value_of_spread(sides[0], level=level)
+    interval = gain_of_spreads(*sides, direction=way, level=level) if sides[1] and way else None
+    return replace(found, interval=interval, place=place)
 
 
 def _stated(attempt: Attempt, name: str, side: Side) -> Spread | None:
     """The spread that a single record states of its own repeats."""
-    values = attempt.values(name, side)
-    spreads = [
-        (stddev, n)
-        for s in attempt.of("bench", side)
-        for metric, stddev, n in s.spreads
-        if metric == name
-    ]
+    values, samples = attempt.values(name, side), attempt.of("bench", side)
+    spreads = [(dev, n) for s in samples for metric, dev, n in s.spreads if metric == name]
     return (
         Spread(values[0], spreads[0][0], spreads[0][1] or None)
         if len(values) == 1 and spreads
@@ -140,7 +153,7 @@ def _stated(attempt: Attempt, name: str, side: Side) -> Spread | None:
 
 
 def _filed_spread(layout: store.Layout, parent: str, name: str) -> Spread | None:
-    """A metric of the parent's page, as its front matter states it."""
+    """A metric of the parent's page, as its front matter states it, else as the page says it."""
     if not parent.endswith(".md"):
         return None
     stub = stub_at(layout, parent)
@@ -148,9 +161,66 @@ def _filed_spread(layout: store.Layout, parent: str, name: str) -> Spread | None
     stated = metrics.get(name) if isinstance(metrics, dict) else None
     about = stated if isinstance(stated, dict) else {"value": stated}
     value, stddev, n = (to_float(about.get(key)) for key in ("value", "stddev", "n"))
-    if value is None:
-        found = stub.facts.metric(name)
-        value, stddev, n = (found.value, found.stddev, found.n) if found else (None, None, None)
+    found = stub.facts.metric(name)
+    if value is None and found:
+        value, stddev, n = found.value, found.stddev, found.n
     if value is None:
         return None
     return Spread(value, stddev, int(n) if n else None if stddev is not None else 1)
+
+
+def blocks_of(case: Case) -> dict[str, str]:
+    """What a finished attempt puts into the blocks of its page, verdict aside."""
+    if not case.attempt:
+        return {"results": "Nothing was measured."}
+    return {
+        "setup": rendering.setup_of(case.attempt),
+        "results": rendering.results_of(case.evidence, case.ruling, case.attempt),
+        "profile": rendering.profile_text(case.attempt, case.ruling.verdict),
+        "audit": rendering.audit_text(case.filed.audit),
+        "sources": rendering.sources_text(case.stub.path, case.attempt, run=case.stub.run),
+    }
+
+
+def show(layout: store.Layout, path: str, target: Target) -> Case | None:
+    """Fill the blocks of a stub with what its newest attempt measured, so that people see it before it is closed; None while nothing is finished."""
+    with store.lock(layout, "pages"):
+        stub = stub_at(layout, path)
+        attempt = last_attempt(layout, stub)
+        if not attempt or not attempt.measurement:
+            return None
+        case = judged(layout, stub, target, attempt)
+        fields = {"measured": receipt_of(attempt), "code": attempt.plan.change}
+        data = stub.data if stub.filed else filled(path, stub.data, blocks_of(case), fields)
+        if data != stub.data:
+            store.write(layout.root / path, data)
+    return case
+
+
+def audit_page(layout: store.Layout, path: str, target: Target, *, more: Expectation) -> Audit:
+    """Audit the newest attempt of a page by what it expects and by `more`, and keep the audit. Raises KbError where nothing is measured."""
+    stub = stub_in_flight(layout, path, filed=True)
+    attempt = last_attempt(layout, stub)
+    if not attempt or not attempt.measurement:
+        raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
+    filed = judged(layout, stub, target, attempt, more=more).filed
+    file_audit(attempt, filed)
+    show(layout, path, target)
+    return filed.audit
+
+
+_HINTS = {
+    "no-audit": "`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows",
+    "protected-file": "a build file that the change is meant to edit is named in the proposal's text; others stand under `allowed:` of the "
+    "target; a benchmark changed on purpose is another `base:`",
+}
+
+
+def hint_of(ruling: Ruling, path: str) -> str:
+    """What may still be done about a ruling before the page is closed; empty where measuring more of the same tells nothing new."""
+    open_rules = ("undecided", "criterion-open", "noise-unknown")
+    if ruling.rule in open_rules and ruling.more:
+        return f"about {ruling.more} more samples of each side would decide: `kb experiment run {path} --more {ruling.more}`"
+    if ruling.rule in open_rules[:2]:
+        return "the gain lies on the line itself: no number of samples decides"
+    return _HINTS.get(ruling.rule, "").format(path=path)

@@ -7,7 +7,7 @@ import json
 import posixpath
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from kb import KbError, store
@@ -16,29 +16,36 @@ from kb.experiments.receipts import keep_opening
 from kb.experiments.stub import BLOCKS, Stub, in_flight, located
 from kb.experiments.targets import Target, repository_of
 from kb.experiments.worktree import commit_of
-from kb.page import Page, read, slug_of, text_of
+from kb.page import read, slug_of, text_of
 from kb.refuted.gate import Answer
 from kb.run.criterion import criteria_of, to_text
-from kb.run.record import Lever
 from kb.schema import Verdict, canonical_verdict
-from kb.trail import Facts, read_facts
+from kb.text import cut, one_line, sentences_of
+from kb.trail import read_facts
 
 # Numbers have three digits, more where a target has more experiments.
 _DIGITS = 3
 _LONGEST_SLUG = 60
+_LABELS = {
+    "hypothesis": "Hypothesis",
+    "mechanism": "Mechanism",
+    "predicted": "Predicted signal",
+    "falsification": "Falsification criterion",
+    "differs": "What differs",
+}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """What is to be tried. `falsification` is text that parses; `parent` a page, its label, or a git reference; `differs` the answer to a warning."""
 
-    target: str
+    target: str = ""
     title: str = ""
     variant: str = ""
-    levers: tuple[Lever, ...] = ()
+    lever: tuple[str, ...] = ()
     hypothesis: str = ""
     mechanism: str = ""
-    predicted_signal: str = ""
+    predicted: str = ""
     falsification: str = ""
     parent: str = ""
     differs: str = ""
@@ -50,24 +57,14 @@ class Proposal:
     @property
     def text(self) -> str:
         """The proposal as `kb check` reads it."""
-        levers = ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in self.levers)
-        parts = (
-            (self.title, ""),
-            (levers, "Levers: "),
-            (self.variant, "Variant: "),
-            (self.hypothesis, "Hypothesis: "),
-            (self.mechanism, "Mechanism: "),
-            (self.predicted_signal, "Predicted signal: "),
-            (self.falsification, "Falsification criterion: "),
-            (self.differs, "What differs: "),
+        named = (
+            f"{label}: {getattr(self, field)}"
+            for field, label in _LABELS.items()
+            if getattr(self, field)
         )
-        return "\n\n".join(label + text for text, label in parts if text)
-
-
-def lever_of(text: str) -> Lever:
-    """`name=value` or a bare name."""
-    name, _, value = text.partition("=")
-    return Lever(name.strip(), value.strip())
+        levers = f"Levers: {', '.join(self.lever)}" if self.lever else ""
+        variant = f"Variant: {self.variant}" if self.variant else ""
+        return "\n\n".join(part for part in (self.title, levers, variant, *named) if part)
 
 
 def proposal_in(data: bytes, *, name: str) -> Proposal:
@@ -77,94 +74,53 @@ def proposal_in(data: bytes, *, name: str) -> Proposal:
         line, _, message, _, hint = page.problems[0]
         raise KbError(f"{name}:{line}: {message}; {hint}")
     facts = read_facts(page, text_of(data))
-    levers = (*page.words("levers"), *page.words("lever"))
     return Proposal(
-        page.field("target"),
-        "" if page.title == page.stem else page.title,
-        facts.variant,
-        tuple(lever_of(v) for v in levers),
-        _label(page, facts, "hypothesis"),
-        _label(page, facts, "mechanism"),
-        _label(page, facts, "predicted_signal"),
-        _label(page, facts, "falsification"),
-        page.field("parent"),
-        page.field("differs"),
-        page.words("expect"),
-        page.words("forbid"),
-        page.words("predict"),
+        target=page.field("target"),
+        title="" if page.title == page.stem else page.title,
+        variant=facts.variant,
+        lever=(*page.words("levers"), *page.words("lever")),
+        hypothesis=page.field("hypothesis") or facts.hypothesis,
+        mechanism=page.field("mechanism") or facts.mechanism,
+        predicted=page.field("predicted_signal") or facts.predicted_signal,
+        falsification=page.field("falsification") or facts.falsification,
+        parent=page.field("parent"),
+        differs=page.field("differs"),
+        expect=page.words("expect"),
+        forbid=page.words("forbid"),
+        predict=page.words("predict"),
     )
 
 
-def _label(page: Page, facts: Facts, name: str) -> str:
-    return (
-        page.field(name)
-        or {
-            "hypothesis": facts.hypothesis,
-            "mechanism": facts.mechanism,
-            "predicted_signal": facts.predicted_signal,
-            "falsification": facts.falsification,
-        }[name]
-    )
-
-
-def one_line(text: str) -> str:
-    """A text as it may stand in front matter and in a label: one line, printable, without a marker of a managed block."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace(
-        "kb:auto", "kb:\u200bauto"
-    )
-
-
-def checked(proposal: Proposal, target: Target, *, found: tuple[Lever, ...] = ()) -> Proposal:
-    """The proposal with its texts on one line. Raises KbError naming every label that is missing; `found` are levers its text seems to name."""
-    clean = {
-        f: one_line(getattr(proposal, f))
-        for f in (
-            "title",
-            "variant",
-            "hypothesis",
-            "mechanism",
-            "predicted_signal",
-            "falsification",
-            "parent",
-            "differs",
-        )
+def checked(proposal: Proposal, target: Target, *, named: tuple[str, ...] = ()) -> Proposal:
+    """The proposal with its texts on one line. Raises KbError naming every label that is missing; `named` are levers its text seems to name."""
+    # A marker of a managed block in a text would open one.
+    texts = {f.name: getattr(proposal, f.name) for f in fields(proposal) if f.type is str}
+    lines = {
+        name: one_line(text).replace("kb:auto", "kb:\u200bauto") for name, text in texts.items()
     }
-    proposal = replace(
-        proposal,
-        **clean,
-        levers=tuple(
-            Lever(one_line(v.name), one_line(v.value)) for v in proposal.levers if v.name.strip()
-        ),
+    levers = (lever.partition("=") for lever in map(one_line, proposal.lever))
+    lever = tuple(
+        f"{n.strip()}{sign and '='}{v.strip()}".removesuffix("=")
+        for n, sign, v in levers
+        if n.strip()
     )
+    proposal = replace(proposal, **lines, lever=lever)
     if proposal.baseline:
-        return replace(
-            proposal, title=proposal.title or f"First measurement of {target.name}", parent=""
-        )
+        title = proposal.title or f"First measurement of {target.name}"
+        return replace(proposal, title=title, parent="")
+    wanted = {"hypothesis": "hypothesis", "mechanism": "mechanism", "predicted": "predicted signal"}
+    wanted |= {"falsification": "falsification criterion", "parent": "parent", "lever": "levers"}
     missing = [
-        f"{label} (--{flag})"
-        for label, flag, value in (
-            ("hypothesis", "hypothesis", proposal.hypothesis),
-            ("mechanism", "mechanism", proposal.mechanism),
-            ("predicted signal", "predicted", proposal.predicted_signal),
-            ("falsification criterion", "falsification", proposal.falsification),
-            ("parent", "parent", proposal.parent),
-            ("levers", "lever", proposal.levers),
-        )
-        if not value
+        f"{label} (--{flag})" for flag, label in wanted.items() if not getattr(proposal, flag)
     ]
     if missing:
-        hint = (
-            f"; its text seems to name the levers {', '.join(repr(v.name + ('=' + v.value if v.value else '')) for v in found[:5])}"
-            if found and not proposal.levers
-            else ""
-        )
+        shown = ", ".join(map(repr, named[:5]))
+        hint = f"; its text seems to name the levers {shown}" if named and not lever else ""
         raise KbError(
             f"the proposal for '{target.name}' lacks: {', '.join(missing)}{hint}; the first measurement of a target has no parent: --baseline"
         )
     criteria_of(proposal.falsification, metrics=target.metrics)
-    title = proposal.title or re.split(r"(?<=[.;!?])\s", proposal.hypothesis, maxsplit=1)[0][
-        :100
-    ].rstrip(".")
+    title = proposal.title or cut(sentences_of(proposal.hypothesis)[0], 100).rstrip(".…")
     return replace(proposal, title=title)
 
 
@@ -184,230 +140,134 @@ def opened(
     if answer is None and not proposal.baseline:
         raise KbError("an experiment is opened with the answer of `kb check`")
     if answer and answer.outcome == "repeat":
-        said = "; ".join(
-            f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {m.because[:120]})"
+        named = "; ".join(
+            f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {cut(m.because, 120)})"
             for m in answer.matches[:2]
         )
         raise GateClosed(
-            f'this repeats what was refuted: {said}. Name the match and say what differs: --differs "unlike {Path(answer.matches[0].path).stem}, ..."'
+            f'this repeats what was refuted: {named}. Name the match and say what differs: --differs "unlike {Path(answer.matches[0].path).stem}, ..."'
         )
     with store.lock(layout, "pages"):
-        twin = next(
-            (stub for stub in in_flight(layout, target.name) if _same(proposal, stub)), None
-        )
+        flying = in_flight(layout, target.name)
+        twin = next((stub.path for stub in flying if _same(proposal, stub)), "")
         if twin:
             raise InFlight(
-                f"{twin.path} is the same experiment and still in flight; "
-                "run and close that one, or change a lever or the variant",
-                twin.path,
+                f"{twin} is the same experiment and still in flight; run and close that one, or change a lever or the variant",
+                twin,
             )
-        parent = _parent(layout, proposal, target)
-        code = _parent_code(layout, parent, target)
-        number, date = _number(layout, target.name), max(today, _newest(layout, target.name))
-        stem = f"{date}-v{number:0{_DIGITS}d}-{_slug(proposal.title)}"
-        path = f"{_home(layout, target.name)}/{stem}.md"
+        home = f"wiki/experiments/{target.name}"
+        names = [f.stem for f in (layout.root / home).rglob("*.md")]
+        runs = layout.sources / "runs" / target.name
+        taken = (*names, *(f.name for f in (runs.iterdir() if runs.is_dir() else ())))
+        number = 1 + max((read(f"{home}/{name}.md", b"").number for name in taken), default=0)
+        # Where the clock went back, a new one still comes after its parent.
+        dated = (name[:10] for name in names if re.match(r"\d{4}-\d{2}-\d{2}-", name))
+        stem = f"{max((today, *dated))}-v{number:0{_DIGITS}d}-{_slug(proposal.title)}"
+        # A wiki that keeps its experiments one folder deeper goes on doing so.
+        deeper = "/experiments" if (layout.root / home / "experiments").is_dir() else ""
+        path = f"{home}{deeper}/{stem}.md"
+        parent, code = _parent(layout, proposal, target)
+        run = f"sources/runs/{target.name}/{stem}"
+        data = page_of(
+            replace(proposal, parent=parent), target, path=path, run=run, answer=answer, code=code
+        )
+        # First, for a page whose opening is not on file could never be closed.
+        keep_opening(layout.root / run, answer, target=target.name, text=text or proposal.text)
         try:
-            store.create(
-                layout.root / path,
-                page_of(
-                    replace(proposal, parent=parent),
-                    target,
-                    path=path,
-                    stem=stem,
-                    answer=answer,
-                    date=date,
-                    code=code,
-                ),
-            )
+            store.create(layout.root / path, data)
         except FileExistsError as error:
             raise KbError(f"{path} is there already; open again to get the next number") from error
-        keep_opening(
-            layout, run_folder(target, stem), answer, target=target.name, text=text or proposal.text
-        )
     return path
-
-
-def run_folder(target: Target, stem: str) -> str:
-    """Where what is measured for a page lies."""
-    return f"sources/runs/{target.name}/{stem}"
 
 
 def _slug(title: str) -> str:
     """Words of a title for a file name, but for those that a reader of file names would take for a verdict."""
-    words = re.findall(
-        r"[a-z0-9]+",
-        unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower(),
-    )
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = re.findall(r"[a-z0-9]+", plain)
     slug = "-".join(w for w in words if canonical_verdict(w) in (None, Verdict.OTHER))
-    return (
-        slug
-        if len(slug) <= _LONGEST_SLUG
-        else slug[:_LONGEST_SLUG].rpartition("-")[0] or slug[:_LONGEST_SLUG]
-    ) or "experiment"
+    if len(slug) > _LONGEST_SLUG:
+        slug = slug[:_LONGEST_SLUG].rpartition("-")[0] or slug[:_LONGEST_SLUG]
+    return slug or "experiment"
 
 
 def _same(proposal: Proposal, stub: Stub) -> bool:
     facts = stub.facts
-    if proposal.baseline or stub.baseline:
-        return (
-            proposal.baseline
-            and stub.baseline
-            and facts.variant.lower() == proposal.variant.lower()
-        )
-    if facts.variant.lower() != proposal.variant.lower():
+    if proposal.baseline != stub.baseline or facts.variant.lower() != proposal.variant.lower():
         return False
-    levers = {(v.name.lower(), v.value.lower()) for v in facts.levers}
-    return (
-        levers == {(v.name.lower(), v.value.lower()) for v in proposal.levers}
-        or slug_of(facts.hypothesis) == slug_of(proposal.hypothesis) != ""
-    )
+    levers = {lever.text.lower() for lever in facts.levers}
+    alike = slug_of(facts.hypothesis) == slug_of(proposal.hypothesis) != ""
+    return proposal.baseline or alike or levers == {lever.lower() for lever in proposal.lever}
 
 
-def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> str:
-    """A parent as its page's path where it is a page; a git reference as it is. Raises KbError for a page that is not there."""
+def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> tuple[str, str]:
+    """A parent as its page's path, or as the git reference that it is with the commit that this means today, for a branch moves on."""
     name = proposal.parent
-    if (
-        re.fullmatch(r"v\d+", name)
-        or name.endswith(".md")
-        or (layout.wiki / "experiments" / target.name / f"{name}.md").is_file()
-    ):
-        return located(layout, name, target=target.name)
-    return name
-
-
-def _parent_code(layout: store.Layout, parent: str, target: Target) -> str:
-    """Commit that a git reference means today, for a branch moves on; empty for a page, and where the repository is not here."""
-    if (
-        not parent
-        or parent.endswith(".md")
-        or not target.repository
-        or not (layout.root / target.repository).is_dir()
-    ):
-        return ""
-    return commit_of(repository_of(layout, target), parent)
-
-
-def _home(layout: store.Layout, target: str) -> str:
-    """Folder of a target's experiments; a wiki that keeps them one folder deeper goes on doing so."""
-    home = f"wiki/experiments/{target}"
-    return f"{home}/experiments" if (layout.root / home / "experiments").is_dir() else home
-
-
-def _number(layout: store.Layout, target: str) -> int:
-    names = [f.stem for f in (layout.wiki / "experiments" / target).rglob("*.md")]
-    runs = layout.sources / "runs" / target
-    names.extend(f.name for f in (runs.iterdir() if runs.is_dir() else ()))
-    return 1 + max((read(f"wiki/experiments/{name}.md", b"").number for name in names), default=0)
-
-
-def _newest(layout: store.Layout, target: str) -> str:
-    """Date of the target's newest experiment: where the clock went back, a new one still comes after its parent."""
-    dates = (
-        re.match(r"\d{4}-\d{2}-\d{2}(?=-)", f.name)
-        for f in (layout.wiki / "experiments" / target).rglob("*.md")
-    )
-    return max((d[0] for d in dates if d), default="")
-
-
-def quoted(text: str) -> str:
-    """A text as YAML on one line."""
-    return json.dumps(text, ensure_ascii=False)
+    page = layout.wiki / "experiments" / target.name / f"{name}.md"
+    if re.fullmatch(r"v\d+", name) or name.endswith(".md") or page.is_file():
+        return located(layout, name, target=target.name), ""
+    here = name and target.repository and (layout.root / target.repository).is_dir()
+    return name, commit_of(repository_of(layout, target), name) if here else ""
 
 
 def page_of(
-    proposal: Proposal,
-    target: Target,
-    *,
-    path: str,
-    stem: str,
-    answer: Answer | None,
-    date: str,
-    code: str,
+    proposal: Proposal, target: Target, *, path: str, run: str, answer: Answer | None, code: str
 ) -> bytes:
     """The bytes of a stub."""
-    levers = [f"{v.name}={v.value}" if v.value else v.name for v in proposal.levers]
-    front = {
-        "title": quoted(proposal.title),
-        "type": "experiment",
-        "target": quoted(target.name),
-        "variant": quoted(proposal.variant),
-        "hypothesis": quoted(proposal.hypothesis or proposal.title),
-        "levers": json.dumps(levers, ensure_ascii=False),
-        "parent": quoted(proposal.parent),
-        "parent_code": quoted(code),
-    }
-    front = {key: value for key, value in front.items() if value != '""' or key == "parent"}
-    if not proposal.baseline:
-        front["falsification"] = quoted(
-            " or ".join(
-                to_text(c) for c in criteria_of(proposal.falsification, metrics=target.metrics)
-            )
-        )
-    front |= {
-        "gate": answer.outcome if answer else "none",
-        "receipt": quoted(answer.receipt if answer else "baseline"),
-        "run": quoted(run_folder(target, stem)),
-        "status": "in_progress",
-        "created": date,
-        "updated": date,
-    }
-    for name, words in (
-        ("differs", proposal.differs and quoted(proposal.differs)),
-        ("expect", proposal.expect),
-        ("forbid", proposal.forbid),
-        ("predict", proposal.predict),
-    ):
-        if words:
-            front[name] = (
-                words if isinstance(words, str) else json.dumps(list(words), ensure_ascii=False)
-            )
-    labels = (
-        ("Hypothesis", proposal.hypothesis),
-        ("Mechanism", proposal.mechanism),
-        ("Predicted signal", proposal.predicted_signal),
-        ("Falsification criterion", proposal.falsification),
-        ("What differs", proposal.differs),
-        ("Checked against", _checked_against(path, answer)),
+    date = posixpath.basename(path)[:10]
+    criteria = (
+        () if proposal.baseline else criteria_of(proposal.falsification, metrics=target.metrics)
     )
-    tested = (
-        "\n\n".join(f"**{label}**: {text}" for label, text in labels if text)
-        or "None: this is the first measurement, which others are compared with."
+    front: dict[str, object] = {
+        "title": proposal.title,
+        "target": target.name,
+        "variant": proposal.variant,
+        "hypothesis": proposal.hypothesis or proposal.title,
+        "levers": proposal.lever,
+        "parent_code": code,
+        "falsification": " or ".join(map(to_text, criteria)),
+        "receipt": answer.receipt if answer else "baseline",
+        "run": run,
+        "differs": proposal.differs,
+        "expect": proposal.expect,
+        "forbid": proposal.forbid,
+        "predict": proposal.predict,
+    }
+    lines = [
+        f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items() if value
+    ]
+    lines += ["type: experiment", f"parent: {json.dumps(proposal.parent, ensure_ascii=False)}"]
+    lines += [f"gate: {answer.outcome if answer else 'none'}", "status: in_progress"]
+    lines += [f"created: {date}", f"updated: {date}"]
+    near = (
+        f"{_link(path, m.path)} ({', '.join((m.kind, *map(one_line, m.scope_diff)))})"
+        for m in (answer.matches[:3] if answer else ())
     )
+    labels = {label: getattr(proposal, field) for field, label in _LABELS.items()}
+    if answer and answer.matches:
+        labels["Checked against"] = f"{answer.outcome}; nearest {', '.join(near)}"
+    tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels.items() if text)
     variant = f", variant {proposal.variant}" if proposal.variant else ""
-    shown = ", ".join(f"`{lever}`" for lever in levers) or "none"
-    setup = f"Target {_link(path, target.path, target.name)}{variant}; levers: {shown}; parent: {_parent_shown(path, proposal.parent)}."
-    blocks = {name: f"<!-- kb:auto {name} -->\n<!-- /kb:auto -->" for name in BLOCKS}
-    sections = (
-        ("Hypothesis under test", tested),
-        ("Setup", f"{setup}\n\n{blocks['setup']}"),
-        ("Results", blocks["results"]),
-        ("Profile", blocks["profile"]),
-        ("Audit", blocks["audit"]),
-        ("Verdict", blocks["verdict"]),
-        ("Next hypotheses", ""),
-        ("Sources", blocks["sources"]),
+    levers = ", ".join(f"`{lever}`" for lever in proposal.lever) or "none"
+    parent = (
+        _link(path, proposal.parent) if proposal.parent.endswith(".md") else f"`{proposal.parent}`"
     )
-    head = "\n".join(f"{key}: {value}" for key, value in front.items())
-    body = "\n\n".join(f"## {title}\n\n{text}".rstrip() for title, text in sections)
+    about = _link(path, target.path) if target.path else target.name
+    setup = f"Target {about}{variant}; levers: {levers}; parent: {parent if proposal.parent else 'none'}."
+    texts = {
+        "Hypothesis under test": tested
+        or "None: this is the first measurement, which others are compared with.",
+        "Setup": setup,
+    }
+    titles = ["Hypothesis under test", *map(str.capitalize, BLOCKS)]
+    titles.insert(-1, "Next hypotheses")
+    parts = []
+    for title in titles:
+        block = title.lower() if title.lower() in BLOCKS else ""
+        marked = f"<!-- kb:auto {block} -->\n<!-- /kb:auto -->" if block else ""
+        parts.append("\n\n".join(t for t in (f"## {title}", texts.get(title, ""), marked) if t))
+    head, body = "\n".join(lines), "\n\n".join(parts)
     return f"---\n{head}\n---\n\n# {proposal.title}\n\n{body}\n".encode()
 
 
-def _checked_against(path: str, answer: Answer | None) -> str:
-    """The refuted cards that the check thought of, so that a reader sees what this one is not."""
-    if not answer or not answer.matches:
-        return ""
-    shown = ", ".join(
-        f"{_link(path, m.path, Path(m.path).stem)} ({m.kind}{', ' + one_line('; '.join(m.scope_diff)) if m.scope_diff else ''})"
-        for m in answer.matches[:3]
-    )
-    return f"{answer.outcome}; nearest {shown}"
-
-
-def _link(path: str, other: str, text: str) -> str:
-    return f"[{text}]({posixpath.relpath(other, posixpath.dirname(path))})" if other else text
-
-
-def _parent_shown(path: str, parent: str) -> str:
-    if not parent:
-        return "none"
-    return _link(path, parent, Path(parent).stem) if parent.endswith(".md") else f"`{parent}`"
+def _link(path: str, other: str) -> str:
+    return f"[{Path(other).stem}]({posixpath.relpath(other, posixpath.dirname(path))})"

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from kb.experiments.targets import Method
+
 Side = Literal["parent", "change"]
 Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(Method):
     """What is going to be measured. `parent` is empty for a baseline; `set` holds variables that the change alone sees;
     `manifest` are digests of protected files, `keep` the folder for what is too large for sources/."""
 
@@ -16,21 +18,10 @@ class Plan:
     page: str
     target: str
     started: str
-    metric: str = ""
     repository: str = ""
     change: str = ""
     parent: str = ""
     set: Pairs = ()
-    build: str = ""
-    benchmark: str = ""
-    checks: str = ""
-    profile: str = ""
-    artifacts: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()
-    repeats: int = 5
-    most: int = 0
-    warmup: int = 1
-    timeout_s: float = 600.0
     changed: tuple[str, ...] = ()
     touched: tuple[str, ...] = ()
     strayed: tuple[str, ...] = ()
@@ -41,8 +32,8 @@ class Plan:
     elsewhere: bool = False
 
     @property
-    def hostname(self) -> str:
-        return dict(self.host).get("host", "")
+    def sides(self) -> tuple[Side, ...]:
+        return ("parent", "change") if self.parent else ("change",)
 
 
 @dataclass(frozen=True, slots=True)

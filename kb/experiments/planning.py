@@ -2,126 +2,88 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from kb import KbError, store
 from kb.experiments import worktree
-from kb.experiments.attempt import Attempt, attempts_in, tampered
+from kb.experiments.attempt import Attempt, attempts_of, home_of, last_attempt, refuse_tampered
 from kb.experiments.plan import Pairs, Plan
 from kb.experiments.stub import Stub, sealed_pages, stub_at
-from kb.experiments.targets import BENCHMARKS, BUILD_FILES, CHECKS, Target
+from kb.experiments.targets import Method, Target
 from kb.page import text_of
 from kb.run.measure import host_facts
 from kb.schema import Verdict
 
 Note = Callable[[str], None]
+# Commands of the autoresearch convention, taken where the target page names none.
+_BENCHMARKS = (".auto/measure.sh", "autoresearch.sh")
+_CHECKS = (".auto/checks.sh", "autoresearch.checks.sh")
+# What builds a program wherever it stands at the top of a repository: protected, unless the target or the proposal says otherwise.
+_BUILD_FILES = (
+    *("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "build.sh", "build.ninja"),
+    *("meson.build", "setup.py", "build.rs"),
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a user says beside the target page; empty and 0 mean "as the target page says". `set` are variables for the change alone.
-    `snapshot` measures the working tree with all that is in it, `edited` with the edits of known files.
-
-    `most` bounds the repeats that are added until the verdict is decided; `more` adds so many of each side to the attempt that is measured.
-    """
+    """Which state of which repository is measured, and as which attempt. `set` are variables for the change alone; `tree` is clean,
+    or edited (with the edits of known files) or snapshot (with all that is in the working tree); `more` adds so many repeats of each side."""
 
     repository: str = ""
     commit: str = ""
-    snapshot: bool = False
-    edited: bool = False
-    benchmark: str = ""
-    checks: str = ""
-    profile: str = ""
-    build: str = ""
+    tree: str = "clean"
     metric: str = ""
-    repeats: int = 0
-    warmup: int | None = None
-    timeout_s: float = 0.0
     set: Pairs = ()
     again: bool = False
     more: int = 0
-    most: int = 0
 
 
-def stub_in_flight(layout: store.Layout, path: str, *, filed: bool = False) -> Stub:
-    """The stub at a path. Raises KbError for a page that `kb experiment open` did not make, and, unless `filed` ones do, for a filed one."""
-    stub = stub_at(layout, path)
-    if stub.filed and not (filed and stub.opened_by_kb):
-        raise KbError(
-            f"{path}: is filed already; `--more N` and `audit` complete its evidence and `close` adds a dated note, "
-            "anything else is a new experiment: `kb experiment open`"
-        )
-    if not stub.opened_by_kb:
-        raise KbError(
-            f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one"
-        )
-    return stub
+def standing_attempt(layout: store.Layout, stub: Stub, ask: Ask) -> Attempt | None:
+    """The attempt to go on with or to add repeats to, None where another is to begin.
 
-
-def unfinished(layout: store.Layout, stub: Stub, *, again: bool) -> Attempt | None:
-    """The attempt to go on with, None where another is to begin. Raises KbError where the newest is measured and nobody said `again`."""
-    last = next(reversed(attempts_in(layout, stub.run)), None)
-    if last and last.measurement and not again:
-        raise KbError(
-            f"{stub.path}: attempt {last.plan.number} is measured; `kb experiment close` comes next, --more N adds repeats, "
-            "--again measures another attempt"
-        )
-    if last is None or again:
+    Raises KbError where the newest is measured and nobody said what for, and where repeats would tell nothing more.
+    """
+    home_of(layout, stub)
+    last = last_attempt(layout, stub)
+    number = f"attempt {last.plan.number}" if last else ""
+    problem = ""
+    if ask.more and (last is None or last.measurement is None):
+        what = f"{number} was cut off" if last else "nothing is measured yet"
+        problem = f"{what}, so there is nothing to add repeats to; `kb experiment run {stub.path}` comes first"
+    elif last and ask.more:
+        refuse_tampered(last, stub)
+        problem = _worth_no_more(last)
+    elif last and last.measurement and not ask.again:
+        problem = f"{number} is measured; `kb experiment close` comes next, --more N adds repeats, --again measures another attempt"
+    elif last and last.plan.elsewhere and not ask.again:
+        problem = f"{number}, measured elsewhere, was being filed; give its files again with --record, or --again"
+    if last is None or ask.again or problem:
+        if problem:
+            raise KbError(f"{stub.path}: {problem}")
         return None
-    _on_its_host(stub, last)
+    if dict(last.plan.host).get("host") not in (dict(host_facts())["host"], None):
+        raise KbError(
+            f"{stub.path}: {number} was begun on another machine: two machines make no pair; go on there, or --again"
+        )
     return last
 
 
-def measured_before(layout: store.Layout, stub: Stub) -> Attempt:
-    """The finished attempt that repeats are added to. Raises KbError where it is none, or one that repeats tell nothing more of."""
-    last = next(reversed(attempts_in(layout, stub.run)), None)
-    if last is None or last.measurement is None:
-        what = (
-            "nothing is measured yet" if last is None else f"attempt {last.plan.number} was cut off"
-        )
-        raise KbError(
-            f"{stub.path}: {what}, so there is nothing to add repeats to; `kb experiment run {stub.path}` comes first"
-        )
-    untouched(last, stub)
-    if last.plan.elsewhere:
-        raise KbError(
-            f"{stub.path}: was measured elsewhere; --again files its records with more runs as another attempt"
-        )
-    problem = last.problem("change") or last.problem("parent")
-    done = last.measurement
-    touched = (*last.plan.touched, *last.plan.strayed, *done.touched, *done.forged)
-    if problem or touched or done.checks not in ("", "passed") or not last.of("bench", "change"):
-        why = problem or (
-            f"it is invalid for {touched[0]}"
-            if touched
-            else f"its checks: {done.checks}"
-            if done.checks
-            else "nothing was timed"
-        )
-        raise KbError(
-            f"{stub.path}: attempt {last.plan.number} tells nothing more by repeats ({why}); --again measures anew"
-        )
-    _on_its_host(stub, last)
-    return last
-
-
-def untouched(attempt: Attempt, stub: Stub) -> None:
-    """Raises KbError where files of a finished attempt are no longer what was measured."""
-    changed = tampered(attempt, stub.page.field("measured"))
-    if changed:
-        raise KbError(
-            f"{attempt.folder}: {', '.join(changed[:4])} changed since the run was measured; restore the files, or measure --again"
-        )
-
-
-def _on_its_host(stub: Stub, last: Attempt) -> None:
-    host = dict(host_facts())["host"]
-    if last.plan.hostname != host and not last.plan.elsewhere:
-        raise KbError(
-            f"{stub.path}: attempt {last.plan.number} was begun on {last.plan.hostname}, this is {host}: two machines make no pair; "
-            "go on there, or --again"
-        )
+def _worth_no_more(last: Attempt) -> str:
+    """Why repeats of a finished attempt tell nothing more."""
+    done, plan = last.measurement, last.plan
+    assert done
+    if plan.elsewhere:
+        return "was measured elsewhere; --again files its records with more runs as another attempt"
+    touched = (*plan.touched, *plan.strayed, *done.touched, *done.forged)
+    why = last.problem("change", "parent") or (f"it is invalid for {touched[0]}" if touched else "")
+    why = why or (f"its checks: {done.checks}" if done.checks not in ("", "passed") else "")
+    why = why or ("" if last.of("bench", "change") else "nothing was timed")
+    return (
+        why
+        and f"attempt {plan.number} tells nothing more by repeats ({why}); --again measures anew"
+    )
 
 
 def plan_of(
@@ -130,6 +92,7 @@ def plan_of(
     target: Target,
     *,
     ask: Ask,
+    method: Method,
     repository: Path,
     now: str,
     note: Note,
@@ -140,43 +103,34 @@ def plan_of(
     if not ask.commit:
         change = _committed(stub, repository, change, ask=ask, without=without, note=note)
     parent = parent_commit(layout, stub, repository)
-    edited = (
-        worktree.changed_paths(repository, parent, change=change, without=without) if parent else ()
-    )
-    if parent and not worktree.builds_on(repository, parent, change=change):
-        note(
-            f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
-            "rebase it, or open with the --parent that it builds on"
-        )
-    if parent and not edited and not ask.set:
-        raise KbError(
-            f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"
-        )
-    repeats = ask.repeats or target.repeats
+    edited: tuple[str, ...] = ()
+    if parent:
+        edited = worktree.changed_paths(repository, parent, change=change, without=without)
+        if not edited and not ask.set:
+            raise KbError(
+                f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"
+            )
+        if not worktree.builds_on(repository, parent, change=change):
+            note(
+                f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
+                "rebase it, or open with the --parent that it builds on"
+            )
+    strayed = (p for p in edited if target.allowed and not worktree.matches(p, target.allowed))
+    common = {f.name: getattr(method, f.name) for f in fields(Method)}
+    common["metric"] = ask.metric or method.metric
+    common["most"] = max(method.repeats, method.most or 4 * method.repeats)
     return Plan(
-        1 + max((a.plan.number for a in attempts_in(layout, stub.run)), default=0),
-        stub.path,
-        target.name,
-        now,
-        metric=ask.metric or target.metric,
+        **common,
+        number=1 + max((a.plan.number for a in attempts_of(layout, stub)), default=0),
+        page=stub.path,
+        target=target.name,
+        started=now,
         repository=str(repository),
         change=change,
         parent=parent,
         set=ask.set,
-        build=ask.build or target.build,
-        benchmark=ask.benchmark or target.benchmark,
-        checks=ask.checks or target.checks,
-        profile=ask.profile or target.profile,
-        artifacts=target.artifacts,
-        protected=target.protected,
-        repeats=repeats,
-        most=max(repeats, ask.most or target.most or 4 * repeats),
-        warmup=target.warmup if ask.warmup is None else ask.warmup,
-        timeout_s=ask.timeout_s or target.timeout_s,
         changed=edited,
-        strayed=tuple(
-            p for p in edited if target.allowed and not worktree.matches(p, target.allowed)
-        ),
+        strayed=tuple(strayed),
         host=host_facts(),
         keep=target.artifact_folder,
     )
@@ -187,20 +141,17 @@ def _committed(
 ) -> str:
     """The commit of a working tree. Raises KbError where it is not what is committed, and nobody asked for a snapshot."""
     changed, untracked = worktree.dirt_of(repository, without=without)
-    taken = (changed or untracked) if ask.snapshot else changed if ask.edited else ()
-    if taken:
+    whole = ask.tree == "snapshot"
+    if ask.tree != "clean" and (changed or whole and untracked):
         message = f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}"
-        head = worktree.snapshot(
-            repository, without=without, message=message, untracked=ask.snapshot
-        )
+        head = worktree.snapshot(repository, without=without, message=message, untracked=whole)
         note(f"measuring the working tree as commit {head[:12]}, kept as refs/kb/{head}")
-        changed, untracked = (), () if ask.snapshot else untracked
-    if changed:
+    elif changed:
         raise KbError(
             f"{repository} has uncommitted changes ({', '.join(changed[:4])}{' ...' if len(changed) > 4 else ''}); "
             "commit them, or --snapshot measures the tree as it stands, or --commit REF a commit without them"
         )
-    if untracked:
+    if untracked and not whole:
         note(
             f"{len(untracked)} untracked files ({', '.join(untracked[:3])}) are no part of what is measured; --snapshot takes them in"
         )
@@ -210,59 +161,52 @@ def _committed(
 def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
     """Commit of the parent: that of its page, or of the git reference; empty for a baseline."""
     parent = stub.page.field("parent")
-    if not parent.endswith(".md"):
-        return (
-            worktree.commit_of(repository, stub.page.field("parent_code") or parent)
-            if parent
-            else ""
-        )
-    page = stub_at(layout, parent).page
-    code = page.field("code") or page.field("commit")
-    if not code:
-        raise KbError(
-            f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference"
-        )
-    return worktree.commit_of(repository, code)
+    code = stub.page.field("parent_code") or parent
+    if parent.endswith(".md"):
+        page = stub_at(layout, parent).page
+        code = page.field("code") or page.field("commit")
+        if not code:
+            raise KbError(
+                f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference"
+            )
+    return worktree.commit_of(repository, code) if parent else ""
 
 
 def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> Plan:
     """The plan with commands that the repository's own convention supplies, and with the manifest of protected files held against the change."""
-    first = trees.get("parent", trees["change"])
-    benchmark = plan.benchmark or next(
-        (f"sh {name}" for name in BENCHMARKS if (first / name).is_file()), ""
-    )
+    first, change = trees.get("parent", trees["change"]), trees["change"]
+    scripts = {
+        names: (f"sh {n}" for n in names if (first / n).is_file())
+        for names in (_BENCHMARKS, _CHECKS)
+    }
+    benchmark = plan.benchmark or next(scripts[_BENCHMARKS], "")
+    checks = plan.checks or next(scripts[_CHECKS], "")
     if not benchmark:
         raise KbError(
-            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {BENCHMARKS[1]}; "
+            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md or --bench COMMAND, or commit {_BENCHMARKS[1]}; "
             "it prints METRIC name=value lines"
         )
-    checks = plan.checks or next((f"sh {name}" for name in CHECKS if (first / name).is_file()), "")
-    scripts = (
-        s
-        for c in (benchmark, checks)
-        for s in _scripts(c, first)
-        if not worktree.matches(s, target.allowed)
-    )
-    protected = tuple(
-        dict.fromkeys((*plan.protected, *scripts, *_build_files(plan, first, stub, target)))
-    )
-    manifest, change = (
-        worktree.manifest_of(first, protected),
-        worktree.manifest_of(trees["change"], protected),
-    )
-    touched = sorted(p for p in manifest.keys() | change.keys() if manifest.get(p) != change.get(p))
+    measuring = (*_script(benchmark, first), *_script(checks, first))
+    # What builds the program is protected unless the page says that this change edits it.
+    text = text_of(stub.data)
+    building = (*_script(plan.build, first), *(n for n in _BUILD_FILES if (first / n).is_file()))
+    building = tuple(f for f in building if f.rpartition("/")[2] not in text)
+    own = (f for f in (*measuring, *building) if not worktree.matches(f, target.allowed))
+    protected = tuple(dict.fromkeys((*plan.protected, *own)))
+    manifest = worktree.manifest_of(first, protected)
+    touched = worktree.differing(manifest, worktree.manifest_of(change, protected))
     return replace(
         plan,
         benchmark=benchmark,
         checks=checks,
         protected=protected,
         manifest=tuple(manifest.items()),
-        touched=tuple(touched),
+        touched=touched,
         strayed=tuple(p for p in plan.strayed if p not in touched),
     )
 
 
-def _scripts(command: str, folder: Path) -> tuple[str, ...]:
+def _script(command: str, folder: Path) -> tuple[str, ...]:
     """The first word of a command that is a file of the repository: the script that measures, checks or builds."""
     try:
         words = shlex.split(command)
@@ -270,20 +214,6 @@ def _scripts(command: str, folder: Path) -> tuple[str, ...]:
         words = command.split()
     inside = (w.removeprefix("./") for w in words if not w.startswith(("/", "-")) and ".." not in w)
     return tuple(w for w in inside if (folder / w).is_file())[:1]
-
-
-def _build_files(plan: Plan, first: Path, stub: Stub, target: Target) -> tuple[str, ...]:
-    """What builds the program, unless the target allows it to change or the page says that this change edits it."""
-    text = text_of(stub.data)
-    files = (
-        *_scripts(plan.build, first),
-        *(name for name in BUILD_FILES if (first / name).is_file()),
-    )
-    return tuple(
-        f
-        for f in files
-        if not worktree.matches(f, target.allowed) and f.rpartition("/")[2] not in text
-    )
 
 
 def held(
@@ -294,47 +224,34 @@ def held(
     The first measurement of a target without a base has nothing to be held against: its own manifest is what later ones are held to.
     """
     name, known = _last_valid(layout, stub)
+    touched: tuple[str, ...] = ()
     if known:
-        alike = known.protected == plan.protected
-        there = {
-            p: digest
-            for p, digest in known.manifest
-            if alike or worktree.matches(p, plan.protected)
-        }
-        mine = dict(plan.manifest)
-        touched = [
-            p
-            for p in (there.keys() | mine.keys() if alike else there)
-            if there.get(p) != mine.get(p)
-        ]
+        there, mine = dict(known.manifest), dict(plan.manifest)
+        if known.protected != plan.protected:
+            there = {p: d for p, d in there.items() if worktree.matches(p, plan.protected)}
+            mine = {p: d for p, d in mine.items() if p in there}
+        touched = worktree.differing(there, mine)
     elif target.base:
         name, base = f"the base '{target.base}'", worktree.commit_of(repository, target.base)
-        changed = worktree.changed_paths(
-            repository, base, change=plan.change, without=worktree.own_folders(layout, repository)
-        )
-        touched = [p for p in changed if worktree.matches(p, plan.protected)]
-    else:
-        return plan
+        without = worktree.own_folders(layout, repository)
+        changed = worktree.changed_paths(repository, base, change=plan.change, without=without)
+        touched = tuple(p for p in changed if worktree.matches(p, plan.protected))
     if touched:
         note(
-            f"protected files differ from those of {name}: {', '.join(sorted(touched)[:5])}. Figures of two benchmarks do not compare: "
+            f"protected files differ from those of {name}: {', '.join(touched[:5])}. Figures of two benchmarks do not compare: "
             "if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
         )
-    return replace(plan, touched=tuple(sorted(touched)))
+    return replace(plan, touched=touched or plan.touched)
 
 
 def _last_valid(layout: store.Layout, stub: Stub) -> tuple[str, Plan | None]:
     """The newest filed experiment of the same target and variant whose figures count, with the plan that tells its protected files."""
     for path in reversed(sealed_pages(layout, stub.facts.target)):
         other = stub_at(layout, path)
-        if other.facts.variant != stub.facts.variant or other.facts.verdict.canonical in (
-            Verdict.INVALID,
-            Verdict.CRASH,
-        ):
-            continue
-        plan = next(
-            (a.plan for a in reversed(attempts_in(layout, other.run)) if a.plan.manifest), None
-        )
-        if plan and not plan.touched:
-            return path, plan
+        void = other.facts.verdict.canonical in (Verdict.INVALID, Verdict.CRASH)
+        if other.facts.variant == stub.facts.variant and not void:
+            plans = (a.plan for a in reversed(attempts_of(layout, other)) if a.plan.manifest)
+            plan = next(plans, None)
+            if plan and not plan.touched:
+                return path, plan
     return "", None

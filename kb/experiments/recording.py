@@ -3,15 +3,15 @@
 Refuses to take a file that holds no run, and keeps every file it took.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.experiments.attempt import Attempt, add, attempts_in, begin, finish
+from kb.experiments.attempt import Attempt, add, attempts_of, begin, finish, last_attempt
 from kb.experiments.keeping import keep_all
 from kb.experiments.plan import Kept, Measurement, Plan, Sample, Side
-from kb.experiments.planning import stub_in_flight
-from kb.experiments.stub import Stub, stub_at
+from kb.experiments.stub import Stub, stub_at, stub_in_flight
 from kb.experiments.targets import Target
 from kb.run.measure import metrics_in
 from kb.run.quantity import to_float
@@ -38,246 +38,156 @@ def record(
     path: str,
     target: Target,
     *,
-    change: tuple[Path, ...],
-    parent: tuple[Path, ...],
+    files: dict[Side, tuple[Path, ...]],
     attached: tuple[Path, ...],
     metric: str,
     again: bool,
     now: str,
 ) -> Attempt:
     """File runs of the change and of its parent as one attempt, with dumps and profiles that are `attached`. Raises KbError where a file is no record."""
+    metric = metric or target.metric
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = stub_in_flight(layout, path)
-        attempts = attempts_in(layout, stub.run)
-        if attempts and not again and (attempts[-1].measurement or not attempts[-1].plan.elsewhere):
+        last = last_attempt(layout, stub)
+        if last and not again and (last.measurement or not last.plan.elsewhere):
             raise KbError(
-                f"{path}: attempt {attempts[-1].plan.number} is there already; --again files these as another attempt"
+                f"{path}: attempt {last.plan.number} is there already; --again files these as another attempt"
             )
-        for file in attached:
-            if not file.is_file():
-                raise KbError(f"{file}: no such file to attach")
+        lacking = next((file for file in attached if not file.is_file()), None)
+        if lacking:
+            raise KbError(f"{lacking}: no such file to attach")
         runs: list[Elsewhere] = []
-        for side, files in (("parent", parent), ("change", change)):
-            for file in files:
-                runs.extend(
-                    _runs_in(
-                        file,
-                        side,
-                        first=1 + sum(r.sample.side == side for r in runs),
-                        metric=metric or target.metric,
-                    )
-                )
-        code = next((r.code for r in runs if r.sample.side == "change" and r.code), "")
-        resumed = attempts and not again
-        number = attempts[-1].plan.number + (not resumed) if attempts else 1
-        wanted = Plan(
-            number,
-            path,
-            target.name,
-            now,
-            metric or target.metric,
-            change=code,
-            parent="elsewhere" if parent else "",
+        for side in ("parent", "change"):
+            found = [run for file in files[side] for run in _runs_in(file, side, metric)]
+            numbered = (
+                replace(r, sample=replace(r.sample, index=i)) for i, r in enumerate(found, 1)
+            )
+            runs.extend(numbered)
+        changes = [r for r in runs if r.sample.side == "change"]
+        plan = Plan(
+            number=last.plan.number + 1 if last else 1,
+            page=path,
+            target=target.name,
+            started=now,
+            metric=metric,
+            change=next((r.code for r in changes if r.code), ""),
+            parent="elsewhere" if files["parent"] else "",
             elsewhere=True,
         )
-        attempt = attempts[-1] if resumed else begin(layout, stub.run, wanted)
+        attempt = last if last and not again else begin(layout, stub, plan)
         for run in runs[len(attempt.samples) :]:
-            attempt = add(attempt, run.sample, _cut(run.data))
-        kept = [
-            Kept("artifact", r.sample.side, name, digest, 0)
-            for r in runs
-            for name, digest in r.artifacts
-        ]
+            data, most = run.data, _LARGEST_KEPT
+            cut = data if len(data) <= 2 * most else data[:most] + b"\n[...]\n" + data[-most:]
+            attempt = add(attempt, run.sample, cut)
+        kept = [Kept("artifact", r.sample.side, *about, 0) for r in runs for about in r.artifacts]
         if not any(k.side == "parent" for k in kept):
             kept += _built_by_parent(layout, stub)
         for file in attached:
-            attempt, found, _ = keep_all(attempt, file.parent, [file], "dump", "change")
-            kept += found
-        return finish(attempt, Measurement(now, _checks_of(runs), kept=tuple(kept)))
-
-
-def _cut(data: bytes) -> bytes:
-    """A log as it is kept: its beginning and its end."""
-    return (
-        data
-        if len(data) <= 2 * _LARGEST_KEPT
-        else data[:_LARGEST_KEPT] + b"\n[...]\n" + data[-_LARGEST_KEPT:]
-    )
-
-
-def _checks_of(runs: list[Elsewhere]) -> str:
-    """The worst word that the change's runs say of their checks."""
-    said = [r.checks for r in runs if r.sample.side == "change" and r.checks]
-    return next((c for c in said if c not in ("passed", "skipped")), said[0] if said else "")
+            attempt, copies, _ = keep_all(attempt, file.parent, [file], "dump", "change")
+            kept += copies
+        # The worst word that the change's runs say of their checks.
+        words = [r.checks for r in changes if r.checks]
+        checks = next((c for c in words if c not in ("passed", "skipped")), next(iter(words), ""))
+        return finish(attempt, Measurement(now, checks, kept=tuple(kept)))
 
 
 def _built_by_parent(layout: store.Layout, stub: Stub) -> list[Kept]:
     """What the parent's own run had built, as its page's record tells."""
     parent = stub.page.field("parent")
-    run = stub_at(layout, parent).run if parent.endswith(".md") else ""
-    finished = [a for a in attempts_in(layout, run) if a.measurement]
-    kept = finished[-1].measurement.kept if finished and finished[-1].measurement else ()
-    return [
-        Kept("artifact", "parent", k.path, k.digest, k.size)
-        for k in kept
-        if k.role == "artifact" and k.side == "change"
-    ]
+    attempts = attempts_of(layout, stub_at(layout, parent)) if parent.endswith(".md") else ()
+    kept = next((a.kept for a in reversed(attempts) if a.measurement), ())
+    own = (k for k in kept if k.role == "artifact" and k.side == "change")
+    return [Kept("artifact", "parent", k.path, k.digest, k.size) for k in own]
 
 
-def _runs_in(file: Path, side: Side, *, first: int, metric: str) -> list[Elsewhere]:
-    """Every run of one file."""
+def _runs_in(file: Path, side: Side, metric: str) -> Iterator[Elsewhere]:
+    """Every run of one file, each with the values that a log's lines or its JSON state."""
     try:
-        if file.stat().st_size > _LARGEST:
-            raise KbError(
-                f"{file}: {file.stat().st_size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)"
-            )
-        data = file.read_bytes()
+        size = file.stat().st_size
+        data = file.read_bytes() if size <= _LARGEST else b""
     except OSError as error:
         raise KbError(f"{file}: cannot read it: {error.strerror or error}") from error
-    if data.lstrip()[:1] in (b"{", b"["):
-        return _json_runs(file, data, side, first=first, metric=metric)
-    lines = metrics_in(data)
-    metrics, refused = lines.values, tuple(lines.refused.values())
-    said = {
-        key: value
-        for line in data.decode("utf-8", "replace").splitlines()
-        if ": " in line[:60]
-        for key, _, value in [line.strip().partition(": ")]
-    }
-    problem = (
-        said.get("EXPERIMENT_ERROR") or "its log says so"
-        if said.get("EXPERIMENT_STATUS", "").startswith("crash")
-        else ""
-    )
-    if not metrics and not refused and not problem and "EXPERIMENT_STATUS" not in said:
+    if size > _LARGEST:
         raise KbError(
-            f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}"
+            f"{file}: {size >> 20} MB; cut the log down to its METRIC lines (a record may have {_LARGEST >> 20} MB)"
         )
-    numbers = {
-        name: value
-        for name, value in metrics.items()
-        if not name.endswith(("_stddev", "_n")) or _base(name) not in metrics
-    }
-    spreads = tuple(
-        (name, metrics[f"{name}_stddev"], int(metrics.get(f"{name}_n", 0)))
-        for name in sorted(numbers)
-        if f"{name}_stddev" in metrics
-    )
-    status = said.get("EXPERIMENT_STATUS", "")
-    checks = _checks(said.get("CHECKS_STATUS", "")) or (
-        "failed" if status.startswith("checks_failed") else ""
-    )
-    sample = _sample(
-        side, first, numbers, refused=refused, spreads=spreads, problem=problem, metric=metric
-    )
-    return [Elsewhere(replace(sample, repeated=tuple(lines.repeated.items())), checks, data)]
-
-
-def _base(name: str) -> str:
-    return name.removesuffix("_stddev").removesuffix("_n")
-
-
-def _checks(text: str) -> str:
-    """`passed`, `skipped`, or how the checks failed, of a log's CHECKS_STATUS."""
-    word = text.strip().lower()
-    return (
-        "passed"
-        if word.startswith("pass")
-        else "skipped"
-        if word.startswith("skip")
-        else text.strip()
-    )
-
-
-def _json_runs(file: Path, data: bytes, side: Side, *, first: int, metric: str) -> list[Elsewhere]:
+    if data.lstrip()[:1] not in (b"{", b"["):
+        yield _run(_stated(file, data), side, metric, data)
+        return
     try:
-        said = json_of(data)
+        whole = json_of(data)
     except ValueError:
         try:
-            said = [json_of(line) for line in data.splitlines() if line.strip()]
+            whole = [json_of(line) for line in data.splitlines() if line.strip()]
         except ValueError as error:
             raise KbError(
                 f"{file}: is not JSON: {error}; a record is {_SHAPE}, a list of these, or one a line"
             ) from error
-    found = []
-    for index, item in enumerate(said if isinstance(said, list) else [said], first):
-        if (
-            not isinstance(item, dict)
-            or not isinstance(item.get("metrics", {}), dict)
-            or not {"metrics", "metric", "status", "error"} & item.keys()
-        ):
-            raise KbError(f"{file}: run {index - first + 1} is no record; write {_SHAPE}")
-        found.append(
-            _json_run(item, data if index == first else b"", side, index=index, metric=metric)
+    for index, item in enumerate(whole if isinstance(whole, list) else [whole], 1):
+        stated = isinstance(item, dict) and {"metrics", "metric", "status", "error"} & item.keys()
+        if not stated or not isinstance(item.get("metrics", {}), dict):
+            raise KbError(f"{file}: run {index} is no record; write {_SHAPE}")
+        yield _run(item, side, metric, data if index == 1 else b"")
+
+
+def _stated(file: Path, data: bytes) -> dict[str, object]:
+    """A log in the shape of a JSON record. Raises KbError where it holds no run."""
+    lines = metrics_in(data)
+    words = (line.strip().partition(": ") for line in data.decode("utf-8", "replace").splitlines())
+    said = {key: value for key, _, value in words if key.startswith(("EXPERIMENT_", "CHECKS_"))}
+    status = said.get("EXPERIMENT_STATUS", "")
+    if not lines.counts and not status:
+        raise KbError(
+            f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}"
         )
-    return found
+    crashed = status.startswith("crash")
+    failed = "failed" if status.startswith("checks_failed") else ""
+    figures: dict[str, object] = dict(lines.refused)
+    for name, value in lines.values.items():
+        about = {"stddev": lines.values.get(f"{name}_stddev"), "n": lines.values.get(f"{name}_n")}
+        base = name.removesuffix("_stddev").removesuffix("_n")
+        if base == name or base not in lines.values:
+            figures[name] = {"value": value, **about}
+    return {
+        "metrics": figures,
+        "error": said.get("EXPERIMENT_ERROR", "its log says so") if crashed else "",
+        "checks": said.get("CHECKS_STATUS") or failed,
+        "repeated": tuple(lines.repeated.items()),
+    }
 
 
-def _json_run(
-    item: dict[str, object], data: bytes, side: Side, *, index: int, metric: str
-) -> Elsewhere:
-    metrics = item.get("metrics")
-    stated: dict[str, object] = dict(metrics) if isinstance(metrics, dict) else {}
+def _run(item: dict, side: Side, metric: str, data: bytes) -> Elsewhere:
+    """One run of a record, with the reason why it measured nothing where it says so or states no figure."""
+    figures = dict(item.get("metrics") or {})
     if metric and "metric" in item:
-        stated.setdefault(metric, item["metric"])
-    numbers: dict[str, float] = {}
-    refused: list[str] = []
-    spreads: list[tuple[str, float, int]] = []
-    for name, value in sorted(stated.items()):
-        number = to_float(value.get("value") if isinstance(value, dict) else value)
-        if number is None:
-            refused.append(
-                f"{name}={value if not isinstance(value, dict) else value.get('value')}"[:80]
-            )
-            continue
-        numbers[name] = number
-        stddev = to_float(value.get("stddev")) if isinstance(value, dict) else None
-        if stddev is not None and isinstance(value, dict):
-            spreads.append((name, stddev, int(to_float(value.get("n")) or 0)))
-    failed = str(item.get("status", "")).lower().startswith(("crash", "fail", "error"))
-    problem = (
-        str(item.get("error") or item.get("status") or "")[:400]
-        if failed or item.get("error")
-        else ""
-    )
-    sample = _sample(
-        side,
-        index,
-        numbers,
-        refused=tuple(refused),
-        spreads=tuple(spreads),
-        problem=problem,
-        metric=metric,
-    )
-    built = item.get("artifacts")
-    artifacts = (
-        tuple(sorted((str(k), str(v)) for k, v in built.items())) if isinstance(built, dict) else ()
-    )
-    return Elsewhere(
-        sample, _checks(str(item.get("checks", ""))), data, str(item.get("commit", "")), artifacts
-    )
-
-
-def _sample(
-    side: Side,
-    index: int,
-    metrics: dict[str, float],
-    *,
-    refused: tuple[str, ...],
-    spreads: tuple[tuple[str, float, int], ...],
-    problem: str,
-    metric: str,
-) -> Sample:
-    if not problem and metric and metric not in metrics:
-        problem = next(
-            (f"{r} is no finite number" for r in refused if r.startswith(f"{metric}=")),
-            f"it reports no {metric}",
-        )
-    return Sample(
+        figures.setdefault(metric, item["metric"])
+    about = {n: v if isinstance(v, dict) else {"value": v} for n, v in sorted(figures.items())}
+    values = {name: to_float(v.get("value")) for name, v in about.items()}
+    stddevs = {name: to_float(v.get("stddev")) for name, v in about.items()}
+    status, built = str(item.get("status", "")), item.get("artifacts")
+    problem = str(item.get("error") or "")[:400]
+    if status.lower().startswith(("crash", "fail", "error")):
+        problem = problem or status[:400]
+    if not problem and metric and values.get(metric) is None:
+        refused = f"{metric}={about[metric].get('value')}"[:80] if metric in about else ""
+        problem = f"{refused} is no finite number" if refused else f"it reports no {metric}"
+    sample = Sample(
         "bench",
         side,
-        index,
-        metrics=tuple(sorted(metrics.items())),
+        1,
+        metrics=tuple((name, value) for name, value in values.items() if value is not None),
         problem=problem,
-        spreads=spreads,
+        spreads=tuple(
+            (name, dev, int(to_float(about[name].get("n")) or 0))
+            for name, dev in stddevs.items()
+            if dev is not None and values[name] is not None
+        ),
+        repeated=item.get("repeated", ()) if isinstance(item.get("repeated"), tuple) else (),
     )
+    word = str(item.get("checks") or "").strip()
+    known = {"pass": "passed", "skip": "skipped"}
+    artifacts = (
+        sorted((str(k), str(v)) for k, v in built.items()) if isinstance(built, dict) else ()
+    )
+    checks = known.get(word.lower()[:4], word)
+    return Elsewhere(sample, checks, data, str(item.get("commit", "")), tuple(artifacts))

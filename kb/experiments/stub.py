@@ -1,5 +1,7 @@
 """An experiment page in flight: found by path, name or number, read, and filled block by block. Refuses pages that are filed."""
 
+import contextlib
+import json
 import posixpath
 import re
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from kb.trail import Facts
 
 # Managed blocks of a stub, in the order of its sections; closing takes the markers away, so that the text is sealed.
 BLOCKS = ("setup", "results", "profile", "audit", "verdict", "sources")
+# Fields whose value is a word of kb's own or a day, which YAML reads as text without quotes.
+_WORDS = ("status", "verdict", "rule", "decision", "firing", "updated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +64,32 @@ def stub_at(layout: store.Layout, path: str) -> Stub:
     try:
         data = store.read_bytes(layout, path)
     except OSError as error:
-        elsewhere = branch_with(layout.root, path)
-        where = (
-            f"; it is on '{elsewhere}', and the repository stands on another branch"
-            if elsewhere
-            else ""
-        )
+        where = _elsewhere(layout, path)
         raise KbError(f"{path}: cannot read it: {error.strerror or error}{where}") from error
     page = read(path, data)
     if page.type != "experiment":
         raise KbError(f"{path}: is a page of type '{page.type}', not an experiment")
     return Stub(path, data, page, trail.read_facts(page, text_of(data)))
+
+
+def _elsewhere(layout: store.Layout, path: str) -> str:
+    branch = branch_with(layout.root, path)
+    return f"; it is on '{branch}', and the repository stands on another branch" if branch else ""
+
+
+def stub_in_flight(layout: store.Layout, path: str, *, filed: bool = False) -> Stub:
+    """The stub at a path. Raises KbError for a page that `kb experiment open` did not make, and, unless `filed` ones do, for a filed one."""
+    stub = stub_at(layout, path)
+    if stub.filed and not (filed and stub.opened_by_kb):
+        raise KbError(
+            f"{path}: is filed already; `--more N` and `audit` complete its evidence and `close` adds a dated note, "
+            "anything else is a new experiment: `kb experiment open`"
+        )
+    if not stub.opened_by_kb:
+        raise KbError(
+            f"{path}: was not opened by `kb experiment open`, so nothing says what is tested and against what; open one"
+        )
+    return stub
 
 
 def located(layout: store.Layout, name: str, *, target: str = "") -> str:
@@ -82,70 +101,62 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     if path.startswith("wiki/") and (layout.root / path).is_file():
         return path
     of, _, label = path.rpartition("/")
-    if of and not target and (layout.wiki / "experiments" / of).is_dir():
+    home = layout.wiki / "experiments"
+    if of and not target and (home / of).is_dir():
         path, target = label, of  # `decoder/v012`, as lists print it.
-    home = layout.wiki / "experiments" / target if target else layout.wiki / "experiments"
-    found = sorted(home.rglob("*.md")) if home.is_dir() else []
+    files = sorted((home / target).rglob("*.md")) if (home / target).is_dir() else []
     stem = posixpath.basename(path).removesuffix(".md")
-    hits = [f for f in found if f.stem == stem]
+    hits = [f for f in files if f.stem == stem]
     if not hits and re.fullmatch(r"v?\d+", stem):
-        hits = [f for f in found if re.search(rf"(?:^|-)v0*{int(stem.lstrip('v'))}(?:-|$)", f.stem)]
+        number = re.compile(rf"(?:^|-)v0*{int(stem.lstrip('v'))}(?:-|$)")
+        hits = [f for f in files if number.search(f.stem)]
     paths = [f.relative_to(layout.root).as_posix() for f in hits]
-    if len(paths) == 1:
-        return paths[0]
+    if len(paths) > 1:
+        shown = ", ".join(paths[:4])
+        raise KbError(f"'{name}' is {len(paths)} pages: {shown}; give the path, or --target")
     if not paths:
-        name_on_disk = path if path.endswith(".md") else f"wiki/experiments/**/*{stem}*.md"
-        elsewhere = branch_with(layout.root, name_on_disk)
-        if elsewhere:
-            raise KbError(
-                f"no experiment page '{name}' here: it is on '{elsewhere}', and the repository stands on another branch"
-            )
-        newest = (
-            f"; the newest here is {max(found, key=lambda f: f.stem).relative_to(layout.root).as_posix()}"
-            if found
-            else ""
+        where = _elsewhere(
+            layout, path if path.endswith(".md") else f"wiki/experiments/**/*{stem}*.md"
         )
+        if files and not where:
+            newest = max(files, key=lambda f: f.stem).relative_to(layout.root).as_posix()
+            where = f"; the newest here is {newest}"
         raise KbError(
-            f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md{newest}"
+            f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md{where}"
         )
-    raise KbError(
-        f"'{name}' is {len(paths)} pages: {', '.join(paths[:4])}; give the path, or --target"
-    )
+    return paths[0]
 
 
 def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
     """Open experiments of a target, straight from disk."""
-    found = []
-    for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
-        try:
-            with open(file, "rb") as opened:
-                head = opened.read(8192)
-        except OSError:
-            continue  # It went away, or is no file; the build reports what cannot be read.
-        if re.search(
-            rb"^status[ \t]*:[ \t]*['\"]?(?:in[_ -]?progress|running|open|pending)\b",
-            head,
-            re.MULTILINE,
-        ):
-            found.append(stub_at(layout, file.relative_to(layout.root).as_posix()))
-    return tuple(stub for stub in found if not stub.filed)
+    heads = rb"^status[ \t]*:[ \t]*['\"]?(?:in[_ -]?progress|running|open|pending)\b"
+    stubs = (stub_at(layout, path) for path in _pages_with(layout, target, heads))
+    return tuple(stub for stub in stubs if not stub.filed)
 
 
 def sealed_pages(layout: store.Layout, target: str) -> list[str]:
     """Paths of the experiments of a target that kb filed, oldest first."""
+    return _pages_with(layout, target, rb"^sealed[ \t]*:")
+
+
+def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> list[str]:
+    """Pages of a target whose first bytes hold a line; what went away meanwhile is none, and the build reports what cannot be read."""
     found = []
     for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
-        with open(file, "rb") as opened:
-            head = opened.read(8192)
-        if re.search(rb"^sealed[ \t]*:", head, re.MULTILINE):
-            found.append(file.relative_to(layout.root).as_posix())
+        with contextlib.suppress(OSError), open(file, "rb") as opened:
+            if re.search(pattern, opened.read(8192), re.MULTILINE):
+                found.append(file.relative_to(layout.root).as_posix())
     return found
 
 
-def filled(path: str, data: bytes, blocks: dict[str, str]) -> bytes:
-    """The page with managed blocks filled; a block that the page lacks is appended."""
+def filled(path: str, data: bytes, blocks: dict[str, str], fields: dict[str, object]) -> bytes:
+    """The page with managed blocks filled, a block that it lacks appended, and with those front-matter fields set that are not empty."""
     for name, content in blocks.items():
         data = with_block(path, data, name=name, content=content.replace("kb:auto", "kb&#58;auto"))
+    for key, value in fields.items():
+        if value:
+            text = str(value) if key in _WORDS else json.dumps(value, ensure_ascii=False)
+            data = with_field(path, data, key=key, value=text)
     return data
 
 
@@ -156,10 +167,3 @@ def without_markers(path: str, data: bytes) -> bytes:
         n for name, start, end in read(path, data).blocks if name in BLOCKS for n in (start, end)
     }
     return b"".join(line for n, line in enumerate(lines, 1) if n not in gone)
-
-
-def with_fields(path: str, data: bytes, fields: dict[str, str]) -> bytes:
-    """The page with front-matter fields set; values are YAML text on one line."""
-    for key, value in fields.items():
-        data = with_field(path, data, key=key, value=value)
-    return data

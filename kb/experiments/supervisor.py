@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -31,40 +32,42 @@ def main() -> None:
     if _LIBC:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    signal.signal(signal.SIGTERM, lambda *_: _end_all(143))
+    signal.signal(signal.SIGTERM, lambda *_: _end_all(143, spec))
     if os.getppid() != spec["parent"]:
-        _end_all(143)  # kb was gone before the kernel knew that we want to go with it.
+        _end_all(143, spec)  # kb was gone before the kernel knew that we want to go with it.
     try:
         if spec["sandbox"]:
             _enter(spec)
     except OSError as error:
-        os.write(
-            report,
-            json.dumps({"refused": f"{error.filename or ''} {error.strerror}".strip()}).encode(),
-        )
+        _report(report, {"refused": f"{error.filename or ''} {error.strerror}".strip()})
         os._exit(125)
+    alive = os.pipe()
     child = os.fork()
     if not child:
-        _first(spec, report) if spec["sandbox"] else _command(spec)
+        _first(spec, alive) if spec["sandbox"] else _command(spec)
+    spec["first"] = child
     status = _exit_of(child)
     if not spec["sandbox"]:
-        _tell(report, status)
-    _end_all(0)
+        _report(report, {"exit": status})
+    _end_all(0, spec)
 
 
-def _first(spec: dict, report: int) -> None:
+def _first(spec: dict, alive: tuple[int, int]) -> None:
     """Process 1 of the namespace: with its end the kernel ends all others in it."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    with contextlib.suppress(
-        OSError
-    ):  # Where the outer /proc is masked a fresh one is refused; the outer one then stays.
+    # The supervisor holds the other end open; where that is closed, it was gone before the kernel knew that we want to go with it.
+    os.close(alive[1])
+    if select.select([alive[0]], [], [], 0)[0]:
+        os._exit(0)
+    # Where the outer /proc is masked a fresh one is refused; the outer one then stays.
+    with contextlib.suppress(OSError):
         _mount("proc", "/proc", "proc", 0)
     child = os.fork()
     if not child:
         for capability in range(_CAPABILITIES):
             _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
         _command(spec)
-    _tell(report, _exit_of(child))
+    _report(spec["report"], {"exit": _exit_of(child)})
     os._exit(0)
 
 
@@ -86,45 +89,50 @@ def _exit_of(child: int) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
-def _tell(report: int, status: int) -> None:
+def _report(report: int, outcome: dict) -> None:
     with contextlib.suppress(OSError):
-        os.write(report, json.dumps({"exit": status}).encode())
+        os.write(report, json.dumps(outcome).encode())
 
 
-def _end_all(status: int) -> None:
+def _end_all(status: int, spec: dict) -> None:
     """End every descendant; as their reaper we are handed those whose parents are gone."""
-    for _ in range(400):
+    if spec["sandbox"]:
+        # The kernel ends all others with the first. Numbers in /proc are those of the inner namespace by now, and mean others out here.
+        if "first" in spec:
+            with contextlib.suppress(OSError):
+                os.kill(spec["first"], signal.SIGKILL)
+                os.waitpid(spec["first"], 0)
+        os._exit(status)
+    empty = 0
+    for _ in range(2000):
         below = _descendants(os.getpid())
+        # One that forks while we look may be missed once.
+        empty = 0 if below else empty + 1
+        if empty == 2:
+            break
         for pid in below:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        if not below:
-            break
-        time.sleep(0.005)
+        time.sleep(0.002)
     os._exit(status)
 
 
 def _descendants(root: int) -> list[int]:
     children: dict[int, list[int]] = {}
-    try:
-        names = [name for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return []
-    for name in names:
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-        except (OSError, IndexError, ValueError):
-            continue
-        children.setdefault(parent, []).append(int(name))
-    found, left = [], [root]
-    while left:
-        below = children.get(left.pop(), [])
-        found += below
-        left += below
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        # What ended meanwhile has no children left.
+        with (
+            contextlib.suppress(OSError, IndexError, ValueError),
+            open(f"/proc/{int(name)}/stat", "rb") as file,
+        ):
+            parent = int(file.read().rpartition(b")")[2].split()[1])
+            children.setdefault(parent, []).append(int(name))
+    found = children.get(root, [])
+    for pid in found:
+        found += children.get(pid, [])
     return found
 
 
@@ -144,7 +152,7 @@ def _enter(spec: dict) -> None:
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
     # What shall be shown is held open before anything is laid over it.
     opened = [_opened(how, source) for how, _, source in spec["mounts"]]
-    _set_read_only()
+    _set_attributes("/", on=_ATTR_RDONLY, flags=_AT_RECURSIVE)
     for (how, where, source), handle in zip(spec["mounts"], opened, strict=True):
         if handle is not None:
             _lay(how, where, source, handle)
@@ -156,10 +164,8 @@ def _enter(spec: dict) -> None:
 
 def _opened(how: str, source: str) -> int | None:
     """Handle of what is to be shown, 0 where nothing is; None for what went away meanwhile and need not be there."""
-    if how not in ("read", "write"):
-        return 0
     try:
-        return os.open(source, os.O_PATH)
+        return os.open(source, os.O_PATH) if how in ("read", "write") else 0
     except FileNotFoundError:
         if how == "read":
             return None
@@ -168,25 +174,19 @@ def _opened(how: str, source: str) -> int | None:
 
 def _lay(how: str, where: str, source: str, handle: int) -> None:
     """One mount. `over`: changes go elsewhere; `hide`: an empty folder; `read`, `write`: a folder or file shown at a place."""
-    if how == "over":
-        layers = f"lowerdir={where},upperdir={source}/upper,workdir={source}/work,userxattr"
-        with contextlib.suppress(
-            OSError
-        ):  # Not every disk can be laid over; then the folder stays read-only.
-            _mount("overlay", where, "overlay", 0, layers)
-    elif how == "hide":
+    if how == "hide":
         _mount("none", where, "tmpfs", 0)
-    elif how == "read":
-        with contextlib.suppress(FileNotFoundError):  # What went away meanwhile need not be there.
-            _show(where, handle)
-    else:
-        _show(where, handle)
-        _set_writable(where)
-
-
-def _show(where: str, handle: int) -> None:
-    os.makedirs(where, exist_ok=True)
-    _mount(f"/proc/self/fd/{handle}", where, None, _MS_BIND | _MS_REC)
+        return
+    # Not every disk can be laid over; then the folder stays read-only. What went away meanwhile need not be there.
+    with contextlib.suppress(*{"over": (OSError,), "read": (FileNotFoundError,)}.get(how, ())):
+        if how == "over":
+            layers = f"lowerdir={where},upperdir={source}/upper,workdir={source}/work,userxattr"
+            _mount("overlay", where, "overlay", 0, layers)
+            return
+        os.makedirs(where, exist_ok=True)
+        _mount(f"/proc/self/fd/{handle}", where, None, _MS_BIND | _MS_REC)
+        if how == "write":
+            _set_attributes(where, off=_ATTR_RDONLY)
 
 
 def _mount(source: str, where: str, kind: str | None, flags: int, data: str = "") -> None:
@@ -196,26 +196,11 @@ def _mount(source: str, where: str, kind: str | None, flags: int, data: str = ""
         raise _refused(f"mount {where}")
 
 
-def _set_attributes(where: str, *, on: int, off: int, flags: int) -> None:
+def _set_attributes(where: str, *, on: int = 0, off: int = 0, flags: int = 0) -> None:
     attributes = (ctypes.c_uint64 * 4)(on, off, 0, 0)
-    call = (
-        _SYS_MOUNT_SETATTR,
-        _AT_FDCWD,
-        where.encode(),
-        flags,
-        ctypes.byref(attributes),
-        ctypes.c_size_t(ctypes.sizeof(attributes)),
-    )
-    if _LIBC.syscall(*call):
+    about = (ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
+    if _LIBC.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, where.encode(), flags, *about):
         raise _refused(f"mount_setattr {where}")
-
-
-def _set_read_only() -> None:
-    _set_attributes("/", on=_ATTR_RDONLY, off=0, flags=_AT_RECURSIVE)
-
-
-def _set_writable(where: str) -> None:
-    _set_attributes(where, on=0, off=_ATTR_RDONLY, flags=0)
 
 
 def _raise_loopback() -> None:

@@ -1,6 +1,7 @@
 """What a loop must know of its target, read from the target page's front matter. Refuses values that it cannot use, with the field's name."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -12,55 +13,49 @@ from kb.run.noise import least_effect_of
 from kb.run.record import Falsification
 from kb.schema import folders_of
 
-# Commands of the autoresearch convention, taken where the target page names none.
-BENCHMARKS = (".auto/measure.sh", "autoresearch.sh")
-CHECKS = (".auto/checks.sh", "autoresearch.checks.sh")
-# What builds a program wherever it stands at the top of a repository: protected, unless the target or the proposal says otherwise.
-BUILD_FILES = (
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "CMakeLists.txt",
-    "build.sh",
-    "build.ninja",
-    "meson.build",
-    "setup.py",
-    "build.rs",
-)
+# What kb keeps at its own root: no folder for large files, and no part of the code that is measured.
+OWN = ("wiki", "sources", "indexes", "prompts", "site", ".kb")
+Width = tuple[float, bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A target page's front matter. `path` is empty where there is no page; `bounds` hold for a correct result.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """How both sides are measured: shell commands, what no change may touch, how often and how long. `most` bounds added repeats."""
 
-    `min_effect` and `noise` are (width, is it relative), the first None where the kind of metric tells; `noise_limit` is a relative
-    stddev, 0 where there is no such rule; `most` bounds added repeats; `writable` are folders that a sandboxed command may write to.
-    """
-
-    name: str
-    path: str = ""
-    repository: str = ""
-    base: str = ""
     metric: str = ""
-    unit: str = ""
-    direction: Direction | None = None
-    tracked: tuple[str, ...] = ()
-    directions: tuple[tuple[str, Direction], ...] = ()
     build: str = ""
     benchmark: str = ""
     checks: str = ""
     profile: str = ""
     artifacts: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    bounds: tuple[Falsification, ...] = ()
-    min_effect: tuple[float, bool] | None = None
-    noise: tuple[float, bool] = (0.0, False)
-    noise_limit: float = 0.0
     repeats: int = 5
     most: int = 0
     warmup: int = 1
     timeout_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target(Method):
+    """A target page's front matter. `path` is empty where there is no page; `bounds` hold for a correct result.
+
+    `min_effect`, `noise` and `noise_limit` are (width, is it relative); without the first the kind of metric tells, without the last
+    there is no such rule. `writable` are folders that a sandboxed command may write to.
+    """
+
+    name: str
+    path: str = ""
+    repository: str = ""
+    base: str = ""
+    unit: str = ""
+    direction: Direction | None = None
+    tracked: tuple[str, ...] = ()
+    directions: tuple[tuple[str, Direction], ...] = ()
+    allowed: tuple[str, ...] = ()
+    bounds: tuple[Falsification, ...] = ()
+    min_effect: Width | None = None
+    noise: Width = (0.0, True)
+    noise_limit: Width = (0.0, True)
     artifact_folder: str = "artifacts"
     sandbox: str = ""
     network: bool = False
@@ -69,29 +64,20 @@ class Target:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Names that the target is known to report."""
-        return tuple(
-            dict.fromkeys(
-                n for n in (self.metric, *self.tracked, *(b.metric for b in self.bounds)) if n
-            )
-        )
+        names = (self.metric, *self.tracked, *(b.metric for b in self.bounds))
+        return tuple(dict.fromkeys(n for n in names if n))
 
     def direction_for(self, metric: str) -> Direction | None:
         """Which way a metric of this target is better: as its page says, else as its name says."""
-        if metric == self.metric and self.direction:
-            return self.direction
-        return dict(self.directions).get(metric) or direction_of(metric)
+        stated = self.direction if metric == self.metric else None
+        return stated or dict(self.directions).get(metric) or direction_of(metric)
 
     def least_effect(self, metric: str, parent: float) -> float:
         """The relative gain that matters: of the primary metric what the page says, and no less than its noise band."""
-        least = least_effect_of(metric)
         if metric != self.metric:
-            return least
-        stated = least if self.min_effect is None else _relative(self.min_effect, parent)
-        return max(stated, _relative(self.noise, parent))
-
-
-def _relative(width: tuple[float, bool], parent: float) -> float:
-    return width[0] if width[1] else width[0] / abs(parent) if parent else 0.0
+            return least_effect_of(metric)
+        widths = (self.min_effect or (least_effect_of(metric), True), self.noise)
+        return max(w if relative or not parent else w / abs(parent) for w, relative in widths)
 
 
 def target_named(layout: store.Layout, name: str) -> Target:
@@ -100,171 +86,125 @@ def target_named(layout: store.Layout, name: str) -> Target:
         raise KbError(
             f"target '{name}' is no name for a folder: letters, digits, '.', '_', '-' and '/' between them"
         )
-    for folder in folders_of("target"):
-        file = layout.wiki / folder / f"{name}.md"
-        if file.is_file():
-            path = file.relative_to(layout.root).as_posix()
-            return target_of(read(path, file.read_bytes()), name=name)
+    homes = [layout.wiki / folder for folder in folders_of("target")]
+    file = next((f for f in (home / f"{name}.md" for home in homes) if f.is_file()), None)
+    if file:
+        path = file.relative_to(layout.root).as_posix()
+        return target_of(read(path, file.read_bytes()), name=name)
     if (layout.wiki / "experiments" / name).is_dir():
-        return Target(name)
-    known = sorted(
-        f.stem for folder in folders_of("target") for f in (layout.wiki / folder).glob("*.md")
-    )
-    said = f"; targets here: {', '.join(known[:8])}" if known else ""
+        return Target(name=name)
+    known = sorted(f.stem for home in homes for f in home.glob("*.md"))
+    shown = f"; targets here: {', '.join(known[:8])}" if known else ""
     raise KbError(
-        f"no target '{name}': wiki/targets/{name}.md names the metric and the benchmark of a loop; write it first{said}"
+        f"no target '{name}': wiki/targets/{name}.md names the metric and the benchmark of a loop; write it first{shown}"
     )
 
 
 def target_of(page: Page, *, name: str) -> Target:
     """Target of a target page."""
-    metric = page.front.get("metric")
-    about = metric if isinstance(metric, dict) else {}
-    named = str(about.get("name") or page.field("metric"))
-    direction = direction_from(about.get("direction") or page.field("direction")) or direction_of(
-        named
-    )
-    tracked, directions = _tracked(page)
+    front = page.front
+    metric = front.get("metric")
+    about = metric if isinstance(metric, dict) else {"name": page.field("metric")}
+    primary = str(about.get("name") or "")
+    stated = direction_from(about.get("direction") or page.field("direction"))
+    items = front.get("tracked")
+    listed = items if isinstance(items, list) else [items] if items else []
+    tracked = [item if isinstance(item, dict) else {"name": item} for item in listed]
+    ways = ((str(t.get("name", "")), direction_from(t.get("direction"))) for t in tracked)
+    present = (key for key in _READERS if front.get(key) not in (None, ""))
     return Target(
-        name,
-        page.path,
-        page.field("repository"),
-        page.field("base"),
-        named,
-        str(about.get("unit") or page.field("unit")),
-        direction,
-        tracked,
-        directions,
-        page.field("build"),
-        _command(page, "benchmark"),
-        _command(page, "checks"),
-        _command(page, "profile"),
-        page.words("artifacts"),
-        _patterns(page, "protected"),
-        _patterns(page, "allowed"),
-        _bounds(page),
-        _width(page, "min_effect"),
-        _noise(page),
-        _share(page, "noise_limit"),
-        int(_number(page, "repeats", 5, least=1)),
-        int(_number(page, "most", 0, least=0)),
-        int(_number(page, "warmup", 1, least=0)),
-        _number(page, "timeout", 600, least=0.1),
-        _folder(page, "artifact_folder", "artifacts"),
-        page.field("sandbox").lower(),
-        page.field("network").lower() in ("yes", "true", "on"),
-        page.words("writable"),
+        name=name,
+        path=page.path,
+        metric=primary,
+        unit=str(about.get("unit") or page.field("unit")),
+        direction=stated or direction_of(primary),
+        tracked=tuple(str(t["name"]) for t in tracked if t.get("name")),
+        directions=tuple((name, way) for name, way in ways if name and way),
+        **{_FIELDS.get(key, key): _READERS[key](page, key) for key in present},
     )
+
+
+def _refusal(page: Page, key: str, what: str) -> KbError:
+    shown = f"{key}: {page.field(key)}".rstrip(": ")
+    return KbError(f"{page.path}:{page.front_lines.get(key, 1)}: '{shown}' {what}")
 
 
 def _command(page: Page, key: str) -> str:
-    value = page.front.get(key)
-    if isinstance(value, (list, dict)):
-        raise KbError(
-            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' takes one shell command as text"
-        )
+    if isinstance(page.front[key], (list, dict)):
+        raise _refusal(page, key, "takes one shell command as text")
     return page.field(key)
 
 
 def _patterns(page: Page, key: str) -> tuple[str, ...]:
     for pattern in page.words(key):
         if pattern.startswith("/") or ".." in PurePosixPath(pattern).parts:
-            raise KbError(
-                f"{page.path}:{page.front_lines.get(key, 1)}: '{pattern}' in '{key}' must be a path inside the repository"
+            raise _refusal(
+                page, key, f"holds '{pattern}', which must be a path inside the repository"
             )
     return page.words(key)
 
 
-def _bounds(page: Page) -> tuple[Falsification, ...]:
+def _bounds(page: Page, key: str) -> tuple[Falsification, ...]:
     try:
-        return tuple(b for text in page.words("bounds") for b in criteria_of(text))
+        return tuple(b for text in page.words(key) for b in criteria_of(text))
     except KbError as error:
-        raise KbError(
-            f"{page.path}:{page.front_lines.get('bounds', 1)}: 'bounds' takes comparisons such as \"psnr >= 60\": {error}"
-        ) from error
-
-
-def _tracked(page: Page) -> tuple[tuple[str, ...], tuple[tuple[str, Direction], ...]]:
-    """Tracked metrics, written as names or as {name, unit, direction}."""
-    value = page.front.get("tracked")
-    names, directions = [], []
-    for item in value if isinstance(value, list) else [value] if value else []:
-        name = str(item.get("name", "")) if isinstance(item, dict) else str(item)
-        said = direction_from(item.get("direction")) if isinstance(item, dict) else None
-        if name:
-            names.append(name)
-        if name and said:
-            directions.append((name, said))
-    return tuple(names), tuple(directions)
+        raise _refusal(page, key, f'takes comparisons such as "psnr >= 60": {error}') from error
 
 
 _WIDTH = re.compile(r"\s*(?:±|\+/-)?\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)")
 
 
-def _noise(page: Page) -> tuple[float, bool]:
-    """The band that `noise:` states: `0.5`, `±0.5 ms`, or relative as `2 %`; words that hold no number say nothing."""
-    value = page.front.get("noise")
-    match = _WIDTH.match(
-        str(value.get("band", "")) if isinstance(value, dict) else page.field("noise")
-    )
-    return (
-        (0.0, False)
-        if not match
-        else (float(match[1]) / 100, True)
-        if match[2]
-        else (float(match[1]), False)
-    )
+def _width(page: Page, key: str) -> Width:
+    """`2 %`, or `0.5` in the metric's unit. Of `noise:` words that hold no number say nothing."""
+    value = page.front[key]
+    match = _WIDTH.match(str(value.get("band", "") if isinstance(value, dict) else value))
+    if not match and key == "noise":
+        return 0.0, True
+    if not match or key == "noise_limit" and not match[2]:
+        also = "" if key == "noise_limit" else ", or a number in the metric's unit"
+        raise _refusal(page, key, f"must be a share such as 2 %{also}")
+    return float(match[1]) / (100 if match[2] else 1), bool(match[2])
 
 
-def _width(page: Page, key: str) -> tuple[float, bool] | None:
-    """`2 %`, or `0.5` in the metric's unit; None where the page says nothing."""
+def _folder(page: Page, key: str) -> str:
     text = page.field(key)
-    match = _WIDTH.match(text)
-    if text and not match:
-        raise KbError(
-            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a share such as 2 %, or a number in the metric's unit"
-        )
-    return (
-        None
-        if not match
-        else (float(match[1]) / 100, True)
-        if match[2]
-        else (float(match[1]), False)
-    )
-
-
-def _share(page: Page, key: str) -> float:
-    width = _width(page, key)
-    if width and not width[1]:
-        raise KbError(
-            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}' must be a share such as 2 %"
-        )
-    return width[0] if width else 0.0
-
-
-def _folder(page: Page, key: str, default: str) -> str:
-    text = page.field(key) or default
-    if (
-        text.startswith("/")
-        or ".." in PurePosixPath(text).parts
-        or text.split("/")[0] in ("wiki", "sources", "indexes", "site", ".kb")
-    ):
-        raise KbError(
-            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a folder of its own inside the knowledge base"
-        )
+    if text.startswith("/") or ".." in PurePosixPath(text).parts or text.split("/")[0] in OWN:
+        raise _refusal(page, key, "must be a folder of its own inside the knowledge base")
     return text
 
 
-def _number(page: Page, key: str, default: float, *, least: float) -> float:
-    text = page.field(key)
-    if not text:
-        return default
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:s|sec|seconds)?", text)
+def _number(page: Page, key: str) -> float:
+    least = {"repeats": 1, "timeout": 0.1}.get(key, 0)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:s|sec|seconds)?", page.field(key))
     if not match or float(match[1]) < least:
-        raise KbError(
-            f"{page.path}:{page.front_lines.get(key, 1)}: '{key}: {text}' must be a number of at least {least:g}"
-        )
+        raise _refusal(page, key, f"must be a number of at least {least:g}")
     return float(match[1])
+
+
+_FIELDS = {"timeout": "timeout_s"}
+_READERS: dict[str, Callable[[Page, str], object]] = {
+    "repository": Page.field,
+    "base": Page.field,
+    "build": _command,
+    "benchmark": _command,
+    "checks": _command,
+    "profile": _command,
+    "artifacts": Page.words,
+    "protected": _patterns,
+    "allowed": _patterns,
+    "bounds": _bounds,
+    "min_effect": _width,
+    "noise": _width,
+    "noise_limit": _width,
+    "repeats": lambda page, key: int(_number(page, key)),
+    "most": lambda page, key: int(_number(page, key)),
+    "warmup": lambda page, key: int(_number(page, key)),
+    "timeout": _number,
+    "artifact_folder": _folder,
+    "sandbox": lambda page, key: page.field(key).lower(),
+    "network": lambda page, key: page.field(key).lower() in ("yes", "true", "on"),
+    "writable": Page.words,
+}
 
 
 def repository_of(layout: store.Layout, target: Target, *, given: str = "") -> Path:
@@ -272,12 +212,12 @@ def repository_of(layout: store.Layout, target: Target, *, given: str = "") -> P
 
     Raises KbError where that is no folder (a web address among them).
     """
-    where = given or target.repository
-    if not where:
+    where = Path(given or target.repository).expanduser()
+    folder = where if given else layout.root / where
+    if not given and not target.repository:
         raise KbError(
             f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in wiki/targets/{target.name}.md"
         )
-    folder = Path(where).expanduser() if given else layout.root / Path(where).expanduser()
     if not folder.is_dir():
         raise KbError(
             f"the repository '{where}' of '{target.name}' is no folder here; say `--repo FOLDER`, or file a result measured elsewhere with --record FILE"

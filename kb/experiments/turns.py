@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from kb.experiments.command import Ended, Walls, run_command
 from kb.experiments.plan import Plan, Side
 from kb.experiments.stub import Stub
 from kb.experiments.targets import Target
+from kb.text import one_line
 
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
 _TURN_S = 24 * 3600
@@ -54,38 +54,26 @@ def _end_leftovers(layout: store.Layout) -> list[str]:
     mark, place = f"{_MARK}={mark_of(layout)}".encode(), os.fspath(worktree.place_of(layout))
     ended = []
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (process / "environ").read_bytes().split(b"\0")
-            if int(process.name) != os.getpid() and (
-                mark in environment or os.readlink(process / "cwd").startswith(place)
-            ):
-                command = (
-                    (process / "cmdline")
-                    .read_bytes()
-                    .replace(b"\0", b" ")
-                    .decode("utf-8", "replace")
-                    .strip()
-                )
+        # What ended by itself, or belongs to somebody else, is passed over.
+        with contextlib.suppress(OSError):
+            marked = mark in (process / "environ").read_bytes().split(b"\0")
+            ours = marked or os.readlink(process / "cwd").startswith(place)
+            if ours and int(process.name) != os.getpid():
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
                 os.kill(int(process.name), signal.SIGKILL)
-                ended.append(
-                    "".join(c if c.isprintable() else " " for c in command[:60]) or process.name
-                )
-        except OSError:
-            continue  # It ended by itself, or belongs to somebody else.
+                ended.append(one_line(command.decode("utf-8", "replace"))[:60] or process.name)
     return ended
 
 
 @contextlib.contextmanager
 def homes_over() -> Iterator[dict[str, str]]:
     """Where each side's changes to the home folder go: caches of compilers and of kernels made just in time stay its own."""
-    folder = tempfile.mkdtemp(prefix="kb-home-")
-    try:
-        for side in ("parent", "change"):
+    with tempfile.TemporaryDirectory(prefix="kb-home-", ignore_cleanup_errors=True) as folder:
+        homes = {side: os.path.join(folder, side) for side in ("parent", "change")}
+        for home in homes.values():
             for name in ("upper", "work"):
-                os.makedirs(os.path.join(folder, side, name))
-        yield {side: os.path.join(folder, side) for side in ("parent", "change")}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+                os.makedirs(os.path.join(home, name))
+        yield homes
 
 
 @dataclass(slots=True)
@@ -108,78 +96,53 @@ class Bench:
     def tree(self, side: Side) -> Path:
         return self.homes[side] / "tree"
 
-    def outs(self, side: Side) -> Path:
-        return self.homes[side] / "out"
-
-    @property
-    def spoiled(self) -> bool:
-        return bool(self.touched or self.forged)
-
-    def ran(self, plan: Plan, kind: str, side: Side, command: str, keep: int) -> Ended:
+    def ran(self, plan: Plan, side: Side, command: str, keep: int) -> Ended:
         """One command of a side, in its turn. What it did to the other side, and to what is protected, is noted."""
         with worktree.in_turn(self.homes[side]) as home:
-            env = {
-                **{k: v for k, v in os.environ.items() if not k.startswith("KB_")},
-                "KB_SIDE": side,
-                "KB_OUT": os.fspath(home / "out"),
-                "KB_REPOSITORY": os.fspath(self.repository),
-                _MARK: mark_of(self.layout),
-                **(dict(plan.set) if side == "change" else {}),
-            }
-            folder = home / "tree" / self.inside
+            env = {k: v for k, v in os.environ.items() if not k.startswith("KB_")}
+            env |= {"KB_SIDE": side, "KB_OUT": os.fspath(home / "out"), _MARK: mark_of(self.layout)}
+            env |= {"KB_REPOSITORY": os.fspath(self.repository)}
+            env |= dict(plan.set) if side == "change" else {}
             ended = run_command(
                 command,
-                folder=folder,
+                folder=home / "tree" / self.inside,
                 timeout_s=plan.timeout_s,
                 env=env,
                 walls=self._walls(plan, home, side),
                 keep=keep,
             )
-        self._look(plan, side, kind)
+        self._compare(plan, side)
         return ended
 
     def _walls(self, plan: Plan, home: Path, side: Side) -> Walls:
         if plan.walls.startswith("none"):
             return Walls()
-        mounts = []
         own = os.path.realpath(os.path.expanduser("~"))
-        if own not in ("/", "/tmp") and not own.startswith("/tmp/"):
-            mounts.append(("over", own, self.over[side]))
+        above = own not in ("/", "/tmp") and not own.startswith("/tmp/")
         shown = sorted(e.path for e in os.scandir("/tmp") if e.is_dir(follow_symlinks=False))
-        mounts += [
+        writable = (os.path.realpath(os.path.expanduser(w)) for w in self.target.writable)
+        mounts = [
+            *([("over", own, self.over[side])] if above else []),
             ("write", "/tmp", os.fspath(home / "tmp")),
             *(("read", p, p) for p in shown if not p.startswith("/tmp/kb-home-")),
-        ]
-        mounts += [
             ("hide", os.fspath(self.layout.state.resolve()), ""),
             ("write", os.fspath(home), os.fspath(home)),
-        ]
-        mounts += [
-            ("write", p, p)
-            for w in self.target.writable
-            if os.path.isdir(p := os.path.realpath(os.path.expanduser(w)))
+            *(("write", p, p) for p in writable if os.path.isdir(p)),
         ]
         return Walls(True, self.target.network, tuple(mounts))
 
-    def _look(self, plan: Plan, side: Side, kind: str) -> None:
+    def _compare(self, plan: Plan, side: Side) -> None:
         """Hold the manifest, and the parent's tree, against what they were."""
+        manifest = {s: worktree.manifest_of(self.tree(s), plan.protected) for s in self.homes}
         if "parent" not in self.homes:
             usual = dict(plan.manifest)
-            now = worktree.manifest_of(self.tree("change"), plan.protected)
-            self.touched |= {p for p in usual if now.get(p) != usual[p]}
-        elif side == "parent":
-            self.stamps = worktree.stamps_of(self.tree("parent"))
-        else:
-            after = worktree.stamps_of(self.tree("parent"))
-            written = {
-                p for p in after.keys() | self.stamps.keys() if after.get(p) != self.stamps.get(p)
-            }
-            self.touched |= (
-                {f"the parent's {p}" for p in sorted(written)[:5]} if self.stamps else set()
-            )
-            self.stamps = after
-            usual, now = (
-                worktree.manifest_of(self.tree(s), plan.protected) for s in ("parent", "change")
-            )
+            written = worktree.differing(usual, manifest["change"])
+            self.touched |= usual.keys() & {*written}
+            return
+        stamps = worktree.stamps_of(self.tree("parent"))
+        if side == "change":
+            written = worktree.differing(stamps, self.stamps)[:5] if self.stamps else ()
             # A benchmark that writes into its own data does so on both sides; what tells them apart is the change's doing.
-            self.touched |= {p for p in usual.keys() | now.keys() if usual.get(p) != now.get(p)}
+            apart = worktree.differing(manifest["parent"], manifest["change"])
+            self.touched |= {*(f"the parent's {p}" for p in written), *apart}
+        self.stamps = stamps

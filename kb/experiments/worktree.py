@@ -3,6 +3,7 @@
 import contextlib
 import fnmatch
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -11,14 +12,22 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kb import KbError, store
+from kb.experiments.targets import OWN
 
 # Measured commits are kept from git's garbage collection under this name.
 _KEEPING = "refs/kb"
-# What a knowledge base consists of at its root: no part of the code that is measured, even where it lies inside the repository.
-_OWN = ("wiki", "sources", "indexes", "prompts", "site", "artifacts", ".kb", store.CONFIG_NAME)
-_GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+# No hook, no monitor, no transport: what the repository's own configuration names is not run.
+_GIT = (
+    *("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+    *("-c", "protocol.allow=never", "-c", "diff.ignoreSubmodules=dirty"),
+)
 # A hook or a wrapper that set these for its own repository must not lead us there.
 _GIT_VARIABLES_KEPT = ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
+# Settings whose value git runs as a command, where a repository's own configuration makes them.
+_RUNS = re.compile(
+    r"filter\..*\.(clean|smudge|process|required)|diff\..*\.(command|textconv)|core\.\w*(command|proxy)",
+    re.IGNORECASE,
+)
 
 
 def git(
@@ -32,11 +41,16 @@ def git(
     clean = {
         k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT
     }
+    clean["GIT_NO_LAZY_FETCH"] = "1"
     try:
         done = subprocess.run(
             [*_GIT, "-C", os.fspath(repository), *words],
             capture_output=True,
-            env={**clean, **(env or {})},
+            env={
+                **clean,
+                **(_disarming(repository) if words[0] in _READ_FILES else {}),
+                **(env or {}),
+            },
             input=given.encode(),
             check=False,
         )
@@ -49,6 +63,24 @@ def git(
             f"{repository}: git {words[0]}: {done.stderr.decode('utf-8', 'replace').strip()[-400:] or 'failed'}"
         )
     return done.stdout.decode("utf-8", "replace")
+
+
+# Commands that read the files of a working tree, and so ask for its filters.
+_READ_FILES = ("status", "add")
+
+
+def _disarming(repository: Path) -> dict[str, str]:
+    """Variables that empty every setting of the repository's own configuration which would make git run a command."""
+    listed = git(repository, "config", "--show-scope", "--name-only", "--list", "-z", ok=(0, 1))
+    pairs = zip(*[iter(listed.split("\0"))] * 2, strict=False)
+    keys = sorted(
+        {key for scope, key in pairs if scope in ("local", "worktree") and _RUNS.fullmatch(key)}
+    )
+    made = {"GIT_CONFIG_COUNT": str(len(keys))}
+    for number, key in enumerate(keys):
+        made[f"GIT_CONFIG_KEY_{number}"] = key
+        made[f"GIT_CONFIG_VALUE_{number}"] = "false" if key.endswith("required") else ""
+    return made
 
 
 def top_of(folder: Path) -> Path:
@@ -102,17 +134,10 @@ def dirt_of(
     repository: Path, *, without: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Uncommitted paths of a repository as (changed, untracked), leaving out folders that are not its code."""
-    changed, untracked = [], []
-    entries = iter(
-        git(repository, "status", "--porcelain=v1", "-z", "--untracked-files=all").split("\0")
-    )
-    for entry in entries:
-        if not entry:
-            continue
-        if "R" in entry[:2] or "C" in entry[:2]:
-            next(entries, None)
-        if not _below(entry[3:], without):
-            (untracked if entry[:2] == "??" else changed).append(entry[3:])
+    words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
+    entries = [e for e in git(repository, *words, "--ignore-submodules=dirty").split("\0") if e]
+    known = [e for e in entries if not _below(e[3:], without)]
+    changed, untracked = ([e[3:] for e in known if (e[:2] == "??") == new] for new in (False, True))
     return tuple(sorted(changed)), tuple(sorted(untracked))
 
 
@@ -127,23 +152,14 @@ def snapshot(
 
     Branch, index and files stay as they are.
     """
+    kind = "--all" if untracked else "--update"
+    places = (".", *(f":(exclude,top){folder}" for folder in without))
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
-        who = {
-            f"GIT_{role}_{what}": v
-            for role in ("AUTHOR", "COMMITTER")
-            for what, v in (("NAME", "kb"), ("EMAIL", "kb@localhost"))
-        }
-        env = {"GIT_INDEX_FILE": os.path.join(beside, "index"), **who}
+        env = {f"GIT_{role}_NAME": "kb" for role in ("AUTHOR", "COMMITTER")}
+        env |= {f"GIT_{role}_EMAIL": "kb@localhost" for role in ("AUTHOR", "COMMITTER")}
+        env["GIT_INDEX_FILE"] = os.path.join(beside, "index")
         git(repository, "read-tree", "HEAD", env=env)
-        git(
-            repository,
-            "add",
-            "--all" if untracked else "--update",
-            "--",
-            ".",
-            *(f":(exclude,top){folder}" for folder in without),
-            env=env,
-        )
+        git(repository, "add", kind, "--", *places, env=env)
         tree = git(repository, "write-tree", env=env).strip()
         commit = git(repository, "commit-tree", tree, "-p", "HEAD", "-m", message, env=env).strip()
     keep_commits(repository, commit)
@@ -168,20 +184,13 @@ def builds_on(repository: Path, parent: str, *, change: str) -> bool:
     return tree in git(repository, "log", "-200", "--format=%T", change).split()
 
 
-def patch_of(repository: Path, parent: str, *, change: str, without: tuple[str, ...]) -> bytes:
-    """The change as a patch."""
+def patch_of(
+    repository: Path, parent: str, *, change: str, without: tuple[str, ...], stat: bool = False
+) -> bytes:
+    """The change as a patch, or as git's summary of it."""
+    plain = ("--no-color", "--no-ext-diff", "--no-textconv", *(("--stat",) if stat else ()))
     places = (".", *(f":(exclude,top){folder}" for folder in without))
-    return git(
-        repository,
-        "diff",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        parent,
-        change,
-        "--",
-        *places,
-    ).encode("utf-8")
+    return git(repository, "diff", *plain, parent, change, "--", *places).encode("utf-8")
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:
@@ -200,7 +209,7 @@ def own_folders(layout: store.Layout, repository: Path) -> tuple[str, ...]:
     if root != repository and repository not in root.parents:
         return ()
     inside = "" if root == repository else root.relative_to(repository).as_posix() + "/"
-    return tuple(inside + name for name in _OWN)
+    return tuple(inside + name for name in (*OWN, "artifacts", store.CONFIG_NAME))
 
 
 @contextlib.contextmanager
@@ -271,18 +280,23 @@ def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def differing(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, ...]:
+    """Names that stand in one of two listings, or differently in both; sorted."""
+    return tuple(sorted(p for p in one.keys() | other.keys() if one.get(p) != other.get(p)))
+
+
 def stamps_of(folder: Path) -> dict[str, tuple[int, ...]]:
     """Size, kind and times of every file below `folder`: a write to a tree that is not its turn shows, for ctime cannot be set."""
     found = {}
     for place, _, names in os.walk(folder):
-        for name in names:
-            file = os.path.join(place, name)
+        for file in (os.path.join(place, name) for name in names):
             with contextlib.suppress(FileNotFoundError):
-                about = os.lstat(file)
+                s = os.lstat(file)
+                kind = stat.S_IFMT(s.st_mode)
                 found[os.path.relpath(file, folder)] = (
-                    about.st_size,
-                    stat.S_IFMT(about.st_mode),
-                    about.st_mtime_ns,
-                    about.st_ctime_ns,
+                    s.st_size,
+                    kind,
+                    s.st_mtime_ns,
+                    s.st_ctime_ns,
                 )
     return found

@@ -5,7 +5,7 @@ Everything here is found missing and made good, never counted on: closing again 
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kb import KbError, store
 from kb.experiments.stub import Stub, sealed_pages, stub_at
@@ -13,10 +13,9 @@ from kb.experiments.targets import Target
 from kb.page import newlines_of, read
 from kb.page.edit import with_block
 from kb.page.superseding import Superseding
-from kb.run.direction import Direction
-from kb.run.quantity import number_text
 from kb.run.record import Metric
 from kb.schema import Verdict
+from kb.text import number_text
 from kb.trail import Facts
 from kb.trail.progress import progress_of
 
@@ -27,229 +26,185 @@ _ENTRY = re.compile(r"^## \[(\d{4}-\d{2}-\d{2})\]", re.MULTILINE)
 
 def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, ...]:
     """Give every experiment of the target that kb filed its entry in the log; the caller holds the lock of the pages. Returns what was written."""
-    file = layout.root / LOG
-    try:
-        log = file.read_bytes() if file.exists() else _HEAD.encode()
-    except OSError as error:
-        raise KbError(f"{LOG}: cannot read it: {error.strerror or error}") from error
-    have = log
+    log = have = _log(layout)
     for path in sealed_pages(layout, target):
         link = posixpath.relpath(path, "wiki")
         if f"]({link}): ".encode() not in log:
-            stub = stub_at(layout, path)
-            log = with_entry(log, _entry(stub, link), today=max(today, stub.page.field("created")))
+            page = (stub := stub_at(layout, path)).page
+            metrics = page.front.get("metrics")
+            figures = (
+                f"{name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".strip()
+                for name, m in list(metrics.items() if isinstance(metrics, dict) else ())[:3]
+            )
+            overruled = " (overruled by hand)" if page.field("overruled") else ""
+            variant = f" on {stub.facts.variant}" if stub.facts.variant else ""
+            shown = "; ".join(
+                (
+                    f"{page.field('verdict')}{overruled} by rule `{page.field('rule')}`{variant}",
+                    *figures,
+                )
+            )
+            log = _with_entry(
+                log, stub, page.field("verdict"), shown, today=max(today, page.field("created"))
+            )
     if log == have:
         return ()
-    store.write(file, log)
+    store.write(layout.root / LOG, log)
     return (LOG,)
 
 
 def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today: str) -> None:
     """The entry of a later verdict; the caller holds the lock of the pages."""
-    file = layout.root / LOG
-    log = file.read_bytes() if file.exists() else _HEAD.encode()
-    subject, _ = _entry(stub, "")
-    link = posixpath.relpath(stub.path, "wiki")
-    body = (
-        f"[{_plain(stub.page.title)}]({link}) superseded: {note.verdict}, because {note.because}."
-    )
-    store.write(
-        file, with_entry(log, (f"{subject.rpartition(':')[0]}: {note.verdict}", body), today=today)
-    )
+    shown = f"{note.verdict}, because {note.because}"
+    log = _with_entry(_log(layout), stub, note.verdict, shown, today=today, link=" superseded:")
+    store.write(layout.root / LOG, log)
 
 
-def _entry(stub: Stub, link: str) -> tuple[str, str]:
-    """Subject and body of a log entry."""
-    number = f"v{stub.page.number:03d}"
-    verdict = stub.page.field("verdict")
-    overruled = " (overruled by hand)" if stub.page.field("overruled") else ""
-    metrics = stub.page.front.get("metrics")
-    shown = (
-        "; ".join(
-            f"{name} {number_text(m['value'], digits=5)} {m.get('unit', '')}".strip()
-            for name, m in list(metrics.items())[:3]
-        )
-        if isinstance(metrics, dict)
-        else ""
-    )
-    variant = f" on {stub.facts.variant}" if stub.facts.variant else ""
-    return (
-        f"experiment | {stub.facts.target} {number}: {verdict}",
-        f"[{_plain(stub.page.title)}]({link}): {verdict}{overruled} by rule `{stub.page.field('rule')}`{variant}{'; ' + shown if shown else ''}.",
-    )
+def _log(layout: store.Layout) -> bytes:
+    try:
+        return (layout.root / LOG).read_bytes()
+    except FileNotFoundError:
+        return _HEAD.encode()
+    except OSError as error:
+        raise KbError(f"{LOG}: cannot read it: {error.strerror or error}") from error
 
 
-def with_entry(log: bytes, entry: tuple[str, str], *, today: str) -> bytes:
+def _with_entry(
+    log: bytes, stub: Stub, verdict: str, shown: str, *, today: str, link: str = ":"
+) -> bytes:
     """The log with one entry on top of the others, dated no earlier than the newest; every other byte stays."""
     text = log.decode("utf-8", "surrogateescape")
     newline = newlines_of(log)
     at = _ENTRY.search(text)
-    date = max(today, at[1]) if at else today
-    lines = [f"## [{date}] {entry[0]}", "", entry[1], ""]
-    shown = newline.join(lines) + newline
-    if at:
-        text = text[: at.start()] + shown + text[at.start() :]
-    else:
-        text = text.rstrip("\r\n") + newline * 2 + shown.rstrip("\r\n") + newline
-    return text.encode("utf-8", "surrogateescape")
-
-
-def target_page(
-    layout: store.Layout, target: Target, experiments: tuple[Facts, ...]
-) -> tuple[str, ...]:
-    """Fill those managed blocks that the target's page has; the experiments are the target's, in trail order. Returns what was written."""
-    if not target.path:
-        return ()
-    with store.lock(layout, "pages"):
-        data = have = store.read_bytes(layout, target.path)
-        present = {name for name, _, _ in read(target.path, data).blocks}
-        shown = {
-            name: maker(target, experiments) for name, maker in _BLOCKS.items() if name in present
-        }
-        for name, content in shown.items():
-            data = with_block(
-                target.path, data, name=name, content=content.replace("kb:auto", "kb-auto")
-            )
-        if data == have:
-            return ()
-        store.write(layout.root / target.path, data)
-    return (target.path,)
+    head = f"## [{max(today, at[1]) if at else today}] experiment | {stub.facts.target} v{stub.page.number:03d}: {verdict}"
+    body = f"[{_plain(stub.page.title)}]({posixpath.relpath(stub.path, 'wiki')}){link} {shown}."
+    entry = newline.join((head, "", body, ""))
+    place = at.start() if at else len(text)
+    before = text[:place] if at else text.rstrip("\r\n") + newline * 2
+    after = newline + text[place:] if at else ""
+    return (before + entry + after).encode("utf-8", "surrogateescape")
 
 
 def followed(layout: store.Layout, target: Target) -> tuple[str, ...]:
     """Names of the blocks of the target's page that follow from its experiments; none where it has no markers for any."""
     if not target.path:
         return ()
-    present = {
-        name for name, _, _ in read(target.path, store.read_bytes(layout, target.path)).blocks
-    }
-    return tuple(name for name in _BLOCKS if name in present)
+    blocks = read(target.path, store.read_bytes(layout, target.path)).blocks
+    return tuple(name for name, _, _ in blocks if name in _TABLES)
 
 
-def primary(experiment: Facts, target: Target) -> Metric | None:
+def target_page(
+    layout: store.Layout, target: Target, experiments: tuple[Facts, ...]
+) -> tuple[str, ...]:
+    """Fill those managed blocks that the target's page has; the experiments are the target's, in trail order. Returns what was written."""
+    with store.lock(layout, "pages"):
+        names = followed(layout, target)
+        data = have = store.read_bytes(layout, target.path) if names else b""
+        for name in names:
+            head, rows, empty = _TABLES[name]
+            lines = [f"| {' | '.join(row)} |" for row in rows(target, experiments)]
+            titles = f"| {head.format(metric=target.metric or 'Metric')} |"
+            table = [titles, "|" + "---|" * (titles.count("|") - 1), *lines] if lines else [empty]
+            content = "\n".join(table).replace("kb:auto", "kb-auto")
+            data = with_block(target.path, data, name=name, content=content)
+        if data == have:
+            return ()
+        store.write(layout.root / target.path, data)
+    return (target.path,)
+
+
+Rows = Iterator[tuple[str, ...]]
+
+
+def _value(experiment: Facts, target: Target) -> Metric | None:
     """The target's metric as an experiment reports it."""
-    return next(
-        (m for m in experiment.metrics if m.name == target.metric and m.value is not None), None
-    )
+    found = experiment.metric(target.metric)
+    return found if found and found.value is not None else None
 
 
-def best_of(experiments: Sequence[Facts], target: Target) -> tuple[Facts, ...]:
+def best_of(experiments: Sequence[Facts], target: Target) -> list[Facts]:
     """Supported and baseline experiments with a value of the target's metric, best first; in trail order where no direction is known."""
-    standing = [
-        e
-        for e in experiments
-        if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE) and primary(e, target)
-    ]
-    direction: Direction | None = target.direction
-    if direction is None:
-        return tuple(standing)
-    sign = 1 if direction == "lower" else -1
-    return tuple(
-        sorted(
-            standing,
-            key=lambda e: (
-                sign * (found.value or 0.0) if (found := primary(e, target)) else 0.0,
-                e.order,
-            ),
-        )
-    )
+    kept = (e for e in experiments if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE))
+    values = [(found.value or 0.0, e) for e in kept if (found := _value(e, target))]
+    sign = {"lower": 1, "higher": -1}.get(target.direction or "", 0)
+    return [e for _, e in sorted(values, key=lambda pair: (sign * pair[0], pair[1].order))]
 
 
-def _row(target: Target, e: Facts) -> str:
-    found = primary(e, target)
-    value = (
-        "—"
-        if found is None or found.value is None
-        else f"{number_text(found.value, digits=5)}{f' ± {number_text(found.stddev, digits=4)}' if found.stddev is not None else ''} {found.unit}".rstrip()
-    )
-    return f"[{_plain(e.title)}]({posixpath.relpath(e.path, posixpath.dirname(target.path))}) | {e.variant.replace('|', '/') or '—'} | {value}"
+def _cells(target: Target, e: Facts) -> tuple[str, str, str]:
+    """An experiment in a table: its link, its variant, its value."""
+    found = _value(e, target)
+    value = "—"
+    if found:
+        spread = f" ± {number_text(found.stddev, digits=4)}" if found.stddev is not None else ""
+        value = f"{number_text(found.value or 0.0, digits=5)}{spread} {found.unit}".rstrip()
+    link = posixpath.relpath(e.path, posixpath.dirname(target.path))
+    return f"[{_plain(e.title)}]({link})", e.variant.replace("|", "/") or "—", value
 
 
-def _variants(experiments: tuple[Facts, ...]) -> tuple[str, ...]:
-    return tuple(sorted({e.variant for e in experiments}))
+def _by_variant(experiments: tuple[Facts, ...]) -> Iterator[tuple[str, list[Facts]]]:
+    """Figures of two operating points do not compare: every variant has its own rows."""
+    for variant in sorted({e.variant for e in experiments}):
+        yield variant, [e for e in experiments if e.variant == variant]
 
 
-def _frontier(target: Target, experiments: tuple[Facts, ...]) -> str:
-    by_path = {e.path: e for e in experiments}
+def _frontier(target: Target, experiments: tuple[Facts, ...]) -> Rows:
     metric = Metric(target.metric, None, target.unit, target.direction)
-    rows = []
-    for variant in _variants(experiments):
-        stands = progress_of(
-            [e for e in experiments if e.variant == variant and not e.failed],
-            target=target.name,
-            variant=variant,
-            metric=metric,
-        )
-        if stands.frontier:
+    for variant, own in _by_variant(experiments):
+        sound = [e for e in own if not e.failed]
+        stands = progress_of(sound, target=target.name, variant=variant, metric=metric)
+        best = next((e for e in own if stands.frontier and e.path == stands.frontier.path), None)
+        if best:
             band = "unknown" if stands.band is None else f"{100 * stands.band:.2f} %"
-            rows.append(
-                f"| {_row(target, by_path[stands.frontier.path])} | {band} | {by_path[stands.frontier.path].verdict.canonical} | {by_path[stands.frontier.path].date} |"
-            )
-    return _table(
-        f"| Frontier | Variant | {target.metric or 'Metric'} | Noise | Verdict | Date |",
-        rows,
+            yield (*_cells(target, best), band, str(best.verdict.canonical), best.date)
+
+
+def _leaderboard(target: Target, experiments: tuple[Facts, ...]) -> Rows:
+    for _, own in _by_variant(experiments):
+        for rank, e in enumerate(best_of(own, target), 1):
+            yield (str(rank), *_cells(target, e), e.date)
+
+
+def _variants(target: Target, experiments: tuple[Facts, ...]) -> Rows:
+    counted = (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE)
+    for variant, own in _by_variant(experiments):
+        counts = (sum(e.verdict.canonical == verdict for e in own) for verdict in counted)
+        best = [_cells(target, e)[2] for e in best_of(own, target)[:1]]
+        figures = (len(own), *counts, sum(e.running for e in own))
+        yield (variant.replace("|", "/") or "—", *map(str, figures), *(best or ["—"]))
+
+
+def _experiments(target: Target, experiments: tuple[Facts, ...]) -> Rows:
+    for e in reversed(experiments):
+        yield (
+            e.date,
+            *_cells(target, e),
+            str(e.verdict.canonical or ("in flight" if e.running else "—")),
+        )
+
+
+# By the name of a managed block: the columns of its table, its rows, and what stands there without any.
+_TABLES = {
+    "frontier": (
+        "Frontier | Variant | {metric} | Noise | Verdict | Date",
+        _frontier,
         "Nothing is kept yet.",
-    )
-
-
-def _leaderboard(target: Target, experiments: tuple[Facts, ...]) -> str:
-    # Figures of two operating points do not compare: every variant has its own ranks.
-    ranked = (
-        (rank, e)
-        for variant in _variants(experiments)
-        for rank, e in enumerate(
-            best_of([x for x in experiments if x.variant == variant], target), 1
-        )
-    )
-    rows = [f"| {rank} | {_row(target, e)} | {e.date} |" for rank, e in ranked]
-    return _table(
-        f"| Rank | Experiment | Variant | {target.metric or 'Metric'} | Date |",
-        rows,
+    ),
+    "leaderboard": (
+        "Rank | Experiment | Variant | {metric} | Date",
+        _leaderboard,
         "Nothing is supported yet.",
-    )
-
-
-def _variant_matrix(target: Target, experiments: tuple[Facts, ...]) -> str:
-    rows = []
-    for variant in _variants(experiments):
-        own = tuple(e for e in experiments if e.variant == variant)
-        counts = [
-            sum(e.verdict.canonical == verdict for e in own)
-            for verdict in (Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE)
-        ]
-        best = best_of(own, target)[:1]
-        rows.append(
-            f"| {variant.replace('|', '/') or '—'} | {len(own)} | {' | '.join(map(str, counts))} | {sum(e.running for e in own)} | {_row(target, best[0]).split(' | ')[2] if best else '—'} |"
-        )
-    return _table(
-        f"| Variant | Experiments | Supported | Refuted | Inconclusive | In flight | Best {target.metric} |",
-        rows,
+    ),
+    "variants": (
+        "Variant | Experiments | Supported | Refuted | Inconclusive | In flight | Best {metric}",
+        _variants,
         "No experiments yet.",
-    )
-
-
-def _experiments(target: Target, experiments: tuple[Facts, ...]) -> str:
-    rows = [
-        f"| {e.date} | {_row(target, e)} | {e.verdict.canonical or ('in flight' if e.running else '—')} |"
-        for e in reversed(experiments)
-    ]
-    return _table(
-        f"| Date | Experiment | Variant | {target.metric or 'Metric'} | Verdict |",
-        rows,
+    ),
+    "experiments": (
+        "Date | Experiment | Variant | {metric} | Verdict",
+        _experiments,
         "No experiments yet.",
-    )
-
-
-_BLOCKS = {
-    "frontier": _frontier,
-    "leaderboard": _leaderboard,
-    "variants": _variant_matrix,
-    "experiments": _experiments,
+    ),
 }
-
-
-def _table(head: str, rows: list[str], empty: str) -> str:
-    return "\n".join([head, "|" + "---|" * (head.count("|") - 1), *rows]) if rows else empty
 
 
 def _plain(text: str) -> str:

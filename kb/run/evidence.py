@@ -94,6 +94,11 @@ class Evidence:
         """The primary metric."""
         return self.of(self.primary)
 
+    @property
+    def listed(self) -> tuple[Measured, ...]:
+        """All metrics, the primary one first, the others by name."""
+        return tuple(sorted(self.measured, key=lambda m: (m.name != self.primary, m.name)))
+
     def interval(self, metric: str) -> Interval | None:
         """What a criterion on `metric` is judged by: the gain in percent, or the change's own value."""
         if metric != GAIN:

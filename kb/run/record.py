@@ -36,6 +36,11 @@ class Lever(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str = ""
     value: str = ""
 
+    @property
+    def text(self) -> str:
+        """`name=value`, or the bare name."""
+        return f"{self.name}={self.value}" if self.value else self.name
+
 
 class Falsification(msgspec.Struct, frozen=True, omit_defaults=True):
     """When the hypothesis counts as wrong: metric, one of < <= > >= ==, threshold."""

@@ -438,17 +438,17 @@ RULES = (
         _regression,
     ),
     Rule(
+        "tie",
+        Verdict.INCONCLUSIVE,
+        "the whole interval lies within ± the least effect: decided",
+        _tie,
+    ),
+    Rule(
         "criterion-open",
         Verdict.INCONCLUSIVE,
         "the interval straddles a falsification criterion",
         _criterion_open,
         open=True,
-    ),
-    Rule(
-        "tie",
-        Verdict.INCONCLUSIVE,
-        "the whole interval lies within ± the least effect: decided",
-        _tie,
     ),
     Rule(
         "undecided",

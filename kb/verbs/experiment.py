@@ -1,9 +1,12 @@
-"""What the verbs on experiments share: pages by label, targets, what may still be done before a page is closed."""
+"""What the verbs on experiments share: the fields of their requests, pages by label, targets."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, TypeVar
 
 from kb import store
 from kb.verbs import Caller
+from kb.verbs.request import argument, flag, option, several
 
 if TYPE_CHECKING:
     from kb.experiments.stub import Stub
@@ -12,15 +15,104 @@ if TYPE_CHECKING:
 
 PAGE_HELP = "path, file name or label (v012) of the experiment"
 TARGET_HELP = "the target whose label is meant"
+_Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamesExperiment:
+    """Which experiment."""
+
+    page: str = argument(PAGE_HELP, metavar="PAGE")
+    target: str = option(TARGET_HELP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatesExpectation:
+    """How the mechanism shows."""
+
+    expect: tuple[str, ...] = several(
+        "regular expression that shows the mechanism: found in dumps, outputs or built files, not in the parent's",
+        metavar="PATTERN",
+    )
+    forbid: tuple[str, ...] = several(
+        "regular expression that must not be found", metavar="PATTERN"
+    )
+    predict: tuple[str, ...] = several(
+        "metric or cost bucket and its move, such as 'copy down' or 'misses -10%'", metavar="MOVE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatesProposal(StatesExpectation):
+    """A proposal as a file, as options, or as both: options say more than the file."""
+
+    proposal: str = argument(
+        "markdown file with the four labels and `levers:`, or - for stdin; options say more than the file",
+        default="",
+        metavar="PROPOSAL",
+    )
+    target: str = option("what is optimized (default: the proposal's)", metavar="TEXT")
+    variant: str = option("operating point: size, hardware, batch", metavar="TEXT")
+    title: str = option("title of the page", metavar="TEXT")
+    hypothesis: str = option("what is claimed", metavar="TEXT")
+    mechanism: str = option("why it should work", metavar="TEXT")
+    predicted: str = option("what will be seen if it works", metavar="TEXT")
+    falsification: str = option(
+        "when it counts as wrong, such as 'time_ms >= 95' or 'gain < 2%'", metavar="TEXT"
+    )
+    parent: str = option(
+        "page, label or git reference it is compared with (default: the newest supported one, else the target's base)",
+        metavar="TEXT",
+    )
+    differs: str = option("what differs from the refuted match, naming it", metavar="TEXT")
+    lever: tuple[str, ...] = several(
+        "what the change pulls (again for more)", metavar="NAME[=VALUE]"
+    )
+    baseline: bool = flag("the first measurement of a target: no proposal, no parent, no levers")
+    receipt: str = option("what `kb check` printed of this proposal", metavar="RECEIPT")
+    date: str = option("day of the page (default: today)", metavar="YYYY-MM-DD")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatesMeasurement:
+    """What is measured, and how often."""
+
+    repo: str = option("the repository (default: the target page's)", metavar="FOLDER")
+    commit: str = option("the change (default: HEAD of the repository)", metavar="REF")
+    snapshot: bool = flag(
+        "measure the working tree with its uncommitted changes and untracked files, kept as a commit under refs/kb/"
+    )
+    set: tuple[str, ...] = several(
+        "environment variable that the change alone sees (again for more)", metavar="NAME=VALUE"
+    )
+    repeats: int = option(
+        "measurements of each side (default: the target page's, else 5)", default=0, metavar="N"
+    )
+    most: int = option(
+        "repeats of each side at most while the verdict is open (default: four times --repeats)",
+        default=0,
+        metavar="N",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatesLesson:
+    """What was learnt."""
+
+    because: str = option("what was learnt: why it came out so", metavar="TEXT")
+    reopen_if: str = option("what would have to change to try it again", metavar="TEXT")
+
+
+def shared(kind: type[_Kind], request: object, more: Mapping[str, object] | None = None) -> _Kind:
+    """A value of another kind with the fields that a request shares with it by name, and `more`."""
+    names = {f.name for f in fields(kind)} & {f.name for f in fields(request)}
+    return kind(**{name: getattr(request, name) for name in names} | dict(more or {}))
 
 
 def label_of(path: str, number: int, target: str, *, one_target: bool) -> str:
     """What names an experiment in a line: its label, with its target where there are several; its file where it has no number."""
-    label = (
-        f"v{number:03d}"
-        if f"-v{number:03d}-" in path
-        else path.rpartition("/")[2].removesuffix(".md")
-    )
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    label = f"v{number:03d}" if f"-v{number:03d}-" in path else stem
     return label if one_target or not target else f"{target}/{label}"
 
 
@@ -31,20 +123,21 @@ def page_of(layout: store.Layout, caller: Caller, typed: str, *, target: str) ->
     return located(layout, caller.page(layout, typed), target=target)
 
 
-def target_of(layout: store.Layout, path: str) -> "tuple[Stub, Target]":
+def named(request: NamesExperiment, caller: Caller) -> "tuple[store.Layout, Stub, Target]":
+    """The experiment that a request names, and its target."""
     from kb.experiments.stub import stub_at
     from kb.experiments.targets import target_named
 
-    stub = stub_at(layout, path)
-    return stub, target_named(layout, stub.facts.target)
+    layout = caller.layout()
+    stub = stub_at(layout, page_of(layout, caller, request.page, target=request.target))
+    return layout, stub, target_named(layout, stub.facts.target)
 
 
 def trail_of(layout: store.Layout, target: str, *, before=None) -> "tuple[Experiment, ...]":
     """Experiments of a target as built, in trail order."""
+    from contextlib import closing
+
     from kb import trail
 
-    db = store.state(layout)
-    try:
+    with closing(store.state(layout)) as db:
         return trail.experiments(db, target=target, before=before)
-    finally:
-        db.close()

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from kb.verbs import FINDINGS, FINE, Caller, Result, argument, option, several
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of
+from kb.verbs import FINDINGS, FINE, Caller, Result
+from kb.verbs.experiment import NamesExperiment, StatesExpectation, named
 
 if TYPE_CHECKING:
     from kb.experiments.auditing import Audit
@@ -13,20 +13,8 @@ _SIGNS = {True: "yes", None: "?", False: "no "}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditExperiment:
+class AuditExperiment(StatesExpectation, NamesExperiment):
     """What is looked for, besides what the page says."""
-
-    page: str = argument(PAGE_HELP, metavar="PAGE")
-    expect: tuple[str, ...] = several(
-        "regular expression that dumps or outputs must show (again for more)", metavar="PATTERN"
-    )
-    forbid: tuple[str, ...] = several(
-        "regular expression that they must not show", metavar="PATTERN"
-    )
-    predict: tuple[str, ...] = several(
-        "metric or cost bucket and its move, such as 'copy down' or 'matmul -10%'", metavar="MOVE"
-    )
-    target: str = option(TARGET_HELP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +33,16 @@ class AuditAnswer(Result):
 
     def to_text(self) -> str:
         nothing = "nothing to go by: say --expect, --forbid or --predict, or name `artifacts:` on the target page"
-        return "\n".join(
-            [
-                self.audit.firing or nothing,
-                *(f"  {_SIGNS[f.held]}  {f.text}" for f in self.audit.findings),
-            ]
-        )
+        lines = (f"  {_SIGNS[f.held]}  {f.text}" for f in self.audit.findings)
+        return "\n".join([self.audit.firing or nothing, *lines])
 
 
 def run(request: AuditExperiment, caller: Caller) -> AuditAnswer:
     from kb.experiments.auditing import expectation_from
-    from kb.experiments.case import audit_page
+    from kb.experiments.judging import audit_page
 
-    layout = caller.layout()
-    path = page_of(layout, caller, request.page, target=request.target)
-    _, target = target_of(layout, path)
+    layout, stub, target = named(request, caller)
     more = expectation_from(request.expect, request.forbid, request.predict)
-    answer = audit_page(layout, path, target, more=more)
+    answer = audit_page(layout, stub.path, target, more=more)
     caller.build(layout)
-    return AuditAnswer(path, answer)
+    return AuditAnswer(stub.path, answer)

@@ -1,39 +1,33 @@
 """kb experiment close [experiment]: give the verdict by rule and file the page."""
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.schema import Verdict
-from kb.verbs import Caller, Result, argument, flag, option, several
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of, trail_of
+from kb.verbs import Caller, Result, flag, option
+from kb.verbs.experiment import (
+    NamesExperiment,
+    StatesExpectation,
+    StatesLesson,
+    named,
+    shared,
+    trail_of,
+)
 
 if TYPE_CHECKING:
-    from kb.experiments.closing import Closed, Remarks
-    from kb.experiments.stub import Stub
+    from kb.experiments.closing import Closed
     from kb.experiments.targets import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CloseExperiment:
+class CloseExperiment(StatesExpectation, StatesLesson, NamesExperiment):
     """Which page, and what a person says to the rules."""
 
-    page: str = argument(PAGE_HELP, metavar="PAGE")
     overrule: str = option(
         "a person's verdict; needs --reason",
         choices=tuple(v.value for v in Verdict if v != Verdict.OTHER),
-    )
-    because: str = option("what was learnt: why it came out so", metavar="TEXT")
-    reopen_if: str = option("what would have to change to try it again", metavar="TEXT")
-    expect: tuple[str, ...] = several(
-        "regular expression that shows the mechanism: found in dumps, outputs or built files, not in the parent's",
-        metavar="PATTERN",
-    )
-    forbid: tuple[str, ...] = several(
-        "regular expression that must not be found", metavar="PATTERN"
-    )
-    predict: tuple[str, ...] = several(
-        "metric or cost bucket and its move, such as 'copy down' or 'misses -10%'", metavar="MOVE"
     )
     reason: str = option("why the rules are overruled; stays on the page", metavar="TEXT")
     decision: str = option(
@@ -42,7 +36,6 @@ class CloseExperiment:
     )
     date: str = option("day of the log entry (default: today)", metavar="YYYY-MM-DD")
     dry_run: bool = flag("print verdict, rule and what would be written; write nothing")
-    target: str = option(TARGET_HELP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,83 +48,62 @@ class Closing(Result):
     hint: str
 
     def to_json(self) -> object:
-        return {
-            **asdict(self.ruling),
-            **({"dry_run": True, "hint": self.hint} if self.dry_run else {}),
-        }
+        dry = {"dry_run": True, "hint": self.hint} if self.dry_run else {}
+        return {**asdict(self.ruling), **dry}
 
     def to_text(self) -> str:
         r = self.ruling
-        if r.superseded:
-            return f"{r.verdict} supersedes {r.superseded}\nrule {r.rule}: {r.reason}\n{self.path}"
-        if r.again:
+        if r.again and not r.superseded:
             return f"{self.path} was filed before: {r.verdict}"
         by_hand = " (overruled by hand)" if r.overruled else ""
-        text = f"{r.verdict}{by_hand}, {r.decision}\nrule {r.rule}: {r.reason}\n{self.path}"
+        head = (
+            f"{r.verdict} supersedes {r.superseded}"
+            if r.superseded
+            else f"{r.verdict}{by_hand}, {r.decision}"
+        )
+        lines = [head, f"rule {r.rule}: {r.reason}", self.path]
         if self.dry_run:
-            text += f"\nwould write: {', '.join(r.written)}; nothing was written"
-        return f"{text}\n{self.hint}" if self.hint else text
+            lines.append(f"would write: {', '.join(r.written)}; nothing was written")
+        return "\n".join([*lines, *([self.hint] if self.hint else [])])
 
 
 def run(request: CloseExperiment, caller: Caller) -> Closing:
-    from kb.experiments.case import hint_of
-    from kb.experiments.closing import close
+    from kb.experiments.auditing import expectation_from
+    from kb.experiments.closing import Remarks, close
+    from kb.experiments.judging import hint_of
+    from kb.experiments.receipts import refuse_forged
 
-    layout = caller.layout()
-    path = page_of(layout, caller, request.page, target=request.target)
-    stub, target = target_of(layout, path)
-    today = caller.day(request.date)
-    remarks = _remarks(request)
-    if request.dry_run:
+    layout, stub, target = named(request, caller)
+    today, dry = caller.day(request.date), request.dry_run
+    expectation = expectation_from(request.expect, request.forbid, request.predict)
+    overrule = Verdict(request.overrule) if request.overrule else None
+    remarks = shared(Remarks, request, {"overrule": overrule, "expectation": expectation})
+    if dry:
         caller.tables(layout).close()
     else:
         caller.build(layout)
-    _recheck(layout, caller, stub)
+    if stub.opened_by_kb and not stub.filed:
+        with closing(store.state(layout)) as db:
+            since = refuse_forged(layout, stub, db)
+        if since:
+            caller.talk(
+                f"cards like it that were filed since it was opened: {', '.join(since[:4])}"
+            )
     earlier = trail_of(layout, target.name, before=stub.facts.order)
     ruling = close(
-        layout, path, target, remarks=remarks, earlier=earlier, today=today, dry=request.dry_run
+        layout, stub.path, target, remarks=remarks, earlier=earlier, today=today, dry=dry
     )
-    hint = "" if ruling.again else hint_of(ruling.rule, ruling.more, path)
-    if not request.dry_run:
+    hint = "" if ruling.again else hint_of(ruling, stub.path)
+    if not dry:
         try:
             caller.build(layout)
             _write_target(layout, caller, target)
         except KbError as error:
             raise KbError(
-                f"{path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
+                f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
                 "a later `kb build` suffices"
             ) from error
-    return Closing(path, ruling, request.dry_run, hint)
-
-
-def _recheck(layout: store.Layout, caller: Caller, stub: "Stub") -> None:
-    """The receipt of a page that is to be filed, over the cards as of its opening."""
-    from kb.experiments.receipts import refuse_forged
-
-    if stub.filed or not stub.opened_by_kb:
-        return
-    db = store.state(layout)
-    try:
-        since = refuse_forged(layout, stub, db)
-    finally:
-        db.close()
-    if since:
-        caller.talk(f"cards like it that were filed since it was opened: {', '.join(since[:4])}")
-
-
-def _remarks(request: CloseExperiment) -> "Remarks":
-    from kb.experiments.auditing import expectation_from
-    from kb.experiments.closing import Remarks
-
-    asked = request.expect or request.forbid or request.predict
-    return Remarks(
-        Verdict(request.overrule) if request.overrule else None,
-        request.reason,
-        request.decision,
-        request.because,
-        request.reopen_if,
-        expectation_from(request.expect, request.forbid, request.predict) if asked else None,
-    )
+    return Closing(stub.path, ruling, dry, hint)
 
 
 def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb.verbs import Caller, Result, argument, option
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of
+from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of
 
 if TYPE_CHECKING:
-    from kb.experiments.comparing import Row
+    from kb.experiments.comparing import Difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,33 +25,23 @@ class ExperimentDifference(Result):
 
     one: str
     other: str
-    rows: "tuple[Row, ...]"
+    rows: "tuple[Difference, ...]"
     patch: str
 
     def to_text(self) -> str:
-        return "\n".join(
-            [
-                self.one,
-                self.other,
-                "",
-                *map(_line, self.rows),
-                *([self.patch] if self.patch else []),
-            ]
-        )
+        lines = [self.one, self.other, ""]
+        for row in self.rows:
+            gain = "" if row.gain is None else f"  ({100 * row.gain:+.2f} %)"
+            lines.append(f"{row.name + ':':<14}{row.one or '—'}  →  {row.other or '—'}{gain}")
+        return "\n".join([*lines, *([self.patch] if self.patch else [])])
 
 
 def run(request: DiffExperiments, caller: Caller) -> ExperimentDifference:
-    from kb.experiments.comparing import difference_of
+    from kb.experiments.comparing import differences_of
+    from kb.experiments.stub import stub_at
+    from kb.experiments.targets import target_named
 
-    layout = caller.layout()
-    one, other = (
-        page_of(layout, caller, p, target=request.target) for p in (request.one, request.other)
-    )
-    _, target = target_of(layout, other)
-    found = difference_of(layout, one, other, target)
-    return ExperimentDifference(found.one, found.other, found.rows, found.code)
-
-
-def _line(row: "Row") -> str:
-    gain = "" if row.gain is None else f"  ({100 * row.gain:+.2f} %)"
-    return f"{row.name + ':':<14}{row.one or '—'}  →  {row.other or '—'}{gain}"
+    layout, target = caller.layout(), request.target
+    one, other = (page_of(layout, caller, p, target=target) for p in (request.one, request.other))
+    of = target_named(layout, stub_at(layout, other).facts.target)
+    return ExperimentDifference(one, other, *differences_of(layout, one, other, of))

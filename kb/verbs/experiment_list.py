@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
+from kb.text import cut
 from kb.verbs import Caller, Result, option
 from kb.verbs.experiment import label_of
 
@@ -68,7 +69,7 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
 
 
 def _fits(e: "Experiment", request: ListExperiments) -> bool:
-    levers = " ".join(f"{v.name}={v.value}" for v in e.levers).lower()
+    levers = " ".join(v.text for v in e.levers).lower()
     words = " ".join((e.title, e.hypothesis, e.because)).lower()
     verdict = e.verdict.canonical or ("open" if e.running else "")
     return (
@@ -81,9 +82,7 @@ def _fits(e: "Experiment", request: ListExperiments) -> bool:
 
 def _line(layout: "store.Layout", e: "Experiment", *, one_target: bool) -> str:
     """Day, handle, verdict, levers, metric and gain over the parent."""
-    levers = ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers) or e.title
-    if len(levers) > _LEVERS_SHOWN:
-        levers = levers[: _LEVERS_SHOWN - 1].rstrip() + "…"
+    levers = cut(", ".join(v.text for v in e.levers) or e.title, _LEVERS_SHOWN)
     handle = label_of(e.path, e.number, e.target, one_target=one_target)
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
     return (
@@ -93,7 +92,8 @@ def _line(layout: "store.Layout", e: "Experiment", *, one_target: bool) -> str:
 
 def _figure(layout: "store.Layout", e: "Experiment") -> str:
     from kb.experiments.stub import stub_at
-    from kb.run.quantity import number_text, unit_beside
+    from kb.run.quantity import unit_beside
+    from kb.text import number_text
 
     found = e.metric(e.primary) if e.primary else None
     found = found or next((m for m in e.metrics if m.value is not None), None)

@@ -1,15 +1,15 @@
 """kb experiment run [experiment]: measure change and parent by turns, or file a result measured elsewhere."""
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of, target_of
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
+from kb.verbs.experiment import NamesExperiment, StatesMeasurement, named, shared
 
 if TYPE_CHECKING:
     from kb.experiments.attempt import Attempt
+    from kb.experiments.stub import Stub
     from kb.experiments.targets import Target
 
 
@@ -18,29 +18,14 @@ def _command(name: str):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunExperiment:
+class RunExperiment(StatesMeasurement, NamesExperiment):
     """What is measured, how often, or which files hold what was measured elsewhere."""
 
-    page: str = argument(PAGE_HELP, metavar="PAGE")
-    target: str = option(TARGET_HELP)
-    repo: str = option("the repository (default: the target page's)", metavar="FOLDER")
-    commit: str = option("the change (default: HEAD of the repository)", metavar="REF")
-    snapshot: bool = flag(
-        "measure the working tree with its uncommitted changes, kept as a commit under refs/kb/"
-    )
     bench: str = _command("bench")
     checks: str = _command("checks")
     profile: str = _command("profile")
     build: str = _command("build")
     metric: str = option("the metric that decides (default: the target page's)", metavar="NAME")
-    repeats: int = option(
-        "measurements of each side (default: the target page's, else 5)", default=0, metavar="N"
-    )
-    most: int = option(
-        "repeats of each side at most while the verdict is open (default: four times --repeats)",
-        default=0,
-        metavar="N",
-    )
     warmup: int | None = option(
         "runs of each side that do not count (default: the target page's, else 1)",
         default=None,
@@ -50,9 +35,6 @@ class RunExperiment:
         "limit of each command (default: the target page's, else 600)",
         default=0.0,
         metavar="SECONDS",
-    )
-    set: tuple[str, ...] = several(
-        "environment variable that the change alone sees (again for more)", metavar="NAME=VALUE"
     )
     record: tuple[str, ...] = several(
         "a run of the change measured elsewhere: its log or JSON (again for more)", metavar="FILE"
@@ -82,7 +64,7 @@ class RunFigures(Result):
     problem: str
     metrics: dict[str, dict[str, object]]
     checks: str
-    repeated: dict[str, list[float]]
+    repeated: dict[str, tuple[float, ...]]
     hint: str
 
     @property
@@ -90,71 +72,58 @@ class RunFigures(Result):
         return FINDINGS if self.problem else FINE
 
     def to_text(self) -> str:
-        return "\n".join(
-            [
-                self.path,
-                self.folder,
-                *(_line(name, figure) for name, figure in self.metrics.items()),
-                *([self.hint] if self.hint else []),
-            ]
-        )
+        from kb.text import number_text
 
-
-def _line(name: str, figure: dict) -> str:
-    from kb.run.quantity import number_text
-
-    against = f" against {number_text(figure['parent']['mean'])}" if figure["parent"] else ""
-    gain = (
-        ""
-        if figure["gain"] is None
-        else f" ({100 * figure['gain']:+.2f} %{_span(figure['interval'])})"
-    )
-    return f"{name}: {number_text(figure['change']['mean'])}{against}{gain}"
-
-
-def _span(interval: list[float] | None) -> str:
-    if not interval or interval[0] == interval[1]:
-        return ""
-    return f", {100 * interval[0]:+.2f} to {100 * interval[1]:+.2f}"
+        lines = [self.path, self.folder]
+        for name, figure in self.metrics.items():
+            change, parent, gain, ends = figure.values()
+            against = f" against {number_text(parent['mean'])}" if parent else ""
+            span = (
+                f", {100 * ends[0]:+.2f} to {100 * ends[1]:+.2f}"
+                if ends and ends[0] != ends[1]
+                else ""
+            )
+            shown = f" ({100 * gain:+.2f} %{span})" if gain is not None else ""
+            lines.append(f"{name}: {number_text(change['mean'])}{against}{shown}")
+        return "\n".join([*lines, *([self.hint] if self.hint else [])])
 
 
 def run(request: RunExperiment, caller: Caller) -> RunFigures:
-    from kb.experiments.case import hint_of, show
+    from kb.experiments.judging import hint_of, show
     from kb.run.measure import values_text
 
-    layout = caller.layout()
-    path = page_of(layout, caller, request.page, target=request.target)
-    _, target = target_of(layout, path)
-    attempt = _attempt(request, caller, layout, path, target)
-    evidence, ruling = show(layout, path, target) or (None, None)
+    layout, stub, target = named(request, caller)
+    attempt = _attempt(request, caller, layout, stub, target)
+    case = show(layout, stub.path, target)
     caller.build(layout)
+    ruling = case.ruling if case else None
     failed = ruling is not None and ruling.verdict in ("invalid", "crash")
     for name, values in attempt.repeated.items():
         caller.talk(
             f"one run printed METRIC {name} several times ({values_text(values)}): the last one counts; "
             "let the benchmark print what it means once"
         )
-    hint = hint_of(ruling.rule, ruling.more, path) if ruling else ""
-    hint = f"{ruling.reason}; {hint}" if ruling and hint and not failed else hint
+    hint = hint_of(ruling, stub.path) if ruling else ""
     if failed:
         caller.talk("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))
+    figures = {
+        m.name: {
+            "change": asdict(m.change),
+            "parent": asdict(m.parent) if m.parent else None,
+            "gain": m.gain,
+            "interval": [m.interval.low, m.interval.high] if m.interval else None,
+        }
+        for m in (case.evidence.measured if case and not failed else ())
+    }
     return RunFigures(
-        path=path,
-        attempt=attempt.plan.number,
-        folder=attempt.folder.relative_to(layout.root).as_posix(),
-        problem=ruling.reason if failed else "",
-        metrics={
-            m.name: {
-                "change": asdict(m.change),
-                "parent": asdict(m.parent) if m.parent else None,
-                "gain": m.gain,
-                "interval": [m.interval.low, m.interval.high] if m.interval else None,
-            }
-            for m in (evidence.measured if evidence and not failed else ())
-        },
-        checks=attempt.measurement.checks if attempt.measurement else "",
-        repeated=attempt.repeated,
-        hint=hint,
+        stub.path,
+        attempt.plan.number,
+        attempt.folder.relative_to(layout.root).as_posix(),
+        ruling.reason if failed else "",
+        figures,
+        attempt.measurement.checks if attempt.measurement else "",
+        attempt.repeated,
+        f"{ruling.reason}; {hint}" if ruling and hint and not failed else hint,
     )
 
 
@@ -162,9 +131,8 @@ def _printed(attempt: "Attempt") -> list[str]:
     """What the command that failed printed last, for it mostly says why, and the file with the whole of it."""
     from kb.experiments.attempt import SAMPLES
 
-    sample = next(
-        (s for s in attempt.samples if s.side == "change" and s.problem and s.output), None
-    )
+    failing = (s for s in attempt.samples if s.side == "change" and s.problem and s.output)
+    sample = next(failing, None)
     if not sample:
         return []
     lines = [line for line in sample.output.splitlines() if line.strip()]
@@ -173,85 +141,66 @@ def _printed(attempt: "Attempt") -> list[str]:
 
 
 def _attempt(
-    request: RunExperiment, caller: Caller, layout: store.Layout, path: str, target: "Target"
+    request: RunExperiment,
+    caller: Caller,
+    layout: store.Layout,
+    stub: "Stub",
+    target: "Target",
 ) -> "Attempt":
     """What was measured, here or elsewhere."""
+    from kb.experiments.planning import Ask
     from kb.experiments.recording import record
     from kb.experiments.running import run as measure
 
     if min(request.repeats, request.most, request.warmup or 0, request.timeout, request.more) < 0:
         raise KbError("--repeats, --most, --warmup, --timeout and --more take positive numbers")
-    _refuse_more(request)
-    if not (request.record or request.record_parent or request.attach):
-        return measure(
-            layout,
-            path,
-            target,
-            ask=_ask(request),
-            now=caller.now,
-            note=caller.talk,
-            progress=caller.progress,
-        )
-    if not request.record:
-        raise KbError("--record-parent and --attach come with --record FILE, the run of the change")
-    return record(
-        layout,
-        path,
-        target,
-        change=_files(caller, request.record),
-        parent=_files(caller, request.record_parent),
-        attached=_files(caller, request.attach),
-        metric=request.metric,
-        again=request.again,
-        now=caller.now,
-    )
-
-
-def _files(caller: Caller, names: tuple[str, ...]) -> tuple[Path, ...]:
-    return tuple(caller.file(name) for name in names)
-
-
-def _ask(request: RunExperiment):
-    from kb.experiments.planning import Ask
-
-    return Ask(
-        request.repo,
-        request.commit,
-        request.snapshot,
-        request.edited,
-        request.bench,
-        request.checks,
-        request.profile,
-        request.build,
-        request.metric,
-        request.repeats,
-        request.warmup,
-        request.timeout,
-        tuple(_variable(v) for v in request.set),
-        request.again,
-        request.more,
-        request.most,
-    )
-
-
-def _refuse_more(request: RunExperiment) -> None:
-    """Raises KbError where --more stands beside what would make it another measurement."""
-    from dataclasses import fields
-
     same = ("page", "target", "repo", "more")
-    beside = [
-        f"--{f.name.replace('_', '-')}"
-        for f in fields(request)
-        if f.name not in same and getattr(request, f.name)
-    ]
+    others = (f.name for f in fields(request) if f.name not in same and getattr(request, f.name))
+    beside = [f"--{name.replace('_', '-')}" for name in others]
     if request.more and beside:
         raise KbError(
             f"--more repeats the attempt as it was measured, so it goes without {', '.join(beside)}; another measurement is --again"
         )
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.isidentifier():
-        raise KbError(f"--set {text}: write NAME=VALUE")
-    return name, value
+    if request.record or request.record_parent or request.attach:
+        if not request.record:
+            raise KbError(
+                "--record-parent and --attach come with --record FILE, the run of the change"
+            )
+        given = {"parent": request.record_parent, "change": request.record}
+        return record(
+            layout,
+            stub.path,
+            target,
+            files={side: tuple(map(caller.file, names)) for side, names in given.items()},
+            attached=tuple(map(caller.file, request.attach)),
+            metric=request.metric,
+            again=request.again,
+            now=caller.now,
+        )
+    pairs = [text.partition("=") for text in request.set]
+    for name, sign, _ in pairs:
+        if not sign or not name.isidentifier():
+            raise KbError(f"--set {name}: write NAME=VALUE")
+    tree = "snapshot" if request.snapshot else "edited" if request.edited else "clean"
+    ask = {"repository": request.repo, "tree": tree, "set": tuple((n, v) for n, _, v in pairs)}
+    asked = {
+        "build": request.build,
+        "benchmark": request.bench,
+        "checks": request.checks,
+        "profile": request.profile,
+        "repeats": request.repeats,
+        "most": request.most,
+        "timeout_s": request.timeout,
+    }
+    asked = {key: value for key, value in asked.items() if value}
+    asked |= {} if request.warmup is None else {"warmup": request.warmup}
+    return measure(
+        layout,
+        stub.path,
+        target,
+        ask=shared(Ask, request, ask),
+        method=replace(target, **asked),
+        now=caller.now,
+        note=caller.talk,
+        progress=caller.progress,
+    )

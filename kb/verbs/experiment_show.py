@@ -4,19 +4,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import Caller, Result, argument, option
-from kb.verbs.experiment import PAGE_HELP, TARGET_HELP, page_of
+from kb.verbs import Caller, Result
+from kb.verbs.experiment import NamesExperiment, page_of
 
 if TYPE_CHECKING:
     from kb.trail import Experiment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowExperiment:
+class ShowExperiment(NamesExperiment):
     """One experiment."""
-
-    page: str = argument(PAGE_HELP, metavar="PAGE")
-    target: str = option(TARGET_HELP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,8 @@ def run(request: ShowExperiment, caller: Caller) -> ExperimentReading:
 
 
 def _labels(e: "Experiment"):
-    from kb.run.quantity import number_text, unit_beside
+    from kb.run.quantity import unit_beside
+    from kb.text import number_text
 
     figures = (
         f"{m.name} {number_text(m.value)} {unit_beside(m.name, m.unit)}".strip()
@@ -71,7 +69,7 @@ def _labels(e: "Experiment"):
             f"{e.verdict.canonical or '-'} ('{e.verdict.raw}', read from {e.verdict.source or 'nowhere'})",
         ),
         ("decision", e.decision),
-        ("levers", ", ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers)),
+        ("levers", ", ".join(v.text for v in e.levers)),
         ("metrics", ", ".join(figures)),
         ("hypothesis", e.hypothesis),
         ("mechanism", e.mechanism),
@@ -83,18 +81,13 @@ def _labels(e: "Experiment"):
 
 def _attempts(layout: store.Layout, path: str):
     """One line for each attempt of an experiment that kb opened."""
-    from kb.experiments.attempt import attempts_in
+    from kb.experiments.attempt import attempts_of
     from kb.experiments.stub import stub_at
 
     stub = stub_at(layout, path)
-    for attempt in attempts_in(layout, stub.run) if stub.opened_by_kb else ():
-        problem = attempt.problem("change") or attempt.problem("parent")
-        checks = (
-            f", checks {attempt.measurement.checks}"
-            if attempt.measurement and attempt.measurement.checks
-            else ""
-        )
-        stands = (
-            f"measured{checks}" if attempt.measurement else "cut off; `kb experiment run` goes on"
-        )
-        yield f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem or stands}"
+    for attempt in attempts_of(layout, stub) if stub.opened_by_kb else ():
+        done = attempt.measurement
+        checks = f", checks {done.checks}" if done and done.checks else ""
+        stands = f"measured{checks}" if done else "cut off; `kb experiment run` goes on"
+        problem = attempt.problem("change", "parent") or stands
+        yield f"attempt {attempt.plan.number}: {len(attempt.samples)} samples, {problem}"
