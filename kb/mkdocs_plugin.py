@@ -21,8 +21,12 @@ class KbPlugin(BasePlugin):
         from kb.site.shell import TEMPLATES, theme_config
 
         if config.theme.name != "material":
-            raise PluginError("the plugin kb takes the theme material: write `theme: {name: material}` into mkdocs.yml")
-        stated = next((c["theme"] for c in config.user_configs if isinstance(c.get("theme"), dict)), {})
+            raise PluginError(
+                "the plugin kb takes the theme material: write `theme: {name: material}` into mkdocs.yml"
+            )
+        stated = next(
+            (c["theme"] for c in config.user_configs if isinstance(c.get("theme"), dict)), {}
+        )
         for key, value in theme_config("").items():
             if key not in (*stated, "name", "custom_dir"):
                 config.theme[key] = value
@@ -30,7 +34,11 @@ class KbPlugin(BasePlugin):
         config.use_directory_urls = False
         config.extra_css = ["kb-assets/kb.css", *config.extra_css]
         config.extra_javascript = ["kb-assets/kb.js", *config.extra_javascript]
-        config.extra = {"generator": False, "kb_url": (config.site_url or "").rstrip("/"), **config.extra}
+        config.extra = {
+            "generator": False,
+            "kb_url": (config.site_url or "").rstrip("/"),
+            **config.extra,
+        }
         return config
 
     def on_files(self, files: Files, *, config) -> Files:
@@ -43,14 +51,27 @@ class KbPlugin(BasePlugin):
             build(layout)
             db = store.state(layout)
             try:
-                self.shown = rendered_site(layout, db, handed=slice_now(db, budget=layout.config.budget))
+                self.shown = rendered_site(
+                    layout, db, handed=slice_now(db, budget=layout.config.budget)
+                )
             finally:
                 db.close()
         except KbError as error:
             raise PluginError(str(error)) from error
         self.frames = {f.place: f for f in self.shown.frames}
-        pages = [File.generated(config, f"{place.removesuffix('.html')}.md", content="") for place in self.frames]
-        return Files([*pages, *(File.generated(config, name, content=data) for name, data in self.shown.files.items())])
+        pages = [
+            File.generated(config, f"{place.removesuffix('.html')}.md", content="")
+            for place in self.frames
+        ]
+        return Files(
+            [
+                *pages,
+                *(
+                    File.generated(config, name, content=data)
+                    for name, data in self.shown.files.items()
+                ),
+            ]
+        )
 
     def on_page_context(self, context, *, page, config, nav):
         context["kb"] = self.shown.shell.slots(self.frames[page.file.dest_uri])
@@ -60,7 +81,11 @@ class KbPlugin(BasePlugin):
         return self._guarded(output)
 
     def on_post_template(self, output: str, *, template_name: str, config) -> str:
-        return self.shown.shell.missing_of(self._guarded(output)) if template_name == "404.html" else output
+        return (
+            self.shown.shell.missing_of(self._guarded(output))
+            if template_name == "404.html"
+            else output
+        )
 
     def on_serve(self, server, *, config, builder):
         server.watch(str(Path(config.config_file_path).parent / "kb.toml"))

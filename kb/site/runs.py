@@ -8,6 +8,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -15,7 +16,7 @@ from kb.run.direction import Direction
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Metric
 from kb.schema import Verdict
-from kb.site.body import anchor_of
+from kb.site.raw_html import anchor_of
 from kb.site.survey import Survey
 from kb.trail import Facts
 from kb.trail.progress import Progress
@@ -33,7 +34,13 @@ class Change:
 
     @property
     def text(self) -> str:
-        return f"{self.ratio:+.2%}" if abs(self.ratio) < 0.1 else f"{self.ratio:+.1%}" if abs(self.ratio) < 10 else f"×{1 + self.ratio:.3g}"
+        return (
+            f"{self.ratio:+.2%}"
+            if abs(self.ratio) < 0.1
+            else f"{self.ratio:+.1%}"
+            if abs(self.ratio) < 10
+            else f"×{1 + self.ratio:.3g}"
+        )
 
     @property
     def css(self) -> str:
@@ -58,44 +65,67 @@ class Run:
     def value(self) -> str:
         return figure(self.metric.name, self.metric.value, self.metric.unit) if self.metric else ""
 
+    @property
+    def spread(self) -> str:
+        known = self.metric is not None and self.metric.stddev is not None
+        return f" ± {number_text(self.metric.stddev)}" if known else ""
+
     def measured(self, name: str) -> Metric | None:
         return next((m for m in self.facts.metrics if m.name == name and m.value is not None), None)
 
 
 def figure(name: str, value: float | None, unit: str) -> str:
     """A value with its unit, without the metric's name."""
-    return "" if value is None else f"{number_text(value)} {unit if unit == name else unit_beside(name, unit)}".rstrip()
+    return (
+        ""
+        if value is None
+        else f"{number_text(value)} {unit if unit == name else unit_beside(name, unit)}".rstrip()
+    )
 
 
-def change_of(value: float | None, base: float | None, direction: Direction | None) -> Change | None:
+def change_of(
+    value: float | None, base: float | None, direction: Direction | None
+) -> Change | None:
     """Change of a value against a base; None where either is missing or the base is zero."""
     if value is None or not base:
         return None
     ratio = value / base - 1 if base > 0 else (value - base) / abs(base)
-    return Change(ratio, None if not direction or not ratio else (ratio > 0) == (direction == "higher"))
+    return Change(
+        ratio, None if not direction or not ratio else (ratio > 0) == (direction == "higher")
+    )
 
 
+@lru_cache(maxsize=256)
 def runs_of(survey: Survey, target: str) -> tuple[Run, ...]:
     """The runs of a target in trail order."""
     standing = survey.standings.get(target)
     by_variant = {p.variant: p for p in standing.progress} if standing else {}
-    return tuple(_run(survey, e, by_variant.get(e.variant)) for e in survey.trails.get(target, ()))
+    return tuple(_run(survey, e, by_variant.get(e.variant)) for e in survey.trails[target])
+
+
+def run_at(survey: Survey, path: str) -> Run | None:
+    """The run that a page tells of; None for a page that is no experiment."""
+    facts = survey.facts.get(path)
+    runs = runs_of(survey, facts.target) if facts else ()
+    return next((r for r in runs if r.facts.path == path), None)
 
 
 def _run(survey: Survey, e: Facts, progress: Progress | None) -> Run:
+    page = survey.pages[e.path]
+    cost = next((page.field(name) for name in _COSTS if page.field(name)), "")
     metric = e.metric(progress.metric) if progress and progress.metric else None
-    metric = metric if metric and metric.value is not None else None
-    base = progress.baseline if progress and progress.baseline and progress.baseline.path != e.path else None
+    if progress is None or metric is None or metric.value is None:
+        return Run(e, None, None, None, cost)
     parent = survey.facts.get(e.parent)
-    before = parent.metric(metric.name) if parent and metric else None
-    page = survey.pages.get(e.path)
-    cost = next((page.field(name) for name in _COSTS if page and page.field(name)), "")
-    value, direction = (metric.value, metric.direction) if metric else (None, None)
+    before = parent.metric(metric.name) if parent else None
+    base = progress.baseline
     return Run(
         e,
         metric,
-        change_of(value, before.value if before else None, direction),
-        change_of(value, base.value if base else None, direction),
+        change_of(metric.value, before.value if before else None, metric.direction),
+        change_of(metric.value, base.value, metric.direction)
+        if base and base.path != e.path
+        else None,
         cost,
     )
 
@@ -112,28 +142,64 @@ class Column:
 
 
 def _badge(kind: str, text: str) -> Markup:
-    return Markup('<span class="kb-badge kb-{}">{}</span>').format(anchor_of(kind.replace(" ", "-")), text)
+    return Markup('<span class="kb-badge kb-{}">{}</span>').format(
+        anchor_of(kind.replace(" ", "-")), text
+    )
 
 
 def _changed(change: Change | None) -> str:
     return Markup('<span class="{}">{}</span>').format(change.css, change.text) if change else ""
 
 
+def _ratio(change: Change | None) -> str:
+    return repr(change.ratio) if change else ""
+
+
+def settings_of(facts: Facts) -> list[str]:
+    """The levers of a run as they are typed."""
+    return [f"{v.name}={v.value}" if v.value else v.name for v in facts.levers]
+
+
 def _levers(run: Run) -> str:
-    named = [f"{v.name}={v.value}" if v.value else v.name for v in run.facts.levers]
-    more = Markup(' <span title="{}">+{}</span>').format(", ".join(named[3:]), len(named) - 3) if len(named) > 3 else ""
-    return Markup(" ").join(Markup("<code>{}</code>").format(name) for name in named[:3]) + more
+    named = settings_of(run.facts)
+    rest = Markup(' <span title="{}">+{}</span>').format(", ".join(named[3:]), len(named) - 3)
+    shown = Markup(" ").join(
+        Markup('<code title="{}">{}</code>').format(
+            name, name if len(name) <= 34 else name[:33] + "…"
+        )
+        for name in named[:3]
+    )
+    return shown + rest if len(named) > 3 else shown
 
 
 COLUMNS = (
-    Column("Date", "date", lambda r: f"{r.facts.date}#{r.facts.number:05d}", lambda r: r.facts.date),
-    Column("No.", "number", lambda r: str(r.facts.number or ""), lambda r: str(r.facts.number or "")),
     Column("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
-    Column("Value", "number", lambda r: repr(r.metric.value) if r.metric else "", lambda r: r.value),
-    Column("vs parent", "number", lambda r: repr(r.from_parent.ratio) if r.from_parent else "", lambda r: _changed(r.from_parent)),
-    Column("vs baseline", "number", lambda r: repr(r.from_baseline.ratio) if r.from_baseline else "", lambda r: _changed(r.from_baseline)),
-    Column("Levers", "text", lambda r: " ".join(f"{v.name}={v.value}" for v in r.facts.levers), _levers),
-    Column("Decision", "facet", lambda r: r.facts.decision, lambda r: escape(r.facts.decision), shown=False),
+    Column(
+        "Value", "number", lambda r: repr(r.metric.value) if r.metric else "", lambda r: r.value
+    ),
+    Column(
+        "vs parent", "number", lambda r: _ratio(r.from_parent), lambda r: _changed(r.from_parent)
+    ),
+    Column(
+        "vs baseline",
+        "number",
+        lambda r: _ratio(r.from_baseline),
+        lambda r: _changed(r.from_baseline),
+    ),
+    Column("Levers", "text", lambda r: " ".join(settings_of(r.facts)), _levers),
+    Column(
+        "Date", "date", lambda r: f"{r.facts.date}#{r.facts.number:05d}", lambda r: r.facts.date
+    ),
+    Column(
+        "No.", "number", lambda r: str(r.facts.number or ""), lambda r: str(r.facts.number or "")
+    ),
+    Column(
+        "Decision",
+        "facet",
+        lambda r: r.facts.decision,
+        lambda r: escape(r.facts.decision),
+        shown=False,
+    ),
     Column("Cost", "text", lambda r: r.cost, lambda r: escape(r.cost), shown=False),
     Column("Target", "facet", lambda r: r.facts.target, lambda r: escape(r.facts.target)),
     Column("Variant", "facet", lambda r: r.facts.variant, lambda r: escape(r.facts.variant)),
@@ -155,9 +221,20 @@ def table_of(runs: Sequence[Run]) -> RunTable:
     newest = tuple(reversed(runs))
     own = Counter(r.metric.name for r in runs if r.metric)
     counted = Counter(m.name for r in runs for m in r.facts.metrics if m.value is not None)
-    named = [n for n, count in counted.most_common() if (len(own) > 1 or n not in own) and (count > 1 or len(runs) < 4)][:_MORE_METRICS]
-    fixed = [c for c in COLUMNS if c.name not in ("Target", "Variant") or len({c.value(r) for r in runs}) > 1]
-    return RunTable(newest, tuple(c for c in (*fixed, *map(_metric_column, named)) if any(c.value(r) for r in runs)))
+    named = [
+        n
+        for n, count in counted.most_common()
+        if (len(own) > 1 or n not in own) and (count > 1 or len(runs) < 4)
+    ][:_MORE_METRICS]
+    fixed = [
+        c
+        for c in COLUMNS
+        if c.name not in ("Target", "Variant") or len({c.value(r) for r in runs}) > 1
+    ]
+    return RunTable(
+        newest,
+        tuple(c for c in (*fixed, *map(_metric_column, named)) if any(c.value(r) for r in runs)),
+    )
 
 
 def _metric_column(name: str) -> Column:
@@ -175,9 +252,23 @@ def _metric_column(name: str) -> Column:
 def compared(run: Run) -> dict[str, dict[str, object]]:
     """Settings and metrics of a run for the comparison of ticked rows."""
     settings = {v.name: v.value or "yes" for v in run.facts.levers}
-    settings |= {k: v for k, v in (("variant", run.facts.variant), ("parent", run.facts.parent.rsplit("/", 1)[-1])) if v}
-    spread = {m.name: f" ± {number_text(m.stddev)}" if m.stddev is not None else "" for m in run.facts.metrics}
-    metrics = {m.name: figure(m.name, m.value, m.unit) + spread[m.name] for m in run.facts.metrics if m.value is not None}
+    settings |= {
+        k: v
+        for k, v in (
+            ("variant", run.facts.variant),
+            ("parent", run.facts.parent.rsplit("/", 1)[-1]),
+        )
+        if v
+    }
+    spread = {
+        m.name: f" ± {number_text(m.stddev)}" if m.stddev is not None else ""
+        for m in run.facts.metrics
+    }
+    metrics = {
+        m.name: figure(m.name, m.value, m.unit) + spread[m.name]
+        for m in run.facts.metrics
+        if m.value is not None
+    }
     numbers = {m.name: m.value for m in run.facts.metrics if m.value is not None}
     return {"settings": settings, "metrics": metrics, "numbers": numbers}
 
@@ -187,19 +278,36 @@ def csv_of(runs: Sequence[Run]) -> str:
     names = sorted({m.name for r in runs for m in r.facts.metrics if m.value is not None})
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
-    head = ["path", "target", "variant", "date", "verdict", "decision", "levers", "from_parent", "from_baseline", *names]
+    head = [
+        "path",
+        "target",
+        "variant",
+        "date",
+        "verdict",
+        "decision",
+        "levers",
+        "from_parent",
+        "from_baseline",
+        *names,
+    ]
     rows.writerow([_cell(h) for h in head])
     for r in runs:
         e = r.facts
-        levers = "; ".join(f"{v.name}={v.value}" if v.value else v.name for v in e.levers)
+        levers = "; ".join(settings_of(e))
         changes = [c.ratio if c else "" for c in (r.from_parent, r.from_baseline)]
         values = [m.value if (m := r.measured(n)) else "" for n in names]
-        rows.writerow([*map(_cell, (e.path, e.target, e.variant, e.date, r.verdict, e.decision, levers)), *changes, *values])
+        rows.writerow(
+            [
+                *map(_cell, (e.path, e.target, e.variant, e.date, r.verdict, e.decision, levers)),
+                *changes,
+                *values,
+            ]
+        )
     return out.getvalue()
 
 
 def _cell(text: str) -> str:
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and text[:1] else text
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 VERDICT_ORDER = tuple(v.value for v in Verdict)

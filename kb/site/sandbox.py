@@ -7,7 +7,9 @@ class ShellSandbox(ImmutableSandboxedEnvironment):
     """Refuses private attributes, as Jinja's own does, and the methods of MkDocs, which write files."""
 
     def is_safe_callable(self, obj: object) -> bool:
-        return super().is_safe_callable(obj) and not str(getattr(obj, "__module__", "")).startswith("mkdocs.")
+        return super().is_safe_callable(obj) and not str(getattr(obj, "__module__", "")).startswith(
+            "mkdocs."
+        )
 
 
 def on_env(env, config, files):

@@ -21,10 +21,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from kb import KbError
-from kb.site.hubs import plural, type_place
-from kb.site.look import Frame, plain_title, template
-from kb.site.places import web_address
+from kb.site.links import web_address
+from kb.site.overviews import plural, type_place
 from kb.site.survey import Survey
+from kb.site.targets import short_names
+from kb.site.templating import Frame, plain_title, template
 from kb.store import Layout, digest_of
 
 SHELLS = ("material", "plain")
@@ -33,7 +34,14 @@ TEMPLATES = _HERE / "templates" / "material"
 _SLOT = re.compile(r"@@kb:(\w+)@@")
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 # What the shell of Material ships and no page of ours uses.
-_UNUSED = ("assets/javascripts/lunr", "assets/javascripts/workers", ".map", "sitemap.xml", "sitemap.xml.gz", "assets/_mkdocstrings.css")
+_UNUSED = (
+    "assets/javascripts/lunr",
+    "assets/javascripts/workers",
+    ".map",
+    "sitemap.xml",
+    "sitemap.xml.gz",
+    "assets/_mkdocstrings.css",
+)
 _MOST_TARGETS = 14
 
 
@@ -67,7 +75,9 @@ class Shell:
 
     def page(self, frame: Frame) -> bytes:
         """A whole page."""
-        return _filled(self.pieces[frame.place.count("/")], self.slots(frame)).encode("utf-8", "replace")
+        return _filled(self.pieces[frame.place.count("/")], self.slots(frame)).encode(
+            "utf-8", "replace"
+        )
 
     def missing_page(self) -> bytes:
         return self.missing_of(with_policy(self.missing)).encode("utf-8", "replace")
@@ -90,7 +100,6 @@ class Shell:
             "place": escape(frame.place),
         }
 
-
     def _navigation(self, root: str, section: str) -> str:
         key = root, section
         if key not in self.navigations:
@@ -106,7 +115,12 @@ def with_policy(html: str) -> str:
     """A page with its content security policy: the second wall behind escaping. Only scripts of the site itself run, and of those inside the
     page only the shell's own, each named by its hash.
     """
-    hashes = sorted({base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in _INLINE_SCRIPT.findall(html)})
+    hashes = sorted(
+        {
+            base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()
+            for s in _INLINE_SCRIPT.findall(html)
+        }
+    )
     scripts = " ".join(["'self'", *(f"'sha256-{h}'" for h in hashes)])
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src 'self'; img-src 'self' data:; font-src 'self' data:; "
@@ -125,16 +139,35 @@ def contents(frame: Frame) -> str:
     return template("toc.html")(toc=frame.toc) if len(frame.toc) > 1 else ""
 
 
-def groups_of(survey: Survey, extra: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, ...]:
     """The navigation: what a loop asks for, the targets, what people wrote."""
-    loop = [("Standing", "index.html")]
-    loop += [("Side by side", "compare.html"), ("All runs", "runs.html")] if survey.experiments else []
-    loop += [("Why refuted", "refuted.html")] if survey.cards else []
-    targets = [(plain_title(n or "no target"), f"{survey.target_folders[n]}/index.html") for n in survey.trails][:_MOST_TARGETS]
-    written = [(plain_title(plural(t)), type_place(survey, t)) for t in survey.by_type if t != "experiment"]
-    more = [*([("Tags", "by-tag/index.html")] if survey.tags else []), ("Graph", "graph.html"), *extra]
-    named = (("The loop", loop), ("Targets", targets), ("Pages", written), ("More", more))
-    return tuple(Group(title, tuple(entries)) for title, entries in named if entries)
+    short = short_names(survey.trails)
+    targets = [
+        (plain_title(short[name] or "no target"), f"{folder}/index.html")
+        for name, folder in survey.target_folders.items()
+    ]
+    entries = {
+        "The loop": [
+            ("Standing", "index.html"),
+            ("Side by side", "compare.html" if survey.experiments else ""),
+            ("All runs", "runs.html" if survey.experiments else ""),
+            ("Why refuted", "refuted.html" if survey.cards else ""),
+        ],
+        "Targets": targets[:_MOST_TARGETS],
+        "Pages": [
+            (plain_title(plural(t)), type_place(survey, t))
+            for t in survey.by_type
+            if t != "experiment"
+        ],
+        "More": [
+            ("Captured sources", "captured/index.html" if captured else ""),
+            ("Tags", "by-tag/index.html" if survey.tags else ""),
+            ("Graph", "graph.html"),
+            ("Replay", "replay.html" if replay else ""),
+        ],
+    }
+    groups = {title: tuple(entry for entry in some if entry[1]) for title, some in entries.items()}
+    return tuple(Group(title, some) for title, some in groups.items() if some)
 
 
 def shell_of(layout: Layout, name: str, groups: tuple[Group, ...], *, depth: int) -> Shell:
@@ -143,23 +176,43 @@ def shell_of(layout: Layout, name: str, groups: tuple[Group, ...], *, depth: int
     base = f"/{url.split('/', 3)[3]}/" if url.count("/") > 2 else "/"
     title = plain_title(layout.config.site_name or layout.config.name or "Knowledge base")
     if name == "plain":
-        made = [template("plain/shell.html")(root="../" * n, name=title, url=url) for n in range(depth + 1)]
-        return Shell(tuple(made), template("plain/shell.html")(root=base, name=title, url=""), {}, groups, base)
+        made = [
+            template("plain/shell.html")(root="../" * n, name=title, url=url)
+            for n in range(depth + 1)
+        ]
+        return Shell(
+            tuple(made),
+            template("plain/shell.html")(root=base, name=title, url=""),
+            {},
+            groups,
+            base,
+        )
     return Shell(*_material(layout, title, url, depth), groups, base)
 
 
 def versions() -> str:
     """Versions of what gives the shell. Raises KbError where it is not installed."""
     try:
-        return " ".join(f"{name} {version(name)}" for name in ("mkdocs", "mkdocs-material", "jinja2", "markdown-it-py"))
+        return " ".join(
+            f"{name} {version(name)}"
+            for name in ("mkdocs", "mkdocs-material", "jinja2", "markdown-it-py")
+        )
     except PackageNotFoundError as error:
-        raise KbError(f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'") from error
+        raise KbError(
+            f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'"
+        ) from error
 
 
 def theme_config(theme: str) -> dict[str, object]:
     """The theme as MkDocs takes it; `theme` is the folder with our templates."""
     palette = [
-        {"media": f"(prefers-color-scheme: {media})", "scheme": scheme, "primary": "custom", "accent": "custom", "toggle": toggle}
+        {
+            "media": f"(prefers-color-scheme: {media})",
+            "scheme": scheme,
+            "primary": "custom",
+            "accent": "custom",
+            "toggle": toggle,
+        }
         for media, scheme, toggle in (
             ("light", "default", {"icon": "material/weather-night", "name": "Dark"}),
             ("dark", "slate", {"icon": "material/weather-sunny", "name": "Light"}),
@@ -176,7 +229,9 @@ def theme_config(theme: str) -> dict[str, object]:
     }
 
 
-def _material(layout: Layout, title: str, url: str, depth: int) -> tuple[tuple[str, ...], str, Mapping[str, bytes]]:
+def _material(
+    layout: Layout, title: str, url: str, depth: int
+) -> tuple[tuple[str, ...], str, Mapping[str, bytes]]:
     versions()
     with tempfile.TemporaryDirectory(prefix="kb-shell-") as work:
         home = Path(work)
@@ -201,9 +256,19 @@ def _material(layout: Layout, title: str, url: str, depth: int) -> tuple[tuple[s
             page.write_text("x\n")
         (home / "mkdocs.yml").write_text(json.dumps(config))
         _run_mkdocs(home)
-        read = {p.relative_to(home / "out").as_posix(): p.read_bytes() for p in (home / "out").rglob("*") if p.is_file()}
-    pages = tuple(read["d/" * n + ("x.html" if n else "index.html")].decode() for n in range(depth + 1))
-    files = {name: data for name, data in read.items() if name.startswith("assets/") and not any(u in name for u in _UNUSED)}
+        read = {
+            p.relative_to(home / "out").as_posix(): p.read_bytes()
+            for p in (home / "out").rglob("*")
+            if p.is_file()
+        }
+    pages = tuple(
+        read["d/" * n + ("x.html" if n else "index.html")].decode() for n in range(depth + 1)
+    )
+    files = {
+        name: data
+        for name, data in read.items()
+        if name.startswith("assets/") and not any(u in name for u in _UNUSED)
+    }
     return pages, read["404.html"].decode(), files
 
 
@@ -214,17 +279,38 @@ def overrides_of(layout: Layout) -> Path | None:
         return None
     folder = (layout.root / named).resolve()
     if not folder.is_relative_to(layout.root.resolve()) or not folder.is_dir():
-        raise KbError(f"kb.toml: [site] overrides is '{named}', which is no folder of this knowledge base")
+        raise KbError(
+            f"kb.toml: [site] overrides is '{named}', which is no folder of this knowledge base"
+        )
     if any(p.is_symlink() for p in folder.rglob("*")):
-        raise KbError(f"kb.toml: [site] overrides: '{named}' holds symbolic links; put the files themselves there")
+        raise KbError(
+            f"kb.toml: [site] overrides: '{named}' holds symbolic links; put the files themselves there"
+        )
     return folder
 
 
 def _run_mkdocs(home: Path) -> None:
     """MkDocs in a folder of our own, with nothing of the current one on Python's path, and a fixed date: the same wiki gives the same bytes."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    env |= {"SOURCE_DATE_EPOCH": "0", "NO_MKDOCS_2_WARNING": "true", "DISABLE_MKDOCS_2_WARNING": "true"}
-    command = [sys.executable, "-P", "-m", "mkdocs", "build", "--quiet", "--site-dir", str(home / "out")]
-    ran = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, errors="replace", check=False)
+    env |= {
+        "SOURCE_DATE_EPOCH": "0",
+        "NO_MKDOCS_2_WARNING": "true",
+        "DISABLE_MKDOCS_2_WARNING": "true",
+    }
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "mkdocs",
+        "build",
+        "--quiet",
+        "--site-dir",
+        str(home / "out"),
+    ]
+    ran = subprocess.run(
+        command, cwd=home, env=env, capture_output=True, text=True, errors="replace", check=False
+    )
     if ran.returncode != 0:
-        raise KbError(f"mkdocs could not make the shell of the site:\n{(ran.stderr or ran.stdout).strip()[-2000:]}")
+        raise KbError(
+            f"mkdocs could not make the shell of the site:\n{(ran.stderr or ran.stdout).strip()[-2000:]}"
+        )

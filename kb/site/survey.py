@@ -12,7 +12,8 @@ from kb.graph import Files, Graph, graph_of
 from kb.page import Page
 from kb.refuted import Card
 from kb.schema import PAGE_TYPES
-from kb.site.places import name_of, site_paths
+from kb.site.captures import Captures, captures_of, place_of_source
+from kb.site.links import name_of, site_paths
 from kb.trail import Facts
 from kb.trail.levers import key_of
 from kb.trail.standing import Standing, standing_of
@@ -53,7 +54,12 @@ class Survey:
     def target_pages(self) -> dict[str, Page]:
         """The page of each target: the one that names it, else the only one whose words all stand in the name of one trail alone."""
         pages = [p for _, p in sorted(self.wiki.pages.items()) if p.type == "target"]
-        joined = {name: p for p in reversed(pages) for name in (p.field("target"), p.stem) if name in self.trails}
+        joined = {
+            name: p
+            for p in reversed(pages)
+            for name in (p.field("target"), p.stem)
+            if name in self.trails
+        }
         free = {name for name in self.trails if name and name not in joined}
         loose: dict[str, list[Page]] = defaultdict(list)
         for p in pages:
@@ -63,11 +69,31 @@ class Survey:
                 loose[near[0]].append(p)
         return {**joined, **{name: likely[0] for name, likely in loose.items() if len(likely) == 1}}
 
+    def target_of(self, p: Page) -> str | None:
+        """The target that a page belongs to: an experiment's, or the one whose page it is."""
+        facts = self.facts.get(p.path)
+        named = (n for n, own in self.target_pages.items() if own.path == p.path)
+        return facts.target if facts else next(named, None)
+
+    @cached_property
+    def captures(self) -> Captures:
+        """Captured sources, and why others could not be read."""
+        return captures_of(self.layout)
+
+    @cached_property
+    def source_places(self) -> dict[str, str]:
+        """Where a source stands in the site, by its folder."""
+        return {f"sources/{s.id}": place_of_source(s.id) for s in self.captures.sources}
+
     @cached_property
     def idle_targets(self) -> tuple[Page, ...]:
         """Target pages without a trail."""
         joined = {p.path for p in self.target_pages.values()}
-        return tuple(p for _, p in sorted(self.wiki.pages.items()) if p.type == "target" and p.path not in joined)
+        return tuple(
+            p
+            for _, p in sorted(self.wiki.pages.items())
+            if p.type == "target" and p.path not in joined
+        )
 
     @cached_property
     def target_folders(self) -> dict[str, str]:
@@ -87,7 +113,9 @@ class Survey:
         for p in self.wiki.pages.values():
             by_type[p.type].append(p)
         ordered = sorted(by_type, key=lambda t: (TYPE_ORDER.index(t) if t in TYPE_ORDER else 99, t))
-        return {t: tuple(sorted(by_type[t], key=lambda p: (p.title.lower(), p.path))) for t in ordered}
+        return {
+            t: tuple(sorted(by_type[t], key=lambda p: (p.title.lower(), p.path))) for t in ordered
+        }
 
     @cached_property
     def tags(self) -> dict[str, tuple[str, ...]]:
@@ -102,7 +130,10 @@ class Survey:
     def tag_places(self) -> dict[str, tuple[str, str]]:
         """(place, anchor) of each tag; tags share one page while they are few, beyond that one for each first letter."""
         whole = sum(map(len, self.tags.values())) <= 1500
-        return {tag: (f"by-tag/{'all' if whole else _letter(tag)}.html", f"tag-{n}") for n, tag in enumerate(self.tags)}
+        return {
+            tag: (f"by-tag/{'all' if whole else _letter(tag)}.html", f"tag-{n}")
+            for n, tag in enumerate(self.tags)
+        }
 
     @cached_property
     def lever_verdicts(self) -> Mapping[str, list[str]]:
@@ -134,7 +165,10 @@ class Survey:
 
 def survey_of(layout: store.Layout, db: sqlite3.Connection) -> Survey:
     """Everything the site shows but the text of the pages."""
-    read = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
+    read = {
+        p: page.from_row(p, d, row)
+        for p, d, row in db.execute("select path, digest, row from page order by path")
+    }
     compiled = _compiled(layout)
     pages = {**read, **compiled}
     experiments = trail.experiments(db)
@@ -143,10 +177,25 @@ def survey_of(layout: store.Layout, db: sqlite3.Connection) -> Survey:
         layout,
         pages,
         graph_of(read, link_root=layout.config.link_root),
-        site_paths(pages, wiki=layout.config.wiki, taken=("index.html", "404.html", "graph.html", "runs.html", "refuted.html", "compare.html")),
+        site_paths(
+            pages,
+            wiki=layout.config.wiki,
+            taken=(
+                "index.html",
+                "404.html",
+                "graph.html",
+                "runs.html",
+                "refuted.html",
+                "compare.html",
+            ),
+        ),
         experiments,
         refuted.cards(db),
-        {name: standing_of(db, name, text_of=text_of) for name in sorted({e.target for e in experiments}) if name},
+        {
+            name: standing_of(db, name, text_of=text_of)
+            for name in sorted({e.target for e in experiments})
+            if name
+        },
     )
 
 

@@ -34,7 +34,9 @@ def run(request: SiteBuild, caller: Caller) -> SitePlace:
     layout = caller.layout()
     out = caller.file(request.out).resolve() if request.out else None
     start = render(layout, caller, out=out) / "index.html"
-    return SitePlace(str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start))
+    return SitePlace(
+        str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start)
+    )
 
 
 def render(layout: store.Layout, caller: Caller, *, out: Path | None) -> Path:
@@ -44,7 +46,13 @@ def render(layout: store.Layout, caller: Caller, *, out: Path | None) -> Path:
     with store.lock(layout, "site"):
         db = store.state(layout)
         try:
-            report = site.publish(layout, db, out=out, handed=slice_now(db, budget=layout.config.budget), note=caller.talk)
+            report = site.publish(
+                layout,
+                db,
+                out=out,
+                handed=slice_now(db, budget=layout.config.budget),
+                note=caller.talk,
+            )
         finally:
             db.close()
     caller.talk(
@@ -59,9 +67,11 @@ def _site():
     """The room that renders. Raises KbError where its extra is not installed."""
     try:
         from kb import site
-        from kb.site import look  # noqa: F401  It needs what only the extra brings.
+        from kb.site import templating  # noqa: F401  It needs what only the extra brings.
     except ModuleNotFoundError as error:
-        raise KbError(f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'") from error
+        raise KbError(
+            f"the site needs {error.name}, which is not installed; install it with: pip install 'kb[site]'"
+        ) from error
     return site
 
 

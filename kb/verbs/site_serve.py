@@ -14,7 +14,7 @@ from kb.verbs.site_build import render
 
 # How long after a look at the files the next one is taken.
 _PAUSE_S = 1.0
-_RELOAD = b"<script src=\"/kb-reload.js\" defer></script></body>"
+_RELOAD = b'<script src="/kb-reload.js" defer></script></body>'
 _SCRIPT = b"""(function(){"use strict";var known="";setInterval(function(){fetch("/kb-version",{cache:"no-store"}).then(function(r){return r.text()})
 .then(function(v){if(known&&v!==known)location.reload();known=v}).catch(function(){})},1000)})();"""
 
@@ -43,13 +43,20 @@ class _Files(http.server.SimpleHTTPRequestHandler):
     version = [0]
 
     def send_head(self):
-        own = {"/kb-version": (b"%d" % self.version[0], "text/plain"), "/kb-reload.js": (_SCRIPT, "text/javascript")}
+        own = {
+            "/kb-version": (b"%d" % self.version[0], "text/plain"),
+            "/kb-reload.js": (_SCRIPT, "text/javascript"),
+        }
         if self.path in own:
             return self._headed(*own[self.path])
         file = Path(self.translate_path(self.path))
-        file = file / "index.html" if file.is_dir() and self.path.split("?")[0].endswith("/") else file
+        file = (
+            file / "index.html" if file.is_dir() and self.path.split("?")[0].endswith("/") else file
+        )
         if file.suffix == ".html" and file.is_file():
-            return self._headed(file.read_bytes().replace(b"</body>", _RELOAD), "text/html; charset=utf-8")
+            return self._headed(
+                file.read_bytes().replace(b"</body>", _RELOAD), "text/html; charset=utf-8"
+            )
         return super().send_head()
 
     def _headed(self, data: bytes, kind: str) -> io.BytesIO:
@@ -73,7 +80,9 @@ def run(request: SiteServe, caller: Caller) -> Served:
         )
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise KbError(f"cannot listen on 127.0.0.1:{request.port}: {reason}; give another --port") from error
+        raise KbError(
+            f"cannot listen on 127.0.0.1:{request.port}: {reason}; give another --port"
+        ) from error
     with server:
         caller.data(f"http://127.0.0.1:{server.server_address[1]}/ (Ctrl-C ends it)")
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,8 +1,7 @@
-/* Lists that sort, filter and compare, the search, and small comforts. Every page reads well without this script. Reads text, never writes markup. */
+/* Lists that sort, filter and compare, and small comforts. Every page reads well without this script. Reads text, never writes markup. */
 (function () {
   "use strict";
   var base = document.currentScript.src.replace(/[^/]*$/, "");
-  var root = base.replace(/kb-assets\/$/, "");
 
   function element(name, properties, children) {
     var made = document.createElement(name);
@@ -221,99 +220,10 @@
     show();
   }
 
-  /* Search: MiniSearch over the index that the build made, both loaded when they are first wanted. Words are cut as kb/site/search.py cuts them. */
-  var WORDS = /[\p{L}\p{N}_]+(?:[=.\-\/][\p{L}\p{N}_]+)*/gu, PARTS = /[\p{L}\p{N}]+/gu, CJK = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/;
-  function tokens(text) {
-    var made = [];
-    (text.toLowerCase().match(WORDS) || []).forEach(function (whole) {
-      var parts = whole.match(PARTS) || [];
-      if ((parts.length > 1 || parts.length && parts[0] !== whole) && whole.length <= 40) made.push(whole);
-      parts.forEach(function (part) {
-        if (!CJK.test(part)) { made.push(part.slice(0, 40)); return; }
-        for (var n = 0; n < Math.max(1, part.length - 1); n++) made.push(part.slice(n, n + 2));
-      });
-    });
-    return made;
-  }
-
-  var index = null, loading = null, dialog = null;
-  function load(then) {
-    if (index) { then(); return; }
-    if (loading) { loading.push(then); return; }
-    loading = [then];
-    window.kbSearchIndex = function (text) {
-      index = window.MiniSearch.loadJSON(text, {
-        fields: ["title", "keys", "headings", "text"], storeFields: ["d"], tokenize: tokens, processTerm: function (term) { return term; }
-      });
-      loading.forEach(function (each) { each(); });
-    };
-    var library = element("script", { src: base + "minisearch.js" });
-    library.addEventListener("load", function () { document.head.append(element("script", { src: base + "search-index.js" })); });
-    document.head.append(library);
-  }
-
+  /* The search comes with a script of its own, read when it is first wanted. */
   function openSearch() {
-    if (!dialog) dialog = searchDialog();
-    if (!dialog.open) dialog.showModal();
-    dialog.querySelector("input").select();
-  }
-
-  function searchDialog() {
-    var words = element("input", { type: "search", placeholder: "Search, such as nwarps=8", "aria-label": "Search words", spellcheck: false, autocomplete: "off" });
-    var menus = ["type", "target", "verdict"].map(function (name, n) {
-      var select = element("select", { "aria-label": name }, [element("option", { value: "", textContent: "any " + name })]);
-      select.kbColumn = n + 2;
-      select.addEventListener("change", show);
-      return select;
-    });
-    var status = element("p", { className: "kb-dim", role: "status" }), results = element("ol", { className: "kb-results" });
-    var close = element("button", { type: "button", className: "kb-close", textContent: "×", "aria-label": "Close the search" });
-    var made = element("dialog", { className: "kb-search md-typeset", "aria-label": "Search" }, [
-      element("div", { className: "kb-search-head" }, [words, close]), element("div", { className: "kb-tools" }, menus), status, results]);
-    close.addEventListener("click", function () { made.close(); });
-    made.addEventListener("click", function (event) { if (event.target === made) made.close(); });
-    document.body.append(made);
-
-    function fill() {
-      var known = menus.map(function () { return new Set(); });
-      index._storedFields.forEach(function (stored) { menus.forEach(function (menu, n) { if (stored.d[menu.kbColumn]) known[n].add(stored.d[menu.kbColumn]); }); });
-      menus.forEach(function (menu, n) {
-        Array.from(known[n]).sort().forEach(function (value) { menu.append(element("option", { value: value, textContent: value })); });
-      });
-      show();
-    }
-
-    function show() {
-      results.textContent = "";
-      if (!words.value.trim()) { status.textContent = index ? index.documentCount + " pages" : ""; return; }
-      if (!index) { status.textContent = "Loading the index …"; return; }
-      var last = tokens(words.value).pop();
-      var found = index.search(words.value, {
-        boost: { title: 4, keys: 3, headings: 1.5 }, prefix: function (term) { return term === last && term.length > 1; },
-        fuzzy: function (term) { return term.length > 5 && /^\p{L}+$/u.test(term) ? 0.15 : false; },
-        boostTerm: function (term) { return /[=]/.test(term) ? 4 : 1; },
-        filter: function (hit) { return menus.every(function (menu) { return !menu.value || hit.d[menu.kbColumn] === menu.value; }); }
-      });
-      status.textContent = found.length + (found.length === 1 ? " page" : " pages");
-      found.slice(0, 40).forEach(function (hit) {
-        var d = hit.d, notes = [d[2], d[3], d[4]].filter(Boolean).join(" · ");
-        results.append(element("li", {}, [element("a", { href: root + d[0] }, [element("b", { textContent: d[1] }), element("small", { textContent: notes }), element("span", { textContent: d[5] })])]));
-      });
-    }
-
-    words.addEventListener("input", show);
-    made.addEventListener("keydown", function (event) {
-      if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-      var links = Array.from(results.querySelectorAll("a")), at = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
-      (links[at] || words).focus();
-      event.preventDefault();
-    });
-    words.addEventListener("keydown", function (event) {
-      var first = results.querySelector("a");
-      if (event.key === "Enter" && first) location.href = first.href;
-    });
-    load(fill);
-    return made;
+    if (window.kbOpenSearch) { window.kbOpenSearch(); return; }
+    if (!document.querySelector("script[data-kb-search]")) document.head.append(element("script", { src: base + "search.js", "data-kb-search": "" }));
   }
 
   document.querySelectorAll(".kb-search-open").forEach(function (link) {

@@ -8,15 +8,20 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from kb import KbError
-from kb.graph import Files, target_of, wikilink_of
+from kb.graph import target_of, wikilink_of
 from kb.graph.names import anchor_in
 from kb.graph.paths import indexes_of
 from kb.page import Page, read
-from kb.site.body import Destination, anchor_of
-from kb.store import Layout, digest_of, read_bytes
+from kb.site.body import Destination
+from kb.site.raw_html import anchor_of
+from kb.store import digest_of, read_bytes
+
+if TYPE_CHECKING:
+    from kb.site.survey import Survey
 
 _PICTURES = {".png", ".jpg", ".jpeg", ".gif", ".webp"}
 _LARGEST_PICTURE = 8 * 1024 * 1024
@@ -25,16 +30,33 @@ _LARGEST_SVG = 400 * 1024
 # Longer names would pass what file systems take once `.html` is added.
 _LONGEST_NAME = 150
 # Folders of the site that are the shell's own, or ours.
-_KEPT_FOLDERS = frozenset(("assets", "search", "templates", "pictures", "kb-assets", "by-target", "by-type", "by-tag"))
+_KEPT_FOLDERS = frozenset(
+    (
+        "assets",
+        "search",
+        "templates",
+        "pictures",
+        "kb-assets",
+        "kb-search",
+        "by-target",
+        "by-type",
+        "by-tag",
+        "captured",
+    )
+)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 
 
-def site_paths(paths: Iterable[str], *, wiki: str = "wiki", taken: Iterable[str] = ()) -> dict[str, str]:
+def site_paths(
+    paths: Iterable[str], *, wiki: str = "wiki", taken: Iterable[str] = ()
+) -> dict[str, str]:
     """Path below the site of every page, from the set of paths alone; no two differ by case only, none is a name that is kept for the site itself."""
     used = {t.lower() for t in taken}
     places: dict[str, str] = {}
     for path in sorted(paths):
-        parts = [_name(part) for part in path.removesuffix(".md").removeprefix(f"{wiki}/").split("/")]
+        parts = [
+            _name(part) for part in path.removesuffix(".md").removeprefix(f"{wiki}/").split("/")
+        ]
         if len(parts) > 1 and parts[0].lower() in _KEPT_FOLDERS:
             parts[0] += "-"
         stem = "/".join(parts)
@@ -49,10 +71,17 @@ def site_paths(paths: Iterable[str], *, wiki: str = "wiki", taken: Iterable[str]
 
 
 def _name(part: str) -> str:
-    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in unicodedata.normalize("NFC", part)).strip(".-") or "untitled"
+    kept = (
+        "".join(
+            c if c.isalnum() or c in "-_." else "-" for c in unicodedata.normalize("NFC", part)
+        ).strip(".-")
+        or "untitled"
+    )
     if len(kept.encode()) > _LONGEST_NAME:
         kept = kept.encode()[: _LONGEST_NAME - 20].decode(errors="ignore") + "-" + digest_of(part)
-    return "read-me" if kept.lower() == "readme" else kept  # MkDocs takes a README for the index of its folder.
+    return (
+        "read-me" if kept.lower() == "readme" else kept
+    )  # MkDocs takes a README for the index of its folder.
 
 
 def name_of(text: str) -> str:
@@ -67,7 +96,9 @@ def url_between(place: str, to: str, anchor: str = "") -> str:
     while shared < min(len(here), len(there) - 1) and here[shared] == there[shared]:
         shared += 1
     path = "../" * (len(here) - shared) + "/".join(there[shared:])
-    return (path if path.isascii() else quote(path)) + (f"#{quote(anchor_of(anchor))}" if anchor else "")
+    return (path if path.isascii() else quote(path)) + (
+        f"#{quote(anchor_of(anchor))}" if anchor else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +115,10 @@ class Resolved:
 class Resolver:
     """Resolves links of pages; open for the length of one build, because what it read of cited pages it keeps."""
 
-    def __init__(self, layout: Layout, pages: Mapping[str, Page], places: Mapping[str, str], files: Files):
-        self.layout, self.pages, self.places, self.files = layout, pages, places, files
-        self.repository = web_address(layout.config.site_repository, "repository")
+    def __init__(self, survey: "Survey"):
+        self.layout, self.pages, self.places = survey.layout, survey.pages, survey.places
+        self.files, self.sources = survey.files, survey.source_places
+        self.repository = web_address(self.layout.config.site_repository, "repository")
         self.read: dict[str, Page] = {}
 
     def whole(self, path: str) -> Page:
@@ -96,7 +128,9 @@ class Resolver:
             try:
                 self.read[path] = read(path, read_bytes(self.layout, path))
             except OSError as error:
-                raise KbError(f"{path}: {error.strerror} while the site was made; `kb build` and try again") from error
+                raise KbError(
+                    f"{path}: {error.strerror} while the site was made; `kb build` and try again"
+                ) from error
         return self.read.get(path, known)
 
     def resolved(self, page: Page, place: str) -> Resolved:
@@ -106,7 +140,9 @@ class Resolver:
         files: set[str] = set()
         for link in page.links:
             if link.kind == "image":
-                links.setdefault("!" + link.href, self._picture(link.href, page, place, pictures, files))
+                links.setdefault(
+                    "!" + link.href, self._picture(link.href, page, place, pictures, files)
+                )
             elif link.kind == "wikilink":
                 links.setdefault(f"[[{link.href}]]", self._wikilink(link.href, page, place))
             elif link.kind in ("inline", "auto") and link.href not in links:
@@ -130,6 +166,8 @@ class Resolver:
         if target == ".." or target.startswith("../"):
             return Destination("broken", note=f"broken link: {target}")
         files.add(target)
+        if source := self.sources.get("/".join(target.split("/")[:2])):
+            return Destination("page", url_between(place, source), target)
         if (target + "/").startswith(self.files.unseen) or self.files.has(target):
             return self._file(target)
         return Destination("broken", note=f"broken link: {target}")
@@ -138,18 +176,30 @@ class Resolver:
         link = wikilink_of(written)
         meant = self.files.names.meant(link.name, page)
         if len(meant) != 1:
-            return Destination("broken", note=f"{'several pages have' if meant else 'no page has'} this name: {link.name}")
+            return Destination(
+                "broken",
+                note=f"{'several pages have' if meant else 'no page has'} this name: {link.name}",
+            )
         if meant[0] not in self.places:
             return self._file(meant[0])
-        anchor = anchor_in(self.whole(meant[0]), link.heading) if link.heading and not link.heading.startswith("^") else ""
-        return Destination("page" if anchor is not None else "loose", url_between(place, self.places[meant[0]], anchor or ""))
+        anchor = (
+            anchor_in(self.whole(meant[0]), link.heading)
+            if link.heading and not link.heading.startswith("^")
+            else ""
+        )
+        return Destination(
+            "page" if anchor is not None else "loose",
+            url_between(place, self.places[meant[0]], anchor or ""),
+        )
 
     def _file(self, target: str) -> Destination:
         if self.repository and not target.startswith(".."):
             return Destination("web", f"{self.repository}/{quote(target)}", target)
         return Destination("file", note=f"not part of the site: {target}")
 
-    def _picture(self, href: str, page: Page, place: str, pictures: dict[str, bytes], files: set[str]) -> Destination:
+    def _picture(
+        self, href: str, page: Page, place: str, pictures: dict[str, bytes], files: set[str]
+    ) -> Destination:
         where = target_of(href, folder=page.folder, link_root=self.layout.config.link_root)
         if where is None:
             return _web(href)
@@ -161,7 +211,9 @@ class Resolver:
             return self._file(path) if unseen else Destination("broken", note=f"no picture {path}")
         suffix = posixpath.splitext(path)[1].lower()
         if suffix == ".svg" and len(data) <= _LARGEST_SVG:
-            return Destination("image", "data:image/svg+xml;base64," + base64.b64encode(data).decode())
+            return Destination(
+                "image", "data:image/svg+xml;base64," + base64.b64encode(data).decode()
+            )
         if suffix not in _PICTURES:
             return self._file(path)
         name = f"pictures/{digest_of(data)}{suffix}"
@@ -171,8 +223,14 @@ class Resolver:
 
 def web_address(text: str, key: str) -> str:
     """An address of kb.toml's `[site]`, without its last slash. Raises KbError for one that a browser would run or not follow."""
-    if text and (urlsplit(text).scheme not in ("http", "https") or not urlsplit(text).netloc or set(text) & set("\"'<>` \n\t")):
-        raise KbError(f"kb.toml: [site] {key} is '{text}'; it takes an address that starts with https://")
+    if text and (
+        urlsplit(text).scheme not in ("http", "https")
+        or not urlsplit(text).netloc
+        or set(text) & set("\"'<>` \n\t")
+    ):
+        raise KbError(
+            f"kb.toml: [site] {key} is '{text}'; it takes an address that starts with https://"
+        )
     return text.rstrip("/")
 
 

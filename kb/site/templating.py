@@ -8,10 +8,11 @@ from functools import cache, partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kb.site.body import WEB_ADDRESS, anchor_of
-from kb.site.hubs import Sheet, plural, type_place
-from kb.site.places import url_between, web_address
-from kb.site.survey import Survey, tags_of
+from kb.site.body import WEB_ADDRESS
+from kb.site.links import url_between, web_address
+from kb.site.overviews import Sheet, plural, type_place
+from kb.site.raw_html import anchor_of
+from kb.site.survey import Survey
 from kb.store import digest_of
 
 
@@ -31,9 +32,13 @@ class Frame:
 
 def sheet_frame(survey: Survey, sheet: Sheet) -> Frame:
     """A page that no one wrote, rendered."""
-    section = sheet.place if sheet.place.count("/") < 2 else sheet.place.rsplit("/", 1)[0] + "/index.html"
+    section = (
+        sheet.place if sheet.place.count("/") < 2 else sheet.place.rsplit("/", 1)[0] + "/index.html"
+    )
     content = rendered(survey, sheet.place, sheet.template, {"title": sheet.title, **sheet.shows})
-    return Frame(sheet.place, plain_title(sheet.title), lambda: content, (), digest_of(content), section)
+    return Frame(
+        sheet.place, plain_title(sheet.title), lambda: content, (), digest_of(content), section
+    )
 
 
 def rendered(survey: Survey, place: str, template: str, shows: Mapping[str, object]) -> str:
@@ -80,12 +85,21 @@ class Window:
 @cache
 def _environment() -> Environment:
     loader = PackageLoader("kb.site", "templates")
-    made = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, auto_reload=False)
-    made.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup, "tags": tags_of}
-    made.filters |= {"breakable": breakable}
-    made.filters |= {"is_address": lambda text: bool(WEB_ADDRESS.fullmatch(text))}
-    made.globals |= {"zip": zip}
-    return made
+    env = Environment(
+        loader=loader,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+    )
+    env.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup}
+    env.filters |= {"breakable": breakable, "is_address": _is_address}
+    return env
+
+
+def _is_address(text: str) -> bool:
+    return bool(WEB_ADDRESS.fullmatch(text))
 
 
 def template(name: str) -> "partial[str]":
@@ -106,5 +120,8 @@ def breakable(text: str) -> Markup:
 
 def plain_title(text: str) -> str:
     """A title on one line without signs that steer the text around it, cut where it would break a layout."""
-    kept = "".join(" " if c in "\n\r\t" else "" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
+    kept = "".join(
+        " " if c in "\n\r\t" else "" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c
+        for c in text
+    )
     return clipped(kept, 200) or "untitled"

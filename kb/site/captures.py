@@ -1,0 +1,144 @@
+"""Captured sources as the site shows them: read from their folders, their texts cut into sections and
+diffs into hunks, what forks have that others lack. Refuses to render, and to fail for one that is
+damaged: it says so.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kb import KbError
+from kb.claims.filed import Claim, claims_in
+from kb.research.forks import Fork, matrix_of
+from kb.research.readings import fork_of_source
+from kb.site.links import name_of
+from kb.source import Source, source_at, text_of_source, visible
+from kb.store import Layout
+
+FOLDER = "captured"
+# Of a longer text the rest stays in its file.
+_MOST_SHOWN = 400_000
+# Lines of a matrix that a person reads; the best forks come first.
+_MOST_ROWS = 600
+_HUNK = re.compile(r"^(?=@@ )", re.MULTILINE)
+_DIFF = "Diff of "
+_LINE_KINDS = {"+": "kb-added", "-": "kb-removed"}
+
+# Where a hunk stands, and its lines, each with its kind.
+Hunk = tuple[str, tuple[tuple[str, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a captured text: its title, and the text, or, of a diff, its hunks."""
+
+    title: str
+    text: str
+    hunks: tuple[Hunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """Sources on file with the claims that rest on each, and why others could not be read."""
+
+    sources: tuple[Source, ...]
+    claims: Mapping[str, tuple[Claim, ...]]
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """What the forks of one repository have: the forks, best first, and rows of (name, who has it, who
+    lacks it).
+    """
+
+    repository: str
+    forks: tuple[Fork, ...]
+    places: Mapping[str, str]
+    rows: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+
+
+def place_of_source(id: str) -> str:
+    """Where a source stands in the site."""
+    return f"{FOLDER}/{name_of(id).lower()}.html"
+
+
+def captures_of(layout: Layout) -> Captures:
+    """What is on file below `sources/`."""
+    faults, sources = [], []
+    by_source: dict[str, list[Claim]] = defaultdict(list)
+    try:
+        for claim in claims_in(layout):
+            by_source[claim.source.rpartition("/")[2]].append(claim)
+    except KbError as error:
+        faults.append(str(error))
+    for meta in sorted(layout.sources.glob("*/meta.json")):
+        try:
+            sources.append(source_at(layout, meta.parent.name))
+        except KbError as error:
+            faults.append(str(error))
+    claims = {id: tuple(some) for id, some in by_source.items()}
+    return Captures(tuple(sources), claims, tuple(faults))
+
+
+def reading_of_fork(layout: Layout, source: Source) -> Fork | None:
+    """What was read of a fork when it was captured; None for other sources, and where it is damaged."""
+    try:
+        return fork_of_source(layout, source)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def text_of_capture(layout: Layout, source: Source) -> tuple[str, str]:
+    """The text of a source and, where it has none to show, why."""
+    if not source.text:
+        return "", "Its text is not kept here; the digest says which text was read."
+    try:
+        return text_of_source(layout, source), ""
+    except (KbError, OSError, UnicodeDecodeError) as error:
+        return "", str(error)
+
+
+def sections_of(source: Source, text: str) -> Iterator[Section]:
+    """The sections of a text; what stands before the first of them is one too."""
+    starts = [(0, ""), *((start, title) for title, start in source.sections)]
+    ends = [*(start for start, _ in starts[1:]), len(text)]
+    shown = 0
+    for (start, title), end in zip(starts, ends, strict=True):
+        part = text[start:end].strip("\n")[: max(0, _MOST_SHOWN - shown)]
+        shown += len(part)
+        if part:
+            hunks = _hunks(part) if title.startswith(_DIFF) else ()
+            yield Section(visible(title), "" if hunks else visible(part), hunks)
+
+
+def _hunks(part: str) -> tuple[Hunk, ...]:
+    """The hunks of a captured diff without the fence around it."""
+    lines = part.split("\n")
+    fences = [n for n, line in enumerate(lines) if line.startswith("```")]
+    inside = lines[fences[0] + 1 : fences[-1] if len(fences) > 1 else None] if fences else []
+    hunks = []
+    for hunk in _HUNK.split("\n".join(inside)):
+        where, _, rest = hunk.partition("\n")
+        if where.startswith("@@"):
+            rows = [(_LINE_KINDS.get(r[:1], ""), visible(r)) for r in rest.rstrip("\n").split("\n")]
+            hunks.append((visible(where), tuple(rows)))
+    return tuple(hunks)
+
+
+def matrices_of(layout: Layout, sources: Sequence[Source]) -> tuple[Matrix, ...]:
+    """For each repository whose forks were read, what exists in which of them and not in others."""
+    readings: dict[str, dict[str, tuple[Fork, str]]] = defaultdict(dict)
+    for source in sources:
+        fork = reading_of_fork(layout, source)
+        if fork:
+            place = place_of_source(source.id)
+            readings[source.origin.partition("#")[0]][fork.fork] = fork, place
+    matrices = []
+    for name, read in sorted(readings.items()):
+        best = sorted((fork for fork, _ in read.values()), key=lambda f: (-f.score, f.fork))
+        places = {fork: place for fork, (_, place) in read.items()}
+        rows = matrix_of(best, "upstream")[:_MOST_ROWS]
+        matrices.append(Matrix(name, tuple(best), places, rows))
+    return tuple(matrices)

@@ -1,0 +1,118 @@
+"""The search of the site as scripts, so that it works from a file too: a list of pages that is read
+first, the words of the wiki in buckets, and the texts of pages in folders, each read when a search
+needs it.
+
+Refuses to cut words: they are those of the compiled tables (`kb.search.postings`), and
+`assets/search.js` cuts what is typed as those were cut.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+# As many buckets as keep one near 30 kB on a wiki of four thousand pages.
+BUCKETS = 128
+# Pages whose texts share a file.
+_TOGETHER = 48
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the list holds of a page: where it is, what a result shows and filters by, and names by
+    which it is found beside those of its title.
+    """
+
+    place: str
+    title: str
+    type: str
+    target: str
+    verdict: str
+    keys: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A section of a page as a result quotes it."""
+
+    anchor: str
+    title: str
+    text: str
+
+
+def scripts_of(
+    entries: Mapping[str, Entry],
+    passages: Iterable[tuple[str, Passage]],
+    postings: Iterable[tuple[str, str, int]],
+) -> dict[str, bytes]:
+    """The files of the search by place. `passages` are (path, section) in order of path; `postings`
+    (word, path, how often), the words in order.
+    """
+    numbers = {path: n for n, path in enumerate(sorted(entries))}
+    texts: dict[int, dict[int, list]] = defaultdict(lambda: defaultdict(list))
+    lengths = [0] * len(numbers)
+    for path, passage in passages:
+        if path in numbers:
+            number = numbers[path]
+            lengths[number] += len(passage.text)
+            quoted = [passage.anchor, passage.title, passage.text]
+            texts[number // _TOGETHER][number % _TOGETHER].append(quoted)
+    rows = [_row(entries[path], lengths[n]) for path, n in numbers.items()]
+    files = {"pages": _script("pages", rows)}
+    files |= {f"text-{n}": _script(f"text-{n}", some) for n, some in texts.items()}
+    for bucket, words in _buckets(numbers, postings).items():
+        files[f"words-{bucket}"] = _script(f"words-{bucket}", words)
+    return {f"kb-search/{name}.js": data for name, data in files.items()}
+
+
+def _row(entry: Entry, length: int) -> list:
+    shown = (entry.place, entry.title[:200], entry.type, entry.target[:80], entry.verdict[:30])
+    return [*shown, entry.keys[:400], length // 8]
+
+
+def _buckets(
+    numbers: Mapping[str, int], postings: Iterable[tuple[str, str, int]]
+) -> dict[int, dict[str, str]]:
+    """Words by bucket, each with its pages: distances between their numbers in base 36, each closed
+    by a capital that says how often (A once, Z 26 times and more).
+    """
+    base36 = [_base36(n) for n in range(len(numbers) + 1)]
+    by_word: dict[str, dict[int, int]] = defaultdict(dict)
+    for word, path, times in postings:
+        if path in numbers:
+            pages = by_word[word]
+            number = numbers[path]
+            pages[number] = pages.get(number, 0) + times
+    buckets: dict[int, dict[str, str]] = defaultdict(dict)
+    for word, pages in by_word.items():
+        last, written = -1, []
+        for number in sorted(pages):
+            written.append(base36[number - last] + chr(64 + min(26, pages[number])))
+            last = number
+        buckets[bucket_of(word)][word] = "".join(written)
+    return buckets
+
+
+def bucket_of(word: str) -> int:
+    """Bucket of a word by its first two signs, so that words that begin alike stand together."""
+    first, second = (*map(ord, word[:2]), 0)[:2]
+    return (first * 31 + second) % BUCKETS
+
+
+def _base36(number: int) -> str:
+    digits = _DIGITS[number % 36]
+    while number := number // 36:
+        digits = _DIGITS[number % 36] + digits
+    return digits
+
+
+def _script(name: str, value: object) -> bytes:
+    """A value as a script that hands it over. A string literal is read faster than an object
+    literal; in single quotes it needs hardly an escape.
+    """
+    data = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    quoted = re.sub(r"['\\]", r"\\\g<0>", data).replace("\u2028", "\\u2028")
+    quoted = quoted.replace("\u2029", "\\u2029")
+    return f"kbSearch('{name}','{quoted}');\n".encode("utf-8", "replace")

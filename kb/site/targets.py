@@ -1,0 +1,317 @@
+"""Where each target stands: its lanes with best value, change and climb, its levers that failed, its
+leads. Refuses to judge: figures are the trail's, reasons the cards'.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from markupsafe import Markup
+
+from kb.page import Page
+from kb.refuted import Card
+from kb.schema import Verdict
+from kb.site.charts import Climb, climb_of, scale_of, spark
+from kb.site.runs import VERDICT_ORDER, Change, Run, change_of, figure, runs_of
+from kb.site.survey import Survey
+from kb.trail import Facts
+from kb.trail.frontier import metric_of
+from kb.trail.levers import key_of
+from kb.trail.progress import Progress, progress_of
+from kb.trail.standing import Standing
+
+# Lanes on one axis whose ranges differ by more than this would be flat lines.
+_WIDEST_AXIS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """Where one lane of a target stands: its best value with unit, and the change against its
+    baseline, or against its first kept run where it has none (`since` says which).
+    """
+
+    name: str
+    progress: Progress
+    best: str
+    base: str
+    since: str
+    change: Change | None
+    climb: Climb | None
+
+    @property
+    def spark(self) -> Markup:
+        return spark(self.progress)
+
+    @property
+    def noise(self) -> str:
+        return "" if self.progress.band is None else f"±{self.progress.band:.2%}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeverGroup:
+    """The refuted cards of one lever, newest first, with the tally of every run that moved it."""
+
+    name: str
+    cards: tuple[Card, ...]
+    tally: tuple[tuple[str, int], ...]
+    targets: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetView:
+    """All that home and the pages of a target show of it."""
+
+    survey: Survey
+    target: str
+
+    @property
+    def name(self) -> str:
+        return self.target or "no target"
+
+    @property
+    def short(self) -> str:
+        return short_names(self.survey.trails)[self.target] or self.name
+
+    @property
+    def folder(self) -> str:
+        return self.survey.target_folders[self.target]
+
+    @property
+    def page(self) -> Page | None:
+        return self.survey.target_pages.get(self.target)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        return runs_of(self.survey, self.target)
+
+    @property
+    def standing(self) -> Standing | None:
+        return self.survey.standings.get(self.target)
+
+    @cached_property
+    def points(self) -> tuple[Standpoint, ...]:
+        """Every lane by itself: variants by runs, lanes of a variant by their best."""
+        moved = [p for p in self.standing.progress if p.frontier] if self.standing else []
+        moved.sort(key=lambda p: (-p.runs, p.variant))
+        lanes = [lane for p in moved for lane in _lanes(self.survey, p, self.runs)]
+        return tuple(
+            _standpoint(*lane, scale) for lane, scale in zip(lanes, _scales(lanes), strict=True)
+        )
+
+    @cached_property
+    def alarms(self) -> tuple[tuple[str, str], ...]:
+        progress = self.standing.progress if self.standing else ()
+        several = len([p for p in progress if p.frontier]) > 1
+        alarms = {
+            a.code: f"{p.variant}: {a.text}" if p.variant and several else a.text
+            for p in progress
+            if p.frontier
+            for a in p.alarms
+        }
+        return tuple(sorted(alarms.items()))
+
+    @cached_property
+    def leads(self) -> tuple[tuple[str, str], ...]:
+        """Open leads as (page, text), each text once."""
+        leads = self.standing.leads if self.standing else ()
+        once = {" ".join(lead.text.split()).casefold(): lead for lead in reversed(leads)}
+        return tuple((lead.path, lead.text) for lead in reversed(once.values()))
+
+    @cached_property
+    def tally(self) -> tuple[tuple[str, int], ...]:
+        return tally_of([r.verdict for r in self.runs])
+
+    @cached_property
+    def cards(self) -> tuple[Card, ...]:
+        return tuple(c for c in self.survey.cards if c.target == self.target)
+
+    @cached_property
+    def levers(self) -> tuple[LeverGroup, ...]:
+        return levers_of(self.survey, self.cards)
+
+    @cached_property
+    def more(self) -> tuple[Page, ...]:
+        """What else is written of the target: pages beside its runs, then its hypotheses."""
+        pages, own = self.survey.wiki.pages, {r.facts.path for r in self.runs}
+        folders = {p.rpartition("/")[0] for p in own} - {"wiki/experiments"}
+        beside = [p for path, p in sorted(pages.items()) if p.folder in folders and path not in own]
+        ideas = self.survey.by_type.get("hypothesis", ()) if self.target else ()
+        named = [p for p in ideas if self.target in (p.field("target"), *p.words("targets"))]
+        return (*beside, *named)
+
+
+def short_names(targets: Iterable[str]) -> dict[str, str]:
+    """Names of targets without the words that all of them have, as far as that tells them apart."""
+    names = [t for t in targets if t]
+    words = {name: re.findall(r"[/_.\- ]*[^/_.\- ]+", name) for name in names}
+    bare = {name: [w.lstrip("/_.- ") for w in some] for name, some in words.items()}
+    shared = set.intersection(*map(set, bare.values())) if len(names) > 2 else set()
+    short = {
+        name: "".join(
+            w for w, plain in zip(words[name], bare[name], strict=True) if plain not in shared
+        )
+        for name in names
+    }
+    stripped = {name: text.lstrip("/_.- ") for name, text in short.items()}
+    is_clear = all(stripped.values()) and len(set(stripped.values())) == len(names)
+    return {"": "", **(stripped if is_clear else {name: name for name in names})}
+
+
+def tally_of(verdicts: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Verdicts with their counts, in the order of the vocabulary."""
+    counted = Counter(verdicts)
+    return tuple((v, counted[v]) for v in (*VERDICT_ORDER, "no verdict") if counted[v])
+
+
+def levers_of(survey: Survey, cards: Sequence[Card]) -> tuple[LeverGroup, ...]:
+    """Cards by lever, the most refuted first; a card of several levers stands under each, one of none
+    under an empty name.
+    """
+    groups: dict[str, list[Card]] = defaultdict(list)
+    names: dict[str, str] = {}
+    for card in cards:
+        if card.kind == "hypothesis" and not card.because:
+            continue
+        for name in [lever.name for lever in card.levers[:3]] or [""]:
+            names.setdefault(key_of(name), name)
+            groups[key_of(name)].append(card)
+    listed = [_lever_group(survey, key, names[key], members) for key, members in groups.items()]
+    return tuple(sorted(listed, key=lambda g: (not g.name, -len(g.cards), g.name)))
+
+
+def _lever_group(survey: Survey, key: str, name: str, cards: Sequence[Card]) -> LeverGroup:
+    values = dict.fromkeys(
+        v.value for c in cards for v in c.levers if key_of(v.name) == key and v.value
+    )
+    newest = tuple(sorted(cards, key=lambda c: c.order, reverse=True))
+    verdicts = (
+        survey.lever_verdicts.get(key, []) if key else [c.verdict or "refuted" for c in cards]
+    )
+    targets = sorted({c.target for c in cards if c.target})
+    return LeverGroup(name, newest, tally_of(verdicts), tuple(targets), tuple(values))
+
+
+# A lane: its name, its progress, its runs.
+_Lane = tuple[str, Progress, Sequence[Run]]
+
+
+def _lanes(survey: Survey, progress: Progress, runs: Sequence[Run]) -> list[_Lane]:
+    """The lanes of one variant. Agents that start from one parent climb side by side, and no line
+    joins them.
+    """
+    own = [r for r in runs if r.facts.variant == progress.variant]
+    lanes = _named_lanes(survey, own) or _branches(progress, own)
+    metric = metric_of([r.facts for r in own], progress.metric)
+    if len(lanes) < 2:
+        return [(progress.variant, progress, own)]
+    split = []
+    for name, some in lanes.items():
+        facts = [r.facts for r in some]
+        moved = progress_of(facts, target=progress.target, variant=progress.variant, metric=metric)
+        if moved.frontier:
+            split.append((name, moved, some))
+    sign = 1 if progress.direction == "lower" else -1
+    return sorted(split, key=lambda lane: (sign * lane[1].frontier.value, lane[0]))
+
+
+def _named_lanes(survey: Survey, runs: Sequence[Run]) -> Mapping[str, Sequence[Run]]:
+    """Runs by the lane or agent that their pages name; those that name none belong to all."""
+    lanes: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        page = survey.pages[run.facts.path]
+        lanes[page.field("lane") or page.field("agent")].append(run)
+    shared = lanes.pop("", [])
+    return {n: sorted([*shared, *some], key=lambda r: r.facts.order) for n, some in lanes.items()}
+
+
+def _branches(progress: Progress, runs: Sequence[Run]) -> Mapping[str, Sequence[Run]]:
+    """Runs by branch, where the trail forks: several supported runs on one parent, of which a later
+    one does not improve on an earlier one, so that none of them was built upon the other.
+    """
+    by_path = {r.facts.path: r for r in runs}
+    children: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        if (
+            run.facts.parent in by_path
+            and run.facts.verdict.canonical is Verdict.SUPPORTED
+            and run.metric
+        ):
+            children[run.facts.parent].append(run)
+    starts = [r for some in children.values() if _is_fork(some, progress) for r in some]
+    lanes: dict[str, list[Run]] = {r.facts.path: [] for r in starts}
+    lanes[""] = []
+    for run in runs:
+        at, behind = run, set()
+        while (
+            at.facts.path not in lanes
+            and at.facts.parent in by_path
+            and at.facts.path not in behind
+        ):
+            behind.add(at.facts.path)
+            at = by_path[at.facts.parent]
+        lanes[at.facts.path if at.facts.path in lanes else ""].append(run)
+    common = {r.facts.path for r in lanes.pop("")}
+    names = _lane_names([r.facts for r in starts])
+    branches = {}
+    for start in starts:
+        parent = by_path[start.facts.parent]
+        before = [parent] if parent.facts.path in common else []
+        branches[names[start.facts.path]] = [*before, *lanes[start.facts.path]]
+    beside = common - {r.facts.parent for r in starts}
+    if branches and beside:
+        branches["beside the lanes"] = [by_path[p] for p in by_path if p in beside]
+    return branches
+
+
+def _is_fork(siblings: Sequence[Run], progress: Progress) -> bool:
+    sign = -1 if progress.direction == "lower" else 1
+    values = [sign * r.metric.value for r in siblings]
+    return any(later <= max(values[:n]) for n, later in enumerate(values) if n)
+
+
+def _lane_names(starts: Sequence[Facts]) -> dict[str, str]:
+    """Names of lanes by the lever that tells them apart, else by the titles of their first runs."""
+    levers = [e.levers[0] if len(e.levers) == 1 else None for e in starts]
+    values = [v.value for v in levers if v and v.value]
+    told_apart = len({v.name for v in levers if v}) == 1 and len(set(values)) == len(starts)
+    return {e.path: v.value if told_apart else e.title for e, v in zip(starts, levers, strict=True)}
+
+
+def _scales(lanes: Sequence[_Lane]) -> list[tuple[float, float] | None]:
+    """Value axis of each lane's chart: lanes of one metric share theirs, where that shows both."""
+    own: list[tuple[float, float] | None] = [
+        scale_of(p, runs) if any(r.metric and r.metric.name == p.metric for r in runs) else None
+        for _, p, runs in lanes
+    ]
+    shared: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for (_, progress, _), scale in zip(lanes, own, strict=True):
+        if scale:
+            shared[progress.metric].append(scale)
+    scales: list[tuple[float, float] | None] = []
+    for (_, progress, _), scale in zip(lanes, own, strict=True):
+        near = shared[progress.metric]
+        low, high = min(s[0] for s in near or [(0, 0)]), max(s[1] for s in near or [(0, 0)])
+        narrowest = min(s[1] - s[0] for s in near or [(0, 0)])
+        scales.append((low, high) if high - low < _WIDEST_AXIS * narrowest else scale)
+    return scales
+
+
+def _standpoint(
+    name: str, progress: Progress, runs: Sequence[Run], scale: tuple[float, float] | None
+) -> Standpoint:
+    best, base = progress.frontier, progress.baseline
+    since = "its baseline" if base else "its first kept run"
+    base = base or (progress.steps[0] if progress.steps else None)
+    moved = best and base and best.path != base.path
+    return Standpoint(
+        name,
+        progress,
+        figure(progress.metric, best.value, progress.unit) if best else "",
+        figure(progress.metric, base.value, progress.unit) if base else "",
+        since,
+        change_of(best.value, base.value, progress.direction) if moved else None,
+        climb_of(progress, runs, scale=scale),
+    )
