@@ -1,9 +1,9 @@
-"""kb loop [serve]: drive the loop on a target with a command as the agent, one step's slice a call."""
+"""kb loop [serve]: drive the loop on a target with a command as the agent, or write its job for SkyPilot and file the logs."""
 
 from dataclasses import dataclass
 
 from kb import KbError
-from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option
+from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,11 @@ class DriveLoop:
         "seconds that one call of the agent may take", default=1800.0, metavar="N"
     )
     anyway: bool = flag("go on where `kb stop-check` says that the loop may stop")
+    afresh: bool = flag(
+        "count runs, minutes and tokens from now, not from where the loop was begun"
+    )
+    on: str = option("write and check the job of one experiment for this service", choices=("sky",))
+    log: tuple[str, ...] = several("with --on: the log of a job, to be filed", metavar="FILE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,52 @@ class LoopReport(Result):
         return "\n".join([*self.lines, f"ended: {self.end}; about {self.tokens} tokens"])
 
 
-def run(request: DriveLoop, caller: Caller) -> LoopReport:
+@dataclass(frozen=True, slots=True)
+class JobReport(Result):
+    """The job of one experiment, who has checked it, and the pages that its logs became."""
+
+    file: str
+    checked_by: str
+    launch: str
+    pages: tuple[str, ...]
+
+    def to_text(self) -> str:
+        head = f"{self.file}: valid by {self.checked_by}" if self.file else ""
+        return "\n".join([*([head, self.launch] if head else []), *self.pages])
+
+
+def run(request: DriveLoop, caller: Caller) -> LoopReport | JobReport:
     from kb.loop.driving import drive
 
+    if request.on:
+        return _job(request, caller)
     if (
         not request.agent
         or min(request.runs, request.minutes, request.tokens, request.patience) < 0
     ):
         raise KbError("say --agent COMMAND; budgets are positive numbers")
     return LoopReport(*drive(request, caller))
+
+
+def _job(request: DriveLoop, caller: Caller) -> JobReport:
+    """Job logs filed as experiments, else the job written and checked."""
+    from kb.experiments.stub import sealed_pages
+    from kb.experiments.targets import repository_of, target_named
+    from kb.loop.sky import launch_of, write_job
+    from kb.verbs.import_ import ImportRuns
+    from kb.verbs.import_ import run as import_runs
+
+    layout = caller.layout()
+    target = target_named(layout, request.target)
+    pages: list[str] = []
+    for log in request.log:
+        imported = import_runs(
+            ImportRuns(log_format="skypilot", path=log, target=target.name, metric=target.metric),
+            caller,
+        )
+        pages += imported.report.pages
+    if pages or request.log:
+        return JobReport("", "", "", tuple(pages))
+    file, by = write_job(layout, target, repository_of(layout, target))
+    number = len(sealed_pages(layout, target.name)) + 1
+    return JobReport(str(file), by, launch_of(file, number), ())

@@ -1,0 +1,153 @@
+"""A job of one experiment for SkyPilot, which fans out over machines so that kb need not: written, checked, and its logs filed.
+
+The log of a job is its record (the job itself always ends well): METRIC lines with spread and count of the repeats, how the checks
+went, how it ended. Refuses to overwrite a job that kb did not write.
+"""
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from kb import KbError, store
+from kb.experiments.targets import Target
+from kb.page import read
+
+NAME = "experiment.yaml"
+_MARK = "# Written by `kb loop"
+_RUN = r"""cd ~/sky_workdir
+report() { echo "EXPERIMENT_ID: ${EXPERIMENT_ID}"; echo "EXPERIMENT_STATUS: $1"; [ -z "$2" ] || echo "EXPERIMENT_ERROR: $2"; exit 0; }
+echo "EXPERIMENT: ${EXPERIMENT_ID}"
+echo "DESC: ${EXPERIMENT_DESC}"
+log=$(mktemp)
+timeout "${BENCH_TIMEOUT}" sh -c "${BUILD_CMD}" > "$log" 2>&1 || { tail -n 30 "$log"; report crash "the build failed"; }
+checks=skipped
+if [ -n "${CHECK_CMD}" ]; then
+  if timeout "${CHECK_TIMEOUT}" sh -c "${CHECK_CMD}"; then checks=passed; else checks="failed (exit $?)"; fi
+fi
+: > "$log"
+for turn in $(seq "${REPEATS}"); do
+  timeout "${BENCH_TIMEOUT}" sh -c "${BENCH_CMD}" >> "$log" 2>&1 || { tail -n 30 "$log"; report crash "the benchmark failed in turn $turn"; }
+done
+awk '/^METRIC /{split($2, m, "="); n[m[1]]++; s[m[1]] += m[2]; q[m[1]] += m[2] * m[2]}
+  END {for (k in n) {mean = s[k] / n[k]; printf "METRIC %s=%.9g\n", k, mean
+    if (n[k] > 1) {v = (q[k] - n[k] * mean * mean) / (n[k] - 1); printf "METRIC %s_stddev=%.9g\nMETRIC %s_n=%d\n", k, sqrt(v > 0 ? v : 0), k, n[k]}}}' "$log"
+echo "CHECKS_STATUS: $checks"
+case $checks in failed*) report checks_failed "" ;; esac
+report done ""
+"""
+
+
+def write_job(layout: store.Layout, target: Target, repository: Path) -> tuple[Path, str]:
+    """The job's file in the repository, and who has checked it. Raises KbError for one of somebody else that is no such job."""
+    file = repository / NAME
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    if not text or text.startswith(_MARK):
+        text = job_of(layout, target)
+    by = check(text, file)
+    store.write(file, text, declared=True)
+    return file, by
+
+
+def job_of(layout: store.Layout, target: Target) -> str:
+    """The text of a job: resources as the target page's `resources:` says them, and its commands as variables that a launch may set."""
+    if not target.benchmark:
+        raise KbError(
+            f"no benchmark: say `benchmark:` in wiki/targets/{target.name}.md; the job runs it"
+        )
+    front = read(target.path, store.read_bytes(layout, target.path)).front if target.path else {}
+    stated = front.get("resources")
+    seconds = f"{target.timeout_s:g}"
+    task = {
+        "name": re.sub(r"[^a-z0-9]+", "-", f"kb-{target.name}".lower()).strip("-"),
+        "resources": stated if isinstance(stated, dict) else {"cpus": "4+", "memory": "8+"},
+        "workdir": ".",
+        "envs": {
+            "EXPERIMENT_ID": "baseline",
+            "EXPERIMENT_DESC": "baseline measurement",
+            "BUILD_CMD": target.build or "true",
+            "BENCH_CMD": target.benchmark,
+            "CHECK_CMD": target.checks,
+            "REPEATS": str(target.repeats),
+            "BENCH_TIMEOUT": seconds,
+            "CHECK_TIMEOUT": seconds,
+        },
+    }
+    lines = [
+        f"{_MARK} {target.name} --on sky`. Its log is the record: `kb loop {target.name} --on sky --log FILE`."
+    ]
+    for key, value in task.items():
+        # A value in JSON is one in YAML, whatever it holds.
+        inner = value.items() if isinstance(value, dict) else ()
+        lines.append(f"{key}:" if inner else f"{key}: {json.dumps(value)}")
+        lines += [f"  {name}: {json.dumps(item)}" for name, item in inner]
+    for key, script in (("setup", 'cd ~/sky_workdir\nsh -c "${BUILD_CMD}"\n'), ("run", _RUN)):
+        lines += ["", f"{key}: |", *(f"  {line}" if line else "" for line in script.splitlines())]
+    return "\n".join(lines) + "\n"
+
+
+def check(text: str, file: Path) -> str:
+    """Who found the job valid: skypilot where it is installed, else kb by what SkyPilot's schema asks. Raises KbError where it is not."""
+    page = read("wiki/job.md", b"---\n" + text.encode() + b"---\n")
+    if page.problems:
+        raise KbError(f"{file}:{page.problems[0][0] - 1}: {page.problems[0][2]}")
+    problems = problems_of(page.front)
+    by = "kb"
+    if not problems and "sky" in _installed():
+        from sky import Task
+        from sky.exceptions import SkyPilotError
+
+        by = "skypilot"
+        try:
+            Task.from_yaml_config(dict(page.front))
+        except (ValueError, SkyPilotError) as error:
+            problems = [str(error)]
+    if problems:
+        raise KbError(f"{file}: is no job of one experiment: {'; '.join(problems[:3])}")
+    return by
+
+
+def _installed() -> set[str]:
+    from importlib.util import find_spec
+
+    return {"sky"} if "sky" in sys.modules or find_spec("sky") else set()
+
+
+# What a task may hold, by the schema of SkyPilot 0.14 (sky/utils/schemas.py), as far as a job of one experiment needs it.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "resources": (dict,),
+    "workdir": (str, dict),
+    "num_nodes": (int,),
+    "file_mounts": (dict,),
+    "envs": (dict,),
+    "secrets": (dict, list),
+    "setup": (str,),
+    "run": (str,),
+}
+
+
+def problems_of(task: dict) -> list[str]:
+    """What is wrong with a job, in words; nothing where it can run and leaves a log that kb reads."""
+    problems = [f"'{key}' is no field of a task" for key in task if key not in _KINDS]
+    for key, kinds in _KINDS.items():
+        if key in task and not isinstance(task[key], kinds):
+            problems.append(f"'{key}' must be {' or '.join(k.__name__ for k in kinds)}")
+    envs = task.get("envs")
+    for name, value in envs.items() if isinstance(envs, dict) else ():
+        if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", str(name)):
+            problems.append(f"'{name}' of envs is no name of a variable")
+        elif not isinstance(value, (str, int, float, type(None))):
+            problems.append(f"'{name}' of envs must be text")
+    run = task.get("run")
+    if not isinstance(run, str) or "EXPERIMENT_STATUS" not in run:
+        problems.append(
+            "'run' prints no EXPERIMENT_STATUS, by which a log tells how the experiment ended"
+        )
+    return problems
+
+
+def launch_of(file: Path, number: int) -> str:
+    """The command that starts the job of one experiment."""
+    return f"sky launch -d -c kb-{number} {shlex.quote(str(file))} --env EXPERIMENT_ID=exp-{number:02d} --env EXPERIMENT_DESC='...'"
