@@ -9,26 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from kb.text import unit_of
+
 TITLE = re.compile(r"^\s*\*\*\s*(?P<title>.+?)\s*(?:\((?P<report>[\w:.\-]+)\))?:?\s*$")
 DASHES = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$")
-# To milliseconds, by the spellings of nsys, ncu and xprof.
-UNITS = {
-    "ns": 1e-6,
-    "nsec": 1e-6,
-    "nsecond": 1e-6,
-    "us": 1e-3,
-    "µs": 1e-3,
-    "μs": 1e-3,
-    "usec": 1e-3,
-    "usecond": 1e-3,
-    "ms": 1.0,
-    "msec": 1.0,
-    "msecond": 1.0,
-    "s": 1e3,
-    "sec": 1e3,
-    "second": 1e3,
-    "ps": 1e-9,
-}
 # Cells repeat (names, devices, units): so many different ones are kept once, and a table of 200 MB fits in memory.
 CELLS_SHARED = 100_000
 
@@ -46,18 +30,38 @@ class Sheet:
         have = [plain(c) for c in self.columns]
         return next((have.index(plain(n)) for n in names if plain(n) in have), None)
 
-    def unit(self, at: int, *, default: str) -> float:
-        """Milliseconds in one of the unit that the header names in brackets."""
-        found = re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", self.columns[at])
-        return UNITS.get(found[1].lower() if found else "", UNITS[default])
+    def has(self, *names: str) -> bool:
+        """Whether there is one of these columns."""
+        return self.column(*names) is not None
+
+    def scale(self, *names: str, default: str) -> float:
+        """Milliseconds in one of the unit that the header of a column names in brackets."""
+        at = self.column(*names)
+        found = (
+            re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", self.columns[at]) if at is not None else None
+        )
+        return milliseconds(found[1] if found else "") or milliseconds(default)
+
+    def records(self, **roles: tuple[str, ...]) -> Iterator[dict[str, str]]:
+        """Each row as its cells by role, the first of a role's columns that is there; empty where there is none."""
+        places = {role: self.column(*names) for role, names in roles.items()}
+        for row in self.rows:
+            yield {
+                role: row[at].strip() if at is not None and at < len(row) else ""
+                for role, at in places.items()
+            }
+
+
+def milliseconds(unit: str) -> float:
+    """Milliseconds in one of a unit of time, `nsecond` and `ns` alike; 0 for any other."""
+    known = unit_of(re.sub(r"econd$", "ec", unit.lower()))
+    return known.factor * 1e3 if known and known.dimension == "time" else 0.0
 
 
 def plain(column: str) -> str:
     """A column's name without unit, case and punctuation: `Total self-time (us)` and `total_self_time` are the same."""
-    return (
-        re.sub(r"[^a-z0-9%]", "", re.sub(r"[(\[].*?[)\]]\s*$", "", column).lower())
-        or column.lower()
-    )
+    bare = re.sub(r"[(\[].*?[)\]]\s*$", "", column).lower()
+    return re.sub(r"[^a-z0-9%]", "", bare) or column.lower()
 
 
 def number(cell: str) -> float | None:

@@ -10,8 +10,20 @@ import heapq
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kb.profiles.buckets import bucket_of
+from kb.profiles.table import Cost
 
 Segment = tuple[float, float, int]
+
+
+class Operation(NamedTuple):
+    """What the events of tracks carry out, by number: `detail` is what the tool says beside its name."""
+
+    name: str
+    category: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +118,24 @@ def spend(tracks: Sequence[Track], *, bucket_by_op: Sequence[str]) -> Spent:
             active.pop(lane, None)
     window = 0.0 if first is None or at is None else at - first
     return Spent(spent_self, wall, exposed, counts, idle, window)
+
+
+def costs_of(
+    groups: Sequence[Sequence[Track]], ops: Sequence[Operation], *, scale: float = 1.0
+) -> tuple[tuple[Cost, ...], float]:
+    """What each operation cost on each device (a group of tracks), and the devices' idle time; times are multiplied by `scale`."""
+    buckets = [bucket_of(*op) for op in ops]
+    costs, idle = [], 0.0
+    for tracks in groups:
+        spent = spend(tracks, bucket_by_op=buckets)
+        idle += spent.idle * scale
+        for at, op in enumerate(ops):
+            own, wall, exposed = (
+                t[at] * scale for t in (spent.self_time, spent.wall, spent.exposed)
+            )
+            costs += (
+                [Cost(op.name, own, wall, spent.counts[at], op.category, op.detail, exposed)]
+                if spent.counts[at]
+                else []
+            )
+    return tuple(costs), idle

@@ -13,11 +13,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from kb import KbError
-from kb.profiles.buckets import bucket_of, file_label
+from kb.profiles.buckets import file_label
 from kb.profiles.jsonstream import Cursor, Json
 from kb.profiles.registry import Format
-from kb.profiles.table import Cost, Fact, Reading
-from kb.profiles.timeline import Track, spend
+from kb.profiles.table import Fact, Reading
+from kb.profiles.timeline import Operation, Track, costs_of
 
 DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 # Spans drawn around operations; they are no operations, and would own their gaps.
@@ -283,25 +283,8 @@ def reading(cursor: Cursor) -> Reading:
             f"{cursor.label}: a Chrome trace without timed events (X, or B and E); record one while the program runs"
         )
     scope, groups, warnings = _groups(seen)
-    names = list(seen.ops)
-    buckets = [bucket_of(name, category, detail) for name, category, detail, _ in names]
-    costs, idle = [], 0.0
-    for pid in sorted(groups):
-        spent = spend(groups[pid], bucket_by_op=buckets)
-        idle += spent.idle
-        costs += [
-            Cost(
-                name,
-                spent.self_time[i] / US_PER_MS,
-                spent.wall[i] / US_PER_MS,
-                spent.counts[i],
-                category,
-                detail,
-                spent.exposed[i] / US_PER_MS,
-            )
-            for i, (name, category, detail, _) in enumerate(names)
-            if spent.counts[i]
-        ]
+    ops = [Operation(name, category, detail) for name, category, detail, _ in seen.ops]
+    costs, idle = costs_of([groups[pid] for pid in sorted(groups)], ops, scale=1 / US_PER_MS)
     if seen.broken:
         warnings.append(
             f"{seen.broken} of {seen.events} events skipped: no time, or an end without a beginning"
@@ -317,8 +300,8 @@ def reading(cursor: Cursor) -> Reading:
         "chrome-trace",
         scope,
         "ms",
-        tuple(costs),
-        idle / US_PER_MS,
+        costs,
+        idle,
         len(groups),
         len(durations) or None,
         math.fsum(durations) / len(durations) / US_PER_MS if durations else None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kb import KbError
 from kb.profiles.registry import Format
-from kb.profiles.sheets import UNITS, Sheet, number, sheets
+from kb.profiles.sheets import Sheet, milliseconds, number, sheets
 from kb.profiles.table import Cost, Fact, Reading
 
 DURATION = re.compile(r"^(?:Duration|gpu__time_duration(?:_measured\w*)?\.(?:sum|avg|max))$")
@@ -58,10 +58,10 @@ class _Launch:
     def take(self, metric: str, unit: str, value: float) -> None:
         """A metric of this launch, if it is one of those wanted; a duration without unit is in ns, the tool's base unit."""
         found = re.fullmatch(r"(.+?) \[(\w+)\]", metric)
-        if found and found[2].lower() in UNITS:
+        if found and milliseconds(found[2]):
             metric, unit = found[1], found[2]
         if DURATION.match(metric):
-            self.duration = value * UNITS.get(unit.lower(), UNITS["ns"])
+            self.duration = value * (milliseconds(unit) or milliseconds("ns"))
         elif CYCLES.match(metric):
             self.cycles = value
         elif unit in ("%", "percent", "pct", ""):
@@ -78,70 +78,40 @@ def is_header(cells: list[str]) -> bool:
     )
 
 
+_KEYS = ("Process ID", "ID", "Kernel Name", "Context", "Stream")
+
+
 def _long(sheet: Sheet) -> list[_Launch]:
     """A row a metric. A cell left empty repeats the one above; a summary's row carries invocations and an average."""
-    kernel, name, unit = (
-        sheet.column("Kernel Name"),
-        sheet.column("Metric Name"),
-        sheet.column("Metric Unit"),
-    )
-    value, average, invocations = (
-        sheet.column("Metric Value"),
-        sheet.column("Average"),
-        sheet.column("Invocations"),
-    )
-    keys = [
-        c
-        for c in (
-            sheet.column("Process ID"),
-            sheet.column("ID"),
-            kernel,
-            sheet.column("Context"),
-            sheet.column("Stream"),
-        )
-        if c is not None
-    ]
-    at = value if value is not None else average
-    if kernel is None or name is None or at is None:
-        return []
     launches: dict[tuple[str, ...], _Launch] = {}
-    above = [""] * len(sheet.columns)
-    for row in sheet.rows:
-        if len(row) <= max(at, name, kernel):
-            continue
-        above = [
-            cell or (above[i] if i in keys and i < len(above) else "") for i, cell in enumerate(row)
-        ]
-        launch = launches.setdefault(tuple(above[k] for k in keys), _Launch(above[kernel]))
-        measured = number(row[at])
+    above: dict[str, str] = {}
+    for row in sheet.records(
+        **{key: (key,) for key in _KEYS},
+        name=("Metric Name",),
+        unit=("Metric Unit",),
+        value=("Metric Value", "Average"),
+        invocations=("Invocations",),
+    ):
+        above = {key: row[key] or above.get(key, "") for key in _KEYS}
+        launch = launches.setdefault(tuple(above.values()), _Launch(above["Kernel Name"]))
+        measured = number(row["value"])
         if measured is not None:
-            launch.take(
-                row[name].strip(),
-                row[unit].strip() if unit is not None and unit < len(row) else "",
-                measured,
-            )
-        if invocations is not None:
-            launch.count = int(number(row[invocations]) or 1)
+            launch.take(row["name"], row["unit"], measured)
+        launch.count = int(number(row["invocations"]) or 1)
     return list(launches.values())
 
 
 def _wide(sheet: Sheet) -> list[_Launch]:
     """A row a launch, its units in the row below the header (or in the column's name)."""
-    kernel = sheet.column("Kernel Name")
-    if kernel is None:
-        return []
-    has_units = bool(sheet.rows) and len(sheet.rows[0]) > kernel and not sheet.rows[0][kernel]
-    units = sheet.rows[0] if has_units else ()
+    rows = list(sheet.records(**{column: (column,) for column in sheet.columns}))
+    units = rows.pop(0) if rows and not rows[0]["Kernel Name"] else {}
     launches = []
-    for row in sheet.rows[1 if has_units else 0 :]:
-        if len(row) <= kernel or not row[kernel]:
-            continue
-        launch = _Launch(row[kernel])
-        for i, cell in enumerate(row[: len(sheet.columns)]):
-            measured = number(cell) if i != kernel else None
-            if measured is not None:
-                launch.take(sheet.columns[i], units[i].strip() if i < len(units) else "", measured)
-        launches.append(launch)
+    for row in rows:
+        launch = _Launch(row.pop("Kernel Name"))
+        for column, cell in row.items():
+            if (measured := number(cell)) is not None:
+                launch.take(column, units.get(column, ""), measured)
+        launches += [launch] if launch.kernel else []
     return launches
 
 
@@ -168,9 +138,7 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     """Kernels as costs in ms, or in cycles where no duration was collected. Raises KbError where neither was."""
     found = sheets(lines, is_header=is_header)
     launches = [
-        launch
-        for s in found
-        for launch in (_long(s) if s.column("Metric Name") is not None else _wide(s))
+        launch for s in found for launch in (_long(s) if s.has("Metric Name") else _wide(s))
     ]
     if not launches:
         raise KbError(

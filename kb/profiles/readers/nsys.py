@@ -10,11 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from kb import KbError
-from kb.profiles.buckets import bucket_of
 from kb.profiles.registry import Format
 from kb.profiles.sheets import Sheet, number, plain, sheets
 from kb.profiles.table import Cost, Fact, Reading
-from kb.profiles.timeline import Track, spend
+from kb.profiles.timeline import Operation, Track, costs_of
 
 
 def is_header(cells: list[str]) -> bool:
@@ -22,88 +21,61 @@ def is_header(cells: list[str]) -> bool:
     return {"time", "totaltime"} <= names or {"start", "duration", "name"} <= names
 
 
+# What a table shows, by columns that only it has; the first that fits.
+_PARTS = (
+    ("trace", ("Strm", "Stream", "CorrId")),
+    ("other", ("Start", "Style", "Range")),
+    ("grids", ("GridXYZ",)),
+    ("gpu", ("Category",)),
+    ("kernels", ("Instances",)),
+    ("copies", ("Operation",)),
+    ("api", ("Name",)),
+)
+
+
 def _part(sheet: Sheet) -> str:
-    """What a table shows: trace, gpu, kernels, copies, api or other."""
-    if sheet.column("Start") is not None:
-        return (
-            "trace"
-            if sheet.column("Strm", "Stream") is not None
-            or sheet.column("CorrId", "CorrID") is not None
-            and sheet.column("GrdX") is not None
-            else "other"
-        )
-    if sheet.column("Style") is not None or sheet.column("Range") is not None:
-        return "other"
-    if sheet.column("GridXYZ") is not None or "_gb_sum" in sheet.report:
-        return "grids"
-    if sheet.column("Category") is not None:
-        return "gpu"
-    if sheet.column("Instances") is not None:
-        return "kernels" if sheet.column("Name") is not None else "other"
-    if sheet.column("Operation") is not None:
-        return "copies"
-    return "api" if sheet.column("Name") is not None else "other"
+    """What a table shows: trace, gpu, kernels, grids, copies, api or other."""
+    parts = _PARTS if sheet.has("Start") else _PARTS[1:]
+    return next((part for part, columns in parts if sheet.has(*columns)), "other")
 
 
-def _sums(sheet: Sheet, *, category: str) -> list[Cost]:
-    time, name = sheet.column("Total Time"), sheet.column("Name", "Operation")
-    count = sheet.column("Instances", "Count", "Num Calls", "Operations")
-    if time is None or name is None:
-        return []
-    scale, costs = sheet.unit(time, default="ns"), []
-    for row in sheet.rows:
-        total = number(row[time]) if len(row) > max(time, name) else None
-        if total is not None:
-            calls = number(row[count]) if count is not None else None
-            costs.append(Cost(row[name], total * scale, total * scale, int(calls or 0), category))
+def _sums(sheets_of_a_part: list[Sheet], *, category: str = "") -> list[Cost]:
+    costs = []
+    for sheet in sheets_of_a_part:
+        scale = sheet.scale("Total Time", default="ns")
+        for row in sheet.records(
+            time=("Total Time",),
+            name=("Name", "Operation"),
+            count=("Instances", "Count", "Num Calls", "Operations"),
+        ):
+            total = number(row["time"])
+            if total is not None:
+                time, count = total * scale, int(number(row["count"]) or 0)
+                costs.append(Cost(row["name"], time, time, count, category))
     return costs
 
 
-def _trace(sheet: Sheet, *, label: str) -> Reading:
+def _trace(sheet: Sheet) -> Reading:
     """Per-event rows of cuda_gpu_trace: streams of each device as tracks."""
-    at = [sheet.column(n) for n in ("Start", "Duration", "Name")]
-    if at[0] is None or at[1] is None or at[2] is None:
-        raise KbError(
-            f"{label}: a trace table without Start, Duration and Name columns; export cuda_gpu_trace again"
-        )
-    start, duration, name = at[0], at[1], at[2]
-    device, stream = sheet.column("Device"), sheet.column("Strm", "Stream")
-    scales = sheet.unit(start, default="ns"), sheet.unit(duration, default="ns")
-    ops: dict[str, int] = {}
+    began, took = (sheet.scale(name, default="ns") for name in ("Start", "Duration"))
+    ops: dict[Operation, int] = {}
     devices: dict[str, dict[str, Track]] = defaultdict(lambda: defaultdict(Track))
-    for row in sheet.rows:
-        if len(row) <= max(start, duration, name):
-            continue
-        began, took = number(row[start]), number(row[duration])
-        if began is not None and took is not None and took >= 0:
-            track = devices[row[device] if device is not None else ""][
-                row[stream] if stream is not None else ""
-            ]
-            track.add(
-                began * scales[0],
-                began * scales[0] + took * scales[1],
-                op=ops.setdefault(row[name], len(ops)),
-            )
-    buckets, costs, idle = [bucket_of(n) for n in ops], [], 0.0
-    for device_name in sorted(devices):
-        spent = spend(
-            [devices[device_name][s] for s in sorted(devices[device_name])], bucket_by_op=buckets
-        )
-        idle += spent.idle
-        costs += [
-            Cost(n, spent.self_time[i], spent.wall[i], spent.counts[i], exposed=spent.exposed[i])
-            for n, i in ops.items()
-            if spent.counts[i]
-        ]
-    return Reading(
-        "nsys",
-        "device",
-        "ms",
-        tuple(costs),
-        idle,
-        max(1, len(devices)),
-        facts=tuple(Fact("device", d) for d in sorted(devices) if d),
-    )
+    for row in sheet.records(
+        start=("Start",),
+        duration=("Duration",),
+        name=("Name",),
+        device=("Device",),
+        stream=("Strm", "Stream"),
+    ):
+        start, duration = number(row["start"]), number(row["duration"])
+        if start is not None and duration is not None and duration >= 0:
+            op = ops.setdefault(Operation(row["name"]), len(ops))
+            track = devices[row["device"]][row["stream"]]
+            track.add(start * began, start * began + duration * took, op=op)
+    groups = [[streams[s] for s in sorted(streams)] for _, streams in sorted(devices.items())]
+    costs, idle = costs_of(groups, list(ops))
+    facts = tuple(Fact("device", d) for d in sorted(devices) if d)
+    return Reading("nsys", "device", "ms", costs, idle, max(1, len(devices)), facts=facts)
 
 
 def reading(lines: Iterable[str], *, label: str) -> Reading:
@@ -112,15 +84,12 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     for sheet in sheets(lines, is_header=is_header):
         parts[_part(sheet)].append(sheet)
     if parts["trace"]:
-        return _trace(parts["trace"][0], label=label)
-    kernels = parts["kernels"] or parts["grids"]
-    if kernels or parts["copies"]:
-        device = [c for s in kernels for c in _sums(s, category="")] + [
-            c for s in parts["copies"] for c in _sums(s, category="gpu_memcpy")
-        ]
-    else:
-        device = [c for s in parts["gpu"] for c in _sums(s, category="")]
-    host = [c for s in parts["api"] for c in _sums(s, category="")]
+        return _trace(parts["trace"][0])
+    device = _sums(parts["kernels"] or parts["grids"]) + _sums(
+        parts["copies"], category="gpu_memcpy"
+    )
+    device = device or _sums(parts["gpu"])
+    host = _sums(parts["api"])
     if not device and not host:
         raise KbError(
             f"{label}: no nsys table with times; write `nsys stats --format csv -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum`"

@@ -78,48 +78,33 @@ def _table(value: Json) -> tuple[Sheet, dict[str, str]] | None:
 
 def _operations(sheet: Sheet) -> Reading | None:
     """Rows of an operation table; of a framework table the device's rows if they have any time, IDLE being idle time."""
-    time = sheet.column("Total self time", "Total self-time", "Total Duration", "total_duration_us")
-    name = sheet.column("HLO op name", "Operation Name", "Operation", "Kernel Name")
-    if time is None or name is None:
+    times = ("Total self time", "Total self-time", "Total Duration", "total_duration_us")
+    names = ("HLO op name", "Operation Name", "Operation", "Kernel Name")
+    if not (sheet.has(*times) and sheet.has(*names)):
         return None
-    category, count = (
-        sheet.column("HLO op category", "category", "Operation Type", "Type"),
-        sheet.column("Occurrences"),
-    )
-    detail, place, bound = (
-        sheet.column("Framework op name", "tf_op_name", "Op Name"),
-        sheet.column("Host/device", "host_or_device"),
-        sheet.column("Bound by"),
-    )
-    scale = sheet.unit(time, default="us")
+    scale = sheet.scale(*times, default="us")
     by_scope: dict[str, list[Cost]] = {"device": [], "host": []}
     idle: dict[str, float] = {}
-
-    def cell(row: tuple[str, ...], at: int | None) -> str:
-        return row[at].strip() if at is not None and at < len(row) else ""
-
-    for row in sheet.rows:
-        value = number(cell(row, time))
+    for row in sheet.records(
+        time=times,
+        name=names,
+        category=("HLO op category", "category", "Operation Type", "Type"),
+        count=("Occurrences",),
+        detail=("Framework op name", "tf_op_name", "Op Name"),
+        place=("Host/device", "host_or_device"),
+        bound=("Bound by",),
+    ):
+        value = number(row["time"])
         if value is None:
             continue
-        scope = "host" if cell(row, place).lower() == "host" else "device"
-        if cell(row, category).upper() == "IDLE" or cell(row, name).upper() == "IDLE":
-            idle[scope] = idle.get(scope, 0.0) + value * scale
+        time, scope = value * scale, "host" if row["place"].lower() == "host" else "device"
+        if "IDLE" in (row["category"].upper(), row["name"].upper()):
+            idle[scope] = idle.get(scope, 0.0) + time
             continue
-        facts = (
-            (Fact("bound by", cell(row, bound)),) if cell(row, bound) not in ("", "Unknown") else ()
-        )
-        by_scope[scope].append(
-            Cost(
-                cell(row, name),
-                value * scale,
-                value * scale,
-                int(number(cell(row, count)) or 0),
-                cell(row, category),
-                cell(row, detail),
-                facts=facts,
-            )
-        )
+        facts = (Fact("bound by", row["bound"]),) if row["bound"] not in ("", "Unknown") else ()
+        count = int(number(row["count"]) or 0)
+        cost = Cost(row["name"], time, time, count, row["category"], row["detail"], facts=facts)
+        by_scope[scope].append(cost)
     scope = "device" if sum(c.wall for c in by_scope["device"]) > 0 else "host"
     return Reading("xprof", scope, "ms", tuple(by_scope[scope]), idle.get(scope))
 
@@ -129,7 +114,7 @@ def _figure(text: str) -> float:
 
 
 def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
-    """The overview page: parts of the average step if they have time, else the top operations' percentages."""
+    """The overview page: the parts of its average step."""
     properties = {k: v for _, p in tables for k, v in p.items()}
     if "steptime_ms_average" not in properties and "device_duty_cycle_percent" not in properties:
         return None
@@ -142,49 +127,8 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
         for k in OVERVIEW
         if properties.get(k) and not (dark and not _figure(properties[k]) and k != "device_type")
     )
-    steps = next(
-        (len(s.rows) for s, _ in tables if s.column("Step number", "stepnum") is not None), None
-    )
+    steps = next((len(s.rows) for s, _ in tables if s.has("Step number", "stepnum")), None)
     step_time = _figure(properties.get("steptime_ms_average", "")) or None
-    top = next(
-        (
-            s
-            for s, _ in tables
-            if s.column("Time", "selfTimePercent") is not None and s.column("Operation") is not None
-        ),
-        None,
-    )
-    if top is not None and top.rows:
-        share, name, category = (
-            top.column("Time", "selfTimePercent"),
-            top.column("Operation"),
-            top.column("Category"),
-        )
-        costs = [
-            Cost(r[name], p, p, 0, r[category] if category is not None else "")
-            for r in top.rows
-            if share is not None
-            and name is not None
-            and len(r) > max(share, name)
-            and (p := number(r[share])) is not None
-        ]
-        fraction = 100.0 if costs and sum(c.wall for c in costs) <= 1.0 + 1e-9 else 1.0
-        costs = [Cost(c.name, c.wall * fraction, c.wall * fraction, 0, c.category) for c in costs]
-        rest = 100.0 - sum(c.wall for c in costs)
-        if rest > 0.1:
-            costs.append(Cost("(operations the page leaves out)", rest, rest, 0))
-        return Reading(
-            "xprof",
-            "device",
-            "%",
-            tuple(costs),
-            steps=steps,
-            step_time=step_time,
-            facts=facts,
-            warnings=(
-                "shares are of the operations' time; the page's idle time is under the facts",
-            ),
-        )
     costs = [
         Cost(n, t, t, 0, c)
         for key, (n, c) in STEP_PARTS.items()
