@@ -102,7 +102,7 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     """Aim of an experiment's page; `because` adds words of its verdict, which say what the lever ran into."""
     slug = page.field("hypothesis")
     slug = slug if " " in slug else slug.replace("-", " ")
-    head = [_Part("claim", readable(text)) for text in (subject_of(page.title), slug) if text]
+    head = [_Part("claim", readable(text), text is not slug) for text in (subject_of(page.title), slug) if text]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
     return _aim([*head, *_parts(text)], declared, because=because, variant=page.field("variant"))
 
@@ -263,12 +263,16 @@ def _of_commands(commands: list[tuple[Move, ...]], words: set[str]) -> tuple[Mov
     )
 
 
+# What an apostrophe leaves behind says nothing.
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+
+
 def terms_in(text: str) -> set[str]:
     """Distinct words of a text as stems, and neighbours joined (`read ahead` and `readahead`)."""
     found: set[str] = set()
     last = ""
     for word in words_of(text):
-        part = "" if word in STOP else stem(word)
+        part = "" if word in STOP or word in _LETTERS else stem(word)
         # A number alone tells nothing, behind a word it is a setting: `tile64`.
         if part and not part.isdigit():
             found.add(part)

@@ -83,7 +83,7 @@ _OFF = frozenset(("0", "false", "off", "no", "none", "disabled", "auto", "defaul
 _CUES = re.compile(
     r"\b(?:(?P<held>keep(?:s|ing)?|default|hold(?:s|ing)?|held|leav(?:e|es|ing)|reus\w+|same|unchanged|no (?:\w+ )?changes?|otherwise|"
     r"everything else|all else|nothing else|as (?:in|on|before|[a-z]{0,3}\d+)|alongside|beside|frontier|base(?:line)?|parent(?:'s)?|config\w*(?= \+))|"
-    r"(?P<point>at)|(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|where|unlike|as opposed to|compared (?:to|with)|beyond|than|without|against|vs|versus|like)|"
+    r"(?P<point>at)|(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|where|unlike|as opposed to|compared (?:to|with)|beyond|than|without|no|not|never|against|vs|versus|like)|"
     r"(?P<moved>except|but|only|apart from|other than|isolat\w+|chang(?:e|es|ing)|set(?:s|ting)?|rais(?:e|es|ing)|lower(?:s|ing)?|increas(?:e|es|ing)|"
     r"reduc(?:e|es|ing)|decreas(?:e|es|ing)|doubl(?:e|es|ing)|halv(?:e|es|ing)|grow(?:s|ing)?|shrink(?:s|ing)?|enabl(?:e|es|ing)|disabl(?:e|es|ing)|"
     r"turn(?:s|ing)?|switch(?:es|ing)?|add(?:s|ing)?|drop(?:s|ping)?|remov(?:e|es|ing)|replac(?:e|es|ing)|swap(?:s|ping)?|tun(?:e|es|ing)|try|"
@@ -113,7 +113,7 @@ _ENDS = re.compile(
 )
 _DIFFED = re.compile(r"^([+-])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
 # Between the settings of a row stand marks and joining words, and no verb.
-_ROW = re.compile(r"[\s`*,;·|()+&/]*(?:(?:and|with|at|on)\b[\s`*,;·|()+&/]*)?")
+_ROW = re.compile(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
 _ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
@@ -334,8 +334,9 @@ def clauses(text: str) -> list[str]:
     for end in (*(m.span() for m in _ENDS.finditer(text)), (len(text), len(text))):
         clause = text[start : end[0]]
         start = end[1]
-        cues = [(m.start(), m.lastgroup) for m in _CUES.finditer(clause)]
+        cues = [(m.start(), m.lastgroup, m[0]) for m in _CUES.finditer(clause)]
         if cues and cues[0][1] in ("held", "against") and cues[0][0] < 3:
             continue
-        found.append(clause[: next((at for at, group in cues if group == "against"), len(clause))])
+        aside = (at for at, group, word in cues if group == "against" or word.startswith("as "))
+        found.append(clause[: next(aside, len(clause))])
     return found
