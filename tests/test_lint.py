@@ -35,9 +35,9 @@ def found(layout: store.Layout, code: str) -> list[str]:
     return [f"{f.path}:{f.line} {f.target}".strip() for f in lint.lint(matter_at(layout)).findings if f.code == code]
 
 
-def mended(layout: store.Layout) -> dict[str, bytes]:
+def mended(layout: store.Layout, *asked: str) -> dict[str, bytes]:
     matter = matter_at(layout)
-    return {m.path: m.after for m in lint.write(layout, lint.mends_of(matter, lint.lint(matter).findings))}
+    return {m.path: m.after for m in lint.write(layout, lint.mends_of(matter, lint.lint(matter).findings, asked=asked))}
 
 
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
@@ -139,8 +139,9 @@ def test_fix_writes_a_wikilink_as_the_link_it_stands_for_and_leaves_what_is_not_
     layout = make_base({"wiki/sources/a.md": (text + kept).encode(), "wiki/concepts/b-page.md": HEAD.format("B") + "## Part\n", **linking})
     to = "../concepts/b-page.md"
     mended_text = text.replace("[[b-page]]", f"[b-page]({to})").replace("[[B-Page|the other]]", f"[the other]({to})").replace("[[b-page#Part]]", f"[b-page#Part]({to}#part)")
-    assert mended(layout) == {"wiki/sources/a.md": (mended_text.replace("[[b-page\\|x]]", f"[x]({to})") + kept).encode()}
-    assert mended(layout) == {}
+    assert mended(layout) == {}, "wikilinks are how a wiki writes its links until somebody asks"
+    assert mended(layout, "wikilink") == {"wiki/sources/a.md": (mended_text.replace("[[b-page\\|x]]", f"[x]({to})") + kept).encode()}
+    assert mended(layout, "wikilink") == {}
 
 
 def test_fix_leads_a_reference_definition_to_the_moved_page(make_base):
@@ -302,6 +303,15 @@ def test_fix_dry_run_prints_a_diff_and_changes_nothing(make_base, kb_command):
     assert (layout.wiki / "concepts" / "a.md").read_text() == text
     assert "mended 1 findings in 1 pages" in kb_command("lint", "--fix", cwd=layout.root).stderr
     assert (layout.wiki / "concepts" / "a.md").read_text() == HEAD.format("A") + "Text\n[b](b.md)"
+
+
+def test_the_name_of_a_rule_behind_fix_asks_for_it(make_base, kb_command):
+    text = HEAD.format("A") + "[[b]] and [b](b)\n"
+    layout = make_base({"wiki/concepts/a.md": text, "wiki/concepts/b.md": HEAD.format("B")})
+    assert "wikilink" not in kb_command("lint", cwd=layout.root, ok=(1,)).stdout
+    assert "mended 1 findings" in kb_command("lint", "--fix", "wikilink", cwd=layout.root).stderr
+    assert "[[b]]" not in (layout.wiki / "concepts" / "a.md").read_text()
+    assert "[b](b)\n" in (layout.wiki / "concepts" / "a.md").read_text()
 
 
 @pytest.mark.parametrize("words", [("nowhere.md",), ("--code", "no-such"), ("--dry-run",), ("--baseline", "--fix"), ("/etc/passwd",)])

@@ -129,12 +129,13 @@ def _has_anchor(page: Page, anchor: str) -> bool:
     return not anchor or anchor == "top" or anchor in page.anchors or bool(_LINE_ANCHOR.fullmatch(anchor))
 
 
-def link_findings(graph: "Graph", files: Files) -> list[Finding]:  # noqa: F821  Whatever has pages.
+def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list[Finding]:  # noqa: F821  Whatever has pages.
     """A finding for every link that leads nowhere, with the one page it may have meant as a hint where there is just one.
 
-    A wiki that writes most of its links as wikilinks is read by what follows them; in another one each is a finding, for markdown does not.
+    A wiki that writes most of its links as wikilinks is read by what follows them; in another one, or by a `strict` reader,
+    each is a finding, for markdown does not.
     """
-    diagnosis = _Diagnosis(files, strict=not _prefers_wikilinks(graph.pages))
+    diagnosis = _Diagnosis(files, strict=strict or not _prefers_wikilinks(graph.pages))
     found: list[Finding] = []
     for path in sorted(graph.pages):
         page = graph.pages[path]

@@ -5,23 +5,22 @@ Refuses to change a page: what is mechanical is mended by `kb.lint.fix`. Needs n
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kb import KbError
 from kb.graph import link_findings
 from kb.lint.baseline import BASELINE_NAME, Known, baseline_text, known_of
 from kb.lint.fix import Mend, fixable, mends_of, write
-from kb.lint.habits import Habit, habits_of
-from kb.lint.kept import Answer, keep, kept, looked_at, state_of
-from kb.lint.matter import Matter, Rows, in_order, matter_of
+from kb.lint.habits import habits_of
+from kb.lint.kept import keep, kept, state_of
+from kb.lint.matter import Matter, Rows, in_order, matter_of, rows_of
 from kb.lint.registry import Mending, Rule, all_rules, rule_table
+from kb.lint.report import Habit, Report
 from kb.lint.rules.wiki import index_pages
 from kb.page import Page
 from kb.schema import Finding, Level
 from kb.store import CONFIG_NAME, Config
 
 __all__ = [
-    "Answer",
     "BASELINE_NAME",
     "Habit",
     "Known",
@@ -38,7 +37,7 @@ __all__ = [
     "known_of",
     "levels_of",
     "lint",
-    "looked_at",
+    "rows_of",
     "matter_of",
     "mends_of",
     "rule_table",
@@ -46,16 +45,6 @@ __all__ = [
     "state_of",
     "write",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a lint found, in order; `known` counts what the baseline set aside; `notes` say which rules rested and why."""
-
-    findings: tuple[Finding, ...]
-    levels: Mapping[str, Level]
-    known: int
-    notes: tuple[str, ...]
 
 
 def levels_of(config: Config) -> dict[str, Level]:
@@ -76,36 +65,46 @@ def levels_of(config: Config) -> dict[str, Level]:
     return levels
 
 
-def lint(matter: Matter, *, under: Iterable[str] = (), known: Known | None = None) -> Report:
-    """Everything wrong with a knowledge base, or with its files at or below the paths `under`; findings that `known` holds are set aside."""
-    levels = levels_of(matter.layout.config)
+def lint(
+    matter: Matter,
+    *,
+    under: Iterable[str] = (),
+    codes: Iterable[str] = (),
+    known: Known | None = None,
+) -> Report:
+    """Everything wrong with a knowledge base, or with its files at or below the paths `under`, of these `codes`; findings that `known` holds
+    are set aside.
+    """
+    levels, wanted = levels_of(matter.layout.config), {*codes}
     found = [
         f
-        for f in _stated(matter, levels)
+        for f in _stated(matter, levels, strict="wikilink" in wanted)
         if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
     ]
     places = tuple(p.rstrip("/") for p in under)
     if places and "." not in places:
-        found = [
-            f
-            for f in found
-            if f.path in places or f.path.startswith(tuple(p + "/" for p in places))
-        ]
+        below = tuple(p + "/" for p in places)
+        found = [f for f in found if f.path in places or f.path.startswith(below)]
     found = [fixable(f, matter) for f in in_order(found)]
     left = found if known is None else known.unknown(found)
+    listed = [f for f in left if not wanted or f.code in wanted]
+    habits, own = habits_of(matter, listed)
     notes = []
     if not index_pages(matter) and levels["unreachable"] is not Level.OFF and matter.pages:
         notes.append(
             "the wiki has no index page (wiki/index.md): unreachable pages are not looked for"
         )
-    return Report(tuple(left), levels, len(found) - len(left), tuple(notes))
+    return Report(
+        tuple(listed), levels, tuple(habits), tuple(own), len(found) - len(left), tuple(notes)
+    )
 
 
-def _stated(matter: Matter, levels: Mapping[str, Level]) -> Iterable[Finding]:
+def _stated(matter: Matter, levels: Mapping[str, Level], *, strict: bool) -> Iterable[Finding]:
+    """Findings of all rooms; `strict`: of a wiki that writes wikilinks by habit these too."""
     yield from matter.scanned
     for page in matter.pages.values():
         yield from page.findings
-    yield from link_findings(matter.graph, matter.files)
+    yield from link_findings(matter.graph, matter.files, strict=strict)
     wanted = [
         rule for rule in all_rules().values() if rule.check and levels[rule.code] is not Level.OFF
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from kb import store
 from kb.lint.matter import Matter
-from kb.lint.registry import all_rules
+from kb.lint.registry import Mending, all_rules
 from kb.page import text_of
 from kb.schema import Finding
 
@@ -50,25 +50,25 @@ def fixable(finding: Finding, matter: Matter) -> Finding:
     return finding if finding.fixable == bool(mends) else replace(finding, fixable=bool(mends))
 
 
-def mends_of(matter: Matter, findings: Iterable[Finding]) -> list[Mend]:
-    """Mends of the fixable findings, a page each. Nothing is written."""
-    by_page: dict[str, list[Finding]] = {}
+def mends_of(
+    matter: Matter, findings: Iterable[Finding], *, asked: Iterable[str] = ()
+) -> list[Mend]:
+    """Mends of the fixable findings, a page each: of the rules that are `asked` for by name, else of those that need not be. Nothing is written."""
+    rules, named = all_rules(), {*asked}
+    by_page: dict[str, list[tuple[Finding, Mending]]] = {}
     for finding in findings:
-        if finding.fixable:
-            by_page.setdefault(finding.path, []).append(finding)
+        mending = rules[finding.code].mending
+        if finding.fixable and mending and (finding.code in named if named else not mending.asked):
+            by_page.setdefault(finding.path, []).append((finding, mending))
     mends = []
     for path, todo in sorted(by_page.items()):
         page, before = matter.pages[path], matter.data(path)
         if store.digest_of(before) != page.digest:
             continue
         after, done = before, []
-        for finding in todo:
-            mending = all_rules()[finding.code].mending
-            edited = (
-                mending.edit(page, after, finding, new)
-                if mending and (new := mending.new(matter, finding))
-                else after
-            )
+        for finding, mending in todo:
+            new = mending.new(matter, finding)
+            edited = mending.edit(page, after, finding, new) if new else after
             done += [finding] if edited != after else []
             after = edited
         if done:

@@ -2,26 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kb.lint.matter import Matter, in_order
 from kb.lint.registry import all_rules
+from kb.lint.report import Habit
 from kb.schema import Finding
 
 # Fewer alike can be read one by one.
 FEWEST = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Habit:
-    """Findings of one code and wording that `count` of the `of` pages of `scope` have."""
-
-    code: str
-    scope: str
-    count: int
-    of: int
-    message: str
-    hint: str
 
 
 def habits_of(matter: Matter, findings: Iterable[Finding]) -> tuple[list[Habit], list[Finding]]:

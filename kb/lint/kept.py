@@ -7,16 +7,14 @@ names all of it, and counts only while each of these is the same.
 import contextlib
 import os
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kb import store
 from kb.claims.filed import FOLDER as claims_folder
 from kb.graph import Files, attachments
 from kb.lint.baseline import BASELINE_NAME
-from kb.lint.habits import Habit
 from kb.lint.registry import foreign_rules
-from kb.schema import Finding
+from kb.lint.report import Report
 
 _FILE = "lint.db"
 _TABLE = "create table if not exists answer (name text primary key, row blob not null)"
@@ -24,16 +22,11 @@ _TABLE = "create table if not exists answer (name text primary key, row blob not
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one request of lint was told, and what it rests on: `state` of all pages and settings, `looked` at beside them."""
+    """What one request of lint found, and what it rests on: `state` of all pages and settings, `looked` at beside them."""
 
     state: str
     looked: dict[str, str]
-    findings: list[Finding]
-    levels: dict[str, str]
-    habits: list[Habit]
-    own: list[Finding]
-    known: int
-    notes: list[str]
+    report: Report
 
 
 def state_of(layout: store.Layout, *, today: str) -> str:
@@ -55,7 +48,7 @@ def state_of(layout: store.Layout, *, today: str) -> str:
     return store.digest_of(repr(whole))
 
 
-def looked_at(layout: store.Layout, files: Files) -> dict[str, str]:
+def _looked_at(layout: store.Layout, files: Files) -> dict[str, str]:
     """What a lint looked for on the disk beside the pages, as it is there now."""
     paths = [p for p in files.exists if p not in files.pages] + [
         p for p in files.read if p not in files.pages
@@ -66,8 +59,8 @@ def looked_at(layout: store.Layout, files: Files) -> dict[str, str]:
     return {**looked, "": _attached(layout)} if "names" in files.__dict__ else looked
 
 
-def kept(layout: store.Layout, name: str, *, state: str) -> Answer | None:
-    """The answer to a request, if it still holds."""
+def kept(layout: store.Layout, name: str, *, state: str) -> Report | None:
+    """What a request found, if it still holds."""
     if not (layout.state / _FILE).is_file():
         return None
     with (
@@ -81,21 +74,22 @@ def kept(layout: store.Layout, name: str, *, state: str) -> Answer | None:
             and answer.state == state
             and all(_same(layout, path, stat) for path, stat in answer.looked.items())
         ):
-            return answer
+            return answer.report
     return None
 
 
-def keep(layout: store.Layout, name: str, answer: Answer) -> None:
-    """Keep an answer beside the compiled tables; where there are none, or the disk refuses, nothing is kept."""
+def keep(layout: store.Layout, name: str, *, state: str, files: Files, report: Report) -> None:
+    """Keep what a request found beside the compiled tables; where there are none, or the disk refuses, nothing is kept."""
     if not (layout.state / "kb.db").is_file():
         return
+    row = store.row_of(Answer(state, _looked_at(layout, files), report))
     with (
         contextlib.suppress(sqlite3.Error, OSError),
         contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db,
     ):
         db.execute(_TABLE)
         db.execute("delete from answer where name = ? or length(row) > 50000000", (name,))
-        db.execute("insert into answer values (?, ?)", (name, store.row_of(answer)))
+        db.execute("insert into answer values (?, ?)", (name, row))
 
 
 def _same(layout: store.Layout, path: str, stat: str) -> bool:

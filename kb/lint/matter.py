@@ -1,8 +1,9 @@
 """What rules look at: pages, links, trail and texts of one knowledge base at one moment. Refuses to judge and to write."""
 
+import contextlib
 import posixpath
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -72,17 +73,6 @@ class Matter:
         return next((name for name in names if name in self.pages), "")
 
     @cached_property
-    def held(self) -> Mapping[str, Counter[str]]:
-        """Folder -> how many pages of each type stand at any depth below it."""
-        found: dict[str, Counter[str]] = {}
-        for path, known in self.pages.items():
-            folder = posixpath.dirname(path)
-            while folder:
-                found.setdefault(folder, Counter())[known.type] += 1
-                folder = posixpath.dirname(folder)
-        return found
-
-    @cached_property
     def names(self) -> Names:
         return Names(self.pages)
 
@@ -93,6 +83,21 @@ class Matter:
         for path in self.pages:
             found.setdefault(posixpath.basename(path), []).append(path)
         return found
+
+
+def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:
+    """What the last build read; nothing if there was none, or if another version of kb made it."""
+    if not (layout.state / "kb.db").is_file():
+        talk("nothing is built here; reading all pages (`kb build` keeps them read)")
+        return {}
+    try:
+        with contextlib.closing(store.state(layout)) as db:
+            if store.is_current(db):
+                pages = db.execute("select path, digest, row, facts from page")
+                return {path: tuple(rest) for path, *rest in pages}
+    except sqlite3.Error as error:
+        talk(f"{layout.state / 'kb.db'}: {error}; reading all pages")
+    return {}
 
 
 def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:

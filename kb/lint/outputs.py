@@ -1,39 +1,94 @@
-"""Findings as other programs read them: JSON, GitHub annotations, SARIF 2.1.0."""
+"""Findings as text that sums them up, and as other programs read them: JSON, GitHub annotations, SARIF 2.1.0."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from urllib.parse import quote
 
 from kb import __version__
 from kb.lint.registry import all_rules
+from kb.lint.report import Habit, Report
 from kb.schema import Finding, Level
 from kb.store import digest_of
+from kb.text import cut, one_line
 
-Levels = Mapping[str, Level]
+# Of each kind of finding the short answer names so many places, the pages with most of it first.
+_WORST = 3
 
 
-def json_text(findings: Iterable[Finding], levels: Levels) -> str:
+def text(report: Report, *, limit: int | None) -> str:
+    """The first `limit` findings one by one (0: all) and a line a kind; without a limit, kinds with what is habit and the worst places."""
+    listed = () if limit is None else _lines(report, limit)
+    return "\n".join([*listed, *_kinds(report, listed=limit is not None), _sum(report, limit)])
+
+
+def _lines(report: Report, limit: int) -> Iterator[str]:
+    shown = report.findings[:limit] if limit else report.findings
+    for path, group in groupby(shown, key=lambda f: f.path):
+        yield one_line(path)
+        for f in group:
+            yield f"  {f.line:>4}  {report.levels[f.code]:<5}  {f.code:<20}  {one_line(_sentence(f))}"
+    if len(shown) < len(report.findings):
+        yield f"… and {len(report.findings) - len(shown)} more: --limit 0 prints all of them"
+    yield ""
+
+
+def _kinds(report: Report, *, listed: bool) -> Iterator[str]:
+    """A line a kind, errors first: how many, then (where findings are not listed) what is habit and the worst places."""
+    counts = Counter(f.code for f in report.findings)
+    fixable = Counter(f.code for f in report.findings if f.fixable)
+    for code, count in sorted(counts.items(), key=lambda c: (report.levels[c[0]], -c[1], c[0])):
+        own = [f for f in report.own if f.code == code]
+        about = [] if listed else [_habit(h) for h in report.habits if h.code == code] + _worst(own)
+        mending = all_rules()[code].mending
+        name = f" {code}" if mending and mending.asked else ""
+        about += [f"--fix{name} mends {fixable[code]}"] if fixable[code] else []
+        yield f"{count:>6}  {report.levels[code]:<5}  {code:<20}  {'; '.join(about)}".rstrip()
+
+
+def _habit(habit: Habit) -> str:
+    scope = habit.scope if habit.scope[-1:] in ("/", "'") else f"type {habit.scope}"
+    return f"{habit.count} of {habit.of} pages of {scope}: {habit.message}"
+
+
+def _worst(findings: list[Finding]) -> list[str]:
+    """The pages that have most of one kind, each with its first place; and on how many others there are some."""
+    pages: dict[str, list[Finding]] = {}
+    for finding in findings:
+        pages.setdefault(finding.path, []).append(finding)
+    ranked = sorted(pages.values(), key=lambda group: -len(group))
+    places = []
+    for first, *others in ranked[:_WORST]:
+        about = f" [{cut(one_line(first.target), 60)}]" if first.target else ""
+        more = f" and {len(others)} more there" if others else ""
+        places.append(f"{one_line(first.path)}:{first.line}{about}{more}")
+    rest = [f"… {len(ranked) - _WORST} more pages"] if len(ranked) > _WORST else []
+    return [", ".join(places + rest)] if places else []
+
+
+def _sum(report: Report, limit: int | None) -> str:
+    if not report.findings:
+        known = f" that is new; {report.known} are known in the baseline" if report.known else ""
+        return f"nothing found{known}"
+    pages = len({f.path for f in report.findings})
+    known = f"; {report.known} more are known in the baseline" if report.known else ""
+    more = "" if limit is not None else "; --all prints each, --code CODE one kind"
+    warnings = len(report.findings) - report.errors
+    return f"{report.errors} errors, {warnings} warnings in {pages} pages{known}{more}"
+
+
+def json_text(report: Report) -> str:
     """A list of findings, one to a line: path, line, code, level, target, message, hint, fixable."""
-    rows = [
-        json.dumps(
-            {
-                "path": f.path,
-                "line": f.line,
-                "code": f.code,
-                "level": levels[f.code],
-                "target": f.target,
-                "message": f.message,
-                "hint": f.hint,
-                "fixable": f.fixable,
-            },
-            ensure_ascii=False,
-        )
-        for f in findings
-    ]
-    return "[" + ",\n ".join(rows) + "]\n"
+    rows = (
+        {"path": f.path, "line": f.line, "code": f.code, "level": report.levels[f.code]}
+        | {key: getattr(f, key) for key in ("target", "message", "hint", "fixable")}
+        for f in report.findings
+    )
+    return "[" + ",\n ".join(json.dumps(row, ensure_ascii=False) for row in rows) + "]\n"
 
 
-def github_text(findings: Iterable[Finding], levels: Levels) -> str:
+def github_text(report: Report) -> str:
     """Workflow commands, which GitHub shows as annotations of the lines."""
 
     def value(text: str) -> str:
@@ -43,14 +98,14 @@ def github_text(findings: Iterable[Finding], levels: Levels) -> str:
         return value(text).replace(":", "%3A").replace(",", "%2C")
 
     return "".join(
-        f"::{'error' if levels[f.code] is Level.ERROR else 'warning'} file={field(f.path)},line={max(1, f.line)},title={f.code}::{value(_sentence(f))}\n"
-        for f in findings
+        f"::{'error' if report.levels[f.code] is Level.ERROR else 'warning'} file={field(f.path)},line={max(1, f.line)},title={f.code}::{value(_sentence(f))}\n"
+        for f in report.findings
     )
 
 
-def sarif_text(findings: Iterable[Finding], levels: Levels) -> str:
+def sarif_text(report: Report) -> str:
     """SARIF 2.1.0 (OASIS): one run, its rules, and a fingerprint of path, code and target that survives shifted lines."""
-    listed = list(findings)
+    listed, levels = report.findings, report.levels
     codes = sorted({f.code for f in listed})
     marks = {Level.ERROR: "error", Level.WARN: "warning", Level.OFF: "none"}
     listed_rules = [
@@ -102,3 +157,6 @@ def _sentence(finding: Finding) -> str:
         f" [{finding.target}]" if finding.target and finding.target not in finding.message else ""
     )
     return f"{finding.message}{about}" + (f"; {finding.hint}" if finding.hint else "")
+
+
+WRITERS = {"json": json_text, "github": github_text, "sarif": sarif_text}

@@ -17,10 +17,13 @@ E, W = Level.ERROR, Level.WARN
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """How a finding is mended: `new` gives what takes its place (empty where that is not certain), `edit` the page with it."""
+    """How a finding is mended: `new` gives what takes its place (empty where that is not certain), `edit` the page with it; `asked`: only
+    where the rule is named.
+    """
 
     new: Callable[[Matter, Finding], str]
     edit: Callable[[Page, bytes, Finding, str], bytes]
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

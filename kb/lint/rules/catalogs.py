@@ -7,23 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.graph.paths import target_of
 from kb.lint.matter import Matter, is_catalog
 from kb.lint.registry import E, Mending, Rule, W
 from kb.page import Page
 from kb.page.document import Document
-from kb.schema import FAILED, PAGE_TYPES, Finding
+from kb.schema import FAILED, Finding
 
 _COUNT = re.compile(r"\((\d[\d,]{0,9})(?: (?:pages?|entries|items|in total|total))?\)[ \t]*$")
-_NAMES = {
-    plural: t.name for t in PAGE_TYPES for plural in (*t.folders, *(n + "s" for n in t.names))
-}
 # A number further off is no count of the list, but a year, a course or a name: "Transformer Math (101)".
 _FAR = 4
-_TALLY = re.compile(
-    rf"(?<![\w.,~≈-])(\d{{1,6}}) ({'|'.join(sorted(_NAMES, key=len, reverse=True))}|pages)\b(?! ?/)",
-    re.IGNORECASE,
-)
 _DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})\b")
 _FRONTIER = re.compile(r"frontier|current best|leader\b|best (?:so far|exp\w*|run)", re.IGNORECASE)
 
@@ -56,7 +48,7 @@ def counts_of(page: Page, document: Document) -> Iterator[Count]:
 
 
 def catalog_counts(matter: Matter) -> Iterator[Finding]:
-    """Counts in headings of the list below, and counts of pages beside a link to the folder that holds them."""
+    """Counts in headings that differ from the list below."""
     for path, page in matter.pages.items():
         counted = any(_COUNT.search(h.text) for h in page.headings)
         for count in counts_of(page, matter.document(path)) if counted else ():
@@ -76,38 +68,6 @@ def catalog_counts(matter: Matter) -> Iterator[Finding]:
                     f"write {count.entries}",
                     fixable=True,
                 )
-        if is_catalog(page):
-            yield from _tallies(matter, page)
-
-
-def _tallies(matter: Matter, page: Page) -> Iterator[Finding]:
-    """`[jax](jax/index.md) … 5 concepts`: pages of a type below the one folder that the line links to, by itself or by its index page."""
-    folders: dict[int, set[str]] = {}
-    for link in page.links:
-        if link.kind == "inline" and link.href.lower().endswith(("/", "index.md", "readme.md")):
-            where = target_of(link.href, folder=page.folder)
-            if where and where[0]:
-                folders.setdefault(link.line, set()).add(
-                    where[0] if link.href.endswith("/") else posixpath.dirname(where[0])
-                )
-    lines = matter.lines(page.path) if folders else []
-    for line, named in sorted(folders.items()):
-        said = _TALLY.findall(lines[line - 1]) if len(named) == 1 and line <= len(lines) else []
-        folder = min(named)
-        if len(said) != 1 or (page.folder + "/").startswith(folder + "/"):
-            continue
-        below = matter.held.get(folder, Counter())
-        kind = _NAMES.get(said[0][1].lower(), "")
-        found = below[kind] if kind else below.total()
-        if below and found != int(said[0][0]):
-            yield Finding(
-                page.path,
-                line,
-                "catalog-count",
-                f"says {said[0][0]} {said[0][1]}, but {folder}/ holds {found}",
-                target=said[0][0],
-                hint=f"write {found} if that is what it counts",
-            )
 
 
 def catalog_gaps(matter: Matter) -> Iterator[Finding]:

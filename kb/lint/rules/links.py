@@ -144,7 +144,7 @@ RULES = (
             "markdown does not follow wikilinks, so the page behind counts as unlinked",
             "graph",
         ),
-        mending=Mending(_markdown_of, _without_wikilink),
+        mending=Mending(_markdown_of, _without_wikilink, asked=True),
     ),
     Rule(
         "unsafe-link",
