@@ -5,7 +5,7 @@ Knows how tables look, not what their columns mean. Refuses nothing: lines outsi
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -42,7 +42,7 @@ class Sheet:
         )
         return milliseconds(found[1] if found else "") or milliseconds(default)
 
-    def records(self, **roles: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    def records(self, roles: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
         """Each row as its cells by role, the first of a role's columns that is there; empty where there is none."""
         places = {role: self.column(*names) for role, names in roles.items()}
         for row in self.rows:

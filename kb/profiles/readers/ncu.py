@@ -86,11 +86,13 @@ def _long(sheet: Sheet) -> list[_Launch]:
     launches: dict[tuple[str, ...], _Launch] = {}
     above: dict[str, str] = {}
     for row in sheet.records(
-        **{key: (key,) for key in _KEYS},
-        name=("Metric Name",),
-        unit=("Metric Unit",),
-        value=("Metric Value", "Average"),
-        invocations=("Invocations",),
+        {
+            **{key: (key,) for key in _KEYS},
+            "name": ("Metric Name",),
+            "unit": ("Metric Unit",),
+            "value": ("Metric Value", "Average"),
+            "invocations": ("Invocations",),
+        }
     ):
         above = {key: row[key] or above.get(key, "") for key in _KEYS}
         launch = launches.setdefault(tuple(above.values()), _Launch(above["Kernel Name"]))
@@ -103,7 +105,7 @@ def _long(sheet: Sheet) -> list[_Launch]:
 
 def _wide(sheet: Sheet) -> list[_Launch]:
     """A row a launch, its units in the row below the header (or in the column's name)."""
-    rows = list(sheet.records(**{column: (column,) for column in sheet.columns}))
+    rows = list(sheet.records({column: (column,) for column in sheet.columns}))
     units = rows.pop(0) if rows and not rows[0]["Kernel Name"] else {}
     launches = []
     for row in rows:

@@ -44,9 +44,11 @@ def _sums(sheets_of_a_part: list[Sheet], *, category: str = "") -> list[Cost]:
     for sheet in sheets_of_a_part:
         scale = sheet.scale("Total Time", default="ns")
         for row in sheet.records(
-            time=("Total Time",),
-            name=("Name", "Operation"),
-            count=("Instances", "Count", "Num Calls", "Operations"),
+            {
+                "time": ("Total Time",),
+                "name": ("Name", "Operation"),
+                "count": ("Instances", "Count", "Num Calls", "Operations"),
+            }
         ):
             total = number(row["time"])
             if total is not None:
@@ -61,11 +63,13 @@ def _trace(sheet: Sheet) -> Reading:
     ops: dict[Operation, int] = {}
     devices: dict[str, dict[str, Track]] = defaultdict(lambda: defaultdict(Track))
     for row in sheet.records(
-        start=("Start",),
-        duration=("Duration",),
-        name=("Name",),
-        device=("Device",),
-        stream=("Strm", "Stream"),
+        {
+            "start": ("Start",),
+            "duration": ("Duration",),
+            "name": ("Name",),
+            "device": ("Device",),
+            "stream": ("Strm", "Stream"),
+        }
     ):
         start, duration = number(row["start"]), number(row["duration"])
         if start is not None and duration is not None and duration >= 0:

@@ -86,13 +86,15 @@ def _operations(sheet: Sheet) -> Reading | None:
     by_scope: dict[str, list[Cost]] = {"device": [], "host": []}
     idle: dict[str, float] = {}
     for row in sheet.records(
-        time=times,
-        name=names,
-        category=("HLO op category", "category", "Operation Type", "Type"),
-        count=("Occurrences",),
-        detail=("Framework op name", "tf_op_name", "Op Name"),
-        place=("Host/device", "host_or_device"),
-        bound=("Bound by",),
+        {
+            "time": times,
+            "name": names,
+            "category": ("HLO op category", "category", "Operation Type", "Type"),
+            "count": ("Occurrences",),
+            "detail": ("Framework op name", "tf_op_name", "Op Name"),
+            "place": ("Host/device", "host_or_device"),
+            "bound": ("Bound by",),
+        }
     ):
         value = number(row["time"])
         if value is None:
