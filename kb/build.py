@@ -253,7 +253,7 @@ def _compile(
     from concurrent.futures import ProcessPoolExecutor
 
     from kb.page import reading  # noqa: F401  Its loading is all that is wanted of it.
-    from kb.trail import measured  # noqa: F401  And of this.
+    from kb.trail import page_facts  # noqa: F401  And of this.
 
     with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")) as pool:
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))

@@ -106,8 +106,14 @@ def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
     from kb.trail.frontier import metric_named
 
     stored = dict(rows)
-    metrics = {p.field("target") or p.stem: metric_named(p) for p in graph.pages.values() if p.type == "target"}
-    return Trail(tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored, metrics)
+    metrics = {
+        p.field("target") or p.stem: metric_named(p)
+        for p in graph.pages.values()
+        if p.type == "target"
+    }
+    return Trail(
+        tuple(sorted(map(from_row, stored.values()), key=lambda e: e.order)), stored, metrics
+    )
 
 
 def save(db: sqlite3.Connection, trail: Trail) -> None:
@@ -115,20 +121,32 @@ def save(db: sqlite3.Connection, trail: Trail) -> None:
     db.execute("delete from experiment")
     db.executemany(
         "insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
-        ((e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path]) for e in trail.experiments),
+        (
+            (e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path])
+            for e in trail.experiments
+        ),
     )
     from kb.trail.transfers import kinship_of
 
     db.execute("delete from win")
     db.execute("delete from kin")
     for wins in trail.wins.values():
-        db.executemany("insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins))
+        db.executemany(
+            "insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins)
+        )
     kin = kinship_of(trail.experiments)
-    db.executemany("insert into kin values (?, ?, ?)", ((one, other, nearness) for (one, other), nearness in kin.items()))
+    db.executemany(
+        "insert into kin values (?, ?, ?)",
+        ((one, other, nearness) for (one, other), nearness in kin.items()),
+    )
 
 
 def experiments(
-    db: sqlite3.Connection, *, target: str | None = None, before: Moment | None = None, last: int | None = None
+    db: sqlite3.Connection,
+    *,
+    target: str | None = None,
+    before: Moment | None = None,
+    last: int | None = None,
 ) -> tuple[Facts, ...]:
     """Experiments in trail order: of one target or of all, strictly earlier than `before`, the `last` so many only."""
     where, values = [], []
@@ -138,9 +156,7 @@ def experiments(
     if before is not None:
         where.append("(date, number, path) < (?, ?, ?)")
         values.extend(before)
-    query = (
-        f"select row from experiment{' where ' + ' and '.join(where) if where else ''} order by date desc, number desc, path desc"
-    )
+    query = f"select row from experiment{' where ' + ' and '.join(where) if where else ''} order by date desc, number desc, path desc"
     if last is not None:
         query += " limit ?"
         values.append(last)
@@ -166,7 +182,9 @@ def is_day(text: str) -> bool:
         return False
 
 
-def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | None = None) -> Moment | None:
+def moment(
+    db: sqlite3.Connection, *, before: str | None = None, as_of: str | None = None
+) -> Moment | None:
     """The moment just before a page, or the end of a day; None where neither is given.
 
     For a page that is no experiment, that day's experiments count as earlier. Raises KbError for a page or a day that is not
@@ -175,7 +193,9 @@ def moment(db: sqlite3.Connection, *, before: str | None = None, as_of: str | No
     if as_of is not None and not is_day(as_of):
         raise KbError(f"'{as_of}' is no day; write it as YYYY-MM-DD")
     if before is not None:
-        found = db.execute("select date, number, path from experiment where path = ?", (before,)).fetchone()
+        found = db.execute(
+            "select date, number, path from experiment where path = ?", (before,)
+        ).fetchone()
         if found:
             return found
         found = db.execute("select date from standing where path = ?", (before,)).fetchone()

@@ -17,14 +17,24 @@ from kb.trail.themes import themes_of
 _TRIES, _REASONS = 7, 3
 
 
-def families_of(runs: Sequence[Facts], names_of_targets: frozenset[str] = frozenset()) -> list[tuple[str, list[Facts]]]:
+def families_of(
+    runs: Sequence[Facts], names_of_targets: frozenset[str] = frozenset()
+) -> list[tuple[str, list[Facts]]]:
     """Runs by the lever that they share, else by what their titles have in common; what is alone has an empty name."""
     names: dict[str, str] = {}
     counts: Counter[str] = Counter()
     keys: dict[str, list[str]] = {}
     for e in runs:
-        levers = [v for v in (*levers_in(e.title), *e.levers[:4]) if len(key_of(v.name)) >= 3 and not is_common(v.name)]
-        own = {key_of(v.name): v.name for v in levers if not any(t.startswith(v.name.lower()) for t in names_of_targets)}
+        levers = [
+            v
+            for v in (*levers_in(e.title), *e.levers[:4])
+            if len(key_of(v.name)) >= 3 and not is_common(v.name)
+        ]
+        own = {
+            key_of(v.name): v.name
+            for v in levers
+            if not any(t.startswith(v.name.lower()) for t in names_of_targets)
+        }
         keys[e.path] = list(own)
         counts.update(own.keys())
         names = own | names
@@ -51,7 +61,14 @@ def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
         if lost:
             near = max(nearness.get(e.path, 0.0) for e in lost)
-            families.append((-near - 1 / (2 + age[lost[0].path]) - 0.02 * min(len(lost), 5), name, len(group), lost))
+            families.append(
+                (
+                    -near - 1 / (2 + age[lost[0].path]) - 0.02 * min(len(lost), 5),
+                    name,
+                    len(group),
+                    lost,
+                )
+            )
     for _, name, size, lost in sorted(families, key=lambda f: (f[0], f[1], f[3][0].path)):
         tries = [_try(told, e, place) for place, e in enumerate(lost[:_TRIES])]
         more = f" | and {len(lost) - _TRIES} more" if len(lost) > _TRIES else ""

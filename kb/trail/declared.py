@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from kb.page import Page
 from kb.run.record import Metric
-from kb.trail.figures import renamed
+from kb.trail.metric_names import renamed
 
 if TYPE_CHECKING:
     from kb.source import PageRecord
@@ -13,31 +13,19 @@ if TYPE_CHECKING:
 
 def declared(page: Page, record: "PageRecord") -> Page:
     """The page as if it declared what its record says, wherever it declares nothing itself."""
-    said: dict[str, object] = {}
-    metrics: dict[str, object] = {}
-    if record.verdict:
-        said["verdict"] = record.verdict
-    moved = [
-        f"{lever.name}={lever.after}" if lever.after else lever.name
-        for lever in record.levers
-        if lever.role == "moved"
+    moved = [v for v in record.levers if v.role == "moved"]
+    tokens = any("tok" in f"{m.unit} {m.quote}".lower() for m in record.metrics)
+    shared = [
+        renamed(Metric(m.name, m.value, m.unit), tokens=tokens) for m in reversed(record.metrics)
     ]
-    if moved and not page.words("lever"):
-        said["levers"] = moved
-    if record.metrics:
-        tokens = any("tok" in f"{m.unit} {m.quote}".lower() for m in record.metrics)
-        said["metrics"] = metrics
-        for stated in record.metrics:
-            shared = renamed(Metric(stated.name, stated.value, stated.unit), tokens=tokens)
-            metrics.setdefault(shared.name, {"value": shared.value, "unit": shared.unit})
-    if record.because:
-        said["because"] = record.because.text
-    return replace(
-        page,
-        front={
-            **said,
-            **{
-                name: value for name, value in page.front.items() if value not in (None, "", [], {})
-            },
-        },
+    front: dict[str, object] = dict(
+        verdict=record.verdict,
+        levers=[] if page.words("lever") else [f"{v.name}={v.after}".rstrip("=") for v in moved],
+        metrics=dict((m.name, dict(value=m.value, unit=m.unit)) for m in shared),
+        because=record.because.text if record.because else "",
     )
+    front.update((name, value) for name, value in page.front.items() if value not in _EMPTY)
+    return replace(page, front=dict((n, v) for n, v in front.items() if v not in _EMPTY))
+
+
+_EMPTY = (None, "", [], {})

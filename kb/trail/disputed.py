@@ -49,5 +49,8 @@ def _both_ways(told: Outcomes) -> Iterable[tuple[tuple[str, int, str], Line]]:
     for (name, _, _), runs in tries.items():
         won, lost = [e for e in runs if kept(e)], [e for e in runs if not kept(e)]
         if won and lost and len(runs) <= 4:
-            sides = (f"{handle(e.path)} {e.verdict.canonical} ({told.result(e) or cut(subject_of(e), 60)})" for e in (won[-1], lost[-1]))
+            sides = (
+                f"{handle(e.path)} {e.verdict.canonical} ({told.result(e) or cut(subject_of(e), 60)})"
+                for e in (won[-1], lost[-1])
+            )
             yield max(e.order for e in runs), Line(f"{name}: {', but '.join(sides)}", lost[-1].path)

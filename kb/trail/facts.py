@@ -1,11 +1,10 @@
 """What one experiment page says, as values: verdict, labels, levers, metrics, settings, places. Knows no page: `page_facts` reads them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from kb.run.record import Lever, Metric
 from kb.schema import FAILED, Verdict
 from kb.store import row_of, value_of
-from kb.trail.account import Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,38 @@ class Place:
     anchor: str
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A row or sentence of a page. `upto` is the highest number of a run, beyond the page's own, that it or its heading names: 0 for none.
+
+    Text that a page gained after its day mostly speaks of the runs after it.
+    """
+
+    text: str
+    upto: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Notes of one page: `config` how it was run, `buckets` the rows of its profile's table under their header, `profile` what it
+    says of it in sentences, `memory` what it needed and what did not fit, `gains` what it says to have brought, `leads` what it
+    leaves to try.
+    """
+
+    config: tuple[Note, ...] = ()
+    buckets: tuple[Note, ...] = ()
+    profile: tuple[Note, ...] = ()
+    memory: tuple[Note, ...] = ()
+    gains: tuple[Note, ...] = ()
+    leads: tuple[Note, ...] = ()
+
+    def as_of(self, last: int) -> "Account":
+        """The account without what names runs later than number `last`."""
+        return Account(
+            *(tuple(n for n in getattr(self, f.name) if n.upto <= last) for f in fields(self))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +119,10 @@ class Facts:
     def metric(self, name: str) -> Metric | None:
         """The metric of a name, or of its short or long spelling as a rate: `tps` and `tok/s`, `fps` and `frames/s`."""
         exact = next((m for m in self.metrics if m.name == name), None)
-        return exact or next((m for m in self.metrics if _is_short_for(m.name, name) or _is_short_for(name, m.name)), None)
+        return exact or next(
+            (m for m in self.metrics if _is_short_for(m.name, name) or _is_short_for(name, m.name)),
+            None,
+        )
 
 
 def _is_short_for(short: str, name: str) -> bool:

@@ -48,7 +48,11 @@ class Frontier:
 
 def kept(e: Facts) -> bool:
     """Whether a loop built upon a run: it decided to keep it, or, where it did not say, the run was supported or is a baseline."""
-    return e.decision == "keep" if e.decision else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
+    return (
+        e.decision == "keep"
+        if e.decision
+        else e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE)
+    )
 
 
 def metric_named(page: Page) -> str:
@@ -71,14 +75,24 @@ def metric_of(experiments: Sequence[Facts], stated: str = "") -> Metric | None:
     first: dict[str, Metric] = {}
     for e in experiments:
         for m in e.metrics:
-            if m.value is not None and m.direction and not is_resource(m.name) and "loss" not in m.name:
+            if (
+                m.value is not None
+                and m.direction
+                and not is_resource(m.name)
+                and "loss" not in m.name
+            ):
                 counts[m.name] += 1
                 first.setdefault(m.name, m)
     if not counts:
         return None
     # A rate or a share compares runs of different shapes; the time of a step does not.
     most = max(counts.values())
-    return first[min((n for n in counts if 2 * counts[n] >= most), key=lambda n: (first[n].direction != "higher", -counts[n], n))]
+    return first[
+        min(
+            (n for n in counts if 2 * counts[n] >= most),
+            key=lambda n: (first[n].direction != "higher", -counts[n], n),
+        )
+    ]
 
 
 def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) -> tuple[Step, ...]:
@@ -90,7 +104,9 @@ def steps_of(experiments: Sequence[Facts], metric: str, direction: Direction) ->
         if measured is None or measured.value is None or not kept(e):
             continue
         value = measured.value
-        steps.append(Step(e.path, value, None if best is None else gain_of(value, best, direction=direction)))
+        steps.append(
+            Step(e.path, value, None if best is None else gain_of(value, best, direction=direction))
+        )
         if best is None or (value > best) == (direction == "higher"):
             best = value
     return tuple(steps)
@@ -101,7 +117,9 @@ def parents_of(experiments: Sequence[Facts]) -> dict[str, str]:
     by_path = {e.path: e for e in experiments}
     parents = {}
     for e in experiments:
-        linked = [by_path[p] for p in (e.parent, *e.cites) if p in by_path and by_path[p].order < e.order]
+        linked = [
+            by_path[p] for p in (e.parent, *e.cites) if p in by_path and by_path[p].order < e.order
+        ]
         declared = [r for r in linked if r.path == e.parent]
         if base := declared or sorted((r for r in linked if kept(r)), key=lambda r: r.order)[-1:]:
             parents[e.path] = base[0].path
@@ -126,7 +144,9 @@ def points_of(experiments: Sequence[Facts], metric: Metric | None = None) -> dic
         stated += [e.point] if e.point else []
         own = e.metric(metric.name) if metric and metric.direction else None
         if own and own.value is not None and kept(e):
-            gain = gain_of(own.value, best[size], direction=metric.direction) if size in best else None
+            gain = (
+                gain_of(own.value, best[size], direction=metric.direction) if size in best else None
+            )
             if gain is not None and gain < -_ANEW and e.decision == "keep":
                 since[size] = label_of(e.path)
                 best[size] = own.value
@@ -141,17 +161,30 @@ def frontiers_of(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Fro
 
     The present size is that of most of the last runs: those that were kept and are no baseline count beside all of them.
     """
-    metric = metric_of([e for e in experiments if kept(e)], stated) or metric_of(experiments, stated)
+    metric = metric_of([e for e in experiments if kept(e)], stated) or metric_of(
+        experiments, stated
+    )
     points = points_of(experiments, metric)
     changes = [e for e in experiments if kept(e) and e.verdict.canonical is not Verdict.BASELINE]
     last = [points[e.path] for e in (*experiments[-_HABIT:], *changes[-_RECENT:])]
-    order = sorted(dict.fromkeys(points[e.path] for e in reversed(changes)), key=lambda p: -last.count(p))
-    order += [p for p in dict.fromkeys(points[e.path] for e in reversed(experiments) if kept(e)) if p not in order]
-    own = (_frontier([e for e in experiments if points[e.path] == point], point, metric) for point in order)
+    order = sorted(
+        dict.fromkeys(points[e.path] for e in reversed(changes)), key=lambda p: -last.count(p)
+    )
+    order += [
+        p
+        for p in dict.fromkeys(points[e.path] for e in reversed(experiments) if kept(e))
+        if p not in order
+    ]
+    own = (
+        _frontier([e for e in experiments if points[e.path] == point], point, metric)
+        for point in order
+    )
     return tuple(f for f in own if f)
 
 
-def frontier_of(experiments: Sequence[Facts], *, stated: str = "", variant: str = "") -> Frontier | None:
+def frontier_of(
+    experiments: Sequence[Facts], *, stated: str = "", variant: str = ""
+) -> Frontier | None:
     """The frontier where the loop works at present, of a variant where that has runs; None where nothing was kept."""
     of_variant = [e for e in experiments if e.variant == variant] if variant else []
     for runs in (of_variant, experiments):
@@ -171,6 +204,10 @@ def _frontier(experiments: Sequence[Facts], point: str, metric: Metric | None) -
     best = (max if metric.direction == "higher" else min)(steps, key=lambda s: s.value)
     run = next(e for e in runs if e.path == best.path)
     value = run.metric(metric.name)
-    band = Spread(value.value or 0.0, value.stddev, value.n).relative if value and value.stddev is not None else None
+    band = (
+        Spread(value.value or 0.0, value.stddev, value.n).relative
+        if value and value.stddev is not None
+        else None
+    )
     moved = [s.path for s in steps if s.gain is None or s.gain >= SMALLEST_GAIN]
     return Frontier(run, point, value, steps, moved[-1], band)

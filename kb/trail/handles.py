@@ -7,7 +7,9 @@ from functools import lru_cache
 from kb import KbError
 from kb.store import digest_of
 
-_RUN = re.compile(r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE)
+_RUN = re.compile(
+    r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE
+)
 _DAY = re.compile(r"^\d{4}-\d{2}-\d{2}[-_]?")
 _LONGEST, _CHECK = 16, 2
 _HANDLE = re.compile(r"(?:[0-9a-f]{4,64}:)?(\S+)~([0-9a-z]{2,})$")
@@ -52,5 +54,9 @@ def path_of(name: str, paths: Iterable[str]) -> str:
     if len(own) == 1:
         return own[0]
     if own:
-        raise KbError(f"'{name}' names {len(own)} pages: {', '.join(sorted(own)[:5])}; open one by its path")
-    raise KbError(f"no page has the handle '{name}': it moved since the slice was made; `kb search` finds it by its title")
+        raise KbError(
+            f"'{name}' names {len(own)} pages: {', '.join(sorted(own)[:5])}; open one by its path"
+        )
+    raise KbError(
+        f"no page has the handle '{name}': it moved since the slice was made; `kb search` finds it by its title"
+    )

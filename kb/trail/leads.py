@@ -28,9 +28,27 @@ def lead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
             before.append(note.text)
             named = {int(n) for n in _NUMBERED.findall(note.text)} & {r.number for r in later}
             takers = [r for r in later if r.number in named] or [
-                r for r in later if len(subjects[r.path] & words) >= max(3, 0.6 * len(subjects[r.path]))
+                r
+                for r in later
+                if len(subjects[r.path] & words) >= max(3, 0.6 * len(subjects[r.path]))
             ]
-            moot = f" (since tried: {handle(takers[-1].path)} {takers[-1].verdict.canonical or 'open'})" if takers else ""
-            score = 1 / (1 + age / 4) + 0.4 * (e.path == best) - 0.6 * bool(takers) - 0.03 * place + nearness.get(e.path, 0.0)
-            ranked.append((-score, len(ranked), Line(f"{handle(e.path)}: {cut(note.text, 320)}{moot}", e.path)))
+            moot = (
+                f" (since tried: {handle(takers[-1].path)} {takers[-1].verdict.canonical or 'open'})"
+                if takers
+                else ""
+            )
+            score = (
+                1 / (1 + age / 4)
+                + 0.4 * (e.path == best)
+                - 0.6 * bool(takers)
+                - 0.03 * place
+                + nearness.get(e.path, 0.0)
+            )
+            ranked.append(
+                (
+                    -score,
+                    len(ranked),
+                    Line(f"{handle(e.path)}: {cut(note.text, 320)}{moot}", e.path),
+                )
+            )
     yield from (line for *_, line in sorted(ranked, key=lambda r: r[:2]))

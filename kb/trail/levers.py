@@ -4,7 +4,7 @@ Refuses lists of one domain's words: what is written like a setting or a name of
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,9 +26,7 @@ class Mention(NamedTuple):
 # A number as code and prose write it: 4096, 1,024, 0.1, 6e-4, 64k, 64 KiB, 8GB.
 _NUMBER = r"\d[\d.,_]*(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT]i)\b|[kKMG]\b)?"
 # What stands behind a name: a word of code, 1 << 16, 64*1024, 64 KiB.
-_VALUE = (
-    r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
-)
+_VALUE = r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
 _THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>{_NUMBER})(?![\w.]*[%\w]))?"
 # What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block
@@ -63,14 +61,23 @@ _PATTERNS = (
         re.IGNORECASE,
     ),
     # -j8, -Xmx4g: a short flag and its number in one. -O3 is a name of its own.
-    re.compile(r"(?P<name>-(?<![\w-]-)(?!O|(?:" + _FORMAT + r")\d)[A-Za-z]{1,3})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"),
+    re.compile(
+        r"(?P<name>-(?<![\w-]-)(?!O|(?:"
+        + _FORMAT
+        + r")\d)[A-Za-z]{1,3})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"
+    ),
     re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
     re.compile(r"#define\s+(?P<name>\w+)\s+(?P<value>[\w.+\-]*\w)"),
     # A key with its value, as JSON, YAML and Python write one, and a line that is nothing else; a constant with its number.
     re.compile(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
-    re.compile(rf"^[ \t]*(?P<name>[A-Za-z][\w.\-]*):[ \t]+(?P<value>{_NUMBER}|true|false|on|off)[ \t]*$", re.IGNORECASE | re.MULTILINE),
-    re.compile(rf"(?<![\w.-])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"),
+    re.compile(
+        rf"^[ \t]*(?P<name>[A-Za-z][\w.\-]*):[ \t]+(?P<value>{_NUMBER}|true|false|on|off)[ \t]*$",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    re.compile(
+        rf"(?<![\w.-])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"
+    ),
     # A name that only code writes, `a_b`, `a.b`, `AbCd`, `abCd`, and what stands behind its colon.
     re.compile(
         r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|"
@@ -105,7 +112,9 @@ _SITES = {"n": _NUMBERED, "t": _TO}
 _AROUND = 60
 _CODED = re.compile(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
 # Without one of these a text names no lever; most clauses are plain prose.
-_MAYBE = re.compile(r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII)
+_MAYBE = re.compile(
+    r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII
+)
 
 
 @lru_cache(maxsize=4096)
@@ -113,7 +122,9 @@ def _is_no_lever(name: str) -> bool:
     return _NO_LEVER.search(name) is not None
 
 
-def _near(pattern: re.Pattern[str], text: str, site: re.Pattern[str], lower: str) -> Iterator[re.Match[str]]:
+def _near(
+    pattern: re.Pattern[str], text: str, site: re.Pattern[str], lower: str
+) -> Iterator[re.Match[str]]:
     """Matches of a slow pattern around the sites of a quick one, which is looked for in lower case."""
     for found in site.finditer(lower):
         yield from pattern.finditer(text, max(0, found.start() - _AROUND), found.end() + _AROUND)
@@ -121,11 +132,7 @@ def _near(pattern: re.Pattern[str], text: str, site: re.Pattern[str], lower: str
 
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
-    found: dict[str, str] = {}
-    for mention in mentions_in(text):
-        if not found.get(mention.name):
-            found[mention.name] = mention.value
-    return tuple(Lever(name, value) for name, value in found.items())
+    return _each_once(Lever(mention.name, mention.value) for mention in mentions_in(text))
 
 
 # The facts of an experiment and its aim are read from the same texts, one after the other.
@@ -147,37 +154,59 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
     }
     signs["q"], signs[":"] = '":' in text or "':" in text, ": " in text
     signs["m"] = " to " in lower or "→" in text or "->" in text
-    signs["-0"], signs["n"], signs["t"] = signs["-"] and signs["0"], signs["0"], " to" in lower or "\nto" in lower
+    signs["-0"], signs["n"], signs["t"] = (
+        signs["-"] and signs["0"],
+        signs["0"],
+        " to" in lower or "\nto" in lower,
+    )
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
         if not signs[sign]:
             continue
-        for m in _near(pattern, text, _SITES[sign], lower) if sign in _SITES else pattern.finditer(text):
+        for m in (
+            _near(pattern, text, _SITES[sign], lower) if sign in _SITES else pattern.finditer(text)
+        ):
             start, end = m.span()
             name = m["name"]
-            if taken.find(1, start, end) >= 0 or _is_no_lever(name) or sign == "t" and "_" not in name and direction_of(name):
+            if (
+                taken.find(1, start, end) >= 0
+                or _is_no_lever(name)
+                or sign == "t"
+                and "_" not in name
+                and direction_of(name)
+            ):
                 continue  # "lower the latency to 3 ms" says what is measured.
             taken[start:end] = b"\1" * (end - start)
             groups = m.groupdict()
             value = groups.get("then") or groups.get("value") or ""
-            before = groups.get("before") or (groups.get("value") if groups.get("then") else "") or ""
-            hits.append(Mention(start, end, name, *(v.strip("'\"`*").rstrip(".,:") for v in (value, before))))
+            before = (
+                groups.get("before") or (groups.get("value") if groups.get("then") else "") or ""
+            )
+            hits.append(
+                Mention(
+                    start, end, name, *(v.strip("'\"`*").rstrip(".,:") for v in (value, before))
+                )
+            )
     return tuple(sorted(hits))
 
 
-def levers_of(title: str, *, slug: str, stated: tuple[str, ...], hypothesis: str, mechanism: str) -> tuple[Lever, ...]:
-    """Levers of an experiment: what its front matter states, else what title, hypothesis and mechanism name, in that order."""
+def levers_of(title: str, slug: str, *statements: str) -> tuple[Lever, ...]:
+    """Levers that an experiment's title, hypothesis and mechanism name, in that order."""
+    return _each_once(v for t in (title, slug * (" " in slug), *statements) for v in levers_in(t))
+
+
+def stated_levers(texts: Iterable[str]) -> tuple[Lever, ...]:
+    """Levers as front matter states them: a name, or `name=value`."""
+    pairs = (text.partition("=") for text in texts)
+    return _each_once(Lever(one_line(name), one_line(value)) for name, _, value in pairs)
+
+
+def _each_once(levers: Iterable[Lever]) -> tuple[Lever, ...]:
+    """Levers in order of first mention; a name with a value wins over the bare name."""
     found: dict[str, Lever] = {}
-    for text in stated or (title, slug if " " in slug else "", hypothesis, mechanism):
-        for lever in (_stated(text),) if stated else levers_in(text):
-            known = found.get(lever.name)
-            if known is None or not known.value:
-                found[lever.name] = lever
+    for lever in levers:
+        if lever.name not in found or not found[lever.name].value:
+            found[lever.name] = lever
     return tuple(found.values())
-
-
-def _stated(text: str) -> Lever:
-    name, _, value = text.partition("=")
-    return Lever(one_line(name), one_line(value))
 
 
 @lru_cache(maxsize=8192)
@@ -275,13 +304,22 @@ def direction_in(title: str, statement: str) -> str:
     not, or say both ways.
     """
     for text in (title, statement):
-        numbers = [tuple(number_of(g.rstrip(".,")) for g in m.groups() if g) for m in _ARROW.finditer(text)]
-        moved = {"raise" if b > a else "lower" for a, b in (n for n in numbers if len(n) == 2 and None not in n) if a != b}
+        numbers = [
+            tuple(number_of(g.rstrip(".,")) for g in m.groups() if g) for m in _ARROW.finditer(text)
+        ]
+        moved = {
+            "raise" if b > a else "lower"
+            for a, b in (n for n in numbers if len(n) == 2 and None not in n)
+            if a != b
+        }
         if len(moved) == 1:
             return moved.pop()
         lower = text.lower()
         text = text if len(text) == len(lower) else lower
-        cues = {name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(lower)) for name, pattern in _CUE.items()}
+        cues = {
+            name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(lower))
+            for name, pattern in _CUE.items()
+        }
         size = cues["raise"] - cues["lower"]
         if size and (not cues["raise"] or not cues["lower"]):
             return "raise" if size > 0 else "lower"
@@ -294,7 +332,9 @@ def direction_in(title: str, statement: str) -> str:
 
 
 _BEFORE, _BEHIND = 40, 40
-_SWITCHED = re.compile(r"[`*\s]*(?:(?:is|are|was|were|turned)\s+)?(?P<way>off|disabled|removed|dropped|unset|on|enabled)\b")
+_SWITCHED = re.compile(
+    r"[`*\s]*(?:(?:is|are|was|were|turned)\s+)?(?P<way>off|disabled|removed|dropped|unset|on|enabled)\b"
+)
 _ANY_CUE = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
 
 

@@ -12,28 +12,42 @@ from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
 from kb.trail.line import words_of
 
-_LABEL = re.compile(r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)", re.I)
+_LABEL = re.compile(
+    r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)",
+    re.I,
+)
 _OUTCOME = re.compile(
-    r"\s*[(\[][^()\[\]]*\b(?:accept|reject|refut|potential|keep|kept|discard|crash|invalid|park|inconclus|support)\w*\b[^()\[\]]*[)\]]", re.I
+    r"\s*[(\[][^()\[\]]*\b(?:accept|reject|refut|potential|keep|kept|discard|crash|invalid|park|inconclus|support)\w*\b[^()\[\]]*[)\]]",
+    re.I,
 )
 _LOSS = re.compile(
     r"(?<![\w.,/])[\-−–]\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:slower|worse|larger)|"
     r"\b(?:by|short)\s[+\-−~]*\d[\d.]*\s?[KMG]i?B?\b|\+?\d[\d.]*\s?[KMG]i?B? (?:over|short)\b",
     re.I,
 )
-_WIN = re.compile(r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?", re.I)
+_WIN = re.compile(
+    r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?",
+    re.I,
+)
 _VERDICT_WORD = re.compile(
-    r"^\W*(?:verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,—–*-]*", re.I
+    r"^\W*(?:verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,—–*-]*",
+    re.I,
 )
 
 
 class Outcomes:
     """The runs of one target, with what follows from all of them together: gains, and sentences that many of them repeat."""
 
-    def __init__(self, runs: Sequence[Facts], frontiers: Sequence[Frontier], *, targets: Iterable[str] = ()):
+    def __init__(
+        self, runs: Sequence[Facts], frontiers: Sequence[Frontier], *, targets: Iterable[str] = ()
+    ):
         self.runs, self.frontiers = runs, frontiers
         # Names of targets are written like settings (`llama3`) and are none.
-        self.names = frozenset(w for t in (*targets, *(e.target for e in runs[:1])) for w in words_of(t.replace("_", " ")))
+        self.names = frozenset(
+            w
+            for t in (*targets, *(e.target for e in runs[:1]))
+            for w in words_of(t.replace("_", " "))
+        )
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)
@@ -43,7 +57,12 @@ class Outcomes:
 
     def result(self, e: Facts) -> str:
         """What a run came to in one figure: the share that its title, verdict or memory states, else its metric and that against the best before it."""
-        texts = (e.title, e.because[:400], *(n.text for n in e.account.memory[:2] if e.failed), *([e.hypothesis[:300]] if not e.because else []))
+        texts = (
+            e.title,
+            e.because[:400],
+            *(n.text for n in e.account.memory[:2] if e.failed),
+            *([e.hypothesis[:300]] if not e.because else []),
+        )
         pattern = _WIN if kept(e) else _LOSS
         stated = next((m for t in texts if (m := pattern.search(t))), None)
         if stated:
@@ -51,15 +70,27 @@ class Outcomes:
         own = e.metric(self.metric.name) if self.metric else None
         if own and own.value is not None:
             gain = self.gains.get(e.path)
-            return f"{_figure(own)}" + (f" ({100 * gain:+.1f} %)" if gain is not None and (gain > 0 or not kept(e)) else "")
+            return f"{_figure(own)}" + (
+                f" ({100 * gain:+.1f} %)" if gain is not None and (gain > 0 or not kept(e)) else ""
+            )
         return ""
 
     def reason(self, e: Facts, most: int) -> str:
         """Why a run came out as it did: the first sentences of its verdict that say more than a verdict, and that not every run says."""
-        clauses = [c for c in _clauses(_VERDICT_WORD.sub("", _squeezed(e.because))) if not _BARE.fullmatch(c)]
-        own = [c for c in clauses if _shape(c) not in self.habits and _shape(_squeezed(e.because)) not in self.habits]
+        clauses = [
+            c
+            for c in _clauses(_VERDICT_WORD.sub("", _squeezed(e.because)))
+            if not _BARE.fullmatch(c)
+        ]
+        own = [
+            c
+            for c in clauses
+            if _shape(c) not in self.habits and _shape(_squeezed(e.because)) not in self.habits
+        ]
         if not own:
-            own = [n.text for n in e.account.memory[:1] if e.failed] or ([] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2])
+            own = [n.text for n in e.account.memory[:1] if e.failed] or (
+                [] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2]
+            )
         told = ""
         for sentence in own:
             if told and len(told) + len(sentence) + 1 > most:
@@ -68,7 +99,9 @@ class Outcomes:
         return cut(told, most)
 
 
-_REPEAT = re.compile(r"\bre-?(?:run|peat|measure|valid|check)\w*\b|\bbound (?:run-to-run )?noise\b", re.I)
+_REPEAT = re.compile(
+    r"\bre-?(?:run|peat|measure|valid|check)\w*\b|\bbound (?:run-to-run )?noise\b", re.I
+)
 
 
 def is_repeat(e: Facts) -> bool:
@@ -102,7 +135,10 @@ def _gains(runs: Sequence[Facts], metric: Metric | None) -> dict[str, float]:
         if own is None or own.value is None:
             continue
         before = best.get(points[e.path])
-        if before is not None and (gain := gain_of(own.value, before, direction=metric.direction)) is not None:
+        if (
+            before is not None
+            and (gain := gain_of(own.value, before, direction=metric.direction)) is not None
+        ):
             gains[e.path] = gain
         if kept(e) and (before is None or (own.value > before) == (metric.direction == "higher")):
             best[points[e.path]] = own.value
@@ -118,7 +154,11 @@ def subject_of(e: Facts) -> str:
 
 def _figure(m: Metric) -> str:
     unit = unit_beside(m.name, m.unit)
-    return f"{number_text(m.value or 0.0)} {m.name}" if m.name == m.unit else f"{m.name} {number_text(m.value or 0.0)} {unit}".rstrip()
+    return (
+        f"{number_text(m.value or 0.0)} {m.name}"
+        if m.name == m.unit
+        else f"{m.name} {number_text(m.value or 0.0)} {unit}".rstrip()
+    )
 
 
 def measured(e: Facts, most: int = 4) -> str:

@@ -61,17 +61,26 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
     """Standing of one target; `text_of` gives the text of a page by its path. Raises KbError for a target nobody knows."""
     tried = tuple(
         facts_from_row(row)
-        for (row,) in db.execute("select row from experiment where target = ? order by date, number, path", (target,))
+        for (row,) in db.execute(
+            "select row from experiment where target = ? order by date, number, path", (target,)
+        )
     )
     home = target_page(db, target)
     if not tried and home is None:
-        known = ", ".join(t for (t,) in db.execute("select distinct target from experiment order by target")) or "none"
+        known = (
+            ", ".join(
+                t for (t,) in db.execute("select distinct target from experiment order by target")
+            )
+            or "none"
+        )
         raise KbError(f"no target '{target}'; known: {known}")
     decided = [e for e in tried if not e.running]
     retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
     settings, structural = balance_of(tried)
     stated = metric_named(home) if home else ""
-    headroom = (home.field("headroom") if home else "") or (retrospective.headroom if retrospective else "")
+    headroom = (home.field("headroom") if home else "") or (
+        retrospective.headroom if retrospective else ""
+    )
     return Standing(
         target=target,
         page=home.path if home else "",
@@ -109,7 +118,9 @@ def _cites(db: sqlite3.Connection, path: str) -> frozenset[str]:
     return frozenset((*json.loads(found[0]), *json.loads(found[1]))) if found else frozenset()
 
 
-def _open_hypotheses(db: sqlite3.Connection, target: str, home: Page | None, tried: tuple[Facts, ...]) -> Iterable[Lead]:
+def _open_hypotheses(
+    db: sqlite3.Connection, target: str, home: Page | None, tried: tuple[Facts, ...]
+) -> Iterable[Lead]:
     own = {e.path for e in tried} | ({home.path} if home else set())
     query = "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'hypothesis' order by p.path"
     for path, digest, row in db.execute(query):
@@ -132,11 +143,20 @@ def _ideas(decided: list[Facts]) -> Iterable[Lead]:
         later = decided[at + 1 :]
         for idea in decided[at].next_ideas:
             head = frozenset(_words(idea)[:6])
-            taken = any(len(head & set(_words(f"{e.title} {e.slug}"))) * 2 > len(head) for e in later)
-            numbered = {int(n) for n in re.findall(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", idea, re.IGNORECASE)} & {
-                e.number for e in later
-            }
-            if head and not _NO_IDEA.match(idea) and not taken and not numbered and idea not in told:
+            taken = any(
+                len(head & set(_words(f"{e.title} {e.slug}"))) * 2 > len(head) for e in later
+            )
+            numbered = {
+                int(n)
+                for n in re.findall(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", idea, re.IGNORECASE)
+            } & {e.number for e in later}
+            if (
+                head
+                and not _NO_IDEA.match(idea)
+                and not taken
+                and not numbered
+                and idea not in told
+            ):
                 told.add(idea)
                 yield Lead(decided[at].path, idea)
 
@@ -147,15 +167,25 @@ def _words(text: str) -> list[str]:
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:
     """Text of the logs that stand in a target's own folders."""
-    logs = [path for (path,) in db.execute("select path from standing where type = 'log' order by path")]
-    own = (p for p in logs if p.rsplit("/", 1)[-1].lower() == "log.md" and p.split("/", 2)[-1].startswith(f"{target}/"))
-    return "\n".join(text_of(path) for path in own if type_of_folder(path.split("/")[1]) == "experiment")
+    logs = [
+        path for (path,) in db.execute("select path from standing where type = 'log' order by path")
+    ]
+    own = (
+        p
+        for p in logs
+        if p.rsplit("/", 1)[-1].lower() == "log.md" and p.split("/", 2)[-1].startswith(f"{target}/")
+    )
+    return "\n".join(
+        text_of(path) for path in own if type_of_folder(path.split("/")[1]) == "experiment"
+    )
 
 
 def _retrospective(
     db: sqlite3.Connection, target: str, last: Facts | None, *, text_of: Callable[[str], str]
 ) -> Retrospective | None:
-    own = {path for (path,) in db.execute("select path from experiment where target = ?", (target,))}
+    own = {
+        path for (path,) in db.execute("select path from experiment where target = ?", (target,))
+    }
     query = """select p.path, p.digest, p.row from page p join standing s on s.path = p.path
         where s.type = 'analysis' and (lower(s.title) like '%retrospective%' or lower(s.path) like '%retrospective%') order by s.date desc, p.path desc"""
     for path, digest, row in db.execute(query):
@@ -164,8 +194,14 @@ def _retrospective(
         if named != target and (named or len(own & _cites(db, path)) < 2):
             continue
         cites = _cites(db, path)
-        label = rf"(?<![\w.])(?:v|exp\.? ?|run ?)0*{last.number}(?!\d)" if last and last.number else ""
-        covers = last is None or last.path in cites or bool(label and re.search(label, text_of(path), re.IGNORECASE))
+        label = (
+            rf"(?<![\w.])(?:v|exp\.? ?|run ?)0*{last.number}(?!\d)" if last and last.number else ""
+        )
+        covers = (
+            last is None
+            or last.path in cites
+            or bool(label and re.search(label, text_of(path), re.IGNORECASE))
+        )
         return Retrospective(path, page.date, covers, page.field("headroom"))
     return None
 
@@ -175,15 +211,19 @@ def reasons_to_go_on(standing: Standing) -> tuple[str, ...]:
     if not standing.runs:
         return (f"{standing.target}: nothing was run yet",)
     reasons: list[str] = []
-    newest = [p for p in standing.progress if any(s.path == standing.last for s in p.steps)] or sorted(
-        standing.progress, key=lambda p: -p.runs
-    )[:1]
+    newest = [
+        p for p in standing.progress if any(s.path == standing.last for s in p.steps)
+    ] or sorted(standing.progress, key=lambda p: -p.runs)[:1]
     for p in newest:
         where = f" on {p.variant}" if p.variant else ""
         if p.plateau < PLATEAU:
-            reasons.append(f"no plateau{where}: {p.plateau} runs since the frontier moved by 1 %, {PLATEAU} are asked for")
+            reasons.append(
+                f"no plateau{where}: {p.plateau} runs since the frontier moved by 1 %, {PLATEAU} are asked for"
+            )
     if standing.in_flight:
-        reasons.append(f"{len(standing.in_flight)} runs are in flight: {', '.join(standing.in_flight[:3])}")
+        reasons.append(
+            f"{len(standing.in_flight)} runs are in flight: {', '.join(standing.in_flight[:3])}"
+        )
     if standing.leads:
         reasons.append(
             f"{len(standing.leads)} leads are open, such as {standing.leads[0].path}: {standing.leads[0].text[:120]}; try them, or retire them with a reason"
@@ -197,7 +237,9 @@ def reasons_to_go_on(standing: Standing) -> tuple[str, ...]:
     if retro is None:
         reasons.append("no retrospective is on file: `kb retro` computes its skeleton")
     elif not retro.covers_last:
-        reasons.append(f"the retrospective {retro.path} does not cover the last run {standing.last}")
+        reasons.append(
+            f"the retrospective {retro.path} does not cover the last run {standing.last}"
+        )
     if standing.unfiled:
         reasons.append(f"runs in the log have no page: {', '.join(standing.unfiled[:8])}")
     return tuple(reasons)

@@ -58,7 +58,10 @@ def themes_of(titles: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, .
 @lru_cache(maxsize=4096)
 def is_outcome(word: str) -> bool:
     """Whether a word says how a run came out (accepted, oom), not what it tried."""
-    return canonical_verdict(word) not in (None, Verdict.OTHER) or outcome_of(word) is not Outcome.OTHER
+    return (
+        canonical_verdict(word) not in (None, Verdict.OTHER)
+        or outcome_of(word) is not Outcome.OTHER
+    )
 
 
 def _terms(title: str) -> set[str]:

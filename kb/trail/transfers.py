@@ -28,7 +28,10 @@ _STANDS_ON, _MOST_OTHER = 4, 1
 _WATCHED = re.compile(r"profil|dump|steps?$|warmup|seed", re.I)
 _NUMBER = re.compile(r"[\d.,]+")
 # Runs that carry over, check or watch what others won.
-_NO_CHANGE = re.compile(r"\b(?:port(?:ed|ing)?|back-?port|validat\w+|reproduc\w+|sanity|(?:loss[- ])?curves?|equivalen\w+|parity|profiling|captur\w+|smoke)\b", re.I)
+_NO_CHANGE = re.compile(
+    r"\b(?:port(?:ed|ing)?|back-?port|validat\w+|reproduc\w+|sanity|(?:loss[- ])?curves?|equivalen\w+|parity|profiling|captur\w+|smoke)\b",
+    re.I,
+)
 # What a title says was measured stands in the line's figures.
 _FIGURES = re.compile(r"[:(]?\s*\d[\d,.]*\s?(?:tok/s\S*|ms\b|%|tps\b)[^)]*\)?", re.I)
 
@@ -62,13 +65,24 @@ def kinship_of(experiments: Sequence[Facts]) -> dict[tuple[str, str], float]:
     groups: dict[str, list[Facts]] = defaultdict(list)
     for e in experiments:
         groups[e.target].append(e)
-    tags = {t: {tag: n / len(runs) for tag, n in Counter(tag.lower() for e in runs for tag in e.tags).items()} for t, runs in groups.items()}
+    tags = {
+        t: {
+            tag: n / len(runs)
+            for tag, n in Counter(tag.lower() for e in runs for tag in e.tags).items()
+        }
+        for t, runs in groups.items()
+    }
     variants = {t: {e.variant for e in runs if e.variant} for t, runs in groups.items()}
     kin = {}
     for one, other in permutations(sorted(groups), 2):
         folders = len(set(one.split("/")) & set(other.split("/")))
         shared = sum(min(share, tags[other].get(tag, 0.0)) for tag, share in tags[one].items())
-        kin[one, other] = 0.5 + 0.5 * folders + 0.3 * bool(variants[one] & variants[other]) + 0.5 * min(1.0, shared)
+        kin[one, other] = (
+            0.5
+            + 0.5 * folders
+            + 0.3 * bool(variants[one] & variants[other])
+            + 0.5 * min(1.0, shared)
+        )
     return kin
 
 
@@ -77,34 +91,82 @@ def wins_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Win]:
     told = Outcomes(runs, frontiers_of(runs, stated=stated))
     points = points_of(runs)
     for place, e in enumerate(runs):
-        if kept(e) and not is_repeat(e) and not _NO_CHANGE.search(e.title) and (size := _size(e, told.gains.get(e.path))) > 0:
+        if (
+            kept(e)
+            and not is_repeat(e)
+            and not _NO_CHANGE.search(e.title)
+            and (size := _size(e, told.gains.get(e.path))) > 0
+        ):
             subject = cut(_FIGURES.sub("", subject_of(e)).strip(" :—-") or subject_of(e), 100)
             result = told.result(e)
             figures = ", ".join(dict.fromkeys(x for x in (result, measured(e, 1)) if x))
-            named = sorted((n.text for n in e.account.gains), key=lambda t: -len(levers_in(t)) / (60 + len(t)))
-            quotes = [cut(t, 190) for t in named[:2] if not repeats(t, [subject])] or [told.reason(e, 150)]
+            named = sorted(
+                (n.text for n in e.account.gains), key=lambda t: -len(levers_in(t)) / (60 + len(t))
+            )
+            quotes = [cut(t, 190) for t in named[:2] if not repeats(t, [subject])] or [
+                told.reason(e, 150)
+            ]
             if e.verdict.canonical is Verdict.BASELINE:
                 # What a reference is worth to others is how it is set and what that needs.
-                quotes = [cut(n.text, 190) for n in (*e.account.memory[:1], *e.account.config[:1])] or quotes
-            settings = "\n".join(dict.fromkeys(f"{v.name.lstrip('-')}={v.value}" for v in e.settings if v.value and not is_common(v.name)))
-            yield Win(e.path, e.target, e.date, e.number, place, round(size, 4), subject, f"{_short(e.target)} {handle(e.path)} {subject}: {figures}", "; ".join(filter(None, quotes)), points[e.path], settings)
+                quotes = [
+                    cut(n.text, 190) for n in (*e.account.memory[:1], *e.account.config[:1])
+                ] or quotes
+            settings = "\n".join(
+                dict.fromkeys(
+                    f"{v.name.lstrip('-')}={v.value}"
+                    for v in e.settings
+                    if v.value and not is_common(v.name)
+                )
+            )
+            yield Win(
+                e.path,
+                e.target,
+                e.date,
+                e.number,
+                place,
+                round(size, 4),
+                subject,
+                f"{_short(e.target)} {handle(e.path)} {subject}: {figures}",
+                "; ".join(filter(None, quotes)),
+                points[e.path],
+                settings,
+            )
 
 
-def transfer_lines(runs: Sequence[Facts], wins: Iterable[Win], kin: Mapping[str, float], nearness: Mapping[str, float]) -> Iterable[Line]:
+def transfer_lines(
+    runs: Sequence[Facts],
+    wins: Iterable[Win],
+    kin: Mapping[str, float],
+    nearness: Mapping[str, float],
+) -> Iterable[Line]:
     """Wins of other targets by levers that this one's runs did not pull, by kinship, gain and newness."""
     here = {key_of(v.name) for e in runs for v in (*e.levers, *e.settings)}
     words_here = {w for e in runs for w in words_of(e.title)}
 
     def weight(win: Win) -> float:
-        levers = {key_of(v.name) for v in levers_in(f"{win.subject} {win.quote}") if not is_common(v.name) and len(key_of(v.name)) > 2}
+        levers = {
+            key_of(v.name)
+            for v in levers_in(f"{win.subject} {win.quote}")
+            if not is_common(v.name) and len(key_of(v.name)) > 2
+        }
         words = words_of(win.subject)
-        fresh = len(levers - here) / (len(levers) + 1) + 0.5 * sum(w not in words_here for w in words) / (len(words) or 1)
+        fresh = len(levers - here) / (len(levers) + 1) + 0.5 * sum(
+            w not in words_here for w in words
+        ) / (len(words) or 1)
         late = (win.place + 1) / (win.place + 11)
-        return kin.get(win.target, 0.5) * (0.1 + fresh) * (0.4 + late) * math.log1p(100 * win.size) * (1 + 2 * nearness.get(win.path, 0.0))
+        return (
+            kin.get(win.target, 0.5)
+            * (0.1 + fresh)
+            * (0.4 + late)
+            * math.log1p(100 * win.size)
+            * (1 + 2 * nearness.get(win.path, 0.0))
+        )
 
     held = [e for e in reversed(runs) if kept(e)]
     point = points_of(runs)[held[0].path] if held else ""
-    values = {key_of(v.name): v.value for e in reversed(held[:_STANDS_ON]) for v in e.settings if v.value}
+    values = {
+        key_of(v.name): v.value for e in reversed(held[:_STANDS_ON]) for v in e.settings if v.value
+    }
     before: list[str] = []
     for win in sorted(wins, key=lambda w: (-weight(w), w.order)):
         if not repeats(win.subject, before):
@@ -120,13 +182,22 @@ def _conditions(win: Win, point: str, values: Mapping[str, str]) -> str:
     if win.point and point:
         said.append("same size" if win.point == point else f"size {win.point}, here {point}")
     own = (line.partition("=")[::2] for line in win.settings.split("\n"))
-    other = [f"{name}={value}, here {values[key_of(name)]}" for name, value in own if _tells(name, value, values.get(key_of(name), value), win)]
+    other = [
+        f"{name}={value}, here {values[key_of(name)]}"
+        for name, value in own
+        if _tells(name, value, values.get(key_of(name), value), win)
+    ]
     return f"({'; '.join([*said, *other[:_MOST_OTHER]])})" if said or other else ""
 
 
 def _tells(name: str, value: str, here: str, win: Win) -> bool:
     """Whether a setting differs here, and is neither the size that is told already nor how a run is watched."""
-    return here != value and value != win.point and bool(_NUMBER.fullmatch(value)) and not _WATCHED.search(name)
+    return (
+        here != value
+        and value != win.point
+        and bool(_NUMBER.fullmatch(value))
+        and not _WATCHED.search(name)
+    )
 
 
 def _size(e: Facts, gain: float | None) -> float:

@@ -1,0 +1,157 @@
+"""A page as the readers of this room walk it: one pass over its blocks, each passage with the headings above it and its label.
+
+Refuses to judge what a passage means.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kb.page import document_of, plain_text
+from kb.schema import LABELS
+
+if TYPE_CHECKING:
+    from kb.page.document import Block, Document, Row
+
+_LABEL_OF = {spelling: name for name, spellings in LABELS.items() for spelling in spellings}
+_SHORTEST_LABEL, _LONGEST_LABEL = 3, 40
+# A longer line is data.
+_LONGEST_LINE = 20_000
+
+
+class Passage(NamedTuple):
+    """One heading, paragraph, table or fence. `text` is what a reader sees; where it begins with a label ("**Verdict**: refuted"),
+    that is `label` in small letters, and `behind` what follows it. `above` are the headings over it below the title, `item` the
+    outermost list item that holds it (-1: none), `rows` those of a table.
+    """
+
+    kind: str
+    text: str
+    line: int
+    above: tuple[str, ...] = ()
+    label: str = ""
+    behind: str = ""
+    item: int = -1
+    listed: bool = False
+    rows: "tuple[Row, ...]" = ()
+
+
+def passages_of(text: str) -> tuple[Passage, ...]:
+    """Passages of a page's text, in order; comments and other HTML are none."""
+    return tuple(_passages(document_of(text)))
+
+
+def _passages(document: "Document") -> Iterator[Passage]:
+    titles: list[tuple[int, str]] = []
+    above: tuple[str, ...] = ()
+    item = -1
+    for place, block in enumerate(document.blocks):
+        if not block.depth:
+            item = -1
+        if block.kind == "heading":
+            titles = [t for t in titles if t[0] < block.level]
+            titles += [(block.level, block.plain)] if block.level > 1 else []
+            above = tuple(title for _, title in titles)
+            yield Passage("heading", block.plain, block.line, above)
+        elif block.kind == "item" and block.level == 1:
+            item = place
+        elif block.kind == "table":
+            yield Passage("table", "", block.line, above, item=item, rows=block.rows)
+        elif block.kind in ("fence", "code"):
+            yield Passage("fence", block.plain, block.line, above, item=item)
+        elif block.kind == "paragraph":
+            listed = block.depth > 0 and document.blocks[block.parent].kind == "item"
+            for text, label, behind in _pieces(document, block):
+                yield Passage("paragraph", text, block.line, above, label, behind, item, listed)
+
+
+def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, str]]:
+    """A paragraph cut before each line that begins with a label, as (text, label, what stands behind it)."""
+    source = document.source(block)
+    bold = {s.start - block.start: s.text for s in block.spans if s.kind == "strong"}
+    starts = [0]
+    at = source.find("\n") + 1
+    while at and (bold or ":" in source):
+        line = source[at : source.find("\n", at) if source.find("\n", at) >= 0 else len(source)]
+        margin = len(line) - len(line.lstrip("> "))
+        mark = bold.get(at + margin, "")
+        if _labelled(plain_text(line[margin:]) if mark else line[margin:], mark)[0]:
+            starts.append(at + margin)
+        at = source.find("\n", at) + 1
+    if len(starts) == 1:
+        yield block.plain, *_labelled(block.plain, bold.get(0, ""))
+        return
+    for start, stop in zip(starts, [*starts[1:], len(source)], strict=True):
+        text = plain_text(source[start:stop].strip())
+        yield text, *_labelled(text, bold.get(start, ""))
+
+
+def _labelled(text: str, bold: str) -> tuple[str, str]:
+    """(label, what stands behind it) of a run of text that begins with `bold` type: a bold run that ends or goes on with a colon or a
+    dash, or a few plain words and a colon; two empty texts where it has none.
+    """
+    name, colon, behind = (bold or text).partition(":")
+    if bold:
+        behind = (behind + text[len(bold) :]) if colon else text[len(bold) :].lstrip()
+        if behind.startswith("(") and not colon:
+            behind = behind.partition(")")[2].lstrip()
+        if not colon and not name.endswith((".", "—", "–")) and behind[:1] not in tuple(":—–"):
+            return "", ""
+        name = name.rstrip(".—– ")
+    elif (
+        not colon
+        or not name[:1].isupper()
+        or not behind[:1].isspace()
+        or not name.replace(" ", "").isalpha()
+    ):
+        return "", ""
+    if not _SHORTEST_LABEL <= len(name) <= _LONGEST_LABEL:
+        return "", ""
+    return name.strip().lower(), behind.lstrip(":—– ").strip()
+
+
+def labels_of(passages: Iterable[Passage]) -> dict[str, str]:
+    """Texts of the four labels of a hypothesis, each where it first stands, to the next label, heading or fence."""
+    texts: dict[str, list[str]] = {}
+    current: str | None = None
+    for passage in passages:
+        if passage.kind in ("heading", "fence"):
+            current = None
+        elif passage.label:
+            name = _LABEL_OF.get(passage.label)
+            current = name if name and name not in texts else None
+            if current:
+                texts[current] = [passage.behind]
+        elif current and passage.kind == "paragraph":
+            texts[current].append(passage.text)
+    return {name: prose for name, parts in texts.items() if (prose := joined(parts))}
+
+
+def prose_of(passages: Iterable[Passage], *, most: int = 2400) -> str:
+    """Paragraphs and items a line each, without tables, fences and headings, cut at a word within `most`."""
+    return joined((p.text for p in passages if p.kind == "paragraph"), most=most)
+
+
+def phrases(stems: str) -> re.Pattern[str]:
+    """Finds any of some stems (`profil, hot-spot`) at the start of a word; one with `^` at the start of the text alone."""
+    forms = (
+        rf"\A\W*{stem[1:]}" if stem[0] == "^" else rf"(?<![^\W_]){stem}"
+        for stem in stems.split(", ")
+    )
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+def joined(texts: Iterable[str], *, most: int = 2400) -> str:
+    text = "\n".join(filter(None, (t.strip() for t in texts)))
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"
+
+
+def items_of(passages: Sequence[Passage]) -> tuple[str, ...]:
+    """Outermost list items and table rows of some passages, each with what it holds."""
+    items: dict[object, list[str]] = {}
+    for passage in passages:
+        if passage.kind == "paragraph" and passage.item >= 0:
+            items.setdefault(passage.item, []).append(passage.text)
+        for row in passage.rows[1:]:
+            items[passage.line, row.line] = [" · ".join(c.plain for c in row.cells if c.plain)]
+    return tuple(" ".join(parts)[:600] for parts in items.values() if any(parts))
