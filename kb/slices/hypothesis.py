@@ -28,6 +28,8 @@ _THRASH = 5
 # How much of a slice is the state of its target where the question names a matter, of a small and of a large one, and where it names none;
 # the rest are pages that answer it.
 _SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
+# A question as open as this is answered by passages of the last pages before those that share its words.
+_OPEN = 0.4
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 # Headings of an analysis below which it says where to go and where not.
@@ -45,12 +47,13 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
         _bring_start(into, budget=budget, cold=cold)
     elif not cold:
         if mode != "whole":
-            state = _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
-            bring_state(into, tokens=int(budget * (_NEUTRAL if into.question.neutral else state)))
+            least = _SMALL + (_STATE - _SMALL) * min(1.0, max(0, budget - 2000) / 4000)
+            share = least + (_NEUTRAL - least) * into.question.openness
+            bring_state(into, tokens=int(budget * share))
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
     if mode not in ("bootstrap", "override"):
         _bring_layers(into, budget=budget, wide=mode == "exploration", cold=cold)
-    if into.question.neutral and into.runs and not cold and mode in ("frontier", "exploration"):
+    if into.question.openness > _OPEN and into.runs and not cold and mode in ("frontier", "exploration"):
         bring_passages(into)
     bring_pages(into, into.question.pages, cold=cold)
     return mode

@@ -65,7 +65,7 @@ class OpenSlice:
         page = self.view.standing(path)
         digest = self.view.digest(path) if page else digest_of(text)
         quoted = page is not None and page.type == "source"
-        name, text = self._named(name_of(path)), self._named(text)
+        name, text = self.named(name_of(path)), self.named(text)
         item = Item(path, anchor, digest, 0, why, text, quoted, name)
         held = self.parts.get(part)
         same = bool(held) and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why)
@@ -85,13 +85,13 @@ class OpenSlice:
         self._stretches |= _stretches(text)
         return True
 
-    def _named(self, text: str) -> str:
+    def named(self, text: str) -> str:
         """A text in which runs of the target go by their number alone."""
         return _HANDLE.sub(lambda m: self._names.get(m[0], m[0]), text) if "~" in text else text
 
     def says(self, text: str) -> bool:
         """Whether most of a text stands in the slice already, by stretches of five words."""
-        own = _stretches(self._named(text))
+        own = _stretches(self.named(text))
         return len(own) > 8 and len(own & self._stretches) > 0.6 * len(own)
 
     def failed(self, path: str) -> bool:

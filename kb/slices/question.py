@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # Runs of the target that are looked at; older ones are found by words and links only.
 _LAST_RUNS = 200
-# So few words hardly name a matter, and so many runs tell it then.
-_FEW, _ABOUT = 3, 3
+# So few words hardly name a matter, and so many runs tell it then; so many are a proposal, which asks for pages and not for the state.
+_FEW, _ABOUT, _PROPOSAL = 3, 3, 24
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
 _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")  # fmt: skip
 
@@ -33,7 +33,7 @@ _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "b
 class Question:
     """A request with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first.
 
-    `standing` and `known` hold what earlier questions to the same tables looked up.
+    `openness` says how much it asks for the state rather than for a matter, 0 to 1. `standing` and `known` hold what earlier questions to the same tables looked up.
     """
 
     def __init__(
@@ -55,7 +55,9 @@ class Question:
         self.runs = self.view.runs(self.target, last=_LAST_RUNS) if self.target else []
         self.text = " ".join(t for t in (request.query, request.proposal, request.profile) if t)
         # A question of few words asks for the state more than for a matter; what the last runs were about is the matter then.
-        self.neutral = len(search.terms_of(self.text)) <= _FEW
+        terms = len(search.terms_of(self.text))
+        self.neutral = terms <= _FEW
+        self.openness = min(1.0, max(0.0, (_PROPOSAL - terms) / (_PROPOSAL - _FEW)))
         last = filter(None, map(self.facts, self.runs[-_ABOUT:] if self.neutral else ()))
         words = " ".join((self.text, *(f"{f.title} {f.hypothesis}" for f in last)))
         self.weights = search.weights(db, search.terms_of(words))

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from kb.slices.tokens import tokens_of
 from kb.trail.handles import handle
 
-# In the order in which an agent needs them: where it stands, what won elsewhere, what failed, what to try.
-PARTS = ("state", "transfers", "refuted", "recent", "leads", "disputed", "retrospective", "envelope", "topics", "blueprint", "pages", "untried")  # fmt: skip
+# In the order in which an agent needs them, since tools cut what they print: where it stands, what won elsewhere, what was left to try, what failed.
+PARTS = ("state", "transfers", "leads", "refuted", "recent", "disputed", "retrospective", "envelope", "topics", "blueprint", "pages", "untried")  # fmt: skip
 # What a proposal that has no page yet stands under.
 PROPOSAL = "proposal"
 

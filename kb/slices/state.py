@@ -111,7 +111,7 @@ def bring_lines(
 def _once(into: OpenSlice, lines: Sequence[Line]) -> Iterator[Line]:
     """The last runs by name, newest first, then the lines of those that the levers which failed have not told already."""
     failed = "\n".join(i.text for i in into.parts.get("refuted", ()))
-    repeated = [line for line in lines if f"{handle(line.path)} " in failed]
+    repeated = [line for line in lines if into.named(f"{handle(line.path)} ") in failed]
     if repeated:
         named = (
             f"{handle(line.path)} {into.view.standing(line.path).verdict or 'open'}"
