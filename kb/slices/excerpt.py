@@ -21,8 +21,8 @@ def excerpt_of(
     weights: Mapping[str, float],
     *,
     masked: Callable[[Chunk], Chunk | None],
-    size: int = SHORTEST,
-    lead: str = "",
+    size: int,
+    lead: str,
 ) -> tuple[str, str]:
     """(anchor, text) of the run of sentences of a page that says most of what is asked for, `size` characters or a little more; empty if the page says nothing.
 

@@ -53,7 +53,12 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
     if mode not in ("bootstrap", "override"):
         _bring_layers(into, budget=budget, wide=mode == "exploration", cold=cold)
-    if into.question.openness > _OPEN and into.runs and not cold and mode in ("frontier", "exploration"):
+    if (
+        into.question.openness > _OPEN
+        and into.runs
+        and not cold
+        and mode in ("frontier", "exploration")
+    ):
         bring_passages(into)
     bring_pages(into, into.question.pages, cold=cold)
     return mode
@@ -144,7 +149,7 @@ def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> No
         bring_retrospective(into, most=2 if large else 1, tokens=max(160, share))
         bring_topics(into, most=1 if budget < 3000 else 3, tokens=share)
     if not cold and budget >= 3000:
-        bring_untried(into, most=4 if wide else 1 + budget // 4000)
+        bring_untried(into, most=3 if wide else 1)
         bring_blueprint(into, tokens=share * (2 if wide else 1))
     if budget >= 3000 and (into.target or wide):
         bring_envelope(into, most=2 if large else 1, tokens=max(150, share))

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kb import search
@@ -21,6 +22,8 @@ _MOST_OMITTED = 20
 # As JSON an item has these characters beside its path, reason and text, and four of them are a token.
 _FIELDS = 24
 _HANDLE = re.compile(r"[\w.-]+~\w+")
+# Less than this of a section is a pointer.
+_SHORTEST = 120
 # Below this a claim does not tell one run from another; and of a title so much is told.
 _SHORT_CLAIM, _LONGEST_TITLE = 40, 100
 # Characters a token of a whole section is taken to hold: it is not counted, only warned of.
@@ -57,6 +60,16 @@ class OpenSlice:
             return False
         self.full.add(path)
         return True
+
+    def section(self, part: str, path: str, place: str, *, size: int, why: str = "") -> None:
+        """Bring what a run says at one of its places, or any other page as a whole, cut to the question, unless the slice says it already."""
+        facts = self.question.facts(path)
+        at = facts.place(place) if facts else None
+        chunks = [] if facts and not at else search.chunks_in(self.view.db, path)
+        chunks = [c for c in chunks if not at or at.start <= c.line < at.end]
+        anchor, text = self._excerpt(chunks, size=size)
+        if len(text) >= _SHORTEST and not self.says(text):
+            self.words(part, path, anchor, why=why or place, text=text)
 
     def words(
         self, part: str, path: str, anchor: str, *, why: str, text: str, most: int | None = None
@@ -133,8 +146,13 @@ class OpenSlice:
             anchor, text = _card_of(facts, lead) if facts else search.gist(self.view.db, path)
             if len(text) >= SHORTEST and not self.view.is_masked(path, text):
                 return anchor, text
-        chunks = search.chunks_in(self.view.db, path)
-        return excerpt_of(chunks, self.question.weights, masked=self.view.masked, lead=lead)
+        return self._excerpt(search.chunks_in(self.view.db, path), size=SHORTEST, lead=lead)
+
+    def _excerpt(
+        self, chunks: Sequence[search.Chunk], *, size: int, lead: str = ""
+    ) -> tuple[str, str]:
+        weights, masked = self.question.weights, self.view.masked
+        return excerpt_of(chunks, weights, masked=masked, size=size, lead=lead)
 
 
 def _card_of(facts: Facts, lead: str) -> tuple[str, str]:

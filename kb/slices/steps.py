@@ -2,9 +2,8 @@
 
 import re
 
-from kb import search, trail
+from kb import trail
 from kb.schema import Verdict
-from kb.slices.excerpt import excerpt_of
 from kb.slices.hypothesis import bring_matches, bring_pages, bring_retrospective
 from kb.slices.open_slice import OpenSlice
 from kb.slices.profile import fill_profile
@@ -18,6 +17,8 @@ from kb.trail.outcomes import measured
 _PROGRAM = re.compile(r"[\w-]+\.\w{1,5}\b")
 # A line of a ledger: enough to know the run again.
 _LINE = 150
+# So much of a setup shows how a thing was done.
+_SETUP = 500
 
 
 def fill_edit(into: OpenSlice, request: Request) -> str:
@@ -25,12 +26,12 @@ def fill_edit(into: OpenSlice, request: Request) -> str:
     bring_target(into)
     bring_proposal(into, "hypothesis", "mechanism", "setup")
     if frontier := into.question.frontier:
-        _bring_setup(into, "state", frontier.path, why="frontier setup")
+        into.section("state", frontier.path, "setup", size=_SETUP, why="frontier setup")
     bring_matches(into, most=3)
     pages = into.question.pages
     won = [p for p in pages if into.view.standing(p.path).verdict == Verdict.SUPPORTED]
     for page in won[:3]:
-        _bring_setup(into, "recent", page.path, why="how it was done")
+        into.section("recent", page.path, "setup", size=_SETUP, why="how it was done")
     bring_pages(into, [p for p in pages if p.type in ("codebase", "source", "concept", "observation")])  # fmt: skip
     return "edit"
 
@@ -118,16 +119,6 @@ def _bring_line(into: OpenSlice, part: str, path: str, *, why: str = "") -> bool
     text = f"[{facts.verdict.canonical or 'no verdict'}] {facts.title}"[:_LINE]
     text += f" · {figure}" if figure else ""
     return into.words(part, path, "", why=why or facts.date or "undated", text=text)
-
-
-def _bring_setup(into: OpenSlice, part: str, path: str, *, why: str) -> None:
-    """The section of a run that tells how it was set up, cut to the question."""
-    facts = into.question.facts(path)
-    place = facts.place("setup") if facts else None
-    chunks = [c for c in search.chunks_in(into.view.db, path) if place and place.start <= c.line < place.end]  # fmt: skip
-    anchor, text = excerpt_of(chunks, into.question.weights, masked=into.view.masked, size=500)
-    if text and not into.says(text):
-        into.words(part, path, anchor, why=why, text=text)
 
 
 RECIPES = {

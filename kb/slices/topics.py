@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -132,43 +132,21 @@ def _ladder_row(row: TopicRow) -> str:
 
 
 def bring_untried(into: "OpenSlice", *, most: int) -> None:
-    """What no run of the target pulled: topics that paid elsewhere and that no run's title or setting names, and concepts that no run cites."""
-    if not into.target:
-        return
-    pages = [p for p in into.question.pages if p.type == "concept" and not into.question.neutral]
-    brought = 0
-    for row, best in _unpulled(into):
-        if brought < (most + 1) // 2:
-            text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {short(best.title, 90)}"
-            brought += into.words("untried", best.path, "", why="untried here", text=text)
-    cited = _cited_by(into.view, into.runs)
-    for page in pages:
-        if brought < most and page.path not in cited and page.path not in into.full:
-            brought += into.page("untried", page.path, "no run cites it", closely=False)
-
-
-def _unpulled(into: "OpenSlice") -> Iterable[tuple[TopicRow, Tried]]:
-    """Topics without a run of the target, each with the best that it brought elsewhere."""
+    """Topics that paid elsewhere and that no run's title or setting names, each with the best that it brought."""
     question = into.question
     said = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in question.tried)
     pulled = {w[:_STEM] for text in said for w in words_of(text)}
     rows = (*question.topics, *(row for _, rows in question.ladder for row in rows))
-    for row in {r.anchor: r for r in rows}.values():
+    for row in {r.anchor: r for r in rows}.values() if into.target else ():
         named = {w[:_STEM] for w in words_of(row.name)} & pulled
-        if not named and not _here(row, into.target) and (best := row.best()):
-            yield row, best
+        best = row.best()
+        if most and best and not named and not _here(row, into.target):
+            text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {short(best.title, 90)}"
+            most -= into.words("untried", best.path, "", why="untried here", text=text)
 
 
 def _here(row: TopicRow, target: str) -> int:
     return sum(t.target == target for t in row.tried)
-
-
-def _cited_by(view: View, runs: Sequence[str]) -> set[str]:
-    rows = view.db.execute(
-        "select n.cites from json_each(?) j join neighbours n on n.path = j.value",
-        (json.dumps(list(runs)),),
-    )
-    return {path for (cites,) in rows for path in json.loads(cites)}
 
 
 def short(text: str, most: int) -> str:
