@@ -15,7 +15,7 @@ from kb.build import build
 from kb.claims import Claim, Quantity
 from kb.schema import STEPS
 from kb.slices import Loader, Request, request_from, tokens_of
-from kb.slices.profile import TYPES, explained
+from kb.slices.profile import explained
 from kb.slices.slice import PARTS, to_markdown
 from kb.store import digest_of
 from kb.trail.handles import handle
@@ -297,7 +297,7 @@ def test_a_profile_slice_tells_the_runs_own_mechanism_and_signal(trail_base):
 def test_sentences_that_advise_are_not_told():
     assert explained("The share column adds up to one. It counts misses. You should enable prefetch.\n\n| Symptom | Fix |\n|---|---|\n| stall | pad rows |\n") == "The share column adds up to one. It counts misses."
     assert explained("Try prefetch. Consider pages. Reads the trace.") == ""
-    assert TYPES == ("concept", "source", "codebase", "observation")
+
 
 
 def test_a_reviewer_gets_no_narrative_of_the_author(trail_base):

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from kb import search
 from kb.search.gist import clean
@@ -31,12 +32,8 @@ _MODEL = re.compile(
 _NO_MODEL = re.compile(
     r"(?:bf|fp|f|int|i|u|s|bs|b|seq|s|tp|dp|x|exp|run|step|py|cuda|cu|c|gcc|llvm)-?\d+\w?", re.I
 )
-# Fields of a target page that declare its hardware; of a proper name without digits (Xeon, Blackwell) the vendor says nothing.
+# Fields of a target page that declare its hardware.
 _FIELDS = ("hardware", "hardwares", "machine", "device", "gpu", "cpu")
-_PROPER = re.compile(r"(?<![\w.])[A-Z][a-z]{3,}\d{0,2}(?![\w.])")
-_VENDORS = frozenset(
-    ("nvidia", "intel", "google", "apple", "geforce", "radeon", "qualcomm", "amazon", "core")
-)
 _RUNS = 40
 _LONGEST = 420
 
@@ -44,10 +41,8 @@ _LONGEST = 420
 def machines_of(question: Question) -> frozenset[str]:
     """Names of the target's hardware, folded: those that its page declares, else those that most of its runs name, else those of the question."""
     front = question.page.front if question.page else {}
-    declared = " ".join(str(front.get(f) or "") for f in _FIELDS)
-    proper = {w.lower() for w in _PROPER.findall(declared)} - _VENDORS
-    if named := proper.union(_models(declared)):
-        return frozenset(named)
+    if named := frozenset(_models(" ".join(str(front.get(f) or "") for f in _FIELDS))):
+        return named
     runs = question.tried[-_RUNS:]
     labels = (_LABEL.match(n.text) for e in runs for n in e.account.config)
     for texts in ([m[1][:160] for m in labels if m], [e.variant.rpartition("/")[2] for e in runs]):
@@ -96,19 +91,15 @@ def _quantities(question: Question, machines: Collection[str]) -> Iterable[str]:
 
 def envelopes(question: Question, machines: Collection[str], *, most: int) -> list[search.Chunk]:
     """Sections about the machines with quantities in them, cut to what speaks of these: those whose title names one first, then those with more figures."""
-    found: list[tuple[int, int, search.Chunk]] = []
-    view = question.view
+    view, found = question.view, []
     words = (*_TITLES, *sorted({w for m in machines for w in (m, f"{m}-4", f"{m}-8")}))
-    chunks = search.find_titled(view.db, words, limit=80, types=_TYPES) if machines else ()
-    for place, chunk in enumerate(chunks):
-        seen = view.masked(chunk) if view.sees(chunk.path) else None
-        titled = names(machines, chunk.title)
-        text = cut(" ".join(_about(seen.text, machines, titled)), _LONGEST) if seen else ""
-        if figures := len(_QUANTITY.findall(text)):
-            capable = not set(_TITLES).isdisjoint(search.terms_of(chunk.title))
-            own = search.Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text)
-            found.append((-(min(figures, 8) + 4 * titled + 6 * capable), place, own))
-    return [chunk for *_, chunk in sorted(found, key=lambda f: f[:2])[:most]]
+    chunks = search.find_titled(view.db, words, limit=80, types=_TYPES) if machines else []
+    for seen in filter(None, map(view.masked, (c for c in chunks if view.sees(c.path)))):
+        titled = names(machines, seen.title)
+        text = cut(" ".join(_about(seen.text, machines, titled)), _LONGEST)
+        figures = len(_QUANTITY.findall(text))
+        found += [(min(figures, 8) + 4 * titled, replace(seen, text=text))] if figures else []
+    return [chunk for _, chunk in sorted(found, key=lambda f: -f[0])[:most]]
 
 
 def _about(text: str, machines: Collection[str], titled: bool) -> Iterable[str]:

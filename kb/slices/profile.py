@@ -11,7 +11,7 @@ from kb.slices.state import bring_proposal
 from kb.slices.topics import short
 
 # Pages that explain; runs, hypotheses and analyses judge and propose.
-TYPES = ("concept", "source", "codebase", "observation")
+TYPES = ("concept", "source", "codebase")
 
 _ADVISING_TITLE = re.compile(
     r"next|hypothes|recommend|direction|\blevers?\b|\bfix|remed|mitigat|optimi[sz]|what to (?:do|try)|how to (?:improve|reduce|avoid)|implication|action"
@@ -28,10 +28,6 @@ _READING = re.compile(
     r"read|profil|trace|counter|bucket|signature|recogni|metric|column|viewer|tool|roofline|dump|hlo|ptx|sass|assembly|event|stall|occupan|utili[sz]ation|what it is|measure"
     r"|see it|observe|breakdown|attribut|diagnos|symptom|units?\b",
     re.IGNORECASE,
-)
-
-_SEEN = re.compile(
-    r"how to see|recogni|signature|symptom|how to (?:spot|detect|find|read)", re.IGNORECASE
 )
 
 # A sentence that begins so tells to change something.
@@ -77,20 +73,13 @@ def explained(text: str) -> str:
 def _readings(into: OpenSlice) -> list[search.Chunk]:
     """Sections that explain how to read what is asked, best first: by words, those about profiles and tools before others."""
     view, found = into.view, []
-    for place, hit in enumerate(
-        search.find(view.db, into.question.weights, limit=120, types=TYPES)
-    ):
-        chunk = hit.chunk
+    for hit in search.find(view.db, into.question.weights, limit=120, types=TYPES):
+        chunk, own = hit.chunk, _READING.search(hit.chunk.title)
         aside = _ADVISING_TITLE.search(chunk.title) or REFERENCES.search(chunk.title)
-        # Observations tell a story; only what says how the matter shows is about reading.
-        told = hit.type == "observation"
-        fits = _SEEN.search(chunk.title) if told else _READING.search(f"{hit.page_title} > {chunk.title}")  # fmt: skip
-        seen = view.masked(chunk) if fits and not aside and view.sees(chunk.path) else None
-        if seen:
-            known = view.db.execute("select 1 from reading where path = ? and anchor = ?", (chunk.path, chunk.anchor)).fetchone()  # fmt: skip
-            weight = (1.6 if known else 1.0) * (1.5 if _READING.search(chunk.title) else 1.0)
-            found.append((-hit.score * weight, place, seen))
-    return [chunk for _, _, chunk in sorted(found, key=lambda f: f[:2])]
+        fits = (own or _READING.search(hit.page_title)) and not aside and view.sees(chunk.path)
+        if seen := view.masked(chunk) if fits else None:
+            found.append((hit.score * (1.5 if own else 1.0), seen))
+    return [chunk for _, chunk in sorted(found, key=lambda f: -f[0])]
 
 
 def _bring_baseline(into: OpenSlice) -> None:

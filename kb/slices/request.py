@@ -51,12 +51,8 @@ def request_from(
     if given["budget"] is None:
         given["budget"] = min(usual, _RESUME) if given["step"] == "resume" else usual
     request = Request(**{key: _value(key, value) for key, value in given.items()})  # type: ignore[arg-type]
-    for field, value, choices in (
-        ("step", request.step, STEPS),
-        ("mode", request.mode, MODES),
-        ("audience", request.audience, AUDIENCES),
-    ):
-        if value not in choices:
+    for field, choices in (("step", STEPS), ("mode", MODES), ("audience", AUDIENCES)):
+        if (value := getattr(request, field)) not in choices:
             raise KbError(f"no such {field} '{value}'; one of {', '.join(choices)}")
     if not _SMALLEST <= request.budget <= _LARGEST:
         raise KbError(

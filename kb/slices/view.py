@@ -5,7 +5,7 @@ import posixpath
 import re
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from kb import trail
@@ -99,20 +99,10 @@ class View:
         """Whether a page existed at the moment and is not excluded."""
         if path not in self._seen:
             page = self.standing(path)
-            self._seen[path] = (
-                page is not None
-                and self._existed(page)
-                and path != self.before
-                and not self._excluded(path)
-                and not (
-                    self.cold
-                    and (page.type in _TELLS_OUTCOMES or path.startswith("wiki/experiments/"))
-                )
-            )
+            tells = self.cold and page and (page.type in _TELLS_OUTCOMES or page.order)
+            hidden = tells or path == self.before or any(fnmatchcase(path, g) for g in self.exclude)
+            self._seen[path] = page is not None and not hidden and self._existed(page)
         return self._seen[path]
-
-    def _excluded(self, path: str) -> bool:
-        return bool(self.exclude) and any(fnmatchcase(path, glob) for glob in self.exclude)
 
     def _existed(self, page: Standing) -> bool:
         if self.moment is None:
@@ -138,48 +128,34 @@ class View:
         late = self._touched_later(chunk.path)
         if late and _OUTCOME.search(chunk.title):
             return None
-        if not late and not self._names_later(chunk.text, chunk.path):
-            return chunk
-        text = "\n".join(
-            line
-            for line in chunk.text.split("\n")
-            if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))
-        )
-        return (
-            Chunk(chunk.path, chunk.anchor, chunk.title, chunk.line, text) if text.strip() else None
-        )
+        lines = chunk.text.split("\n") if late or self._names_later(chunk.text, chunk.path) else ()
+        kept = [line for line in lines if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))]  # fmt: skip
+        return replace(chunk, text="\n".join(kept)) if any(kept) else None if lines else chunk
 
     def _touched_later(self, path: str) -> bool:
-        if self.cold:
-            return True
-        if path not in self._late:
+        if self.moment is not None and path not in self._late:
             page = self.standing(path)
-            self._late[path] = (
-                page is not None and not page.order and updated(self.db, path) > self.moment[0]
-            )
-        return self._late[path]
+            written_on = page is not None and not page.order
+            self._late[path] = written_on and updated(self.db, path) > self.moment[0]
+        return self.cold or self._late[path]
 
     def _names_later(self, text: str, path: str) -> bool:
         """Whether a text names a later day, or cites a page that was not there yet."""
-        if self.moment is not None and any(day > self.moment[0] for day in _DAY.findall(text)):
+        if self._dated_later(text):
             return True
-        if "](" not in text:
-            return False
         folder = posixpath.dirname(path)
-        cited = {
-            where[0]
-            for href in set(_HREF.findall(text))
-            if (where := target_of(href, folder=folder)) and where[0].endswith(".md")
-        }
+        hrefs = set(_HREF.findall(text)) if "](" in text else ()
+        places = filter(None, (target_of(href, folder=folder) for href in hrefs))
+        cited = {place[0] for place in places if place[0].endswith(".md")}
         self.look_up(cited)
-        return any(
-            (page := self.standing(c)) is not None
-            and not (self._existed(page) and not (self.cold and page.order))
-            for c in cited
-        )
+        pages = filter(None, map(self.standing, cited))
+        return any(not self._existed(page) or (self.cold and page.order) for page in pages)
+
+    def _dated_later(self, text: str) -> bool:
+        return self.moment is not None and any(d > self.moment[0] for d in _DAY.findall(text))
 
     def is_masked(self, path: str, text: str) -> bool:
         """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
         if self.moment is None:
             return self.cold
-        return any(day > self.moment[0] for day in _DAY.findall(text)) or self._touched_later(path)
+        return self._dated_later(text) or self._touched_later(path)
