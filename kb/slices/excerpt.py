@@ -1,8 +1,9 @@
 """A page's words, cut to what a question needs. Refuses to invent: all but the leading verdict stands on the page."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from kb.search import Chunk
 from kb.search.gist import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
@@ -32,17 +33,21 @@ def excerpt_of(
     whole = sum(weights.values()) or 1.0
     room = size - len(lead)
     best = (float("-inf"), "", "")
-    for order, seen in _closest(chunks, weights, masked):
-        pieces = pieces_from(seen, 0, size=size)
+    said = [_weight(chunk, weights) for chunk in chunks[:_LOOKED_AT]]
+    order = sorted(range(len(said)), key=lambda i: (-said[i], i))
+    nearest = ((i, seen) for i in order if (seen := masked(chunks[i])))
+    for place, first in islice(nearest, _CLOSELY):
+        rest = chunks[place + 1 : place + 4] if len(first.text) < 2 * SHORTEST else ()
+        pieces = pieces_from([first, *filter(None, map(masked, rest))], 0, size=size)
         words = [weights.keys() & _words(piece) for piece in pieces]
-        aside = 0.3 if REFERENCES.search(seen[0].title) else 0.0
+        aside = 0.3 if REFERENCES.search(first.title) else 0.0
         for start, end in runs(pieces, room):
             text = cut(" ".join(pieces[start:end]), room)
             hits = set().union(*words[start:end])
             score = sum(map(weights.__getitem__, hits)) / whole + 0.5 * plainness(text)
-            score -= 0.002 * (order + start) + (0.5 if len(text) < room else 0.0) + aside
+            score -= 0.002 * (place + start) + (0.5 if len(text) < room else 0.0) + aside
             if score > best[0] + 1e-9:
-                best = (score, seen[0].anchor, lead + text)
+                best = (score, first.anchor, lead + text)
     _, anchor, text = best
     if len(text) < size:
         # What may be seen of a section is too little: the page's own order says more.
@@ -53,31 +58,13 @@ def excerpt_of(
     return anchor, text
 
 
+def _weight(chunk: Chunk, weights: Mapping[str, float]) -> float:
+    """How much of what is asked for a chunk says, less for a list of references."""
+    said = sum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
+    return 0.2 * said if REFERENCES.search(chunk.title) else said
+
+
 @lru_cache(maxsize=1 << 13)
 def _words(text: str) -> frozenset[str]:
     """Words of a text; the next question of a batch looks at many of the same pages."""
     return frozenset(_WORD.findall(text.lower()))
-
-
-def _closest(
-    chunks: Sequence[Chunk],
-    weights: Mapping[str, float],
-    masked: Callable[[Chunk], Chunk | None],
-) -> Iterator[tuple[int, list[Chunk]]]:
-    """The chunks that hold most of the words, each with those that follow it, as far as they may be seen."""
-
-    def weight(chunk: Chunk) -> float:
-        aside = 0.2 if REFERENCES.search(chunk.title) else 1.0
-        return aside * sum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
-
-    said = list(map(weight, chunks[:_LOOKED_AT]))
-    found = 0
-    for order in sorted(range(len(said)), key=lambda i: (-said[i], i)):
-        if (first := masked(chunks[order])) is None:
-            continue
-        short = len(first.text) < 2 * SHORTEST
-        rest = filter(None, map(masked, chunks[order + 1 : order + 4])) if short else ()
-        yield order, [first, *rest]
-        found += 1
-        if found == _CLOSELY:
-            return

@@ -142,44 +142,39 @@ def bring_matches(into: OpenSlice, *, most: int) -> None:
 
 
 def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> None:
-    """Retrospective, topics, ladder, envelope and one untried lever: an eighth of a small slice, a fifth of a large one."""
+    """Retrospective, topics, ladder, one untried lever and envelope: an eighth of a small slice, a fifth of a large one."""
     large = budget >= 6000
     share = budget // 20 if large else budget // 25
-    if not cold and budget >= 1500:
-        bring_retrospective(into, most=2 if large else 1, tokens=max(160, share))
+    if not cold:
+        bring_retrospective(into, most=1 + large, tokens=max(160, share))
         bring_topics(into, most=1 if budget < 3000 else 3, tokens=share)
-    if not cold and budget >= 3000:
+    if budget < 3000:
+        return
+    if not cold:
         bring_untried(into, most=3 if wide else 1)
-        bring_blueprint(into, tokens=share * (2 if wide else 1))
-    if budget >= 3000 and (into.target or wide):
-        bring_envelope(into, most=2 if large else 1, tokens=max(150, share))
+        bring_blueprint(into, tokens=share * (1 + wide))
+    if into.target or wide:
+        bring_envelope(into, most=1 + large, tokens=max(150, share))
 
 
 def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
     """Directions and anti-recommendations of the newest analysis that cites runs of the target; a retrospective by name before any other."""
-    view = into.view
+    view, ceiling = into.view, into.tokens + tokens
     rows = view.db.execute(
         "select n.cited_by from json_each(?) j join neighbours n on n.path = j.value",
         (json.dumps(into.runs),),
     )
     citing = Counter(path for (cited_by,) in rows for path in json.loads(cited_by))
     view.look_up(citing)
-    pages = [p for path in citing if view.sees(path) and (p := view.standing(path)).type == "analysis"]  # fmt: skip
-    if not pages:
-        return
-    newest = max(
-        pages,
-        key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path),
-    ).path
-    chunks = search.chunks_in(view.db, newest)
-    directions = [c for c in chunks if _DIRECTIONS.search(c.title)]
-    ceiling = into.tokens + tokens
-    for chunk in (directions or chunks[:1])[:most]:
-        seen = view.masked(chunk)
-        text = short(clean(seen.text), 300 if tokens < 300 else 420) if seen else ""
-        why = short(chunk.title.rpartition(" > ")[2], 40) or "newest"
+    pages = [view.standing(p) for p in citing if view.sees(p) and view.standing(p).type == "analysis"]  # fmt: skip
+    pages.sort(key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path))
+    chunks = search.chunks_in(view.db, pages[-1].path) if pages else []
+    directions = [c for c in chunks if _DIRECTIONS.search(c.title)] or chunks[:1]
+    for seen in filter(None, map(view.masked, directions[:most])):
+        text = short(clean(seen.text), 300 if tokens < 300 else 420)
+        why = short(seen.title.rpartition(" > ")[2], 40) or "newest"
         if text and not into.says(text):
-            into.words("retrospective", newest, chunk.anchor, why=why, text=text, most=ceiling)
+            into.words("retrospective", seen.path, seen.anchor, why=why, text=text, most=ceiling)
 
 
 def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> None:
@@ -189,12 +184,9 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     stated = question.neutral and not cold and into.target
     known = {f.path for f in question.tried if f.failed} if stated else set()
     for place, page in enumerate(p for p in pages if p.path not in into.full | known):
-        part = "pages"
-        if not cold and into.failed(page.path):
-            part = "refuted"
-        elif not cold and page.type == "hypothesis":
-            part = "leads"
-        fits = into.page(part, page.path, page.why, closely=place < _CLOSELY)
+        part = "leads" if page.type == "hypothesis" else "pages"
+        part = "refuted" if into.failed(page.path) else part
+        fits = into.page("pages" if cold else part, page.path, page.why, closely=place < _CLOSELY)
         misses = 0 if fits else misses + 1
         if misses >= _MISSES:
             break
