@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kb.refuted.gate import Gate
 from kb.slices.open_slice import OpenSlice
 from kb.slices.question import Question
 from kb.slices.request import MODES, Request, request_from
@@ -17,6 +16,7 @@ from kb.trail import Facts
 
 if TYPE_CHECKING:
     from kb.claims import Claim
+    from kb.refuted.gate import Gate
     from kb.research.ideas import Idea
 
 __all__ = [
@@ -46,10 +46,15 @@ class Loader:
     ):
         self.db = db
         self.claims, self.ideas = cache(claims), cache(ideas)
-        self.gate = Gate(db)
+        self.gate = cache(self._gate)
         self.standing: dict[str, Standing | None] = {}
         self.known: dict[str, Facts | None] = {}
         self.last: tuple[Request, Question] | None = None
+
+    def _gate(self) -> "Gate":
+        from kb.refuted.gate import Gate
+
+        return Gate(self.db)
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from kb import search, trail
 from kb.page import Page, from_row, read
-from kb.refuted.gate import Gate, Match, Proposal
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
@@ -19,6 +18,7 @@ from kb.slices.view import Standing, View
 
 if TYPE_CHECKING:
     from kb.claims import Claim
+    from kb.refuted.gate import Answer, Gate, Match
     from kb.research.ideas import Idea
     from kb.trail.state import State
 
@@ -39,7 +39,7 @@ class Question:
     def __init__(
         self,
         db: sqlite3.Connection,
-        gate: Gate,
+        gate: "Callable[[], Gate]",
         request: Request,
         *,
         standing: dict[str, Standing | None],
@@ -68,14 +68,20 @@ class Question:
         return ranked(self.view, self.weights, runs=self.runs, target=self.target)
 
     @cached_property
-    def matches(self) -> tuple[Match, ...]:
-        """Cards that the question meets and that may be seen, as `kb check` finds them."""
-        request = self.request
-        proposal = Proposal(
-            self.text, target=self.target, before=request.before, as_of=request.as_of
-        )
-        matches = (m for m in self.gate.check(proposal).matches if self.view.sees(m.path))
+    def matches(self) -> "tuple[Match, ...]":
+        """Cards that the question meets and that may be seen, as `kb check` finds them; none for a question that names no matter of a target."""
+        if self.neutral or not self.target:
+            return ()
+        matches = (m for m in self._gated(self.text).matches if self.view.sees(m.path))
         return tuple(m for m in matches if self.view.standing(m.path).type not in LISTS)
+
+    def _gated(self, text: str) -> "Answer":
+        """What `kb check` answers to a proposal at the moment."""
+        # Loaded late: it is half of what a load would import.
+        from kb.refuted.gate import Proposal
+
+        moment = {"before": self.request.before, "as_of": self.request.as_of}
+        return self.gate().check(Proposal(text, target=self.target, **moment))
 
     @cached_property
     def topics(self) -> list[TopicRow]:
@@ -175,8 +181,7 @@ class Question:
         return tuple(islice(filter(self._failed_nowhere, near[:6]), 2))
 
     def _failed_nowhere(self, idea: "Idea") -> bool:
-        moment = {"before": self.request.before, "as_of": self.request.as_of}
-        answer = self.gate.check(Proposal(idea.to_proposal(), target=self.target, **moment))
+        answer = self._gated(idea.to_proposal())
         names = {lever.partition("=")[0] for lever in idea.levers}
         return not any(m.kind != "similar" or m.lever in names for m in answer.matches)
 

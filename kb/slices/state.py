@@ -61,7 +61,13 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
             most = min(most, into.tokens + int(_CAPPED[part] * share * tokens))
         bring_lines(into, part, title, lines, most=most)
         for idea in question.ideas if name == "leads" and not small else ():
-            into.words(part, f"sources/{idea.source}/meta.json", "", why="captured idea", text=idea.to_lead())
+            into.words(
+                part,
+                f"sources/{idea.source}/meta.json",
+                "",
+                why="captured idea",
+                text=idea.to_lead(),
+            )
         if name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):
             # A lane may keep its breakdown of time beside its runs.
             bring_breakdown(into, most=start + int(allowed))
