@@ -141,3 +141,24 @@ def trail_of(layout: store.Layout, target: str, *, before=None) -> "tuple[Experi
 
     with closing(store.state(layout)) as db:
         return trail.experiments(db, target=target, before=before)
+
+
+def trail_as_filed(layout: store.Layout, target: str) -> "tuple[Experiment, ...]":
+    """Experiments of a target in trail order as their pages stand: those that no build has seen are read."""
+    from contextlib import closing
+
+    from kb import page, trail
+
+    home = f"{layout.config.wiki}/experiments/{target}/"
+    with closing(store.state(layout)) as db:
+        known = {e.path: e for e in trail.experiments(db, target=target)}
+        query = "select path, digest from page where substr(path, 1, ?) = ?"
+        built = dict(db.execute(query, (len(home), home)))
+    for file in sorted((layout.root / home).rglob("*.md")):
+        path = file.relative_to(layout.root).as_posix()
+        data = store.read_bytes(layout, path) if file.is_file() else b""
+        if data and store.digest_of(data) != built.get(path):
+            filed = page.read(path, data)
+            if filed.type == "experiment":
+                known[path] = trail.read_facts(filed, page.text_of(data))
+    return tuple(sorted((e for e in known.values() if e.target == target), key=lambda e: e.order))

@@ -13,6 +13,7 @@ from kb.verbs.experiment import (
     StatesLesson,
     named,
     shared,
+    trail_as_filed,
     trail_of,
 )
 
@@ -96,8 +97,8 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
     hint = "" if ruling.again else hint_of(ruling, stub.path)
     if not dry:
         try:
-            caller.build(layout)
             _write_target(layout, caller, target)
+            caller.build(layout)
         except KbError as error:
             raise KbError(
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
@@ -110,8 +111,7 @@ def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> Non
     """The tables of the target's page follow; what hinders them is told."""
     from kb.experiments.writeback import followed, target_page
 
-    if target_page(layout, target, trail_of(layout, target.name)):
-        caller.build(layout)
+    target_page(layout, target, trail_as_filed(layout, target.name))
     if not target.path:
         caller.talk(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
     elif not followed(layout, target):
