@@ -26,6 +26,7 @@ _POOL_FROM = 2500
 _TELL_FROM = 200
 
 _TABLES = (
+    "create table file (path text primary key, stat text not null, digest text not null) without rowid",
     "create table meta (key text primary key, value text not null)",
     "create table page (path text primary key, digest text not null, said text not null, row blob not null, facts blob, statements blob, notes blob)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
@@ -106,7 +107,9 @@ def _uncollected() -> Iterator[None]:
 
 def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callable[[str], None]) -> Report:
     look = store.look_of(layout)
-    seen = store.scan(layout)
+    known = {path: (stat, digest) for path, stat, digest in db.execute("select path, stat, digest from file")}
+    seen = store.scan(layout, known=known)
+    fresh = {path: (stat, seen.digests[path]) for path, stat in seen.stats.items() if path in seen.digests}
     if seen.left:
         store.sweep(layout, seen.left)
         look = store.look_of(layout)
@@ -116,11 +119,13 @@ def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callab
     inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
     current = _meta(db, "indexes") == _indexes_digest(layout)
     if not change and _meta(db, "inputs") == inputs and current:
+        _save_files(db, known, fresh)
         _put(db, {"look": look, "done": turn})
         return Report(**{**json.loads(_meta(db, "report")), **_NOTHING}, unread=seen.findings, fresh=True)
     wanted: dict[str, bytes] = {}
     db.execute("begin immediate")
     _put(db, {"records": json.dumps(records)})
+    _save_files(db, known, fresh)
     _sync_pages(db, layout, change, note)
     told = _told(db, layout)
     if told == _meta(db, "told") and current:
@@ -309,6 +314,14 @@ def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
     notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
     said = list(db.execute("select path, said from page order by path"))
     return store.digest_of(store.row_of((repr(layout.config), notes, said)))
+
+
+def _save_files(db: sqlite3.Connection, known: dict[str, tuple[str, str]], fresh: dict[str, tuple[str, str]]) -> None:
+    """What the next scan knows files by."""
+    if fresh != known:
+        db.executemany("delete from file where path = ?", ((path,) for path in known.keys() - fresh.keys()))
+        changed = ((path, *row) for path, row in fresh.items() if known.get(path) != row)
+        db.executemany("insert or replace into file values (?, ?, ?)", changed)
 
 
 def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:

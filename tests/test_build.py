@@ -39,7 +39,7 @@ def logical(layout: store.Layout) -> dict[str, object]:
     hidden = [n for n in names if any(n != v and n.startswith(v + "_") for v in names if n != v and "virtual" in db.execute("select sql from sqlite_master where name = ?", (v,)).fetchone()[0].lower())]
     made: dict[str, object] = {}
     for name in names:
-        if name in hidden or name == "meta":
+        if name in hidden or name in ("meta", "file"):
             continue
         columns = [NUMBERED.get((name, c[1]), c[1]) for c in db.execute(f"pragma table_info({name})")]
         made[name] = sorted(map(repr, db.execute(f"select {', '.join(columns)} from {name}")))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kb import KbError, store
 from kb.build import build
 from kb.schema import Finding
+from kb.store import walk
 
 digests = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.text("01", max_size=2), max_size=8)
 
@@ -274,3 +275,22 @@ def test_outside_a_knowledge_base_the_message_says_what_to_do(tmp_path):
 def test_a_row_gives_back_the_value_that_it_was_made_of():
     findings = (Finding("wiki/a.md", 3, "code", "né", target="x", hint=""), Finding("wiki/b.md", 1, "c", "m"))
     assert store.value_of(store.row_of(findings), tuple[Finding, ...]) == findings
+
+
+def test_a_file_that_a_scan_knows_is_read_again_after_any_writing(make_base):
+    layout = make_base({"wiki/a.md": "# A\n", "wiki/b.md": "# B\n"})
+    layout.state.mkdir(exist_ok=True)
+    for name in ("a", "b"):
+        os.utime(layout.wiki / f"{name}.md", (1_000_000_000, 1_000_000_000))
+    first = store.scan(layout, known={})
+    assert set(first.stats.values()) == {""}  # Their change was but now: the disk may not tell the next one apart.
+    known = {"wiki/a.md": (walk._stat_of(layout, "wiki/a.md", 1 << 62), "kept"), "wiki/b.md": ("", "unsure")}
+    later = 10_000_000_000 + time.time_ns()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walk, "_moment", lambda _: later)
+        again = store.scan(layout, known=known)
+        assert again.digests["wiki/a.md"] == "kept" and again.digests["wiki/b.md"] == first.digests["wiki/b.md"]
+        before = os.stat(layout.wiki / "a.md")
+        (layout.wiki / "a.md").write_text("# Z\n")
+        os.utime(layout.wiki / "a.md", ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert store.scan(layout, known=known).digests["wiki/a.md"] == store.digest_of("# Z\n")

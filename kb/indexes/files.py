@@ -23,8 +23,8 @@ _LEADS = {
 
 def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config, kept: Kept) -> dict[str, bytes]:
     """Every file of `indexes/` but the refuted lists, by path below it."""
-    material = Material(graph, trail, {p: value_of(row, Notes) for p, row in notes}, {e.path: e for e in trail.experiments})
-    topics = topics_of(graph, trail)
+    material = Material(graph, trail, {p: value_of(row, Notes) for p, row in notes}, {e.path: e for e in trail.experiments}, kept)
+    topics = topics_of(graph, trail, kept)
     files = {
         **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),
         **profile_files(topics, material),
@@ -33,7 +33,7 @@ def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, 
         **state_files(trail, kept),
     }
     for name, patterns in sorted(config.scopes.items()):
-        own = topics_of(graph, trail, only=_pages_in(graph, patterns))
+        own = topics_of(graph, trail, kept, only=_pages_in(graph, patterns))
         files |= topic_files(name, f"{name} index", own, material, lead=_LEADS["scope"])
     return files
 

@@ -7,11 +7,13 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kb.page import Page
 from kb.schema import Verdict
+from kb.store import Kept, digest_of
 from kb.text import STOP
-from kb.trail import Facts
+from kb.trail import Facts, Trail
 
 # Scripts that put no space between words are read sign by sign, so that a name is found within a sentence.
 _SIGN = "[\u3040-\u30ff\u3400-\u9fff]"
@@ -95,30 +97,46 @@ class Statements:
         return kept
 
 
-def statements_of(tries: Iterable[Facts]) -> Statements:
-    """Statements of all runs that change something."""
-    heads: dict[str, str] = {}
-    texts: dict[str, str] = {}
-    measured: set[str] = set()
+class _Said(NamedTuple):
+    """Plain words of one run: its head and all of its statement as texts to look names up in, stems of these and its mechanism, what it measures."""
+
+    head: str
+    text: str
+    stems: tuple[str, ...]
+    measured: tuple[str, ...]
+
+
+def statements_of(tries: Iterable[Facts], trail: Trail, kept: Kept) -> Statements:
+    """Statements of all runs that change something; words of a target's runs are kept until one of these changes."""
+    of_target: dict[str, list[Facts]] = defaultdict(list)
+    for e in trail.experiments:
+        of_target[e.target].append(e)
+    known: dict[str, _Said] = {}
+    for target, runs in of_target.items():
+        inputs = [(e.path, digest_of(trail.rows[e.path])) for e in runs]
+        known |= kept.of(f"said/{target}", inputs, dict[str, _Said], lambda: {e.path: _said(e) for e in runs})  # noqa: B023
+    said = {e.path: known[e.path] for e in tries}
     runs_of: dict[str, set[str]] = defaultdict(set)
     stems: dict[str, set[str]] = defaultdict(set)
     targets: dict[str, set[str]] = defaultdict(set)
     for e in tries:
-        levers = " ".join(f"{lever.name} {lever.value}" for lever in e.levers[:8])
-        head = plain_words(f"{e.title} {e.slug} {levers}")
-        tags = [" ".join(plain_words(t)) for t in e.tags]
-        said = [*head, *plain_words(e.hypothesis)]
-        # A dot keeps the words of one saying from being read on into the next.
-        heads[e.path] = f" {' '.join(head)} . {' . '.join(tags)} "
-        texts[e.path] = f"{heads[e.path]}. {' '.join(plain_words(e.hypothesis))} "
-        measured.update(" ".join(plain_words(m.name)) for m in e.metrics)
         targets[e.target].add(e.path)
-        for word in {*said, *" ".join(tags).split()}:
+        for word in set(said[e.path].text.split()):
             runs_of[word].add(e.path)
-        for stem in {_stem(w) for w in (*said, *plain_words(e.mechanism))}:
+        for stem in said[e.path].stems:
             stems[stem].add(e.path)
     tables = ({k: frozenset(v) for k, v in table.items()} for table in (runs_of, stems, targets))
-    return Statements(heads, texts, *tables, frozenset(measured))
+    heads, texts = {p: one.head for p, one in said.items()}, {p: one.text for p, one in said.items()}
+    return Statements(heads, texts, *tables, frozenset(m for one in said.values() for m in one.measured))
+
+
+def _said(e: Facts) -> _Said:
+    levers = " ".join(f"{lever.name} {lever.value}" for lever in e.levers[:8])
+    title, hypothesis = plain_words(f"{e.title} {e.slug} {levers}"), plain_words(e.hypothesis)
+    # A dot keeps the words of one saying from being read on into the next.
+    head = f" {' '.join(title)} . {' . '.join(' '.join(plain_words(t)) for t in e.tags)} "
+    stems = tuple(sorted({_stem(w) for w in (*title, *hypothesis, *plain_words(e.mechanism))}))
+    return _Said(head, f"{head}. {' '.join(hypothesis)} ", stems, tuple(" ".join(plain_words(m.name)) for m in e.metrics))
 
 
 def pulls(tries: Iterable[Facts]) -> list[Facts]:

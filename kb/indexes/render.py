@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote
 
 from kb.graph import Graph
@@ -11,7 +12,7 @@ from kb.indexes.notes import Notes, cut
 from kb.indexes.topics import Topic
 from kb.page import Page, slug_of
 from kb.schema import FAILED, PAGE_TYPES, Verdict
-from kb.store import to_json
+from kb.store import Kept, to_json
 from kb.trail import Facts, Trail
 
 _MOST_PAGES, _MOST_FIGURES, _MOST_EXPERIMENTS = 14, 10, 12
@@ -26,6 +27,7 @@ class Material:
     trail: Trail
     notes: Mapping[str, Notes]
     facts: Mapping[str, Facts]
+    kept: Kept
 
     def gist(self, path: str) -> str:
         return self.notes[path].gist if path in self.notes else ""
@@ -201,26 +203,17 @@ def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, by
     )
     told: set[tuple[str, str]] = set()
     rows: list[dict] = []
-    groups = [(t.name, t.pages) for t in topics] + [
-        ("Other pages", tuple(sorted(material.notes, key=lambda p: (-graph.rank[p], p))))
-    ]
+    hoping = ("experiment", "hypothesis", "analysis")
+    readings = {p: n.readings for p, n in material.notes.items() if n.readings and graph.pages[p].type not in hoping}
+    groups = [(t.name, t.pages) for t in topics] + [("Other pages", tuple(sorted(readings, key=lambda p: (-graph.rank[p], p))))]
     for name, pages in groups:
         found = []
         for path in pages:
-            if graph.pages[path].type in ("experiment", "hypothesis", "analysis"):
-                continue
-            for reading in material.notes[path].readings if path in material.notes else ():
+            for reading in readings.get(path, ()):
                 if (path, reading.anchor) not in told:
                     told.add((path, reading.anchor))
-                    found.append(
-                        {
-                            "path": path,
-                            "anchor": reading.anchor,
-                            "title": graph.pages[path].title,
-                            "section": reading.title,
-                            "text": reading.text,
-                        }
-                    )
+                    where = {"path": path, "anchor": reading.anchor, "title": graph.pages[path].title}
+                    found.append({**where, "section": reading.title, "text": reading.text})
         if found:
             rows.append({"name": name, "readings": found})
             lines += [f"## {cut(name, 200)}", ""]
@@ -234,25 +227,28 @@ def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, by
 
 def catalog_files(material: Material) -> dict[str, bytes]:
     """`catalog.md` and `.json`: every page by type; machine-made catalog pages are counted by folder."""
-    graph = material.graph
-    by_type: dict[str, list[Page]] = {}
-    for path in sorted(graph.pages):
-        by_type.setdefault(graph.pages[path].type, []).append(graph.pages[path])
+    by_type: dict[str, list[tuple[str, str, str, str]]] = {}
+    for path, page in sorted(material.graph.pages.items()):
+        gist = material.gist(path) if page.type not in ("catalog", "experiment") else ""
+        by_type.setdefault(page.type, []).append((path, page.title, page.date, gist))
+    return material.kept.of("catalog", by_type, dict[str, bytes], partial(_catalog, by_type))
+
+
+def _catalog(by_type: Mapping[str, list[tuple[str, str, str, str]]]) -> dict[str, bytes]:
     known = [t.name for t in PAGE_TYPES]
     order = sorted(by_type, key=lambda t: (known.index(t) if t in known else len(known), t))
-    lines = page_head("Catalog", f"{len(graph.pages)} pages: " + ", ".join(f"{len(by_type[t])} {t}" for t in order) + ".")
+    counted = ", ".join(f"{len(by_type[t])} {t}" for t in order)
+    lines = page_head("Catalog", f"{sum(map(len, by_type.values()))} pages: {counted}.")
     for name in order:
         lines += [f"## {name} ({len(by_type[name])})", ""]
         if name == "catalog":
-            folders = Counter(p.folder for p in by_type[name])
+            folders = Counter(path.rpartition("/")[0] for path, *_ in by_type[name])
             lines += [f"- `{folder}/`: {count} pages" for folder, count in sorted(folders.items())]
         else:
             lines += [
-                f"- {link(p)}"
-                + (f" ({p.date})" if p.date else "")
-                + (f": {cell(material.gist(p.path), 140)}" if material.gist(p.path) and name != "experiment" else "")
-                for p in by_type[name]
+                f"- [{cell(title, 90)}]({href(path)}){f' ({date})' if date else ''}{f': {cell(gist, 140)}' if gist else ''}"
+                for path, title, date, gist in by_type[name]
             ]
         lines.append("")
-    twin = {t: [{"path": p.path, "title": p.title, "date": p.date} for p in by_type[t]] for t in order}
+    twin = {t: [{"path": path, "title": title, "date": date} for path, title, date, _ in by_type[t]] for t in order}
     return {"catalog.md": bytes_of(lines), "catalog.json": to_json(twin)}

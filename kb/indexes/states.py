@@ -10,7 +10,7 @@ from kb.trail import Facts, Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
 from kb.trail.state import State, state_of
-from kb.trail.transfers import Win, kinship_of
+from kb.trail.transfers import Win, kinship_of, wins_of
 
 # Titles of the parts, and so many lines at most on the page; the JSON twin has all.
 _PARTS = (
@@ -30,17 +30,23 @@ _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 def state_files(trail: Trail, kept: Kept) -> dict[str, bytes]:
     """The state of every target with runs, by path below `indexes/`; of a target that nothing new is known of, as it was kept."""
     kin = kinship_of(trail.experiments)
-    won = {target: digest_of(row_of(own)) for target, own in trail.wins.items()}
     runs: dict[str, list[Facts]] = {}
     for e in trail.experiments:
         runs.setdefault(e.target, []).append(e)
-    files: dict[str, bytes] = {}
+    rows = {target: [digest_of(trail.rows[e.path]) for e in own] for target, own in runs.items()}
+    wins: dict[str, tuple[Win, ...]] = {}
     for target in sorted(filter(None, runs)):
+        stated = trail.metrics.get(target, "")
+        make = lambda: tuple(wins_of(runs[target], stated=stated))  # noqa: B023, E731  It is called at once.
+        wins[target] = kept.of(f"wins/{target}", (rows[target], stated), tuple[Win, ...], make)
+    won = {target: digest_of(row_of(own)) for target, own in wins.items()}
+    files: dict[str, bytes] = {}
+    for target in wins:
         near = {other: nearness for (one, other), nearness in kin.items() if one == target}
         stated = trail.metrics.get(target, "")
-        others = [other for other in sorted(filter(None, runs)) if other != target]
-        inputs = ([digest_of(trail.rows[e.path]) for e in runs[target]], [won[o] for o in others], sorted(near.items()), stated)
-        make = partial(_files_of, runs[target], [w for o in others for w in trail.wins[o]], near, target, stated)
+        others = [other for other in wins if other != target]
+        inputs = (rows[target], [won[o] for o in others], sorted(near.items()), stated)
+        make = partial(_files_of, runs[target], [w for o in others for w in wins[o]], near, target, stated)
         files |= kept.of(f"state/{target}", inputs, dict[str, bytes], make)
     return files
 

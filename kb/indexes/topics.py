@@ -13,6 +13,7 @@ from kb.graph import Graph
 from kb.indexes.pulled import LARGE, Statements, names_of, plain_words, pulls, statements_of
 from kb.page import Page
 from kb.schema import type_of, type_of_folder
+from kb.store import Kept
 from kb.trail import Facts, Trail
 from kb.trail.levers import key_of
 from kb.trail.themes import is_outcome, themes_of
@@ -59,7 +60,7 @@ class _Survey:
     said: Statements
 
 
-def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None) -> tuple[Topic, ...]:
+def topics_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None = None) -> tuple[Topic, ...]:
     """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages."""
     pages = {p: page for p, page in graph.pages.items() if page.type in _KNOWLEDGE and (only is None or p in only)}
     tries = [e for e in trail.experiments if only is None or e.path in only]
@@ -71,7 +72,7 @@ def topics_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None = None)
         tags,
         _neighbours(graph, pages, tries, tags),
         _tied(graph, pages, changes),
-        statements_of(changes),
+        statements_of(changes, trail, kept),
     )
     candidates = _candidates(pages)
     spoken = {p: _speaking(survey, p) for p in candidates}

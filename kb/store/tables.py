@@ -85,7 +85,7 @@ def _compiling_code(*, everything: bool = False) -> list[str]:
 def shape_of(db: sqlite3.Connection) -> str:
     """The tables there are and how many rows each has: other than a build left it where somebody's hand was in the file."""
     names = [n for (n,) in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")]
-    own = [name for name in names if not name.endswith(("_data", "_idx", "_config", "_words", "_terms")) and name != "meta"]
+    own = [name for name in names if not name.endswith(("_data", "_idx", "_config", "_words", "_terms")) and name not in ("meta", "file")]
     return " ".join([str(len(names)), *(f"{n}={db.execute(f'select count(*) from {n}').fetchone()[0]}" for n in own)])
 
 

@@ -4,7 +4,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb import KbError
@@ -26,11 +26,15 @@ _MOST_LOOKED_AT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The markdown files of a knowledge base: path relative to root -> digest, what could not be read, what writers left beside them."""
+    """The markdown files of a knowledge base: path relative to root -> digest, what could not be read, what writers left beside them.
+
+    `stats` says of each file by what a later scan knows it again unread; empty where it was written too lately to tell.
+    """
 
     digests: Mapping[str, str]
     findings: tuple[Finding, ...]
     left: tuple[str, ...] = ()
+    stats: Mapping[str, str] = field(default_factory=dict)
 
 
 def look_of(layout: Layout) -> str:
@@ -62,8 +66,14 @@ def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
     return bool(known and known[0]) and known[0] != look_of(layout)
 
 
-def scan(layout: Layout) -> Scan:
+# A disk tells two writings of a file apart that lie further apart than this: two seconds on the coarsest.
+_TICK_NS = 2_000_000_000
+
+
+def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) -> Scan:
     """Digest of every `.md` file of the wiki. Links out of the tree, folder links and unreadable files become findings.
+
+    A file that is `known`, path -> (stat, digest) of an earlier scan, is not read again; the caller holds the lock of builds.
 
     Raises KbError where the wiki's folder is missing or an unconfirmed link: an empty answer would empty every table.
     """
@@ -76,6 +86,8 @@ def scan(layout: Layout) -> Scan:
     findings: list[Finding] = []
     left: list[str] = []
     root = os.path.realpath(layout.root)
+    stats: dict[str, str] = {}
+    settled = _moment(layout) - _TICK_NS if known is not None else 0
     for path, problem in _walk(wiki, "" if name == "." else f"{name}/", (root, os.path.realpath(wiki))):
         if problem is _LEFT:
             left.append(path)
@@ -84,14 +96,30 @@ def scan(layout: Layout) -> Scan:
             findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint))
         else:
             try:
-                digests[path] = digest_of(_content(layout, path))
+                stats[path] = _stat_of(layout, path, settled) if known is not None else ""
+                stat, digest = known.get(path, ("", "")) if known else ("", "")
+                digests[path] = digest if stat and stat == stats[path] else digest_of(_content(layout, path))
             except FileNotFoundError:
                 findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
             except OSError as error:
                 findings.append(
                     Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions")
                 )
-    return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)), tuple(left))
+    return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)), tuple(left), stats)
+
+
+def _stat_of(layout: Layout, path: str, settled: int) -> str:
+    """What the disk says of a file, other after every writing; empty where it was written after `settled`."""
+    stat = os.stat(os.path.join(layout.root, path))
+    late = max(stat.st_mtime_ns, stat.st_ctime_ns) >= settled
+    return "" if late else f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+
+
+def _moment(layout: Layout) -> int:
+    """The time by the clock of the disk that the pages stand on."""
+    mark = layout.state / "build.lock"
+    mark.touch()
+    return mark.stat().st_mtime_ns
 
 
 def _content(layout: Layout, path: str) -> bytes:
