@@ -134,9 +134,8 @@ def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callab
         counts = json.loads(_meta(db, "report"))
     else:
         counts, wanted = _compiled(db, layout)
-        # What a page says is captured text: nothing in it may command the terminal that shows an index.
-        wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
-        _put(db, {"told": told, "indexes": _digest_of_tree(wanted)})
+        digests = {name: store.digest_of(data) for name, data in wanted.items()}
+        _put(db, {"told": told, "indexes": store.digest_of(store.row_of(dict(sorted(digests.items()))))})
     report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
     _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)})
     db.execute("commit")
@@ -158,56 +157,43 @@ def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, i
     pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     tried = trail.trail_of(_rows(db, "facts"), whole)
-    lists = _lists(db, tried, whole)
     kept = store.Kept(db)
-    wanted = {**indexes.files_of(whole, tried, _rows(db, "notes"), config=layout.config, kept=kept), **lists}
+    cards, lists = kept.of("refuted", _tried(db, tried, whole), tuple[int, dict[str, bytes]], lambda: _refuted(db, tried, whole))
+    compiled = indexes.compiled(whole, tried, _rows(db, "notes"), config=layout.config, kept=kept)
     kept.close()
+    wanted = {**compiled.files, **lists}
     for name in source.INDEXES:
         if (notes := source.notes_in(layout, name)) and f"{name}.md" in wanted:
             wanted[f"{name}.md"] = source.with_notes(wanted[f"{name}.md"].decode(), notes).encode()
     _save(db, whole)
-    indexes.save(db, wanted)
-    counts = {
-        "pages": len(pages),
-        "experiments": len(tried.experiments),
-        "cards": int(_meta(db, "cards")),
-        "indexes": len(wanted),
-    }
-    return counts, wanted
+    indexes.save(db, compiled)
+    # What a page says is captured text: nothing in it may command the terminal that shows an index.
+    wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
+    return {"pages": len(pages), "experiments": len(tried.experiments), "cards": cards, "indexes": len(wanted)}, wanted
 
 
 def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connection:
+    """The tables for writing: as the last build left them where this code made them, else empty ones in their place."""
     file = layout.state / "kb.db"
-    for attempt in (1, 2):
-        db = None
-        try:
-            db = store.state(layout, writable=True)
-            db.execute("select count(*) from sqlite_master").fetchone()
-            if store.is_current(db) and not _spoiled(db):
-                return db
-            db.execute("begin immediate")
-            for (name,) in db.execute(
-                "select name from sqlite_master where type = 'table' and sql like 'create virtual%'"
-            ).fetchall():
-                db.execute(f"drop table {name}")
-            for (name,) in db.execute(
-                "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
-            ).fetchall():
-                db.execute(f"drop table {name}")
-            for statement in (*_TABLES, store.Kept.TABLE, *search.TABLES, *trail.TABLES, *refuted.TABLES, *indexes.TABLES):
-                db.execute(statement)
-            _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
-            db.execute("commit")
+    try:
+        db = store.state(layout, writable=True)
+        if store.is_current(db) and not _spoiled(db):
             return db
-        except sqlite3.DatabaseError as error:
-            if db is not None:
-                db.close()
-            if attempt == 2 or isinstance(error, sqlite3.OperationalError):
-                raise KbError(f"{file}: {error}; delete .kb/ and build again") from error
-            note(f"{file.name} is damaged ({error}); building it anew")
-            for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
-                store.remove(layout.state / name)
-    raise AssertionError("unreachable")
+        db.close()
+    except sqlite3.OperationalError as error:
+        raise KbError(f"{file}: {error}; delete .kb/ and build again") from error
+    except sqlite3.DatabaseError as error:
+        note(f"{file.name} is damaged ({error}); building it anew")
+    # Whoever reads the old file still has it open.
+    for name in ("kb.db", "kb.db-wal", "kb.db-shm"):
+        store.remove(layout.state / name)
+    db = store.state(layout, writable=True)
+    db.execute("begin immediate")
+    for statement in (*_TABLES, store.Kept.TABLE, *search.TABLES, *trail.TABLES, *refuted.TABLES, *indexes.TABLES):
+        db.execute(statement)
+    _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
+    db.execute("commit")
+    return db
 
 
 def _spoiled(db: sqlite3.Connection) -> bool:
@@ -246,9 +232,7 @@ def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
 
 
-def _compile(
-    layout: store.Layout, paths: tuple[str, ...]
-) -> Iterator["_Compiled"]:
+def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[_Compiled]:
     jobs = [(os.fspath(layout.root), path) for path in paths]
     if len(jobs) < _POOL_FROM:
         yield from filter(None, map(_compile_one, jobs))
@@ -264,7 +248,7 @@ def _compile(
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
 
 
-def _compile_one(job: tuple[str, str]) -> "_Compiled | None":
+def _compile_one(job: tuple[str, str]) -> _Compiled | None:
     """Everything about one page that follows from its own bytes."""
     root, path = job
     try:
@@ -289,23 +273,18 @@ def _compile_one(job: tuple[str, str]) -> "_Compiled | None":
     return (replace(made, known=None), *compiled[1:])
 
 
-def _lists(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> dict[str, bytes]:
-    """The refuted lists, with the tables of trail and cards brought up to date; all kept where nothing that they come from changed."""
-    inputs = _tried(db, tried, whole)
-    if _meta(db, "tried") != inputs:
-        deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
-        trail.save(db, tried)
-        refuted.save(db, tried, deck)
-        lists = {name: data.decode() for name, data in indexes.refuted_files(deck.cards).items()}
-        _put(db, {"tried": inputs, "cards": str(len(deck.cards)), "lists": json.dumps(lists)})
-    return {name: text.encode() for name, text in json.loads(_meta(db, "lists")).items()}
+def _refuted(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> tuple[int, dict[str, bytes]]:
+    """How many cards there are and their lists, with the tables of trail and cards brought up to date."""
+    deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
+    trail.save(db, tried)
+    refuted.save(db, tried, deck)
+    return len(deck.cards), indexes.refuted_files(deck.cards)
 
 
-def _tried(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> str:
-    """Digest of what trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
+def _tried(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> object:
+    """What trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
     query = "select path, facts, statements from page where facts is not null or statements is not null order by path"
-    rows = [(*row, whole.pages[row[0]].date) for row in db.execute(query)]
-    return store.digest_of(store.row_of((rows, sorted(tried.metrics.items()))))
+    return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(tried.metrics.items())
 
 
 def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
@@ -343,14 +322,7 @@ def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
     )
 
 
-def _digest_of_tree(files: dict[str, bytes]) -> str:
-    return _digest_of_names({name: store.digest_of(data) for name, data in files.items()})
-
-
-def _digest_of_names(digests: dict[str, str]) -> str:
-    return store.digest_of(json.dumps(sorted(digests.items())))
-
-
 def _indexes_digest(layout: store.Layout) -> str:
+    """Digest of the files of `indexes/` that kb wrote, as they stand."""
     noted = store.manifest_of(layout.indexes)
-    return _digest_of_names(store.tree_digests(layout.indexes, set(noted))) if noted else ""
+    return store.digest_of(store.row_of(store.tree_digests(layout.indexes, set(noted)))) if noted else ""

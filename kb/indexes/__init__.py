@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 from kb import exports
 
 if TYPE_CHECKING:
-    from kb.indexes.files import files_of
+    from kb.indexes.files import compiled
     from kb.indexes.notes import notes_of
     from kb.indexes.refuted_lists import refuted_files
     from kb.indexes.tables import TABLES, save
     from kb.indexes.topics import Topic, topics_of
 
-__all__ = ["TABLES", "Topic", "files_of", "notes_of", "refuted_files", "save", "topics_of"]
+__all__ = ["TABLES", "Topic", "compiled", "notes_of", "refuted_files", "save", "topics_of"]
 
 # Loaded when it is first asked for: most edits change notes alone.
 __getattr__ = exports(
     __name__,
     {
-        "files": ("files_of",),
+        "files": ("compiled",),
         "notes": ("notes_of",),
         "refuted_lists": ("refuted_files",),
         "tables": ("TABLES", "save"),

@@ -20,8 +20,8 @@ _MOST_OTHER = 20
 _HANDFUL = 4
 
 
-def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
-    """`blueprint.md` and `.json`."""
+def blueprint_files(topics: tuple[Topic, ...], material: Material) -> tuple[dict[str, bytes], list[list[str]]]:
+    """`blueprint.md` and `.json`; and the anchors of each phase's topics."""
     topics = _told_once(topics)
     won = [e for e in material.trail.experiments if paid(e)]
     phases = [[(topic, _state(topic, material)) for topic in phase] for phase in _phases(topics, won)]
@@ -53,7 +53,8 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> dict[str, 
         "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
         "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps],
     }
-    return {"blueprint.md": bytes_of(lines), "blueprint.json": to_json(twin)}
+    anchors = [[topic.anchor for topic, _ in phase] for phase in phases]
+    return {"blueprint.md": bytes_of(lines), "blueprint.json": to_json(twin)}, anchors
 
 
 def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:

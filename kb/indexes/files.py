@@ -1,12 +1,20 @@
 """Every file of `indexes/`, put together from graph, trail and notes."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from kb.graph import Graph
 from kb.indexes.blueprint import blueprint_files
 from kb.indexes.notes import Notes
-from kb.indexes.render import Material, catalog_files, profile_files, topic_files
+from kb.indexes.render import (
+    Material,
+    catalog_files,
+    profile_files,
+    readings_by_topic,
+    topic_files,
+    topic_rows,
+)
 from kb.indexes.states import state_files
 from kb.indexes.topics import topics_of
 from kb.store import Config, Kept, value_of
@@ -21,21 +29,38 @@ _LEADS = {
 }
 
 
-def files_of(graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config, kept: Kept) -> dict[str, bytes]:
-    """Every file of `indexes/` but the refuted lists, by path below it."""
-    material = Material(graph, trail, {p: value_of(row, Notes) for p, row in notes}, {e.path: e for e in trail.experiments}, kept)
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Every file of `indexes/` but the refuted lists, by path below it; and what slices look up in them."""
+
+    files: dict[str, bytes]
+    topics: list[dict]
+    phases: list[list[str]]
+    readings: list[dict]
+
+
+def compiled(
+    graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config, kept: Kept
+) -> Compiled:
+    """All that follows from graph, trail and notes; what its inputs left as it was is taken from `kept`."""
+    told = {p: value_of(row, Notes) for p, row in notes}
+    material = Material(graph, trail, told, {e.path: e for e in trail.experiments}, kept)
     topics = topics_of(graph, trail, kept)
+    rows = topic_rows(topics, material)
+    readings = readings_by_topic(topics, material)
+    blueprint, phases = blueprint_files(topics, material)
     files = {
-        **topic_files("hypothesis", "Hypothesis index", topics, material, lead=_LEADS["hypothesis"]),
-        **profile_files(topics, material),
-        **blueprint_files(topics, material),
+        **topic_files("hypothesis", "Hypothesis index", topics, rows, material, lead=_LEADS["hypothesis"]),
+        **profile_files(readings),
+        **blueprint,
         **catalog_files(material),
         **state_files(trail, kept),
     }
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, kept, only=_pages_in(graph, patterns))
-        files |= topic_files(name, f"{name} index", own, material, lead=_LEADS["scope"])
-    return files
+        title = f"{name} index"
+        files |= topic_files(name, title, own, topic_rows(own, material), material, lead=_LEADS["scope"])
+    return Compiled(files, rows, phases, readings)
 
 
 def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
@@ -46,4 +71,3 @@ def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
         for path, page in graph.pages.items()
         if any(w.removeprefix("tag:") in page.words("tags") if w.startswith("tag:") else fnmatchcase(path, w) for w in wanted)
     )
-

@@ -65,11 +65,17 @@ def bytes_of(lines: Iterable[str]) -> bytes:
     return ("\n".join(lines).rstrip("\n") + "\n").encode("utf-8")
 
 
-def topic_files(name: str, title: str, topics: tuple[Topic, ...], material: Material, *, lead: str) -> dict[str, bytes]:
+def topic_rows(topics: tuple[Topic, ...], material: Material) -> list[dict]:
+    """What the JSON twin says of each topic."""
+    return [_topic_row(topic, material) for topic in topics]
+
+
+def topic_files(
+    name: str, title: str, topics: tuple[Topic, ...], rows: list[dict], material: Material, *, lead: str
+) -> dict[str, bytes]:
     """`<name>.md` and `<name>.json`: a table of topics, then each with its pages, figures and experiments."""
     lines = page_head(title, lead)
     slugs = _slugs(["Topics", *(t.name for t in topics)])[1:]
-    rows = [_topic_row(topic, material) for topic in topics]
     told = list(zip(topics, slugs, rows, strict=True))
     lines += _table([t for t in told if t[0].experiments], material)
     lines += _known([t for t in told if not t[0].experiments], material)
@@ -195,34 +201,38 @@ def _rest(count: int, what: str) -> list[str]:
     )
 
 
-def profile_files(topics: tuple[Topic, ...], material: Material) -> dict[str, bytes]:
-    """`profile.md` and `.json`: how to read profiles, by topic. Holds no hypothesis and no experiment: an analyst must not see what is hoped for."""
+def readings_by_topic(topics: tuple[Topic, ...], material: Material) -> list[dict]:
+    """Sections that say how things show in a profile, each under the first topic that has its page; none of a page that hopes for something."""
     graph = material.graph
-    lines = page_head(
-        "Profile index", "How things show in a profile, by topic: what to look at, and where it is explained. No hypotheses here."
-    )
-    told: set[tuple[str, str]] = set()
-    rows: list[dict] = []
     hoping = ("experiment", "hypothesis", "analysis")
     readings = {p: n.readings for p, n in material.notes.items() if n.readings and graph.pages[p].type not in hoping}
-    groups = [(t.name, t.pages) for t in topics] + [("Other pages", tuple(sorted(readings, key=lambda p: (-graph.rank[p], p))))]
-    for name, pages in groups:
-        found = []
-        for path in pages:
-            for reading in readings.get(path, ()):
-                if (path, reading.anchor) not in told:
-                    told.add((path, reading.anchor))
-                    where = {"path": path, "anchor": reading.anchor, "title": graph.pages[path].title}
-                    found.append({**where, "section": reading.title, "text": reading.text})
-        if found:
-            rows.append({"name": name, "readings": found})
-            lines += [f"## {cut(name, 200)}", ""]
-            lines += [
-                f"- [{cell(f['title'], 60)} § {cell(f['section'], 60)}]({href(f['path'], f['anchor'])}): {cell(f['text'], 320)}"
-                for f in found[:_MOST_PAGES]
-            ]
-            lines += _rest(len(found) - _MOST_PAGES, "sections")
-    return {"profile.md": bytes_of(lines), "profile.json": to_json({"title": "Profile index", "topics": rows})}
+    other = ("Other pages", tuple(sorted(readings, key=lambda p: (-graph.rank[p], p))))
+    told: set[str] = set()
+    rows = []
+    for name, pages in (*((t.name, t.pages) for t in topics), other):
+        fresh = [p for p in pages if p in readings and p not in told]
+        told.update(fresh)
+        found = [
+            {"path": p, "anchor": r.anchor, "title": graph.pages[p].title, "section": r.title, "text": r.text}
+            for p in fresh
+            for r in readings[p]
+        ]
+        rows += [{"name": name, "readings": found}] if found else []
+    return rows
+
+
+def profile_files(topics: list[dict]) -> dict[str, bytes]:
+    """`profile.md` and `.json`: how to read profiles, by topic. Holds no hypothesis and no experiment: an analyst must not see what is hoped for."""
+    lead = "How things show in a profile, by topic: what to look at, and where it is explained. No hypotheses here."
+    lines = page_head("Profile index", lead)
+    for topic in topics:
+        lines += [f"## {cut(topic['name'], 200)}", ""]
+        lines += [
+            f"- [{cell(f['title'], 60)} § {cell(f['section'], 60)}]({href(f['path'], f['anchor'])}): {cell(f['text'], 320)}"
+            for f in topic["readings"][:_MOST_PAGES]
+        ]
+        lines += _rest(len(topic["readings"]) - _MOST_PAGES, "sections")
+    return {"profile.md": bytes_of(lines), "profile.json": to_json({"title": "Profile index", "topics": topics})}
 
 
 def catalog_files(material: Material) -> dict[str, bytes]:

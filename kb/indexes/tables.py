@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+
+from kb.indexes.files import Compiled
 
 TABLES: tuple[str, ...] = (
     "create table topic (anchor text primary key, name text not null, row text not null) without rowid",
@@ -16,47 +17,23 @@ TABLES: tuple[str, ...] = (
 _LEADING = 12
 
 
-def save(db: sqlite3.Connection, files: Mapping[str, bytes]) -> None:
-    """Write down what the JSON twins of the indexes hold (`hypothesis.json`, `blueprint.json`, `profile.json`, as far as they are there)."""
+def save(db: sqlite3.Connection, compiled: Compiled) -> None:
+    """Write down what slices look up."""
     for table in ("topic", "topic_page", "ladder", "reading"):
         db.execute(f"delete from {table}")
-    known = _read(files, "hypothesis.json").get("topics", [])
     # What no run pulls tells a loop nothing of what was tried; before the first run it is all there is.
-    topics = [t for t in known if t["experiments"]] or known
+    topics = [t for t in compiled.topics if t["experiments"]] or compiled.topics
+    said = ("path", "verdict", "target", "change", "title", "size")
+    rows = ({"hub": t["hub"], "tried": [[e[key] for key in said] for e in t["experiments"]]} for t in topics)
     db.executemany(
         "insert into topic values (?, ?, ?)",
-        (
-            (
-                t["anchor"],
-                t["name"],
-                json.dumps(
-                    {
-                        "hub": t.get("hub", ""),
-                        "tried": [
-                            [e["path"], e["verdict"], e["target"], e["change"], e["title"], e["size"]] for e in t["experiments"]
-                        ],
-                    }
-                ),
-            )
-            for t in topics
-        ),
+        ((t["anchor"], t["name"], json.dumps(row)) for t, row in zip(topics, rows, strict=True)),
     )
     ties = {(tied["path"], t["anchor"]) for t in topics for tied in (*t["pages"], *t["experiments"])}
     db.executemany("insert into topic_page values (?, ?)", sorted(ties))
-    phases = _read(files, "blueprint.json").get("phases", [])
-    db.executemany(
-        "insert into ladder values (?, ?)",
-        ((p["phase"], json.dumps([t["anchor"] for t in p["topics"][:_LEADING]])) for p in phases),
-    )
+    ladder = ((n, json.dumps(anchors[:_LEADING])) for n, anchors in enumerate(compiled.phases, 1))
+    db.executemany("insert into ladder values (?, ?)", ladder)
     db.executemany(
         "insert into reading (path, anchor, section, topic, text) values (?, ?, ?, ?, ?)",
-        (
-            (r["path"], r["anchor"], r["section"], t["name"], r["text"])
-            for t in _read(files, "profile.json").get("topics", [])
-            for r in t["readings"]
-        ),
+        ((r["path"], r["anchor"], r["section"], t["name"], r["text"]) for t in compiled.readings for r in t["readings"]),
     )
-
-
-def _read(files: Mapping[str, bytes], name: str) -> dict:
-    return json.loads(files[name]) if name in files else {}
