@@ -4,16 +4,17 @@ A run is known by its log, the digest of its line and how many identical lines s
 last: an import without one was cut off, and the next import takes it back before it begins.
 """
 
+import hashlib
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as with_
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from kb import KbError, store
 from kb.formats.judging import Judged, judged
@@ -22,23 +23,23 @@ from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import located
 from kb.formats.table import UNTOLD
 from kb.page import read
-from kb.run.record import Run, from_line, to_line
+from kb.run.record import Run
 from kb.store import Layout, digest_of, json_of
 
 LOCK = "pages"
 LEDGER = "runs.jsonl"
+_TARGET = re.compile(r"(?!\.{1,2}(?:/|$))[\w.+-]+(?:/(?!\.{1,2}(?:/|$))[\w.+-]+)*")
 
 # What makes a run the same run: target, log, digest of its line, how many identical lines stand above it.
 Key = tuple[str, str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One ledger line: the page, the digest of its bytes as filed, and the record."""
 
-    page: str
-    digest: str
     run: Run
+    page: str = ""
+    digest: str = ""
     repeat: int = 0
 
     @property
@@ -87,71 +88,63 @@ def import_runs(
     today: str,
 ) -> Import:
     """File the runs of a log that the knowledge base does not know yet. `date` is the day of runs without one of their own."""
-    if not re.fullmatch(r"[\w.+-]+(?:/[\w.+-]+)*", target) or {".", ".."} & set(target.split("/")):
-        raise KbError(
-            f"target '{target}' is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them"
-        )
-    source = located(path, name)
-    name, log = source.format.name, source.path
-    said = list(source.events(ask))
-    file = origin_of(layout, log)
-    read_as = [e for e in said if isinstance(e, Run)]
-    found = [
-        msgspec.structs.replace(e, target=e.target or target, variant=e.variant or variant)
-        for e in read_as
-    ]
-    if not found and any(isinstance(e, Remark) and e.kind == UNTOLD for e in said):
-        raise KbError(f"{log}: {UNTOLD}; nothing was filed")
-    runs = [
-        msgspec.structs.replace(
-            r,
-            target=target,
-            origin=msgspec.structs.replace(r.origin, file=_file(r.origin.file, file, log)),
-        )
-        for r in found
-    ]
-    rated = judged([e for e in said if isinstance(e, Segment)], runs)
+    if not _TARGET.fullmatch(target):
+        told = "is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them"
+        raise KbError(f"target '{target}' {told}")
+    log = located(path, name)
+    events = list(log.events(ask))
+    file = origin_of(layout, log.path)
+    runs = [_addressed(e, target, variant, file, log.path) for e in events if isinstance(e, Run)]
+    if not runs and any(isinstance(e, Remark) and e.kind == UNTOLD for e in events):
+        raise KbError(f"{log.path}: {UNTOLD}; nothing was filed")
+    rated = judged([e for e in events if isinstance(e, Segment)], runs)
+    files = sorted({r.origin.file for r in runs})
     with store.lock(layout, LOCK):
         mended = tuple(_take_back(layout, folder) for folder in _cut_off(layout))
-        known = {key: page for ledger in _ledgers(layout) for key, page in _keys_in(ledger)}
-        entries, pages = _entries(layout, rated, known, target=target, date=date, today=today)
+        ledgers = [m.parent / LEDGER for m in _finished(layout) if _may_know(m, target, files)]
+        known = {e.key: e.page for ledger in ledgers for e in entries_of(ledger)}
+        days = _days(rated, date, carried=date == today)
+        entries, pages = _entries(layout, rated, known, days, target)
         if not entries:
-            return Import("", file, name, (), len(runs), mended)
+            return Import("", file, log.format.name, (), len(runs), mended)
         receipt = digest_of("\n".join(repr(e.key) for _, e in entries))[:12]
         filed = _file_all(layout, receipt, entries, pages, rated)
         meta = {
-            "kind": "import",
-            "origin": file,
-            "format": name,
-            "target": target,
-            "retrieved": today,
-            "sha256": _digest_of_log(log),
-            "licence": "",
-            "version": "",
-            "pages": len(filed),
-            "receipt": receipt,
+            **{
+                "kind": "import",
+                "origin": file,
+                "files": files,
+                "format": log.format.name,
+                "target": target,
+            },
+            **{
+                "retrieved": today,
+                "sha256": _digest_of_log(log.path),
+                "licence": "",
+                "version": "",
+            },
+            **{"pages": len(filed), "receipt": receipt},
         }
         store.write(
             _folder(layout, receipt) / "meta.json",
             json.dumps(meta, ensure_ascii=False, indent=1) + "\n",
         )
-    return Import(receipt, file, name, tuple(e.page for e in filed), len(runs) - len(filed), mended)
-
-
-def _file(stated: str, file: str, log: Path) -> str:
-    """Origin of a run: its log; in a folder of many files, the file below it. Restored records keep the log they came from."""
-    return (
-        file
-        if stated == log.name
-        else f"{file}/{stated}"
-        if log.is_dir() and not stated.startswith("git:")
-        else stated
+    return Import(
+        receipt, file, log.format.name, tuple(e.page for e in filed), len(runs) - len(filed), mended
     )
 
 
-def _digest_of_log(log: Path) -> str:
-    import hashlib
+def _addressed(run: Run, target: str, variant: str, file: str, log: Path) -> Run:
+    """A run under its target and origin: its log; in a folder of many files, the file below it. Restored records keep the log they came from."""
+    stated = run.origin.file
+    inner = log.is_dir() and not stated.startswith("git:")
+    origin = replace(
+        run.origin, file=file if stated == log.name else f"{file}/{stated}" if inner else stated
+    )
+    return replace(run, target=target, variant=run.variant or variant, origin=origin)
 
+
+def _digest_of_log(log: Path) -> str:
     if log.is_dir():
         return ""
     with open(log, "rb") as file:
@@ -170,52 +163,33 @@ def _cut_off(layout: Layout) -> list[Path]:
     ]
 
 
-def _ledgers(layout: Layout) -> list[Path]:
-    """Ledgers of every import that was finished."""
-    return [m.parent / LEDGER for m in sorted(layout.sources.glob("import-*/meta.json"))]
+def _finished(layout: Layout) -> list[Path]:
+    """`meta.json` of every import that was finished."""
+    return sorted(layout.sources.glob("import-*/meta.json"))
 
 
-def _keys_in(ledger: Path) -> Iterator[tuple[Key, str]]:
-    """What each line of a ledger is known by, and its page; nothing else of it is read, for every import asks all of them."""
-    origin = msgspec.defstruct("LedgerOrigin", [("file", str, ""), ("digest", str, "")])
-    run = msgspec.defstruct("LedgerRun", [("origin", origin), ("target", str, "")])
-    line = msgspec.defstruct("LedgerLine", [("page", str), ("run", run), ("repeat", int, 0)])
-    decoder = msgspec.json.Decoder(line)
-    for number, text in enumerate(ledger.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
-        try:
-            entry = decoder.decode(text)
-        except msgspec.MsgspecError as error:
-            raise _damaged(ledger, number, error) from error
-        origin_ = entry.run.origin
-        yield (entry.run.target, origin_.file, origin_.digest, entry.repeat), entry.page
+def _may_know(meta: Path, target: str, files: Sequence[str]) -> bool:
+    """Whether an import was of this target and one of these logs; one that does not say may have been."""
+    try:
+        told = json_of(meta.read_text(encoding="utf-8"))
+        return told["target"] == target and not set(files).isdisjoint(told["files"])
+    except (ValueError, KeyError, TypeError):
+        return True
 
 
-def _damaged(ledger: Path, number: int, error: Exception) -> KbError:
-    return KbError(
-        f"{ledger}:{number}: no ledger line ({error}); restore the file from version control"
-    )
+_DECODER = msgspec.json.Decoder(Entry)
 
 
 def entries_of(ledger: Path) -> list[Entry]:
     """Entries of a ledger file. Raises KbError where a line was damaged."""
-    found = []
-    # Not splitlines: a text of a log may hold U+2028 and other characters at which that would cut.
-    for number, line in enumerate(
-        ledger.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1
-    ):
+    entries = []
+    for number, line in enumerate(ledger.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
         try:
-            said = json_of(line)
-            found.append(
-                Entry(
-                    said["page"],
-                    said["digest"],
-                    from_line(json.dumps(said["run"])),
-                    said.get("repeat", 0),
-                )
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise _damaged(ledger, number, error) from error
-    return found
+            entries.append(_DECODER.decode(line))
+        except msgspec.MsgspecError as error:
+            told = f"{ledger}:{number}: no ledger line ({error}); restore the file from version control"
+            raise KbError(told) from error
+    return entries
 
 
 def _days(rated: Sequence[Judged], date: str, *, carried: bool) -> list[str]:
@@ -225,37 +199,29 @@ def _days(rated: Sequence[Judged], date: str, *, carried: bool) -> list[str]:
     ]
     day = next(filter(None, own), date) if carried else date
     days: list[str] = []
-    for said in own:
-        day = said or day if carried else day
-        days.append(said or day)
+    for stated in own:
+        day = stated or day if carried else day
+        days.append(stated or day)
     return days
 
 
 def _entries(
-    layout: Layout,
-    rated: Sequence[Judged],
-    known: dict[Key, str],
-    *,
-    target: str,
-    date: str,
-    today: str,
+    layout: Layout, rated: Sequence[Judged], known: dict[Key, str], days: Sequence[str], target: str
 ) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
     """Ledger entries of the runs that are not known, by their place in the log, and the page of every run. Numbers are given out in log order."""
-    seen: Counter[tuple[str, str]] = Counter()
-    days = _days(rated, date, carried=date == today)
+    alike: Counter[tuple[str, str]] = Counter()
     pages: dict[int, str] = {}
     entries: list[tuple[int, Entry]] = []
     number = next_number(layout, target)
     for i, item in enumerate(rated):
-        run = item.run
-        repeat = seen[run.origin.file, run.origin.digest]
-        seen[run.origin.file, run.origin.digest] += 1
-        entry = Entry("", "", run, repeat)
+        line = item.run.origin.file, item.run.origin.digest
+        entry = Entry(item.run, repeat=alike[line])
+        alike[line] += 1
         if entry.key in known:
             pages[i] = known[entry.key]
             continue
-        pages[i] = f"wiki/experiments/{target}/{days[i]}-v{number:03d}-{slug_of(run)}.md"
-        entries.append((i, with_(entry, page=pages[i])))
+        pages[i] = f"wiki/experiments/{target}/{days[i]}-v{number:03d}-{slug_of(item.run)}.md"
+        entries.append((i, replace(entry, page=pages[i])))
         number += 1
     return entries, pages
 
@@ -263,9 +229,7 @@ def _entries(
 def next_number(layout: Layout, target: str) -> int:
     """The number of the next experiment of a target: above every page's and every measured run's. To be asked, and used, under the lock `LOCK`."""
     folder, runs = layout.wiki / "experiments" / target, layout.sources / "runs" / target
-    names = [f.stem for f in (folder.rglob("*.md") if folder.is_dir() else ())] + [
-        f.name for f in (runs.iterdir() if runs.is_dir() else ())
-    ]
+    names = [f.stem for f in folder.rglob("*.md")] + [f.name for f in runs.glob("*")]
     return 1 + max((read(f"wiki/experiments/{name}.md", b"").number for name in names), default=0)
 
 
@@ -282,27 +246,17 @@ def _file_all(
     filed: list[Entry] = []
     bodies: list[bytes] = []
     for line, (i, entry) in enumerate(entries, 1):
-        parent = pages.get(rated[i].parent, "") if rated[i].parent >= 0 else ""
-        day = Path(entry.page).name[:10]
+        parent, day = pages.get(rated[i].parent, ""), Path(entry.page).name[:10]
         bodies.append(page_of(rated[i], record=f"{place}#L{line}", parent=parent, date=day))
-        filed.append(with_(entry, digest=digest_of(bodies[-1])))
-    store.write(ledger, "".join(_line(e) for e in filed))
+        filed.append(replace(entry, digest=digest_of(bodies[-1])))
+    store.write(
+        ledger, "".join(msgspec.json.encode(e, order="sorted").decode() + "\n" for e in filed)
+    )
     for entry, body in zip(filed, bodies, strict=True):
         store.write(layout.at(entry.page), body, durable=False)
     # One barrier for all pages instead of one a page: thousands are on the disk before meta.json says that the import is whole.
     os.sync()
     return filed
-
-
-def _line(entry: Entry) -> str:
-    said: dict[str, object] = {
-        "page": entry.page,
-        "digest": entry.digest,
-        "run": json_of(to_line(entry.run)),
-    }
-    if entry.repeat:
-        said["repeat"] = entry.repeat
-    return json.dumps(said, ensure_ascii=False) + "\n"
 
 
 def undo(layout: Layout, receipt: str) -> Undo:
@@ -313,10 +267,9 @@ def undo(layout: Layout, receipt: str) -> Undo:
             if cut != folder:
                 _take_back(layout, cut)
         if not re.fullmatch(r"[0-9a-f]{6,16}", receipt) or not folder.is_dir():
-            known = ", ".join(f.parent.name.removeprefix("import-") for f in _ledgers(layout)[-8:])
-            raise KbError(
-                f"no import '{receipt}' here; {'known receipts: ' + known if known else 'nothing was imported yet'}"
-            )
+            known = ", ".join(f.parent.name.removeprefix("import-") for f in _finished(layout)[-8:])
+            told = f"known receipts: {known}" if known else "nothing was imported yet"
+            raise KbError(f"no import '{receipt}' here; {told}")
         entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
         here = {e.page: (layout.root / e.page).is_file() for e in entries}
         changed = [
@@ -324,16 +277,9 @@ def undo(layout: Layout, receipt: str) -> Undo:
             for e in entries
             if here[e.page] and digest_of(store.read_bytes(layout, e.page)) != e.digest
         ]
-        if changed:
-            more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
-            raise KbError(
-                f"import {receipt} cannot be taken back: changed since: {', '.join(changed[:5])}{more}; nothing was removed. Move or restore these pages first"
-            )
+        _refuse(receipt, "changed", changed, "Move or restore these pages first")
         moved = [] if all(here.values()) else _moved(layout, folder, set(here))
-        if moved:
-            raise KbError(
-                f"import {receipt} cannot be taken back: moved since: {', '.join(moved[:5])}; nothing was removed. Remove or move back these pages first"
-            )
+        _refuse(receipt, "moved", moved, "Remove or move back these pages first")
         _take_back(layout, folder)
         return Undo(
             receipt,
@@ -342,15 +288,20 @@ def undo(layout: Layout, receipt: str) -> Undo:
         )
 
 
+def _refuse(receipt: str, what: str, pages: Sequence[str], remedy: str) -> None:
+    if pages:
+        more = f" and {len(pages) - 5} more" if len(pages) > 5 else ""
+        told = f"{what} since: {', '.join(pages[:5])}{more}; nothing was removed. {remedy}"
+        raise KbError(f"import {receipt} cannot be taken back: {told}")
+
+
 def _moved(layout: Layout, folder: Path, filed: set[str]) -> list[str]:
     """Pages that name this import's ledger and stand where it filed none."""
     named = f"{folder.relative_to(layout.root).as_posix()}/".encode()
-    pages = (
-        p
-        for p in sorted(layout.wiki.rglob("*.md"))
-        if p.relative_to(layout.root).as_posix() not in filed
-    )
-    return [p.relative_to(layout.root).as_posix() for p in pages if named in p.read_bytes()[:8000]]
+    pages = {p.relative_to(layout.root).as_posix(): p for p in sorted(layout.wiki.rglob("*.md"))}
+    return [
+        name for name, p in pages.items() if name not in filed and named in p.read_bytes()[:8000]
+    ]
 
 
 def _is_place(layout: Layout, page: str) -> bool:
@@ -371,23 +322,27 @@ def _is_own(page: Path, entry: Entry, folder: Path) -> bool:
 def _take_back(layout: Layout, folder: Path) -> str:
     """Remove what an import filed, its ledger last; a page that reads otherwise than it was filed stays."""
     store.remove(folder / "meta.json")
-    if (folder / LEDGER).is_file():
-        entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
-        begun = {
-            f
-            for place in {(layout.root / e.page).parent for e in entries}
-            for f in place.glob(".*.kb-tmp")
-        }
-        names = tuple(f".{Path(e.page).name[:40]}." for e in entries)
-        for left in sorted(f for f in begun if f.name.startswith(names)):
-            store.remove(left)
-        for entry in entries:
-            if _is_own(layout.root / entry.page, entry, folder):
-                store.remove(layout.root / entry.page)
-        store.remove(folder / LEDGER)
-    for left in sorted(folder.iterdir()):
-        if left.name.endswith(".kb-tmp"):
-            store.remove(left)
+    for place in _begun(layout, folder):
+        store.remove(place)
+    store.remove(folder / LEDGER)
+    for left in sorted(folder.glob(".*.kb-tmp")):
+        store.remove(left)
     if not any(folder.iterdir()):
         folder.rmdir()
     return folder.name.removeprefix("import-")
+
+
+def _begun(layout: Layout, folder: Path) -> Iterator[Path]:
+    """The pages that an import filed, and what it had begun to write of them."""
+    ledger = folder / LEDGER
+    entries = (
+        [e for e in entries_of(ledger) if _is_place(layout, e.page)] if ledger.is_file() else []
+    )
+    begun = {
+        f
+        for place in {(layout.root / e.page).parent for e in entries}
+        for f in place.glob(".*.kb-tmp")
+    }
+    names = tuple(f".{Path(e.page).name[:40]}." for e in entries)
+    yield from sorted(f for f in begun if f.name.startswith(names))
+    yield from (layout.root / e.page for e in entries if _is_own(layout.root / e.page, e, folder))

@@ -6,50 +6,21 @@ import unicodedata
 
 from kb.formats.judging import Judged
 from kb.page.seal import FIELD
+from kb.run.direction import word_set
 from kb.run.quantity import number_text
 from kb.run.record import Metric, Run
 from kb.schema import Verdict
 from kb.store import digest_of
+from kb.text.printing import one_line
 
 _SPECIAL = re.compile(
     r"([\\`*\[\]<])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)|(\{)(?=:)|(~)(?=~)"
 )
-_TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"
 # Words at which a file name says a verdict or a baseline; a slug made of a description must not say one by accident.
-_VERDICT_WORDS = frozenset(
-    [
-        "accepted",
-        "rejected",
-        "potential",
-        "invalid",
-        "refuted",
-        "supported",
-        "crash",
-        "crashed",
-        "failed",
-        "discard",
-        "discarded",
-        "kept",
-        "keep",
-        "inconclusive",
-        "parked",
-        "baseline",
-    ]
+_VERDICT_WORDS = word_set(
+    "accepted rejected potential invalid refuted supported crash crashed failed discard discarded kept keep "
+    "inconclusive parked baseline"
 )
-
-
-def one_line(text: str) -> str:
-    """Text on one line without control characters and without the marks that turn the direction of writing."""
-    if not (text.isascii() and text.isprintable()):
-        text = "".join(
-            c
-            for c in text
-            if c.isspace()
-            or c.isprintable()
-            or unicodedata.category(c) in ("Cf", "Co")
-            and c not in _TURNING
-        )
-    return " ".join(text.split())
 
 
 def as_text(text: str) -> str:
@@ -164,63 +135,52 @@ def _said(values: dict[str, object]) -> dict[str, object]:
 
 def _body(judged: Judged) -> list[str]:
     run = judged.run
-    lines = ["## Hypothesis under test", ""]
-    if run.hypothesis:
-        lines += ["**Hypothesis** (quoted):", "", *quoted(run.hypothesis), ""]
-    if run.description:
-        lines += ["**Change** (quoted):", "", *quoted(run.description), ""]
-    for label, text in (("Mechanism", run.mechanism), ("Predicted signal", run.predicted_signal)):
-        if text:
-            lines += [f"**{label}** (quoted):", "", *quoted(text), ""]
+    told = {"Hypothesis": run.hypothesis, "Change": run.description}
+    told |= {"Mechanism": run.mechanism, "Predicted signal": run.predicted_signal}
+    tested = [
+        x
+        for label, text in told.items()
+        if text
+        for x in (f"**{label}** (quoted):", "", *quoted(text), "")
+    ]
     if run.falsification:
-        lines += [
-            f"**Falsification criterion**: {as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {number_text(run.falsification.threshold, digits=12)}",
-            "",
-        ]
-    setup = [f"- {as_text(x.name)}: {as_text(x.value) or 'moved'}" for x in run.levers]
-    setup += [
-        f"- {name}: {as_text(value)}"
-        for name, value in (
-            ("Code", run.code),
-            ("Run", run.label),
-            ("Models", ", ".join(run.models)),
+        limit = number_text(run.falsification.threshold, digits=12)
+        words = (
+            f"{as_text(run.falsification.metric)} {as_text(run.falsification.comparison)} {limit}"
         )
-        if value
-    ]
-    if setup:
-        lines += ["## Setup", "", *setup, ""]
-    lines += ["## Results", "", *_results(run)]
-    if run.verdict:
-        lines += ["## Verdict", "", as_text(judged.why), ""]
-        if run.reason:
-            lines += ["The loop's reason (quoted):", "", *quoted(run.reason), ""]
-    elif run.reason:
-        lines += ["## Notes", "", *quoted(run.reason), ""]
-    if run.next_step:
-        lines += ["## Next hypotheses", "", f"- {as_text(run.next_step)}", ""]
-    if run.notes:
-        lines += [
-            "## Also in the log",
-            "",
-            *(f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]),
-            "",
-        ]
+        tested += [f"**Falsification criterion**: {words}", ""]
+    setup = [f"- {as_text(x.name)}: {as_text(x.value) or 'moved'}" for x in run.levers]
+    also = {"Code": run.code, "Run": run.label, "Models": ", ".join(run.models)}
+    setup += [f"- {name}: {as_text(value)}" for name, value in also.items() if value]
+    reason = ["The loop's reason (quoted):", "", *quoted(run.reason)] if run.reason else []
+    next_step = [f"- {as_text(run.next_step)}"] if run.next_step else []
     where = f"line {run.origin.line} of " if run.origin.line else ""
-    return [
-        *lines,
-        "## Sources",
-        "",
-        f"Imported from {where}`{one_line(run.origin.file).replace('`', '')}` ({run.format}). kb measured and checked none of it; quotations are the loop's own words.",
+    file = one_line(run.origin.file).replace("`", "")
+    measured = "kb measured and checked none of it; quotations are the loop's own words."
+    sections = {
+        "Setup": setup,
+        "Results": _results(run),
+        "Verdict": [as_text(judged.why), *([""] if reason else []), *reason] if run.verdict else [],
+        "Notes": reason[2:] if not run.verdict else [],
+        "Next hypotheses": next_step,
+        "Also in the log": [
+            f"- {as_text(name)}: {as_text(value[:600])}" for name, value in run.notes[:40]
+        ],
+        "Sources": [f"Imported from {where}`{file}` ({run.format}). {measured}"],
+    }
+    told_below = [
+        x for title, lines in sections.items() if lines for x in (f"## {title}", "", *lines, "")
     ]
+    return ["## Hypothesis under test", "", *tested, *told_below]
 
 
 def _results(run: Run) -> list[str]:
     checks = [f"- Check {as_text(c.name)}: {as_text(c.outcome)}" for c in run.checks]
-    checks += [""] if checks else []
-    if not run.metrics:
-        return ["The log gives no measurement.", "", *checks]
     rows = [f"| {_cell(m.name)} | {_shown(m)} |" for m in run.metrics]
-    return ["| metric | value |", "|---|---|", *rows, "", *checks]
+    table = (
+        ["| metric | value |", "|---|---|", *rows] if rows else ["The log gives no measurement."]
+    )
+    return [*table, "", *checks] if checks else table
 
 
 def _cell(text: str) -> str:
