@@ -16,7 +16,7 @@ from kb.page.document import Block, Document
 from kb.run.direction import direction_of, word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
-from kb.run.status import NOT_BEGUN, is_status, outcome_of, status_words
+from kb.run.status import MARKS, NOT_BEGUN, is_status, outcome_of, status_words
 from kb.text.numbers import numbers_in
 
 # What a run is called; another word before a number is believed where most headings that it opens are decided.
@@ -64,6 +64,7 @@ _FIELDS = {
     "when": "timestamp, date, time",
 }
 _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
+_ITEM = re.compile(r"[-*+\s]*(?:(?P<number>\d{1,4})[.)]\s+)?(?P<box>\[[ xX]\])?\s*")
 # Enough of a part to say what was learned; the journal itself holds the rest.
 _LONGEST = 1500
 # A longer heading is text that lost its line ends.
@@ -104,12 +105,18 @@ class Entry:
     def status(self) -> str:
         """What was decided, as written: in the heading's brackets or after its last dash, in a line `Verdict: KEPT`, in a sentence `Kept.`"""
         texts = [m[1] for m in BRACKETS.finditer(self.rest)]
-        texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in DASHES.split(self.rest)]
+        texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
         words = [word for text in texts if (word := status_in(text))]
-        words += [self.rest[-1]] if self.rest[-1:] in ("✅", "❌") else []
+        words += [mark for mark in MARKS if mark in self.rest]
         decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
         below = [self.decision] if self.decision else words or self._sentences()
         return (decided or below or [self.section])[-1]
+
+    @property
+    def pieces(self) -> list[str]:
+        """The parts of its title: between dashes, and in a list behind colons."""
+        parts = DASHES.split(self.rest)
+        return parts if self.level < _ITEM_LEVEL else [x for p in parts for x in p.split(": ")]
 
     def _sentences(self) -> list[str]:
         text = " ".join([*self.other, *self.parts.values()])
@@ -160,7 +167,7 @@ class _Journal:
         self.entries: list[Entry] = []
         self.entry: Entry | None = None
         self.day, self.section, self.depth = "", "", 0
-        self.part, self.into = "", ""
+        self.part, self.into, self.listing = "", "", False
 
     def read(self) -> list[Entry]:
         blocks = self.document.blocks
@@ -171,7 +178,9 @@ class _Journal:
                 self._paragraph(block, blocks[block.parent] if block.parent >= 0 else None)
             elif block.kind == "table" and self.entry:
                 self._table(block)
-            elif block.kind == "rule" or block.kind == "list" and self.into == "-":
+            elif block.kind == "list":
+                self.listing = self.listing if block.depth else self._run_list(block)
+            elif block.kind == "rule":
                 self.into = ""
         return self.entries
 
@@ -211,7 +220,7 @@ class _Journal:
 
     def _paragraph(self, block: Block, holder: Block | None) -> None:
         item = holder.kind == "item" if holder else False
-        if self.entry and self.entry.level >= _BOLD_LEVEL and not item and self.into != "+":
+        if self.entry and self.entry.level >= _BOLD_LEVEL and not item:
             self.entry = (
                 self.entry if self.entry.level == _BOLD_LEVEL and self.entry.numbered else None
             )
@@ -222,24 +231,43 @@ class _Journal:
             first = number == block.line
             if run_in := _run_in(line, listed=item and first):
                 self._open(run_in)
-            elif (
-                item
-                and first
-                and self.section
-                and holder
-                and holder.level == 1
-                and not (self.entry and self.entry.level < _BOLD_LEVEL)
-            ):
-                text = text.lstrip("-*+ ")
-                self._open(Entry(line, _ITEM_LEVEL, rest=text))
+            elif item and first and holder.level == 1 and self.listing:
+                self._open(_listed(line, self.texts[holder.line - 1].strip(), self.section))
             elif self.entry and text:
                 self.into = _add(self.entry, text, self.into, self.part, item=item and first)
+
+    def _run_list(self, block: Block) -> bool:
+        """Whether a list is one of runs: below a status alone, or most of its items say what came out and a figure or two."""
+        if block.depth or self.entry and self.entry.numbered and self.entry.level < _BOLD_LEVEL:
+            return False
+        place = self.document.blocks.index(block)
+        items = [
+            b
+            for b in self.document.between(block.line, block.stop)
+            if b.kind == "item" and b.parent == place
+        ]
+        entries = [
+            _listed(self.lines[b.line - 1], self.texts[b.line - 1].strip(), "") for b in items
+        ]
+        begun = [e for e in entries if e.decision != "todo"]
+        figures = sum(bool(figures_of(e)) for e in begun)
+        told = [e for e in begun if e.decided]
+        return bool(self.section) or len(told) * 2 >= len(begun) > 1 and figures * 3 >= len(begun)
 
     def _table(self, block: Block) -> None:
         for row in block.rows:
             cells = [c.plain for c in row.cells]
             if len(cells) == 2 and quantity_of(cells[1]) and not quantity_of(cells[0]):
                 self.entry.figures.setdefault(cells[0], cells[1])
+
+
+def _listed(line: Line, text: str, section: str) -> Entry:
+    """An item of a list as a run."""
+    begun = _ITEM.match(text)
+    rest, box = text[begun.end() :], begun["box"] or ""
+    entry = Entry(line, _ITEM_LEVEL, rest, begun["number"] or "", section=section, numbered=True)
+    entry.decision = "todo" if box == "[ ]" else ""
+    return entry
 
 
 def _part_of(heading: str) -> str:
@@ -366,15 +394,15 @@ def _add(entry: Entry, text: str, into: str, part: str, *, item: bool) -> str:
 
 def entries_of(path: Path) -> list[Entry]:
     """Headings, bold beginnings and items with what stands below them, those that are runs alone; one label is one run."""
-    entries = [e for e in _Journal(*pages_of(path)).read() if e.is_run or e.level == _ITEM_LEVEL]
+    entries = [e for e in _Journal(*pages_of(path)).read() if e.is_run]
     decided, all_of = (
         Counter(e.kind for e in entries if e.decided),
         Counter(e.kind for e in entries),
     )
     entries = [e for e in entries if not e.kind or decided[e.kind] * 2 >= all_of[e.kind] > 1]
     # Lists below one status alone are of what is liked or feared; a log of lists has both.
-    listed = {outcome_of(e.section) for e in entries if e.level == _ITEM_LEVEL}
-    entries = [e for e in entries if e.level < _ITEM_LEVEL or len(listed) > 1]
+    sections = {outcome_of(e.section) for e in entries if e.level == _ITEM_LEVEL and e.section}
+    entries = [e for e in entries if e.level < _ITEM_LEVEL or not e.section or len(sections) > 1]
     # Of entries that mostly say what came out, one that says nothing at all tells of other work.
     entries = [e for e in entries if not e.code or e.status or figures_of(e)]
     known: set[str] = set()
@@ -406,11 +434,8 @@ def _lone(part: str) -> str:
 def figures_of(entry: Entry) -> dict[str, str]:
     """Figures by name: `name=value` of the title, a lone quantity after a dash or colon, then what the lines and the result say."""
     figures: dict[str, str] = {}
-    brackets = [m[1] for m in BRACKETS.finditer(entry.rest)]
-    parts = DASHES.split(BRACKETS.sub("", entry.rest))[1:]
-    if entry.level == _ITEM_LEVEL:
-        parts += [*entry.rest.split(": ")[1:], *brackets]
-    for part in parts:
+    brackets = [m[1] for m in BRACKETS.finditer(entry.rest)] if entry.level == _ITEM_LEVEL else []
+    for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *brackets]:
         text = part.strip(ORNAMENTS)
         head, _, tail = text.rpartition("→")
         lone = _lone(head.strip() if head and status_in(tail) else text)

@@ -1,6 +1,7 @@
 """Text of a log as markdown, line for line, so that one reader of blocks serves org files and `git log` too. Refuses a text beyond memory."""
 
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +15,8 @@ _LARGEST = 64_000_000
 _KEYWORDS = re.compile(r"#\+(?:TODO|SEQ_TODO|TYP_TODO):(.*)", re.IGNORECASE)
 _STARS = re.compile(r"(\*+)\s+(.*)")
 _PROPERTY = re.compile(r"\s*:([\w-]+):\s*(.*)$")
+_RULE = re.compile(r"={2,}(?:\s+={2,})+")
+_NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)\b(.*)")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b.*")
 
 
@@ -31,7 +34,48 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
     if suffix == ".org":
         return _of_org(lines)
     first = next((x for x in lines if x.strip()), "")
-    return _of_git_log(lines) if _COMMIT.fullmatch(first) else lines
+    if _COMMIT.fullmatch(first):
+        return _of_git_log(lines)
+    lines = _of_ruled_tables(lines)
+    return lines if any(x.startswith("#") for x in lines) else _of_blocks(lines)
+
+
+def _of_ruled_tables(lines: list[str]) -> list[str]:
+    """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
+    told, spans, rules = [], [], 0
+    for line in lines:
+        if _RULE.fullmatch(line.rstrip()):
+            spans = spans or [m.span() for m in re.finditer("=+", line)]
+            rules += 1
+            told.append("|---" * len(spans) + "|" if rules == 2 else "")
+            if rules == 3:
+                spans, rules = [], 0
+        elif spans:
+            starts = [a for a, _ in spans]
+            cells = [
+                line[a:b].strip().replace("|", "\\|")
+                for a, b in zip(starts, [*starts[1:], None], strict=True)
+            ]
+            told.append(f"| {' | '.join(cells)} |")
+        else:
+            told.append(line)
+    return told
+
+
+def _of_blocks(lines: list[str]) -> list[str]:
+    """Blocks of plain text that each begin with one word and a number of their own (`Try: 4`): that line is a heading."""
+    before = ["", *lines[:-1]]
+    begun = {
+        n: m
+        for n, line in enumerate(lines)
+        if not before[n].strip(" -=*_") and (m := _NUMBERED.match(line))
+    }
+    words = Counter(m[1].lower() for m in begun.values())
+    numbers = {w: len({m[2] for m in begun.values() if m[1].lower() == w}) for w in words}
+    return [
+        f"## {m[1]} {m[2]}{m[3]}" if (m := begun.get(n)) and numbers[m[1].lower()] > 2 else x
+        for n, x in enumerate(lines)
+    ]
 
 
 def _of_org(lines: list[str]) -> list[str]:

@@ -43,6 +43,8 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
     )
     if path.suffix.lower() in (".yaml", ".yml"):
         yield from _rows_of_yaml(path)
+    elif path.suffix.lower() == ".toml":
+        yield from _rows_of_toml(path)
     elif first in ("{", "[") or broken:
         text = "\n".join(x.text for x in text_lines(path))
         rows = list(_rows_of_whole(text, 0))
@@ -85,6 +87,22 @@ def _rows_of_yaml(path: Path) -> Iterator[JsonRow | Remark]:
             for k, v in value.items()
         }
         yield JsonRow(Line(node.start_mark.line + 1, shown.strip()), plain)
+
+
+def _rows_of_toml(path: Path) -> Iterator[JsonRow | Remark]:
+    """Tables of the longest array of tables (`[[run]]`) of a TOML file."""
+    import tomllib
+
+    lines = list(text_lines(path))
+    try:
+        value = tomllib.loads("\n".join(x.text for x in lines))
+    except tomllib.TOMLDecodeError as error:
+        yield Remark(f"not valid TOML ({error}); nothing was read")
+        return
+    name = _list_in(value)
+    starts = [x for x in lines if x.text.replace(" ", "") == f"[[{name}]]"]
+    for start, item in zip(starts, value.get(name, ()), strict=False):
+        yield JsonRow(Line(start.number, text_of(item)), item)
 
 
 def _named(rows: list[JsonRow | Remark]) -> list[JsonRow | Remark]:

@@ -26,14 +26,14 @@ _STEMS = [
 ]
 _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in words.split()}
 _BEGINNINGS = [(w, o) for w, o in _OUTCOME_OF.items() if not w.isascii()] + _STEMS
-_MARKS = {
+MARKS = {
     "💥": Outcome.CRASHED,
     "🔥": Outcome.CRASHED,
     "✅": Outcome.KEPT,
     "✔": Outcome.KEPT,
     "✓": Outcome.KEPT,
 }
-_MARKS |= dict.fromkeys("❌✗✘✖↩", Outcome.DISCARDED)
+MARKS |= dict.fromkeys("❌✗✘✖↩", Outcome.DISCARDED)
 # Signs that a column of verdicts may hold instead of words.
 SIGNS = {
     "+": Outcome.KEPT,
@@ -108,7 +108,7 @@ def outcome_of(raw: str) -> Outcome:
         if outcome:
             return outcome
     return next(
-        (o for mark, o in _MARKS.items() if raw.startswith(mark) or mark == "💥" and mark in raw),
+        (o for mark, o in MARKS.items() if raw.startswith(mark) or mark == "💥" and mark in raw),
         Outcome.OTHER,
     )
 

@@ -19,17 +19,17 @@ _EXITS = ("exit_code", "returncode", "return_code")
 
 
 def cells_of(value: Json) -> dict[str, str]:
-    """An object as the cells of a table: its nested results and settings by their own names."""
+    """An object as the cells of a table: what it measured first, nested objects by their own names, settings as `params_x`."""
     cells: dict[str, str] = {}
-    for key in _MEASURES:
-        inner = value.get(key)
-        if isinstance(inner, dict):
-            cells |= {str(k): text_of(v) for k, v in inner.items() if str(k) not in cells}
-    for key, raw in value.items():
-        if isinstance(raw, dict) and key in SETTINGS:
+    for key, raw in sorted(value.items(), key=lambda item: item[0] not in _MEASURES):
+        if not isinstance(raw, dict) or not raw:
+            cells.setdefault(key, text_of(raw))
+        elif key in SETTINGS:
             cells |= {f"params_{k}": text_of(v) for k, v in raw.items()}
-        elif not (isinstance(raw, dict) and key in _MEASURES) and key not in cells:
-            cells[key] = text_of(raw)
+        else:
+            cells |= {
+                f"{key}_{k}" if k in cells or k in value else k: v for k, v in cells_of(raw).items()
+            }
     return cells
 
 

@@ -160,7 +160,7 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 
 def ranks(path: Path) -> bool:
     """Whether the tables of runs of a page are leaderboards."""
-    if path.suffix.lower() not in (".md", ".markdown", ".txt", ".org", ""):
+    if path.suffix.lower() not in (".md", ".markdown", ".rst", ".txt", ".org", ""):
         return False
     return any(layout.ranked for _, layout in run_tables(path, Ask()))
 

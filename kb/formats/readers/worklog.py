@@ -134,9 +134,9 @@ def _falling(entries: list[Entry]) -> bool:
 
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
-    """Whether a page has headings, bold beginnings or commits."""
-    marks = ("##", "**", "- **", "* ", "** ", "commit ")
-    return path.suffix.lower() not in (".tsv", ".csv") and any(h.startswith(marks) for h in head)
+    """Whether a file is text that may have headings, lists, blocks or commits."""
+    known = path.suffix.lower() in (".tsv", ".csv", ".json", ".jsonl", ".yaml", ".yml", ".toml")
+    return not known and bool(head) and not head[0].lstrip().startswith(("{", "["))
 
 
 FORMATS = (Format("worklog", recognise, read, order=32, aliases=("journal",)),)
