@@ -10,7 +10,7 @@ from collections.abc import Mapping
 VERDICTS: Mapping[str, str] = {
     "invalid": "ungültig invalide inválid 作废 作廢 無効 무효",
     "crash": (
-        "abgestürzt absturz fehlgeschlagen abgebrochen planté échoué échec caído fallid falló travou falhou fallit упал ошибк сбой "
+        "abgestürzt absturz fehlgeschlagen abgebrochen abbruch planté échoué échec caído fallid falló travou falhou fallit упал ошибк сбой "
         "崩溃 崩潰 报错 錯誤 错误 クラッシュ エラー 크래시 오류"
     ),
     "refuted": (
@@ -48,6 +48,19 @@ LABELS: Mapping[str, str] = {
     "date": "datum fecha data дата 日期 日付 날짜",
     "title": "titel titre título titolo название 标题 標題 タイトル 제목",
     "tags": "schlagworte étiquettes etiquetas теги 标签 標籤 タグ 태그",
+}
+
+# Stems of what is measured, by the side that is better; what a run consumes beside its aim is told apart.
+METRICS: Mapping[str, str] = {
+    "lower": (
+        "latenz laufzeit dauer zeit verlust fehler kosten latence temps durée perte erreur coût latencia tiempo duración pérdida tempo "
+        "время задержк потер ошибк 延迟 延遲 耗时 时间 時間 损失 損失 误差 誤差 错误率 困惑度 回撤 成本 処理時間 遅延 誤り率 지연 시간 손실 오류"
+    ),
+    "higher": (
+        "durchsatz genauigkeit trefferquote débit exactitude rendimiento exactitud precisión точност пропускн 夏普 收益 吞吐 准确率 準確率 "
+        "精度 召回 正解率 スループット 정확도 처리량"
+    ),
+    "resource": "speicher mémoire memoria памят 内存 显存 メモリ 메모리",
 }
 
 # Folders by page type.

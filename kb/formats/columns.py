@@ -155,7 +155,7 @@ class Column:
     def status_share(self) -> float:
         """Which part of the cells that say anything are words of the status vocabulary."""
         filled = self.filled
-        known = sum(is_status(c) or self.signed and c in SIGNS for c in filled)
+        known = sum(is_status(c) or self.signed and c in SIGNS or c == "loss" for c in filled)
         return known / len(filled) if filled else 0.0
 
     @cached_property
@@ -209,7 +209,9 @@ def outcome_in(name: str, cell: str) -> Outcome:
     key = key_of(name)
     if key in _DECIDING and cell.lower() in _YES | _NO:
         return Outcome.KEPT if cell.lower() in _YES else Outcome.DISCARDED
-    return SIGNS[cell] if cell in SIGNS and key in STATUS | _STATUS_TOO else outcome_of(cell)
+    if key in STATUS | _STATUS_TOO and cell in SIGNS:
+        return SIGNS[cell]
+    return Outcome.DISCARDED if cell.lower() == "loss" else outcome_of(cell)
 
 
 def check_outcome(cell: str) -> str:

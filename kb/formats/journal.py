@@ -28,7 +28,7 @@ DAY = re.compile(
 )
 _LABEL = re.compile(
     r"(?:\[(?P<status>[A-Za-z_ -]+)\]\W*)?(?:(?P<kind>[^\W\d_]{2,15})\s*[#№-]?\s*(?P<number>\d+(?:[-–.]\d+)*[a-z]?)"
-    r"|(?P<code>[A-Z]{1,3}-?\d+[a-z]?|#\d+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}))(?!\w)",
+    r"|(?P<code>[A-Z]{1,3}-?\d+[a-z]?|#\d+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}|\d{7}(?= — )))(?!\w)",
     re.IGNORECASE,
 )
 DASHES = re.compile(r"\s+(?:—|–|--?|·)\s+|\s*\|\s*")
@@ -64,7 +64,9 @@ _FIELDS = {
     "when": "timestamp, date, time",
 }
 _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
-_ITEM = re.compile(r"[-*+\s]*(?:(?P<number>\d{1,4})[.)]\s+)?(?P<box>\[[ xX]\])?\s*")
+_ITEM = re.compile(
+    r"[-*+\s]*(?:(?P<number>\d{1,4})[.)]\s+)?(?P<box>\[[ xX]\])?(?P<mark>[^\w*`(\[\"'/.~+-]*)(?P<bold>\*\*[^*]{1,30}\*\*)?\s*"
+)
 # Enough of a part to say what was learned; the journal itself holds the rest.
 _LONGEST = 1500
 # A longer heading is text that lost its line ends.
@@ -105,6 +107,9 @@ class Entry:
     def status(self) -> str:
         """What was decided, as written: in the heading's brackets or after its last dash, in a line `Verdict: KEPT`, in a sentence `Kept.`"""
         texts = [m[1] for m in BRACKETS.finditer(self.rest)]
+        # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
+        ends = texts[-1].split()[:1] if self.rest.endswith("]") and texts else []
+        texts += [w for w in ends if outcome_of(w) is not Outcome.OTHER and is_status(w)]
         texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
         words = [word for text in texts if (word := status_in(text))]
         words += [mark for mark in MARKS if mark in self.rest]
@@ -148,7 +153,7 @@ def status_in(text: str) -> str:
     _, _, later = text.rpartition("then ")
     for words in (later if "then " in text else "", text):
         begun = re.match(
-            r"\W*([^\W\d_][\w-]*)\s*(?=[,;:!?*★⭐✅❌✓✗().\]/]|first\b|$)|\W*([A-Z][A-Z_-]{2,})\b",
+            r"\W*([^\W\d_][\w-]*)\s*(?=[,;:!?*★⭐✅❌✓✗().\]/\d]|first\b|$)|\W*([A-Z][A-Z_-]{2,})\b",
             words,
         )
         word = (begun[1] or begun[2]) if begun else ""
@@ -167,7 +172,8 @@ class _Journal:
         self.entries: list[Entry] = []
         self.entry: Entry | None = None
         self.day, self.section, self.depth = "", "", 0
-        self.part, self.into, self.listing = "", "", False
+        self.part, self.into = "", ""
+        self.listing = self.labelled = False
 
     def read(self) -> list[Entry]:
         blocks = self.document.blocks
@@ -189,6 +195,11 @@ class _Journal:
         entry.section = entry.section or self.section
         self.entry, self.part, self.into = entry, "", ""
         self.entries.append(entry)
+        for piece in entry.pieces[1:]:
+            if opening := _OPENING.match(with_points(piece.strip(ORNAMENTS))):
+                entry.spoken.setdefault(
+                    opening[1], f"{opening[2].rstrip('.,')} {opening[3] or ''}".strip()
+                )
 
     def _heading(self, block: Block, *, listed: bool) -> None:
         line, level = self.lines[block.line - 1], block.level
@@ -232,13 +243,16 @@ class _Journal:
             if run_in := _run_in(line, listed=item and first):
                 self._open(run_in)
             elif item and first and holder.level == 1 and self.listing:
-                self._open(_listed(line, self.texts[holder.line - 1].strip(), self.section))
+                entry = _listed(line, self.texts[holder.line - 1].strip(), self.section)
+                if entry.label or not self.labelled:
+                    self._open(entry)
             elif self.entry and text:
                 self.into = _add(self.entry, text, self.into, self.part, item=item and first)
 
     def _run_list(self, block: Block) -> bool:
         """Whether a list is one of runs: below a status alone, or most of its items say what came out and a figure or two."""
-        if block.depth or self.entry and self.entry.numbered and self.entry.level < _BOLD_LEVEL:
+        entry = self.entry
+        if block.depth or entry and entry.numbered and not entry.kind and entry.level < _BOLD_LEVEL:
             return False
         place = self.document.blocks.index(block)
         items = [
@@ -250,8 +264,11 @@ class _Journal:
             _listed(self.lines[b.line - 1], self.texts[b.line - 1].strip(), "") for b in items
         ]
         begun = [e for e in entries if e.decision != "todo"]
-        figures = sum(bool(figures_of(e)) for e in begun)
+        figures = sum(any(map(str.isdigit, e.rest)) for e in begun)
+        self.labelled = sum(bool(e.label) for e in begun) * 2 >= len(begun) and bool(begun)
         told = [e for e in begun if e.decided]
+        if any(_VERDICT.match(self.texts[b.line - 1]) for b in items):
+            return False
         return bool(self.section) or len(told) * 2 >= len(begun) > 1 and figures * 3 >= len(begun)
 
     def _table(self, block: Block) -> None:
@@ -262,11 +279,22 @@ class _Journal:
 
 
 def _listed(line: Line, text: str, section: str) -> Entry:
-    """An item of a list as a run."""
+    """An item of a list as a run: its number or bold label, and the mark that it begins with."""
     begun = _ITEM.match(text)
-    rest, box = text[begun.end() :], begun["box"] or ""
-    entry = Entry(line, _ITEM_LEVEL, rest, begun["number"] or "", section=section, numbered=True)
-    entry.decision = "todo" if box == "[ ]" else ""
+    bold = _LABEL.match((begun["bold"] or "").strip("*"))
+    entry = Entry(
+        line,
+        _ITEM_LEVEL,
+        text[begun.end() :],
+        begun["number"] or "",
+        section=section,
+        numbered=True,
+    )
+    if bold:
+        entry.label = (bold["number"] or bold["code"]).strip()
+    elif begun["bold"]:
+        entry.rest = text[begun.start("bold") :]
+    entry.decision = "todo" if begun["box"] == "[ ]" else begun["mark"].strip()
     return entry
 
 
@@ -402,7 +430,12 @@ def entries_of(path: Path) -> list[Entry]:
     entries = [e for e in entries if not e.kind or decided[e.kind] * 2 >= all_of[e.kind] > 1]
     # Lists below one status alone are of what is liked or feared; a log of lists has both.
     sections = {outcome_of(e.section) for e in entries if e.level == _ITEM_LEVEL and e.section}
-    entries = [e for e in entries if e.level < _ITEM_LEVEL or not e.section or len(sections) > 1]
+    plain = {outcome_of(e.status) for e in entries if e.level == _ITEM_LEVEL and not e.section} - {
+        Outcome.OTHER
+    }
+    entries = [
+        e for e in entries if e.level < _ITEM_LEVEL or len(sections if e.section else plain) > 1
+    ]
     # Of entries that mostly say what came out, one that says nothing at all tells of other work.
     entries = [e for e in entries if not e.code or e.status or figures_of(e)]
     known: set[str] = set()
@@ -434,8 +467,13 @@ def _lone(part: str) -> str:
 def figures_of(entry: Entry) -> dict[str, str]:
     """Figures by name: `name=value` of the title, a lone quantity after a dash or colon, then what the lines and the result say."""
     figures: dict[str, str] = {}
-    brackets = [m[1] for m in BRACKETS.finditer(entry.rest)] if entry.level == _ITEM_LEVEL else []
-    for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *brackets]:
+    brackets = {m[1]: status_in(m[1]) for m in BRACKETS.finditer(entry.rest)}
+    inner = [
+        b.removeprefix(w).split(",")[0]
+        for b, w in brackets.items()
+        if w or entry.level == _ITEM_LEVEL
+    ]
+    for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *inner]:
         text = part.strip(ORNAMENTS)
         head, _, tail = text.rpartition("→")
         lone = _lone(head.strip() if head and status_in(tail) else text)

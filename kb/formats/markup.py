@@ -15,8 +15,10 @@ _LARGEST = 64_000_000
 _KEYWORDS = re.compile(r"#\+(?:TODO|SEQ_TODO|TYP_TODO):(.*)", re.IGNORECASE)
 _STARS = re.compile(r"(\*+)\s+(.*)")
 _PROPERTY = re.compile(r"\s*:([\w-]+):\s*(.*)$")
+_ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _RULE = re.compile(r"={2,}(?:\s+={2,})+")
-_NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)\b(.*)")
+_UNDERLINE = re.compile(r"={4,}|-{4,}|~{4,}|\^{4,}")
+_NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
 _COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b.*")
 
 
@@ -36,8 +38,12 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
     first = next((x for x in lines if x.strip()), "")
     if _COMMIT.fullmatch(first):
         return _of_git_log(lines)
+    filled = [x for x in lines if x.strip()]
+    if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
+        return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
     lines = _of_ruled_tables(lines)
-    return lines if any(x.startswith("#") for x in lines) else _of_blocks(lines)
+    headed = any(x.startswith("#") or _UNDERLINE.fullmatch(x.rstrip()) for x in lines)
+    return lines if headed else _of_blocks(lines)
 
 
 def _of_ruled_tables(lines: list[str]) -> list[str]:

@@ -5,8 +5,9 @@ Damaged lines are mended where the meaning is certain, else reported, never fata
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from kb import KbError
@@ -23,8 +24,8 @@ Keys = Mapping[str, Sequence[str]]
 _DECODER = json.JSONDecoder()
 # `"delta_pct":+170` is no JSON; the plus sign says nothing, so it is read over, as a last comma is.
 _ODD = re.compile(r"(?<=[:\[,])(\s*)\+(?=[\d.])|,(?=\s*[}\]])")
-# YAML is read whole, and slowly; a larger log is no list that somebody wrote.
-_LARGEST_YAML = 8_000_000
+# YAML and TOML are read whole, and slowly; a larger log is no list that somebody wrote.
+_LARGEST = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,97 +37,95 @@ class JsonRow:
 
 
 def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
-    """Objects of a log: one or several a line; a file that is one object or one array over many lines is read whole."""
-    first = next((x.text.strip() for x in text_lines(path) if x.text.strip()), "")
-    broken = (
-        path.suffix.lower() == ".json" and first.startswith(("{", "[")) and values_of(first) is None
-    )
-    if path.suffix.lower() in (".yaml", ".yml"):
-        yield from _rows_of_yaml(path)
-    elif path.suffix.lower() == ".toml":
-        yield from _rows_of_toml(path)
+    """Objects of a log: one or several a line; a file that is one object, array or list over many lines is read whole.
+
+    What such a file says around its list of runs comes first, as an object on line 0.
+    """
+    first, *more = [*islice((x.text.strip() for x in text_lines(path) if x.text.strip()), 2), ""][
+        :2
+    ]
+    opens = path.suffix.lower() == ".json" and first.startswith(("{", "["))
+    broken = opens and (not any(more) or values_of(first) is None)
+    if path.suffix.lower() in _WHOLE:
+        yield from _rows_of_value(path, _WHOLE[path.suffix.lower()])
     elif first in ("{", "[") or broken:
         text = "\n".join(x.text for x in text_lines(path))
         rows = list(_rows_of_whole(text, 0))
-        inner = _list_in(rows[0].value) if len(rows) == 1 and isinstance(rows[0], JsonRow) else ""
-        yield from (
-            _rows_of_whole(text, text.find("[", text.find(f'"{inner}"'))) if inner else _named(rows)
-        )
+        alone = rows[0].value if len(rows) == 1 and isinstance(rows[0], JsonRow) else {}
+        yield from _rows_within(alone, text) if _runs_in(alone) else rows
     else:
         for line in lines_of(path):
             yield from [line] if isinstance(line, Remark) else _rows_of_line(line)
 
 
-def _rows_of_yaml(path: Path) -> Iterator[JsonRow | Remark]:
-    """Items of the longest list of mappings in a YAML file."""
-    import yaml
-
-    if path.stat().st_size > _LARGEST_YAML:
-        told = f"{path}: YAML of more than {_LARGEST_YAML // 1_000_000} MB; convert it to JSON lines first"
+def _rows_of_value(path: Path, load: Callable[[str], object]) -> Iterator[JsonRow | Remark]:
+    """Rows of a file in another notation of objects."""
+    if path.stat().st_size > _LARGEST:
+        told = f"{path}: {path.suffix[1:].upper()} of more than {_LARGEST // 1_000_000} MB; convert it to JSON lines first"
         raise KbError(told)
     text = "\n".join(x.text for x in text_lines(path))
     try:
-        root = yaml.compose(text, yaml.CSafeLoader)
-        lists = (
-            [root, *(v for _, v in root.value)] if isinstance(root, yaml.MappingNode) else [root]
+        value = load(text)
+    except (ValueError, RecursionError) as error:
+        yield Remark(
+            f"not valid {path.suffix[1:].upper()} ({' '.join(str(error).split())[:120]}); nothing was read"
         )
-        items = [x.value for x in lists if isinstance(x, yaml.SequenceNode)]
-        chosen = max(items, key=len, default=[])
-        loader = yaml.CSafeLoader("")
-        values = [
-            (n, loader.construct_document(n)) for n in chosen if isinstance(n, yaml.MappingNode)
-        ]
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        yield Remark("not valid YAML; nothing was read", mark.line + 1 if mark else 1)
         return
-    for node, value in values:
-        shown = text[node.start_mark.index : node.end_mark.index]
-        plain = {
-            str(k): v if isinstance(v, (int, float, str, dict, list, bool)) else text_of(v)
-            for k, v in value.items()
-        }
-        yield JsonRow(Line(node.start_mark.line + 1, shown.strip()), plain)
+    yield from _rows_within(value if isinstance(value, dict) else {"": value}, text)
 
 
-def _rows_of_toml(path: Path) -> Iterator[JsonRow | Remark]:
-    """Tables of the longest array of tables (`[[run]]`) of a TOML file."""
+def _yaml(text: str) -> object:
+    import yaml
+
+    try:
+        return yaml.load(text, yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(error) from error
+
+
+def _toml(text: str) -> object:
     import tomllib
 
-    lines = list(text_lines(path))
-    try:
-        value = tomllib.loads("\n".join(x.text for x in lines))
-    except tomllib.TOMLDecodeError as error:
-        yield Remark(f"not valid TOML ({error}); nothing was read")
-        return
-    name = _list_in(value)
-    starts = [x for x in lines if x.text.replace(" ", "") == f"[[{name}]]"]
-    for start, item in zip(starts, value.get(name, ()), strict=False):
-        yield JsonRow(Line(start.number, text_of(item)), item)
+    return tomllib.loads(text)
 
 
-def _named(rows: list[JsonRow | Remark]) -> list[JsonRow | Remark]:
-    """The rows of a file; where it is one object of objects alike, each of those under its name."""
-    only = rows[0].value if len(rows) == 1 and isinstance(rows[0], JsonRow) else {}
-    inner = {k: v for k, v in only.items() if isinstance(v, dict)}
-    if (
-        len(inner) < 2
-        or len(inner) < len(only)
-        or not set.intersection(*({*v} for v in inner.values()))
-    ):
-        return rows
-    number = rows[0].line.number
-    return [JsonRow(Line(number, text_of({k: v})), {"id": k, **v}) for k, v in inner.items()]
+_WHOLE = {".yaml": _yaml, ".yml": _yaml, ".toml": _toml}
+# Under such a name stands what has not begun.
+_AHEAD = word_set("queue planned plan todo backlog next ideas pending")
 
 
-def _list_in(value: Json) -> str:
-    """The key under which an object of a whole file holds its runs: a list of several objects."""
-    lists = {
-        k: v
-        for k, v in value.items()
-        if isinstance(v, list) and len(v) > 1 and all(isinstance(x, dict) for x in v)
-    }
-    return max(lists, key=lambda k: len(lists[k]), default="")
+def _runs_in(value: Json) -> object:
+    """What of an object holds runs: the most objects that are alike, in a list or by name, or the whole; None where nothing does."""
+    inner = [v for k, v in value.items() if k.lower() not in _AHEAD and _alike(v)]
+    return max(inner, key=len, default=value if _alike(value) else None)
+
+
+def _alike(value: object) -> bool:
+    """Whether a value is several objects with a key in common."""
+    inner = (
+        [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
+    )
+    return (
+        len(inner) > 1
+        and all(isinstance(x, dict) for x in inner)
+        and bool(set.intersection(*({*x} for x in inner)))
+    )
+
+
+def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
+    """What an object says around its runs, then its runs, each with the line where its first value stands."""
+    runs = _runs_in(value) or {}
+    yield JsonRow(Line(0, ""), {k: v for k, v in value.items() if v is not runs})
+    at = next((max(0, text.find(k)) for k, v in value.items() if v is runs and k), 0)
+    items = (
+        runs.items() if isinstance(runs, dict) else ((None, x) for x in runs if isinstance(x, dict))
+    )
+    for key, item in items:
+        told = item if key is None else {"id": key, **item}
+        first = text_of(next(iter(told.values()), ""))
+        found = text.find(first, at)
+        at = found + len(first) if found >= 0 else at
+        yield JsonRow(Line(text.count("\n", 0, at) + 1, text_of(told)), told)
 
 
 def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:

@@ -16,7 +16,7 @@ from kb.formats.reading import Line, Remark, Segment
 from kb.run.direction import direction_from, direction_of, word_set
 from kb.run.quantity import bare
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
-from kb.run.status import outcome_of, status_words
+from kb.run.status import is_status, outcome_of, status_words
 from kb.store import json_of
 from kb.text.units import unit_of as known_unit
 
@@ -27,7 +27,7 @@ UNTOLD = (
 _NO_CODE = word_set("none tbd head n/a -")
 # What a row sums up rather than ran.
 _TOTALS = word_set(
-    "total totals sum summe gesamt average mean avg median overall 合计 总计 итого somme totale"
+    "total totals sum summe gesamt average mean avg median best overall 合计 总计 итого somme totale"
 )
 # Fields of a run that a table may have by name.
 _STATED = {
@@ -65,6 +65,14 @@ def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int
     checks = tuple(Check(n, check_outcome(c)) for n, c in fields[Role.CHECK])
     if outcome is None and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
+    metrics = _metrics(fields, layout, outcome)
+    if (
+        outcome is Outcome.OTHER
+        and not is_status(status)
+        and any(m.name == layout.primary and m.raw.lower() == "nan" for m in metrics)
+    ):
+        # A word of its own beside a figure that is none: the run broke.
+        outcome = Outcome.CRASHED
     levers = tuple(x for n, c in fields[Role.LEVER] for x in _levers(n.removeprefix("params_"), c))
     label, code, when = (
         fields[r][0][1] if fields[r] else "" for r in (Role.ID, Role.CODE, Role.TIME)
@@ -80,7 +88,7 @@ def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int
         outcome=outcome,
         description=text or (label if any(map(str.isalpha, label)) else "") or pulled,
         primary=layout.primary,
-        metrics=_metrics(fields, layout, outcome),
+        metrics=metrics,
         levers=levers,
         checks=checks,
         reason=_unquoted(record.cells.get(layout.reason, "")),

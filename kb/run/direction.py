@@ -4,6 +4,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from kb import languages
+
 Direction = Literal["lower", "higher"]
 
 
@@ -68,8 +70,24 @@ def direction_of(name: str) -> Direction | None:
         return None
     if higher or lower:
         return "higher" if higher else "lower"
+    foreign = _foreign(name)
+    if foreign:
+        return (
+            None if len(foreign) > 1 else "lower" if foreign & {"lower", "resource"} else "higher"
+        )
     units = _LOWER_UNITS.intersection(words)
     return "lower" if units - {"s"} or words[-1:] == ["s"] and len(words) > 1 else None
+
+
+def _foreign(name: str) -> set[str]:
+    """What the words of other languages in a name measure: lower, higher, resource."""
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    return {
+        kind
+        for kind, stems in languages.METRICS.items()
+        for stem in stems.split()
+        if any(stem in w if stem[0] > "\u2e7f" else w.startswith(stem) for w in words)
+    }
 
 
 def _rate_direction(name: str) -> Direction | None:
@@ -87,6 +105,8 @@ def _rate_direction(name: str) -> Direction | None:
 def is_resource(name: str) -> bool:
     """Whether a metric measures what a run consumes beside its aim (memory, disk), so that it is never the aim by default."""
     words = set(words_of(name))
+    if "resource" in _foreign(name):
+        return True
     return bool(words & {"memory", "mem", "vram", "ram", "rss", "hbm", "heap", "footprint", "disk"})
 
 

@@ -9,11 +9,11 @@ from kb.run.record import Outcome
 
 _OUTCOMES = {
     Outcome.KEPT: """keep keeps kept keeper accept accepted adopt adopted merge merged promote promoted retain retained
-        ship shipped land landed banked""",
+        ship shipped land landed banked win won""",
     Outcome.DISCARDED: """discard discarded revert reverted reject rejected kill killed drop dropped rollback rolled_back
-        rolled abandon abandoned undo undone backed_out removed 丢弃 舍弃""",
+        rolled abandon abandoned undo undone backed_out removed closed nope 丢弃 舍弃""",
     Outcome.CRASHED: """crash crashed crashes oom out_of_memory fail failed fails failure timeout timed_out no_json error errored
-        exception segfault compile_error build_failed died diverged broken broke bricked aborted abort hang hung deadlock
+        exception segfault compile_error build_failed died diverged broken broke bricked incident aborted abort hang hung deadlock
         nan panic panicked 失败 失敗 超时""",
     Outcome.CHECKS_FAILED: "incorrect wrong falsch faux",
 }
@@ -27,8 +27,7 @@ _STEMS = [
 _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in words.split()}
 _BEGINNINGS = [(w, o) for w, o in _OUTCOME_OF.items() if not w.isascii()] + _STEMS
 MARKS = {
-    "💥": Outcome.CRASHED,
-    "🔥": Outcome.CRASHED,
+    **dict.fromkeys("💥🔥💀☠", Outcome.CRASHED),
     "✅": Outcome.KEPT,
     "✔": Outcome.KEPT,
     "✓": Outcome.KEPT,
@@ -105,8 +104,8 @@ def outcome_of(raw: str) -> Outcome:
             if at < 2 or head in _DONE
             else _OUTCOME_OF.get(part)
         )
-        if outcome:
-            return outcome
+        if outcome or at and re.fullmatch(r"\w{4,}(?:error|exception)", head):
+            return outcome or Outcome.CRASHED
     return next(
         (o for mark, o in MARKS.items() if raw.startswith(mark) or mark == "💥" and mark in raw),
         Outcome.OTHER,

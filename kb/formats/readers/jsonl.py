@@ -33,15 +33,14 @@ def cells_of(value: Json) -> dict[str, str]:
     return cells
 
 
-def layout_of_objects(cells: Sequence[dict[str, str]], value: Json, ask: Ask) -> Layout:
-    """Layout of a sample of objects; `value` is the first, which may state a direction."""
+def layout_of_objects(cells: Sequence[dict[str, str]], stated: Ask, ask: Ask) -> Layout:
+    """Layout of a sample of objects."""
     names = sorted(dict.fromkeys(n for row in cells for n in row), key=lambda n: not is_held_out(n))
-    way = direction_from(value_at(value, "direction", "study_direction", "mode"))
     forced = {n: Role.LEVER for n in names if n.startswith("params_")}
     forced |= {
         n: Role.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS
     }
-    return layout_of(names, cells, ask=ask, stated=Ask(way), forced=forced, least=len(cells) / 2)
+    return layout_of(names, cells, ask=ask, stated=stated, forced=forced, least=len(cells) / 2)
 
 
 def _is_run(cells: dict[str, str], layout: Layout, shared: frozenset[str]) -> bool:
@@ -62,20 +61,29 @@ def _is_run(cells: dict[str, str], layout: Layout, shared: frozenset[str]) -> bo
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and the runs and remarks of a log, in file order."""
     sample, rows = split_sample(rows_of(path))
-    objects = [r.value for r in sample if isinstance(r, JsonRow)]
-    cells = [cells_of(o) for o in objects]
-    layout = layout_of_objects(cells, objects[0] if objects else {}, ask)
+    objects = [r for r in sample if isinstance(r, JsonRow)]
+    cells = [cells_of(o.value) for o in objects if o.line.number]
+    # What stands around a list of runs may say what they are judged by; a lone line only which way.
+    head = cells_of(objects[0].value) if objects else {}
+    way = direction_from(value_at(head, "direction", "study_direction", "mode"))
+    around = objects and not objects[0].line.number
+    stated = Ask(
+        way, text_of(value_at(head, "metric", "primary_metric", "metric_name")) if around else ""
+    )
+    layout = layout_of_objects(cells, stated, ask)
     counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(Role.METRIC)}
     shared = frozenset(n for n, k in counts.items() if len(cells) > 1 and 2 * k > len(cells))
     # What most of the objects that are runs do not have is nothing to judge by.
     said = [c for c in cells if _is_run(c, layout, shared)]
-    layout = layout_of_objects(said, objects[0] if objects else {}, ask)
+    layout = layout_of_objects(said, stated, ask)
     remarks: list[Remark] = []
 
     def records() -> Iterator[Record | Remark]:
         for row in rows:
             if isinstance(row, Remark):
                 yield row
+            elif not row.line.number:
+                continue
             elif _is_run(mine := cells_of(row.value), layout, shared):
                 code = value_at(row.value, *_EXITS)
                 yield Record(row.line, mine, "crash" if isinstance(code, int) and code else "")
@@ -101,10 +109,8 @@ def _trials(path: Path, head: Sequence[str]) -> bool:
 
 
 def _is_json(path: Path, head: Sequence[str]) -> bool:
-    listed = path.suffix.lower() in (".yaml", ".yml") and any(
-        h.lstrip().startswith("- ") for h in head
-    )
-    return listed or bool(head) and head[0].lstrip().startswith(("{", "["))
+    listed = path.suffix.lower() in (".yaml", ".yml", ".toml")
+    return bool(head) and (listed or head[0].lstrip().startswith(("{", "[")))
 
 
 FORMATS = (

@@ -17,6 +17,8 @@ from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, outcome_of, status_words
 
+_TEXTS = (".md", ".markdown", ".rst", ".org")
+
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
@@ -79,6 +81,8 @@ def layout_of_runs(
     roles = set(layout.roles.values())
     numbered, delta = bool({Role.ID, Role.RANK} & roles), Role.DELTA in roles
     if layout.statuses and layout.tells:
+        if not (layout.decided or layout.direction or numbered):
+            return None
         marks = not any(c.isalpha() for r in records for c in r.cells[layout.statuses[0]])
         return layout if layout.aim or delta or numbered or layout.text and not marks else None
     tuned = numbered and Role.LEVER in roles
@@ -150,17 +154,14 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
-    """Whether a file is markdown with a table that tells no ranks."""
-    tabled = any(h.lstrip().startswith("|") for h in head) or path.suffix.lower() in (
-        ".md",
-        ".markdown",
-    )
+    """Whether a file is text with a table that tells no ranks."""
+    tabled = path.suffix.lower() in _TEXTS or any(h.lstrip().startswith("|") for h in head)
     return tabled and path.suffix.lower() not in (".tsv", ".csv") and not ranks(path)
 
 
 def ranks(path: Path) -> bool:
     """Whether the tables of runs of a page are leaderboards."""
-    if path.suffix.lower() not in (".md", ".markdown", ".rst", ".txt", ".org", ""):
+    if path.suffix.lower() not in (*_TEXTS, ".txt", ""):
         return False
     return any(layout.ranked for _, layout in run_tables(path, Ask()))
 

@@ -34,14 +34,20 @@ class Row:
     table: int = 0
 
 
+# A table may stand behind what a tool says of the machine.
+_PREAMBLE = 30
+
+
 def delimiter_of(head: Sequence[str]) -> str:
     """TAB where any line has two of them or the first has one; else the comma, semicolon or bar of a header line."""
     lines = [h for h in head if not h.startswith("#")][:50] or head[:1]
     if lines and ("\t" in lines[0] or sum(h.count("\t") >= 2 for h in lines) * 2 > len(lines)):
         return "\t"
-    if lines and not ("\\t" in lines[0] and not any("\t" in h for h in lines)):
+    meant = lines and "\\t" in lines[0] and not any("\t" in h for h in lines)
+    ruled = any("-|-" in h.replace(" ", "") for h in lines)
+    for line in [] if meant or ruled else lines[:_PREAMBLE]:
         for delimiter in (",", ";", "|"):
-            if delimiter in lines[0] and looks_like_header(_split(lines[0], delimiter)):
+            if delimiter in line and looks_like_header(_split(line, delimiter)):
                 return delimiter
     # Bars between blanks part the cells of a log that has no header.
     bars = {h.count(" | ") for h in lines if not h.lstrip().startswith("|")}
@@ -97,7 +103,7 @@ def _rows(
             remarks.append(line)
             continue
         text = line.text
-        if not text.strip():
+        if not text.strip(" \t,;|"):
             continue
         if is_conflict_mark(text):
             remarks.append(Remark("a merge left its marks; both sides are read", line.number))
@@ -120,7 +126,17 @@ def _rows(
 def _tables(rows: Iterator[Row], remarks: list[Remark]) -> Iterator[Row]:
     """Rows with the number of their table: one begins at every header that differs from the one before."""
     index, header, begun = 0, None, False
-    for row in rows:
+    first, rows = split_sample(rows)
+    places = [
+        n
+        for n, r in enumerate(first[:_PREAMBLE])
+        if len(r.cells) > 2 and looks_like_header(r.cells)
+    ][:1]
+    alone = all(len(r.cells) != len(first[n].cells) for n in places for r in first[:n])
+    for at, row in enumerate(rows):
+        if places and alone and at < places[0]:
+            remarks.append(Remark("a line above the table; skipped", row.line.number))
+            continue
         if len(row.cells) > 1 and looks_like_header(row.cells):
             keys = [key_of(c) for c in row.cells]
             if keys == header:
