@@ -1,13 +1,16 @@
 """The site: what is rendered, that nothing of a page runs, that only what changed is written, and how it works in a browser."""
 
 import functools
+import hashlib
 import html.parser
 import http.server
+import importlib.resources
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -31,8 +34,18 @@ from kb.site.links import site_paths, url_between  # noqa: E402
 from kb.verbs.site_build import slice_now  # noqa: E402
 
 CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome") if os.path.exists(p)), None)
-# The accessibility checker is no part of kb: a copy of axe.min.js from npm's axe-core, wherever it lies.
-AXE = Path(os.environ.get("KB_AXE", Path(__file__).parent / "axe.min.js"))
+
+
+def accessibility_checker() -> str:
+    """The script of axe-core, which is no part of kb: a package of the test extra brings it."""
+    try:
+        package = importlib.resources.files("axe_playwright_python")
+    except ModuleNotFoundError:
+        return ""
+    return (package / "axe.min.js").read_text(encoding="utf-8")
+
+
+AXE = accessibility_checker()
 
 
 def shown(text: str, links: dict[str, Destination] | None = None) -> str:
@@ -296,7 +309,111 @@ def test_lanes_are_shown_side_by_side_and_never_joined_into_one_climb(tmp_path):
     assert target.count('<svg viewBox="0 0 640 200"') == 4 and "kb-multiples" in target and "Lanes side by side" in target
     assert doc(layout, "compare.html").count("lane-b") >= 2
     alone = doc(layout, "by-target/alpha/index.html")
-    assert alone.count('class="kb-frontier"') == 1 and alone.count("<circle") == 6, "a dot for each run with the metric"
+    assert "Lanes side by side" not in alone and alone.count('class="kb-frontier"') == 1 and alone.count("<circle") == 6, "a dot for each run with the metric"
+
+
+def agents() -> dict[str, str]:
+    """Four agents that each started from one run: their pages say what they stand on."""
+    base = "wiki/experiments/gamma/2026-03-01-v000-start.md"
+    pages = {base: experiment(0, "baseline", target="gamma", metric=50)}
+    for k, (name, metrics) in enumerate({"one": (20, 18), "two": (30, 25), "three": (40, 41)}.items()):
+        parent = base
+        for n, metric in enumerate(metrics):
+            path = f"wiki/experiments/gamma/2026-03-0{2 + k}-v0{k}{n}-{name}.md"
+            verdict = "supported" if metric < 41 else "refuted"
+            text = experiment(10 * k + n, verdict, target="gamma", metric=metric)
+            lever = f"levers: ['agent={name}']" if n == 0 else f"levers: ['block={n}']"
+            pages[path] = text.replace(f"levers: ['block={10 * k + n}']", f"{lever}\nparent: {parent}")
+            parent = path
+    return pages
+
+
+def climbs(text: str) -> dict[str, int]:
+    """Dots of each climb on a page by its caption."""
+    figures = text.split("<figcaption>")[1:]
+    return {f.split(" <b>")[0]: f.split("</figure>")[0].count("<circle") for f in figures}
+
+
+def test_agents_that_start_from_one_run_climb_side_by_side(tmp_path):
+    layout = write(tmp_path, {**SMALL, **agents()})
+    published(layout)
+    target = doc(layout, "by-target/gamma/index.html")
+    assert climbs(target) == {"one": 3, "two": 3, "three": 3}
+    assert "<b>18 ms</b>" in target and "-64.0%" in target, "the best lane stands first, against where all began"
+    named = {path: text.replace("target: gamma", f"target: gamma\nagent: {path[:-3].rsplit('-', 1)[1]}") for path, text in agents().items() if "start" not in path}
+    published(write(tmp_path, {**SMALL, **agents(), **named}))
+    assert len(climbs(doc(layout, "by-target/gamma/index.html"))) == 3, "pages may name their agent"
+
+
+def test_a_run_that_nothing_was_built_upon_is_no_lane(tmp_path):
+    first = "wiki/experiments/alpha/2026-01-01-v001-a.md"
+    more = {f"wiki/experiments/alpha/2026-02-0{n}-v02{n}-x.md": experiment(20 + n, verdict, metric=metric).replace("target: alpha", f"target: alpha\nparent: {first}")
+            for n, (verdict, metric) in enumerate([("refuted", 11), ("supported", 7.5), ("refuted", 9), ("supported", 7)], 1)}
+    layout = write(tmp_path, {**SMALL, **more})
+    published(layout)
+    assert "Lanes side by side" not in doc(layout, "by-target/alpha/index.html")
+
+
+CAPTURED = {
+    "origin": "https://example.org/<script>window.ran=30</script>", "kind": "forks", "title": "Fuse <img src=x onerror=window.ran=31> passes", "authors": "a", "retrieved": "2026-01-01", "version": "abc",
+    "licence": "MIT", "tool": "kb research forks", "text": "text.md",
+}
+
+
+def captured(root: Path, id: str, text: str, **more: object) -> None:
+    """A source on file, as a capture leaves it."""
+    folder = root / "sources" / id
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "text.md").write_text(text)
+    data = text.encode()
+    file = {"name": "text.md", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media_type": "text/markdown"}
+    (folder / "meta.json").write_text(json.dumps({**CAPTURED, "files": [file], **more}))
+
+
+def test_a_captured_source_is_a_page_with_its_diff_hunk_by_hunk(tmp_path):
+    layout = write(tmp_path, {**SMALL, "wiki/concepts/fusion.md": "# Fusion\n\nFrom [a fork](../../sources/fork-a/text.md).\n"})
+    text = "# Fuse\n\nintro <script>window.ran=32</script>\n\n## Diff of src/a.c\n\nchanged source\n\n````diff\n@@ line 3 @@ main\n-old <b>\n+new </pre><svg onload=window.ran=33>\n@@ line 9 @@\n+more wombatfusion\n````\n"
+    captured(tmp_path, "fork-a", text, sections=[{"title": "Diff of src/a.c", "start": text.index("## Diff")}])
+    captured(tmp_path, "damaged", "x")
+    (tmp_path / "sources/damaged/meta.json").write_text("{")
+    published(layout)
+    page = doc(layout, "captured/fork-a.html").split('id="kb-content"')[1]
+    assert "MIT" in page and '<a href="../concepts/fusion.html">Fusion</a>' in page and "2 hunks" in page
+    assert '<span class="kb-added">+new &lt;/pre&gt;&lt;svg onload=window.ran=33&gt;' in page and '<span class="kb-removed">-old &lt;b&gt;' in page
+    assert "<script>window" not in page and "<img src=x" not in page and "onload=window.ran=33>" not in page
+    assert '<a href="../captured/fork-a.html" title="sources/fork-a/text.md">a fork</a>' in content(layout, "concepts/fusion.html")
+    listing = doc(layout, "captured/index.html")
+    assert "sources/damaged/meta.json" in listing and "captured/fork-a.html" not in listing.split("<table")[0] and 'href="fork-a.html"' in listing
+    assert "wombatfusion" in "".join(f.read_text() for f in (layout.site / "html/kb-search").glob("words-*.js"))
+    assert published(layout).fresh
+    captured(tmp_path, "fork-a", text, licence="Apache-2.0", sections=[])
+    published(layout)
+    assert "Apache-2.0" in doc(layout, "captured/fork-a.html"), "what is said of a source changed, and nothing else"
+
+
+def test_what_forks_have_and_others_lack_is_a_table(tmp_path):
+    layout = write(tmp_path, SMALL)
+    fork = {"fork": "me/a", "head": "abc", "base": "def", "kind": "performance", "optimization": True, "score": 2.0, "techniques": ["fusion"], "symbols": [], "files": [], "not_upstream": ["fuse_all"],
+            "in_upstream": False, "merged": False, "claims": [], "also": [], "evidence": [], "commits": 1, "date": "2026-01-01", "title": "Fuse", "left_out": []}
+    for id, more in (("f-a", {}), ("f-b", {"fork": "you/b", "score": 1.0, "not_upstream": ["<b>tile</b>"]})):
+        captured(tmp_path, id, "x\n", origin=f"https://example.org/r#{id}")
+        (tmp_path / f"sources/{id}/reading.json").write_text(json.dumps({**fork, **more}))
+    published(layout)
+    matrix = doc(layout, "captured/forks.html").split("What exists where")[1]
+    row = next(r for r in matrix.split("<tr>") if "fuse_all" in r)
+    assert '<a href="f-a.html">me/a</a>' in row and "upstream, you/b" in row and "&lt;b&gt;tile&lt;/b&gt;" in matrix
+
+
+def test_the_search_holds_whole_sections_and_reads_the_same_after_any_history(tmp_path):
+    from kb.site.search_index import bucket_of
+
+    layout = write(tmp_path, {**SMALL, "wiki/concepts/long.md": "# Long\n\n## Far\n\n" + "word " * 3000 + "quokkaword\n"})
+    published(layout)
+    folder = layout.site / "html/kb-search"
+    assert f"kbSearch('words-{bucket_of('quokkaword')}'" in (folder / f"words-{bucket_of('quokkaword')}.js").read_text()
+    held = json.loads((folder / f"words-{bucket_of('quokkaword')}.js").read_text().split("','", 1)[1].rsplit("')", 1)[0])
+    pages = json.loads((folder / "pages.js").read_text().split("','", 1)[1].rsplit("')", 1)[0].replace("\\'", "'"))
+    assert pages[int(held["quokkaword"][:-1], 36)][1] == "Long"
 
 
 def test_the_refuted_explorer_groups_by_lever_and_leaves_out_cards_without_a_reason(tmp_path):
@@ -488,6 +605,7 @@ def built(tmp_path_factory):
     layout = write(root, {**SMALL, **lanes(), **more, "kb.toml": "[kb]\nname = \"Tiny <script>window.ran=20</script> & 'co'\"\n", "wiki/concepts/hostile.md": HOSTILE,
                           "wiki/hypotheses/wider.md": "---\ntitle: Wider tiles\ntype: hypothesis\nstatus: open\ntarget: alpha\n---\n# Wider tiles\n",
                           "wiki/experiments/alpha/2026-01-07-v007-g.md": experiment(7, "refuted").replace("Try 7", "'<script>window.ran=19</script>'").replace("block=7", "nwarps=8")})
+    captured(root, "fork-a", "# F\n\n## Diff of a.c\n\nchanged\n\n```diff\n@@ line 1 @@\n+x <script>window.ran=40</script>\n```\n\u202e hidden \u200b", sections=[{"title": "Diff of a.c", "start": 5}])
     published(layout)
     return layout, layout.site / "html"
 
@@ -576,7 +694,7 @@ def visit(request, browser, built):
 
 
 TEN_KINDS = ["index.html", "by-target/alpha/index.html", "by-target/alpha/runs.html", "by-target/alpha/refuted.html", "by-target/alpha/state.html", "experiments/alpha/2026-01-07-v007-g.html",
-             "concepts/hostile.html", "compare.html", "graph.html", "by-type/concept.html", "by-tag/index.html", "refuted.html"]
+             "concepts/hostile.html", "compare.html", "graph.html", "by-type/concept.html", "by-tag/index.html", "refuted.html", "captured/index.html", "captured/fork-a.html"]
 
 
 @pytest.mark.browser
@@ -677,8 +795,8 @@ def test_no_page_is_wider_than_a_phone_and_none_has_a_serious_barrier(browser, b
         tab = context.new_page()
         tab.goto((built[1] / path).as_uri())
         assert tab.evaluate("document.documentElement.scrollWidth") <= size["width"], "a page scrolls sideways"
-        if AXE.is_file():
-            tab.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+        if AXE:
+            tab.add_script_tag(content=AXE)
             tab.wait_for_timeout(300)
             result = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
             assert [(v["id"], [n["html"][:160] for n in v["nodes"][:3]]) for v in result["violations"] if v["impact"] in ("serious", "critical")] == []
@@ -687,8 +805,9 @@ def test_no_page_is_wider_than_a_phone_and_none_has_a_serious_barrier(browser, b
 
 @pytest.mark.browser
 def test_the_accessibility_checker_was_there():
-    if not AXE.is_file():
-        pytest.skip("axe-core is not here: put axe.min.js of npm's axe-core beside the tests, or name it in KB_AXE")
+    if not AXE:
+        pytest.skip("axe-core is not here; the test extra brings it: pip install axe-playwright-python")
+    assert "axe" in AXE
 
 
 @pytest.mark.browser
@@ -728,6 +847,37 @@ def test_a_real_wiki_is_rendered_whole(tmp_path):
         pytest.skip("the corpora are not beside the checkout")
     shutil.copytree(corpus, tmp_path / "wiki/concepts")
     assert published(write(tmp_path, {})).pages >= len(list(corpus.rglob("*.md")))
+
+
+def test_mkdocs_serve_shows_the_pages_and_an_edit(tmp_path):
+    layout = write(tmp_path, {**SMALL, "mkdocs.yml": "site_name: Tiny\ndocs_dir: wiki\nsite_dir: public\ntheme: {name: material}\nplugins: [kb]\n"})
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+    with subprocess.Popen([sys.executable, "-m", "mkdocs", "serve", "-q", "-a", address], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            def loaded(path: str) -> str:
+                try:
+                    with urllib.request.urlopen(f"http://{address}/{path}", timeout=10) as page:
+                        return page.read().decode()
+                except OSError:
+                    return ""
+
+            def comes(path: str, word: str) -> bool:
+                deadline = time.monotonic() + 90
+                while word not in loaded(path) and time.monotonic() < deadline and server.poll() is None:
+                    time.sleep(0.3)
+                return word in loaded(path)
+
+            if not comes("concepts/tiling.html", "zyzzyva") and server.poll() is not None and "not installed" in server.stderr.read():
+                pytest.skip("kb was installed before it was a plugin: install it again")
+            assert "zyzzyva" in loaded("concepts/tiling.html") and "8 ms" in loaded("by-target/alpha/index.html")
+            page = layout.root / "wiki/concepts/tiling.md"
+            page.write_text(page.read_text() + "\nquokka\n")
+            assert comes("concepts/tiling.html", "quokka")
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(timeout=20)
 
 
 def test_wikilinks_lead_where_a_vault_leads_them(tmp_path):

@@ -45,10 +45,10 @@ class Passage:
 def scripts_of(
     entries: Mapping[str, Entry],
     passages: Iterable[tuple[str, Passage]],
-    postings: Iterable[tuple[str, str, int]],
+    postings: Iterable[tuple[str, Mapping[str, int]]],
 ) -> dict[str, bytes]:
-    """The files of the search by place. `passages` are (path, section) in order of path; `postings`
-    (word, path, how often), the words in order.
+    """The files of the search by place. `passages` are (path, section), `postings` every word with
+    the pages that hold it and how often.
     """
     numbers = {path: n for n, path in enumerate(sorted(entries))}
     texts: dict[int, dict[int, list]] = defaultdict(lambda: defaultdict(list))
@@ -60,11 +60,10 @@ def scripts_of(
             quoted = [passage.anchor, passage.title, passage.text]
             texts[number // _TOGETHER][number % _TOGETHER].append(quoted)
     rows = [_row(entries[path], lengths[n]) for path, n in numbers.items()]
-    files = {"pages": _script("pages", rows)}
-    files |= {f"text-{n}": _script(f"text-{n}", some) for n, some in texts.items()}
-    for bucket, words in _buckets(numbers, postings).items():
-        files[f"words-{bucket}"] = _script(f"words-{bucket}", words)
-    return {f"kb-search/{name}.js": data for name, data in files.items()}
+    files = {"pages": rows}
+    files |= {f"text-{n}": some for n, some in texts.items()}
+    files |= {f"words-{n}": words for n, words in _buckets(numbers, postings).items()}
+    return {f"kb-search/{name}.js": _script(name, value) for name, value in files.items()}
 
 
 def _row(entry: Entry, length: int) -> list:
@@ -73,25 +72,20 @@ def _row(entry: Entry, length: int) -> list:
 
 
 def _buckets(
-    numbers: Mapping[str, int], postings: Iterable[tuple[str, str, int]]
+    numbers: Mapping[str, int], postings: Iterable[tuple[str, Mapping[str, int]]]
 ) -> dict[int, dict[str, str]]:
-    """Words by bucket, each with its pages: distances between their numbers in base 36, each closed
-    by a capital that says how often (A once, Z 26 times and more).
+    """Words by bucket, each with its pages: their numbers in base 36, each closed by a capital that
+    says how often (A once, Z 26 times and more).
     """
-    base36 = [_base36(n) for n in range(len(numbers) + 1)]
-    by_word: dict[str, dict[int, int]] = defaultdict(dict)
-    for word, path, times in postings:
-        if path in numbers:
-            pages = by_word[word]
-            number = numbers[path]
-            pages[number] = pages.get(number, 0) + times
+    codes = {path: _base36(n) for path, n in numbers.items()}
+    often = [chr(64 + n) for n in range(27)]
     buckets: dict[int, dict[str, str]] = defaultdict(dict)
-    for word, pages in by_word.items():
-        last, written = -1, []
-        for number in sorted(pages):
-            written.append(base36[number - last] + chr(64 + min(26, pages[number])))
-            last = number
-        buckets[bucket_of(word)][word] = "".join(written)
+    for word, pages in postings:
+        held = [codes[p] + often[min(26, n)] for p, n in sorted(pages.items()) if p in codes]
+        written = "".join(held)
+        if written:
+            words = buckets[bucket_of(word)]
+            words[word] = words.get(word, "") + written
     return buckets
 
 

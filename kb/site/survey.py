@@ -70,10 +70,12 @@ class Survey:
         return {**joined, **{name: likely[0] for name, likely in loose.items() if len(likely) == 1}}
 
     def target_of(self, p: Page) -> str | None:
-        """The target that a page belongs to: an experiment's, or the one whose page it is."""
-        facts = self.facts.get(p.path)
-        named = (n for n, own in self.target_pages.items() if own.path == p.path)
-        return facts.target if facts else next(named, None)
+        """The target that a page belongs to: an experiment's, or the one that it is about."""
+        if p.path in self.facts:
+            return self.facts[p.path].target
+        state = p.path.removeprefix("indexes/state/").removesuffix(".md")
+        about = (n for n, own in self.target_pages.items() if own.path == p.path)
+        return state if state in self.trails else next(about, None)
 
     @cached_property
     def captures(self) -> Captures:

@@ -129,7 +129,8 @@
       });
       tools.push(element("details", { className: "kb-columns-menu" }, [element("summary", { textContent: "Columns" }), element("div", {}, boxes)]));
       showColumns();
-      pickable(table, rows, runs, picked, function () { remember("pick" + suffix, Array.from(picked).join("|")); });
+      var jump = pickable(table, rows, runs, picked, function () { remember("pick" + suffix, Array.from(picked).join("|")); });
+      tools.push(jump);
       exported(rows, heads, titles);
     }
     tools.push(count);
@@ -142,9 +143,12 @@
   /* Ticked runs side by side: what they set and what they measured, with the rows that differ marked. */
   function pickable(table, rows, runs, picked, changed) {
     var panel = document.getElementById("compare");
+    var jump = element("button", { type: "button", className: "kb-way" });
+    jump.addEventListener("click", function () { panel.scrollIntoView(); });
     function draw() {
       var chosen = Array.from(picked).filter(function (id) { return runs[id]; });
-      panel.hidden = chosen.length < 2;
+      panel.hidden = jump.hidden = chosen.length < 2;
+      jump.textContent = "Compare " + chosen.length + " runs";
       panel.textContent = "";
       if (panel.hidden) return;
       var clear = element("button", { type: "button", className: "kb-way", textContent: "Clear" });
@@ -177,6 +181,7 @@
       row.cells[0].prepend(box, " ");
     });
     draw();
+    return jump;
   }
 
   function exported(rows, heads, titles) {

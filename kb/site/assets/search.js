@@ -69,8 +69,8 @@
   }
 
   function postings(written) {
-    var found = [], at = -1, pattern = /([0-9a-z]+)([A-Z])/g, step;
-    while ((step = pattern.exec(written))) found.push([at += parseInt(step[1], 36), step[2].charCodeAt(0) - 64]);
+    var found = [], pattern = /([0-9a-z]+)([A-Z])/g, step;
+    while ((step = pattern.exec(written))) found.push([parseInt(step[1], 36), step[2].charCodeAt(0) - 64]);
     return found;
   }
   function isNear(a, b) {
