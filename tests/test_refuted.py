@@ -124,6 +124,32 @@ def test_rows_of_a_loop_log_that_gained_nothing_become_statements_with_their_rea
     ]
 
 
+NOTES = """# Losses
+
+Focal loss: CV 0.781 → 0.785, LB down. We went back to BCE.
+
+Soft labels gave +0.007 and stay.
+
+- 10:21 doubled the pods. No effect.
+- 10:37 set the connection age to 60 s: resolved.
+
+| backbone | CV | keep? |
+|---|---|---|
+| convnext_tiny of the zoo | 0.768 | no |
+| eca_nfnet_l0 of the zoo | 0.786 | yes |
+"""
+
+
+def test_entries_of_an_owners_own_notes_that_say_they_failed_are_statements_and_those_of_a_typed_page_are_not():
+    assert [s[3].split(":")[0].split(" ·")[0] for s in said(NOTES, "wiki/losses.md")] == [
+        "Focal loss",
+        "10",
+        "convnext_tiny of the zoo",
+    ]
+    typed = said("---\ntype: source\n---\n" + NOTES, "wiki/sources/losses.md")
+    assert [s[3].split(" ·")[0] for s in typed] == ["convnext_tiny of the zoo"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -148,6 +174,7 @@ def test_rows_of_a_loop_log_that_gained_nothing_become_statements_with_their_rea
         ("## Rejected alternatives\n\n- A second registry: more to maintain\n- Lazy loading: measured, 4 % slower\n", ["Lazy loading: measured, 4 % slower"]),
         ("## Conditions\n\n| What | Status | Reason |\n|---|---|---|\n| Gateway check fails | `Failed` | `GatewayCheckFailed` |\n", []),
         ("## Features\n\n| Feature | A | B |\n|---|---|---|\n| Fused kernels | ✅ | ❌ |\n", []),
+        ("## Rejected\n\n### Radix memtable\n\n361 k → 349 k.\n\n### A second registry\n\nMore to maintain.\n\n## Applied\n\n### Group commit\n\n231 k → 318 k.\n", ["Radix memtable"]),
         ("## Refuted\n\nNone so far.\n\n- none\n", []),
         ("## How to refute honestly\n\n- measure twice and say so\n", []),
         ("## Retired hypotheses\n\n```\n- code is no statement at all\n```\n", []),

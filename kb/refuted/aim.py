@@ -102,7 +102,11 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     """Aim of an experiment's page; `because` adds words of its verdict, which say what the lever ran into."""
     slug = page.field("hypothesis")
     slug = slug if " " in slug else slug.replace("-", " ")
-    head = [_Part("claim", readable(text), text is not slug) for text in (subject_of(page.title), slug) if text]
+    head = [
+        _Part("claim", readable(text), text is not slug)
+        for text in (subject_of(page.title), slug)
+        if text
+    ]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
     return _aim([*head, *_parts(text)], declared, because=because, variant=page.field("variant"))
 

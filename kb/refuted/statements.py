@@ -51,7 +51,7 @@ class RunAim:
 
 # Headings that say that what stands below was tried and failed.
 _FAILED_LIST = re.compile(
-    r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|failed (?:experiments?|attempts?|ideas?|levers?)|"
+    r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
     r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)",
     re.IGNORECASE,
 )
@@ -73,8 +73,14 @@ _FURNITURE = re.compile(
 _REPORTS = re.compile(
     r"\b(?:regress(?:ed|es|ion)|failed|crash(?:ed|es)|diverged|broke|hung|oom(?:ed|s)?|lost|(?:was|were|is|ran|came out) (?:\d[\d.]*\s?%? )?(?:slower|worse|flat)|"
     r"did(?:n['’]t| not)|never (?:helped|paid|fired)|no (?:gain|effect|improvement|change|difference|benefit|win)|no-op|(?:with)?in (?:the )?noise|refuted|"
-    r"falsified|reverted|thrash\w*|out of memory)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:slower|worse|lower|below|loss|regression)|"
+    r"falsified|rejected|reverted|thrash\w*|out of memory)\b|\d\s?[a-zA-Z%]{0,3}\s(?:→|->|to)\s\d[\d.]*\s?(?:[kM%]|[mun]?s)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:slower|worse|lower|below|loss|regression)|"
     r"(?<![\w.])[−-]\s?\d[\d.]*\s?(?:%|pp)|slower by|worse by",
+    re.IGNORECASE,
+)
+# An entry of somebody's own notes that says so, in the past tense, tells of a failure wherever it stands.
+_FAILED_ENTRY = re.compile(
+    r"\b(?:did(?:n['’]t| not) (?:help|work|pay|matter)|no (?:effect|improvement|gain|change)\b|made (?:it|things) worse|backfired|"
+    r"failed to|gave up|(?:went|gone) back to|we reverted|taken back|not used|not kept|overfit(?:s|ted)?)\b|[,;] worse\b",
     re.IGNORECASE,
 )
 # What was done, won, or never run.
@@ -98,6 +104,7 @@ _VERDICT_CELL = re.compile(
     re.IGNORECASE,
 )
 _VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
+_KEPT_HEAD = re.compile(r"(?:keep|kept|adopted|in use)\??", re.IGNORECASE)
 _REASON_HEAD = re.compile(
     r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE
 )
@@ -188,7 +195,13 @@ _MARKS = (
 def _may_state(page: Page, text: str) -> bool:
     """Whether a page may hold a statement at all; most do not, and need not be read by blocks."""
     lower = text.lower()
-    return any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
+    marked = any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
+    return marked or _is_note(page) and bool(_FAILED_ENTRY.search(text) or "| keep" in lower)
+
+
+def _is_note(page: Page) -> bool:
+    """Whether a page is of no type of its own: its owner's notes on what was done, where others tell what is known."""
+    return page.type == "page"
 
 
 def _mode(title: str) -> str:
@@ -248,69 +261,57 @@ def _prose(document: Document, start: int, end: int) -> str:
 
 
 def _listed(page: Page, document: Document) -> Iterator[Statement]:
-    """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs."""
+    """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs;
+    of an owner's notes every entry that says that it failed.
+    """
     mode, level, anchor = "", 0, ""
     anchors = {s.start: s.anchor for s in page.sections}
     for at, block in enumerate(document.blocks):
         if block.kind == "heading":
-            anchor = anchors.get(block.line, anchor)
-            if mode and block.level <= level:
-                mode = ""
-            if (
-                mode == "failed"
-                and block.level == level + 1
-                and not _FURNITURE.fullmatch(block.plain)
-            ):
-                end = next(
-                    (b.line for b in document.blocks[at + 1 :] if b.kind == "heading"),
-                    page.lines + 1,
-                )
-                yield from _item(
-                    page,
-                    "principle",
-                    block.line,
-                    end,
-                    anchor,
-                    f"{block.plain}. {_prose(document, block.line + 1, end)[:400]}",
-                    mode,
-                )
+            anchor, title = anchors.get(block.line, anchor), block.plain
+            mode = "" if block.level <= level else mode
+            if mode and block.level == level + 1 and not _FURNITURE.fullmatch(title):
+                later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
+                end = next(later, page.lines + 1)
+                prose = _prose(document, block.line + 1, end)[:400]
+                yield from _item(page, block.line, end, anchor, prose, mode, subject=title)
             # A page's own title opens a list only where it is nothing else.
-            elif (
-                not mode
-                and (own := _mode(block.plain))
-                and (block.level > 1 or len(block.plain.split()) < 4)
-            ):
-                mode, level = own, block.level
-        elif block.kind == "item" and block.level == 1:
-            text = " ".join(
-                " ".join(b.plain.split())
-                for b in document.blocks[at + 1 :][:8]
-                if b.parent == at and b.kind == "paragraph"
-            )
-            crossed = text[:8].lstrip("* ")[:1] in _CROSSES and bool(text)
-            if mode or crossed:
-                yield from _item(
-                    page,
-                    "bullet",
-                    block.line,
-                    block.stop,
-                    anchor,
-                    text,
-                    mode if mode == "failed" else "turned-down",
-                )
+            elif not mode and _mode(title) and (block.level > 1 or len(title.split()) < 4):
+                mode, level = _mode(title), block.level
         elif block.kind == "table" and block.rows:
             yield from _table(page, block, anchor, mode)
+        elif text := _entry(document, at):
+            tells = _is_note(page) and _FAILED_ENTRY.search(text)
+            crossed = text[:8].lstrip("* ")[:1] in _CROSSES
+            if tells or block.kind == "item" and (mode or crossed):
+                own = "failed" if tells or mode == "failed" else "turned-down"
+                yield from _item(page, block.line, block.stop, anchor, text, own)
+
+
+def _entry(document: Document, at: int) -> str:
+    """Text of an outer list item, or of a paragraph that stands in nothing."""
+    block = document.blocks[at]
+    if block.kind == "paragraph" and block.parent < 0:
+        return " ".join(block.plain.split())
+    if block.kind != "item" or block.level != 1:
+        return ""
+    held = (b for b in document.blocks[at + 1 :][:8] if b.parent == at and b.kind == "paragraph")
+    return " ".join(" ".join(b.plain.split()) for b in held)
 
 
 def _item(
-    page: Page, kind: str, start: int, end: int, anchor: str, text: str, mode: str
+    page: Page, start: int, end: int, anchor: str, text: str, mode: str, *, subject: str = ""
 ) -> Iterator[Statement]:
-    """A bullet or sub-heading that names a failure."""
+    """A list item, paragraph or (with a `subject`) sub-heading that names a failure."""
     text = readable(text)[:_LONGEST].strip("~ ").lstrip(_CROSSES + "️ *")
-    if len(text) < _SHORTEST or _ADVICE.match(text) or _NO_FAILURE.search(text):
+    whole = f"{subject}. {text}" if subject else text
+    if len(whole) < _SHORTEST or _ADVICE.match(whole) or _NO_FAILURE.search(whole):
         return
-    if mode == "failed" or _REPORTS.search(text):
-        yield _statement(page, kind, start, end, anchor, text)
+    if mode == "failed" or _REPORTS.search(whole):
+        statement = _statement(
+            page, "principle" if subject else "bullet", start, end, anchor, whole
+        )
+        yield replace(statement, text=subject, because=text[:500]) if subject else statement
 
 
 def _table(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
@@ -342,6 +343,11 @@ def _row(
         0,
     )
     failing = failing or next((i for i, v in verdicts.items() if i and v in FAILED), 0)
+    failing = failing or next(
+        (i for i in verdicts if i and _is_note(page) and _FAILED_ENTRY.search(cells[i])), 0
+    )
+    kept = next((i for i, h in enumerate(head[: len(cells)]) if i and _KEPT_HEAD.fullmatch(h)), 0)
+    failing = failing or (kept if re.match(r"no\b", cells[kept], re.IGNORECASE) else 0)
     won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
         "✅" in c for c in cells
     )
