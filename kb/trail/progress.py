@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kb.run.direction import Direction
-from kb.run.noise import SMALLEST_GAIN, Spread
+from kb.run.noise import SMALLEST_GAIN, SMALLEST_GAIN_TEXT, WIDE_TEXT, Spread
 from kb.run.quantity import number_text
 from kb.run.record import Metric
 from kb.schema import Verdict
@@ -137,13 +137,13 @@ def _noise(name: str, step: Step | None, runs: dict[str, Facts], metric: Metric)
         return Alarm("noise-unknown", text, (step.path,)) if name == "frontier" else None
     text = (
         f"the {name} {number_text(own.value)} ± {number_text(own.stddev)} {metric.unit} is noise of "
-        f"{own.stddev / abs(own.value or 1):.0%}, over 2 %: no gain over it is shown until it is measured on a quiet host"
+        f"{own.stddev / abs(own.value or 1):.0%}, over {WIDE_TEXT}: no gain over it is shown until it is measured on a quiet host"
     )
     return Alarm("noise-wide", text, (step.path,)) if Spread(own.value, own.stddev, own.n).wide else None
 
 
 def _nibbling(steps: Sequence[Step]) -> Alarm | None:
-    text = "the last two kept changes gained under 1 %: the next one must be structural, against the first profiled cost"
+    text = f"the last two kept changes gained under {SMALLEST_GAIN_TEXT}: the next one must be structural, against the first profiled cost"
     lasts = len(steps) - 1 in nibbles([s.gain for s in steps])
     return Alarm("nibbling", text, tuple(s.path for s in steps[-2:])) if lasts else None
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kb.graph import generations, longest_chain
+from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
 from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
@@ -268,7 +269,7 @@ def _run(e: Facts) -> str:
 def _frontier(p: Progress) -> str:
     band = "noise unknown" if p.band is None else f"noise {p.band:.1%}"
     best = f"frontier {number_text(p.frontier.value)} {p.unit} {p.metric} ([page]({_link(p.frontier.path)}); {band})"
-    return f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by 1 %"
+    return f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by {SMALLEST_GAIN_TEXT}"
 
 
 def _plain(text: str) -> str:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
 from kb.run.record import Lever
 from kb.schema import Verdict
@@ -86,7 +87,7 @@ def _standing(told: Outcomes) -> Iterable[Line]:
         if not place:
             more += [_noise(told, f)]
             more += [
-                f"last moved by 1 % or more {still} runs ago" if still else "moved by the last run"
+                f"last moved by {SMALLEST_GAIN_TEXT} or more {still} runs ago" if still else "moved by the last run"
             ]
             more += [f"commit {cut(e.commit, 60)}"] if e.commit else []
         figures = measured(e, 5 if not place else 3)

@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from kb.formats.summary import Summary
 
 
+def _formats() -> str:
+    from kb.formats.registry import formats
+
+    return f"auto, or {' '.join(sorted(f.name for f in formats()))}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRuns:
     """A log, what it leaves open, or the receipt of an import to take back."""
 
     log_format: str = argument(
-        "auto, or pi tsv logmd leaderboard worklog skypilot jsonl optuna interlab openevolve autocomp pi-git prose",
+        _formats,
         default="",
         metavar="FORMAT",
     )

@@ -1,7 +1,7 @@
 """The fields of a request: help, choices, defaults, positional or not, one or several. Knows no verb."""
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from typing import get_args, get_origin
@@ -29,8 +29,8 @@ class Option:
         return self.default is MISSING
 
 
-def argument(help: str, *, default=MISSING, metavar: str = "", choices: tuple[str, ...] = ()):
-    """A positional field; a tuple takes one or more words, or any number where it has a default."""
+def argument(help: str | Callable[[], str], *, default=MISSING, metavar: str = "", choices: tuple[str, ...] = ()):
+    """A positional field; a tuple takes one or more words, or any number where it has a default. `help` may be looked up late."""
     return _field(help, default, metavar, choices, positional=True)
 
 
@@ -50,7 +50,12 @@ def flag(help: str):
 
 
 def _field(
-    help: str, default: object, metavar: str, choices: tuple[str, ...], *, positional: bool = False
+    help: str | Callable[[], str],
+    default: object,
+    metavar: str,
+    choices: tuple[str, ...],
+    *,
+    positional: bool = False,
 ):
     return field(default=default, metadata={_KEY: (help, metavar, choices, positional)})
 
@@ -63,6 +68,7 @@ def options_of(request: type) -> tuple[Option, ...]:
         if many or isinstance(kind, types.UnionType):
             kind = next(k for k in get_args(kind) if k not in (Ellipsis, types.NoneType))
         help, metavar, choices, positional = item.metadata[_KEY]
+        help = help() if callable(help) else help
         listed.append(
             Option(item.name, kind, many, positional, item.default, help, metavar, choices)
         )

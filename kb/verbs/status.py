@@ -92,6 +92,8 @@ def _figure(progress: "Progress", step: "Step") -> str:
 
 
 def _variant(p: "Progress") -> list[str]:
+    from kb.run.noise import SMALLEST_GAIN_TEXT
+
     lines = [
         f"\n{p.variant or '(no variant)'}: {p.runs} runs ({', '.join(f'{n} {v}' for v, n in p.counts.items())})"
     ]
@@ -100,7 +102,7 @@ def _variant(p: "Progress") -> list[str]:
         lines.append(f"  frontier: {_figure(p, p.frontier)} ({band}), {p.frontier.path}")
     if p.baseline and p.frontier and p.baseline.path != p.frontier.path:
         lines.append(f"  baseline: {_figure(p, p.baseline)}, {p.baseline.path}")
-    lines.append(f"  plateau: {p.plateau} runs since the frontier moved by 1 %")
+    lines.append(f"  plateau: {p.plateau} runs since the frontier moved by {SMALLEST_GAIN_TEXT}")
     return lines + [f"  ! {a.code}: {a.text}" for a in p.alarms]
 
 
