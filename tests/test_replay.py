@@ -52,6 +52,20 @@ def test_the_loader_is_measured_beside_its_yardsticks(base):
     assert replay.replay(store.state(base)) == report
 
 
+def test_a_page_that_tells_of_a_later_run_leaks_nothing_and_what_leaks_is_counted(base):
+    runs = {9: "12345.5", 3: "777.25"}
+    for number, rate in runs.items():
+        path = base.at(f"wiki/experiments/engine/2026-01-{number:02}-v{number:03}-run.md")
+        path.write_text(path.read_text().replace("verdict:", f"metrics: {{rate: {{value: {rate}, unit: op/s, direction: higher}}}}\nverdict:", 1))
+    page = base.at("wiki/concepts/caches.md")
+    page.write_text(page.read_text() + "\nPrefetching rows of the next tile as in [v009](../experiments/engine/2026-01-09-v009-run.md) brought 12,345.5 op/s where the loop lost time.\n")
+    build(base)
+    assert replay.replay(store.state(base)).leaks == 0
+    page.write_text(page.read_text().replace("A tile that fits", "The loop waits for memory with a tile of 64, at 777.25 op/s, since v002 was odd. A tile that fits"))
+    build(base)
+    assert replay.replay(store.state(base)).leaks == 1
+
+
 def test_the_gate_is_measured_by_what_became_of_the_runs(base):
     gate = replay.replay(store.state(base)).gate
     assert (gate.runs, gate.repeats, gate.supported) == (4, 1, 1)

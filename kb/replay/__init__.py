@@ -4,6 +4,7 @@ What a page cited before its outcome was known is what its slice should have bro
 the question has no links and no run numbers in it, and the loader sees the state of that moment.
 """
 
+import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,6 +13,8 @@ from dataclasses import asdict, dataclass
 from kb import search, trail
 from kb.refuted.gate import Gate, Proposal
 from kb.replay.questions import PastQuestion, proposal_of, questions, spread
+from kb.replay.restated import figure_of
+from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.slices import Loader, Request, tokens_of
 from kb.slices.view import View
@@ -23,6 +26,9 @@ LOADER, HEADS, PAGES, LAST, FULL = METHODS = ("kb load", "BM25 heads", "BM25 pag
 
 # An item counts if it brings this many tokens of a page; less is a pointer.
 _CONTENT = 40
+
+# A figure of more digits and its point is no other run's by chance.
+_DIGITS = 4
 
 # Characters a token of whole pages is taken to hold: they are not counted one by one.
 _CHARACTERS = 3.2
@@ -65,6 +71,8 @@ class Report:
     by_cited: tuple[Recall, ...]
     by_target: tuple[Recall, ...]
     gate: Gated | None
+    # Slices that held a figure which the run that asked went on to measure: text that pages gained after their day.
+    leaks: int
 
     def to_json(self) -> dict[str, object]:
         return asdict(self)
@@ -77,6 +85,7 @@ class _Brought:
     budget: int
     paths: frozenset[str]
     tokens: int
+    leaks: bool = False
 
 
 def replay(
@@ -112,18 +121,25 @@ def replay(
         by_cited=_means(by_cited),
         by_target=_means((b, b.question.target or "no target", b.question.cited) for b in few),
         gate=_gated(db, target=target, sample=sample) if gate else None,
+        leaks=sum(b.leaks for b in few),
     )
 
 
 def _by_loader(
     loader: Loader, question: PastQuestion, budgets: Sequence[int]
 ) -> Iterator[_Brought]:
+    own = trail.experiment(loader.db, question.path)
+    earlier = trail.experiments(loader.db, before=own.order) if own else ()
+    known = {m.value for e in earlier for m in e.metrics}
+    values = {m.value for m in own.metrics if m.value is not None} - known if own else ()
+    measured = [figure_of(v) for v in values if len(number_text(v).strip("0.")) > _DIGITS]
     for budget in budgets:
         asked = Request("hypothesis", query=question.text, before=question.path, budget=budget)
         slice_ = loader.slice(asked)
         items = [i for part in slice_.parts for i in part.items]
         paths = frozenset(i.path for i in items if tokens_of(i.text) >= _CONTENT)
-        yield _Brought(question, LOADER, budget, paths, slice_.tokens)
+        leaks = any(re.search(figure, i.text) for i in items for figure in measured)
+        yield _Brought(question, LOADER, budget, paths, slice_.tokens, leaks)
 
 
 def _by_yardsticks(

@@ -23,7 +23,12 @@ def to_text(report: Report) -> str:
     ):
         if rows:
             lines += ["", f"{title}, at {rows[0].budget} tokens", *_table(rows, grouped=True)]
-    if not report.overall:
+    if report.overall:
+        lines += [
+            "",
+            f"slices that held a figure which the asking run measured later: {report.leaks}",
+        ]
+    else:
         lines.append(
             "no past page cites another one that was there before it; there is nothing to replay yet"
         )

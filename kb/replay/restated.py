@@ -116,7 +116,7 @@ def _figures(e: Facts, own: Sequence[Facts]) -> Iterable[Restated]:
         return
     config = (n.text for n in e.account.config)
     said = " ".join((e.title, e.hypothesis, e.mechanism, e.setup, e.because, *config)).lower()
-    if re.search(figure := _figure(best.metric.value), said):
+    if re.search(figure := figure_of(best.metric.value), said):
         yield Restated("metric", (figure,))
     for row in best.run.account.buckets[1:]:
         share = _SHARE.search(row.text)
@@ -133,7 +133,7 @@ def _runs(e: Facts, earlier: Sequence[Facts]) -> Iterable[Restated]:
             yield Restated("transfers", (re.escape(handle(r.path).lower()),))
 
 
-def _figure(value: float) -> str:
+def figure_of(value: float) -> str:
     """A figure as pages write it, with or without commas."""
     whole, _, rest = number_text(value).partition(".")
     digits = re.sub(r"(?<=\d)(?=(?:\d{3})+$)", ",?", whole)

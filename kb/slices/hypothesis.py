@@ -147,7 +147,8 @@ def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> No
     share = budget // 20 if large else budget // 25
     if not cold:
         bring_retrospective(into, most=1 + large, tokens=max(160, share))
-        bring_topics(into, most=1 if budget < 3000 else 3, tokens=share)
+        if not into.question.neutral:
+            bring_topics(into, most=1 if budget < 3000 else 3, tokens=share)
     if budget < 3000:
         return
     if not cold:

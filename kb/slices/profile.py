@@ -38,7 +38,7 @@ _CHANGING = re.compile(
 )
 _TABLE = re.compile(r"(?:^[ \t]*\|[^\n]*(?:\n|$))+", re.MULTILINE)
 
-_SHORTEST, _LONGEST = 100, 420
+_SHORTEST, _LONGEST, _BUCKETS = 100, 420, 700
 
 # Of a section that advises in every other sentence the rest is no explanation either.
 _LEAST_KEPT = 0.5
@@ -83,17 +83,10 @@ def _readings(into: OpenSlice) -> list[search.Chunk]:
 
 
 def _bring_baseline(into: OpenSlice) -> None:
-    """The bucket table of the frontier's profile, figures only, to compare with."""
+    """The bucket table of the frontier's profile, to compare with."""
     frontier = into.question.frontier
     place = frontier.place("profile") if frontier else None
-    if not place:
-        return
-    lines = [
-        line.strip()
-        for chunk in search.chunks_in(into.view.db, frontier.path)
-        if place.start <= chunk.line < place.end
-        for line in chunk.text.split("\n")
-    ]
-    if rows := "\n".join(r for r in lines if r.startswith("|") and not ADVICE.search(r)):
-        text = search.without_links(rows)[:700].rsplit("\n", 1)[0]
+    rows = [n.text for n in frontier.account.buckets if not ADVICE.search(n.text)] if place else []
+    if rows:
+        text = "\n".join(rows)[:_BUCKETS].rpartition("\n")[0]
         into.words("state", frontier.path, place.anchor, why="baseline profile", text=text)

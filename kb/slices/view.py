@@ -14,6 +14,10 @@ from kb.search import Chunk, updated
 from kb.slices.request import Request
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
+# A run by its number, as pages name it.
+_RUN = re.compile(
+    r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})(?![\d.]*\d)", re.IGNORECASE
+)
 _HREF = re.compile(r"\]\(([^()\s]*)\)")
 
 # Sections that tell how it ended. On a page that was touched after the moment they may have been written after it.
@@ -141,21 +145,36 @@ class View:
 
     def _names_later(self, text: str, path: str) -> bool:
         """Whether a text names a later day, or cites a page that was not there yet."""
-        if self._dated_later(text):
+        if self._dated_later(text) or self._counts_later(text, path):
             return True
         folder = posixpath.dirname(path)
-        hrefs = set(_HREF.findall(text)) if "](" in text else ()
+        if not (hrefs := set(_HREF.findall(text)) if "](" in text else ()):
+            return False
         places = filter(None, (target_of(href, folder=folder) for href in hrefs))
-        cited = {place[0] for place in places if place[0].endswith(".md")}
-        self.look_up(cited)
-        pages = filter(None, map(self.standing, cited))
+        return self._hides(place[0] for place in places if place[0].endswith(".md"))
+
+    def _hides(self, paths: Iterable[str]) -> bool:
+        """Whether one of the pages was not there yet, or tells a cold reader an outcome."""
+        paths = set(paths)
+        self.look_up(paths)
+        pages = filter(None, map(self.standing, paths))
         return any(not self._existed(page) or (self.cold and page.order) for page in pages)
 
     def _dated_later(self, text: str) -> bool:
         return self.moment is not None and any(d > self.moment[0] for d in _DAY.findall(text))
 
+    def _counts_later(self, text: str, path: str) -> bool:
+        """Whether a page of the moment's own day names a run of the moment's number or a higher one."""
+        page = self.standing(path)
+        same_day = self.moment and page and not page.order and page.date == self.moment[0]
+        return bool(same_day) and any(int(n) >= self.moment[1] for n in _RUN.findall(text))
+
     def is_masked(self, path: str, text: str) -> bool:
         """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""
         if self.moment is None:
             return self.cold
-        return self._dated_later(text) or self._touched_later(path)
+        # A ready-made text has no links; what its page cites tells when it was written.
+        rows = self.db.execute("select cites from neighbours where path = ?", (path,)).fetchall()
+        cited = (end for (cites,) in rows for end in json.loads(cites))
+        late = self._touched_later(path) or self._counts_later(text, path)
+        return late or self._dated_later(text) or self._hides(cited)
