@@ -79,6 +79,11 @@ def test_every_failed_experiment_gives_a_card_with_claim_reason_and_evidence(mak
     assert "because: " in (layout.indexes / "refuted/engine.md").read_text()
 
 
+def test_a_card_is_reopened_by_what_its_page_says(make_base):
+    files = run(1, "Prefetch", "refuted", "Prefetch `--ahead=8` helps loads.", "No gain.\n\n**Reopen if**: the loads go to remote memory.")
+    assert cards(make_base(files))[0].reopen_if == "the loads go to remote memory."
+
+
 def test_the_links_of_a_list_lead_to_its_pages(make_base):
     layout = make_base(run(1, "Prefetch", "refuted", "Prefetch `--ahead=8` helps loads.", "No.", target="deep/engine"))
     build(layout)

@@ -216,6 +216,15 @@ def _label(document: Document, block: Block) -> tuple[str, str]:
     return "", block.plain
 
 
+def labelled(text: str, label: str) -> str:
+    """What stands behind a label that opens a paragraph, the last one of that name."""
+    if label.lower() not in text.lower():
+        return ""
+    document = document_of(text)
+    said = (_label(document, block) for block in document.of("paragraph"))
+    return next((plain for name, plain in reversed([*said]) if name.lower() == label.lower()), "")
+
+
 def _kind(heading: str) -> str:
     if _SETTING_UP.search(heading):
         return "setup"

@@ -12,6 +12,7 @@ from kb.refuted.aim import Aim, subject_of, terms_in
 from kb.refuted.card import Card
 from kb.refuted.moves import Move, Role, canonical, difference, move_of, pulled, united
 from kb.refuted.rarity import Rarity, counts_of, rarity_of
+from kb.refuted.reasons import condition_of, reason_of
 from kb.refuted.statements import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
@@ -29,39 +30,6 @@ _SAYS_VERDICT = re.compile(
     r"^\W*(?:refuted|rejected|invalid|crash(?:ed)?|discard(?:ed)?|failed|not merged|verdict)\b[^.;:—–]{0,40}[.;:—–]\s*",
     re.IGNORECASE,
 )
-# Why something failed, by the words any domain uses, and what would reopen it; the first that fits names the reason.
-_REASONS = tuple(
-    (name, reopen_if, re.compile(words, re.IGNORECASE))
-    for name, reopen_if, words in (
-        (
-            "out of memory",
-            "memory is freed, or the shape is smaller",
-            r"\bOOMs?\b|out of memory|exceeds? (?:memory|capacity)|over capacity|does(?:n['’]t| not) fit|memory (?:limit|pressure|ceiling)",
-        ),
-        (
-            "wrong result",
-            "the numerics are mended",
-            r"\bNaN\b|\bInf\b|diverg\w+|numerics?\b|parity (?:fail|broke)|wrong (?:result|output)|incorrect|precision loss|accuracy drop",
-        ),
-        (
-            "does not run",
-            "the stack supports it",
-            r"compile[- ]?(?:error|fail\w*|time)|unsupported|not supported|no (?:backward|gradient)\w*|API\b|crash\w*|deadlock\w*|"
-            r"hang(?:s|ed)?\b|segfault|missing|unrecogni[sz]ed",
-        ),
-        (
-            "slower",
-            "the cost it ran into is gone",
-            r"regress\w*|slower|worse|below the (?:baseline|parent|frontier)|% below|falls? to|−\s?\d|(?<![\w.])-\d+(?:\.\d+)?\s?%|"
-            r"overhead|hurts?\b|costs? more",
-        ),
-        (
-            "no effect",
-            "the profile shows that it matters",
-            r"no[- ]op|no (?:effect|gain|change|benefit|improvement)|within noise|flat\b|tie\b|neutral|already (?:optimal|effective|fus\w+)",
-        ),
-    )
-)
 # What a hypothesis says of its change; a sentence before the first of these tells where it starts from.
 _PROPOSES = re.compile(
     r"^\W*(?:add|apply|build|change|disable|drop|enable|fuse|increase|lower|move|raise|reduce|remove|replace|run|set|swap|switch|"
@@ -76,14 +44,6 @@ _LONGEST_CLAIM, _LONGEST_BECAUSE = 280, 420
 _BROKEN = frozenset(("checks-failed", "parity-broken"))
 
 
-def reason_of(text: str, verdict: str) -> str:
-    """Class of why something failed, such as `out of memory`; empty where the text does not say."""
-    return next(
-        (name for name, _, words in _REASONS if words.search(text)),
-        "does not run" if verdict == Verdict.CRASH else "",
-    )
-
-
 def cards_of(
     trail: Trail,
     runs: Mapping[str, RunAim],
@@ -92,7 +52,7 @@ def cards_of(
 ) -> tuple[Card, ...]:
     """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path."""
     failed = {
-        e.path: _of_experiment(e, runs[e.path].aim)
+        e.path: _of_experiment(e, runs[e.path])
         for e in trail.experiments
         if is_failure(e, runs[e.path])
     }
@@ -218,7 +178,8 @@ def _moves(command: Iterable[Lever]) -> list[Move]:
     return [move_of(v.name, v.value, role=Role.NAMED) for v in command]
 
 
-def _of_experiment(e: Facts, aim: Aim) -> Card:
+def _of_experiment(e: Facts, run: RunAim) -> Card:
+    aim = run.aim
     title = subject_of(e.title)
     first = _claim_in(e.hypothesis)
     # A page that is named after its hypothesis says it once.
@@ -243,9 +204,8 @@ def _of_experiment(e: Facts, aim: Aim) -> Card:
         levers=_main(aim),
         direction=aim.direction,
         point=aim.point,
-        reopen_if=_reopen_if(
-            aim.point, reason_of(f"{e.title} {because}", str(e.verdict.canonical))
-        ),
+        reopen_if=run.reopen_if
+        or condition_of(aim.point, reason_of(f"{e.title} {because}", str(e.verdict.canonical))),
         aim=aim,
     )
 
@@ -288,7 +248,7 @@ def _of_statement(
         levers=_main(s.aim),
         direction=s.aim.direction,
         point=s.aim.point,
-        reopen_if=_reopen_if(s.aim.point, reason_of(s.text, "")),
+        reopen_if=condition_of(s.aim.point, reason_of(s.text, "")),
         aim=s.aim,
         experiments=backed,
     )
@@ -309,14 +269,6 @@ def _target_of(path: str, statement: Statement, known: Mapping[str, Facts]) -> s
 
 def _main(aim: Aim) -> tuple[Lever, ...]:
     return tuple(Lever(m.name, m.value) for m in pulled(aim.moves))[:6]
-
-
-def _reopen_if(point: tuple[Lever, ...], reason: str) -> str:
-    shape = ", ".join(f"{v.name.lstrip('-')} {v.value}" for v in point[:3])
-    why = next(
-        (reopen_if for name, reopen_if, _ in _REASONS if name == reason), "the stack changed"
-    )
-    return f"{why}{f' (tried at {shape})' if shape else ''}"
 
 
 def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[str]:
@@ -417,7 +369,7 @@ def _principle(key: str, reason: str, direction: str, group: list[Card]) -> Card
         levers=(Lever(name),),
         direction=direction,
         point=(),
-        reopen_if=_reopen_if((), reason),
+        reopen_if=condition_of((), reason),
         aim=Aim({"=" + key: 2.0}, (Move(key, name, "", "", direction, Role.MOVED),), direction),
         experiments=tuple(c.evidence for c in group),
     )

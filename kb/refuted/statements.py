@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from kb.graph.paths import target_of
 from kb.page import Page, document_of
 from kb.page.document import Block, Document, Row
-from kb.refuted.aim import Aim, aim_of_page, aim_of_text, readable
+from kb.refuted.aim import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.run.direction import direction_of
 from kb.schema import FAILED, Verdict, canonical_verdict, outcome_verdict
 from kb.store import row_of
-from kb.text import number_of
+from kb.text import cut, number_of, one_line
 from kb.trail.facts import from_row
 
 
@@ -39,13 +39,14 @@ class Statement:
 @dataclass(frozen=True, slots=True)
 class RunAim:
     """The aim of an experiment's page, and what it states refuted besides; `measured`: kb itself measured it, by `rule`,
-    and where that left it open, what `settles` it.
+    and where that left it open, what `settles` it; `reopen_if` is its own word on what would open it again.
     """
 
     aim: Aim
     measured: bool = False
     rule: str = ""
     settles: str = ""
+    reopen_if: str = ""
     statements: tuple[Statement, ...] = ()
 
 
@@ -140,9 +141,10 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
             (line.strip() for line in text.split("\n") if _MORE in line),
             f"ruled {rule}" if rule else "",
         )
-        return row_of(
-            RunAim(aim, measured, rule, readable(settles) if measured else "", _judged(page, text))
-        )
+        reopen_if = page.field("reopen_if") or labelled(text, "Reopen if")
+        settles = readable(settles) if measured else ""
+        judged = _judged(page, text)
+        return row_of(RunAim(aim, measured, rule, settles, cut(one_line(reopen_if), 300), judged))
     deep = page.path.count("/") > 2
     if (
         page.type == "catalog"
@@ -412,7 +414,7 @@ def _logged(
 def _statement(page: Page, kind: str, start: int, end: int, anchor: str, text: str) -> Statement:
     # Not inside a bracket: the reason would lose its beginning.
     cuts = _BECAUSE.finditer(text, min(20, len(text)))
-    cut = next(
+    ends = next(
         (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None
     )
     delta, remedy = _DELTA.search(text), _REMEDY.search(text, min(20, len(text)))
@@ -421,7 +423,7 @@ def _statement(page: Page, kind: str, start: int, end: int, anchor: str, text: s
         start,
         anchor,
         text[:_LONGEST],
-        text[cut.end() :][:500].strip() if cut else "",
+        text[ends.end() :][:500].strip() if ends else "",
         delta[0] if delta else "",
         _cites(page, start, max(start + 1, end)),
         aim_of_text(text[: remedy.start() if remedy else _LONGEST][:_LONGEST]),
