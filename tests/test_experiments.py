@@ -301,6 +301,14 @@ def test_a_benchmark_that_misbehaves_on_the_change_is_a_crash(loop, bench, reaso
     assert sum(f.stat().st_size for f in (loop.layout.sources / "runs").rglob("*") if f.is_file()) < 2_000_000
 
 
+@pytest.mark.parametrize(("checks", "rule"), [("exit 1", "checks-failed"), ("kill -SEGV $$", "crash"), ("sh -c 'kill -ABRT $$'", "crash"), ("exit 6", "checks-failed")])
+def test_checks_that_fall_over_are_a_crash_and_checks_that_find_something_are_not(loop, checks, rule):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--checks", checks, ok=(1,))
+    done = loop.closed(path)
+    assert done["rule"] == rule and (rule == "crash") == ("the checks: it" in done["reason"])
+
+
 def test_a_parent_that_crashes_is_not_the_changes_fault(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", "if [ $KB_SIDE = parent ]; then exit 9; fi; sh bench.sh")

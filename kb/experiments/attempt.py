@@ -24,6 +24,8 @@ SAMPLES = "samples.jsonl"
 _INLINE = 4000
 # What is kept in sources/: texts of at most this size, and of one side together.
 _SMALL, _SMALL_SIDE = 64 << 10, 256 << 10
+# Signals by which a program falls over (of instructions, aborts, buses, arithmetic, memory): where checks end so, nothing was found wrong.
+_FAULTS = (4, 6, 7, 8, 11)
 _Record = TypeVar("_Record")
 
 
@@ -68,8 +70,9 @@ class Attempt:
     def problem(self, *sides: Side) -> str:
         """Why one of these sides did not measure; empty where all did."""
         for s in self.samples:
-            if s.side in sides and s.problem and s.kind in ("build", "warmup", "bench"):
-                return f"{'the build' if s.kind == 'build' else f'{s.kind} {s.index}'}: {s.problem}"
+            fault = s.kind == "checks" and max(-s.exit, s.exit - 128) in _FAULTS
+            if s.side in sides and s.problem and (fault or s.kind in ("build", "warmup", "bench")):
+                return f"{f'{s.kind} {s.index}' if s.index else f'the {s.kind}'}: {s.problem}"
         return ""
 
     @property

@@ -136,7 +136,8 @@ def _measured(bench: Bench, attempt: Attempt, *, now: str) -> Attempt:
         if not attempt.of("checks", "change"):
             bench.progress("checks of the change")
             attempt = _taken(bench, attempt, "checks", "change", 0, plan.checks)
-        checks = attempt.of("checks", "change")[0].problem or "passed"
+        crashed = attempt.problem("change")
+        checks = "" if crashed else attempt.of("checks", "change")[0].problem or "passed"
     if checks in ("", "passed") and _goes_on(bench, attempt):
         attempt = _sampled(bench, _warmed(bench, attempt))
         for side in plan.sides if plan.profile else ():

@@ -384,7 +384,7 @@ RULES = (
     Rule(
         "crash",
         Verdict.CRASH,
-        "the change exits non-zero, hangs, or prints no finite value of the primary metric",
+        "the change exits non-zero, hangs, prints no finite value of the primary metric, or falls over in its checks",
         _crashed,
     ),
     Rule(
