@@ -103,3 +103,10 @@ def test_a_sandbox_shows_the_disk_read_only_but_for_what_may_be_written(tmp_path
     ended = run_command(script, folder=tmp_path, timeout_s=20, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
     assert (tmp_path / "own" / "file").read_text() == "x\n" and (tmp_path / "other" / "file").read_text() == "as it was\n"
     assert b"as it was" not in ended.output and b"Read-only" in ended.output
+
+
+def test_a_sandbox_knows_whether_it_sees_the_processes_outside(tmp_path):
+    from kb.experiments.command import sandbox_weakness
+
+    ended = run("ls /proc | grep -c '^[0-9]'", tmp_path, Walls(sandbox=True))
+    assert (int(ended.output) < 10) == (not sandbox_weakness())

@@ -128,16 +128,16 @@ def audit(attempt: Attempt, expectation: Expectation) -> Audit:
     built = _built(attempt)
     if built and not built.held:
         return Audit("no-op", (built,))
-    asked = [_searched(attempt, text, wanted=True) for text in expectation.expect]
-    asked += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
-    asked += [_moved(attempt, *move) for move in expectation.moves]
-    seen = [f for f in asked if f.held is not None]
+    answers = [_searched(attempt, text, wanted=True) for text in expectation.expect]
+    answers += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
+    answers += [_moved(attempt, *move) for move in expectation.moves]
+    decided = [f for f in answers if f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
     firing = "partial" if built else ""
-    if seen:
-        whole = all(f.held for f in seen) and any(f.telling for f in seen)
-        firing = "confirmed" if whole else "partial" if any(f.held for f in seen) else "none"
-    return Audit(firing, (*([built] if built else []), *asked))
+    if decided:
+        whole = all(f.held for f in decided) and any(f.telling for f in decided)
+        firing = "confirmed" if whole else "partial" if any(f.held for f in decided) else "none"
+    return Audit(firing, (*([built] if built else []), *answers))
 
 
 def _built(attempt: Attempt) -> Finding | None:
@@ -240,12 +240,12 @@ def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Finding
     metric = next((m for m in attempt.metrics if m.lower() == name), "")
     if metric:
         change, parent = attempt.values(metric, "change"), attempt.values(metric, "parent")
-        found = gain_interval(change, parent, direction="higher", level=ERROR)
-        if found is None:
+        shift = gain_interval(change, parent, direction="higher", level=ERROR)
+        if shift is None:
             return Finding(None, f"{predicted}: it was not measured three times on both sides")
-        held = min(sign * found.low, sign * found.high) > least
+        held = min(sign * shift.low, sign * shift.high) > least
         medians = [number_text(median(values), digits=5) for values in (parent, change)]
-        shown = f"{' became '.join(medians)}, {100 * found.low:+.3g} to {100 * found.high:+.3g} %"
+        shown = f"{' became '.join(medians)}, {100 * shift.low:+.3g} to {100 * shift.high:+.3g} %"
         return Finding(held, f"{predicted}: {shown}")
     before, after = profile_of(attempt, "parent")[0], profile_of(attempt, "change")[0]
     if before is None or after is None:

@@ -144,10 +144,10 @@ def _ruled(
             f"{path}: {what}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
     ruling, audit = case.ruling, case.filed.audit
-    asked = case.filed.expectation != Expectation() and any(
+    sought = case.filed.expectation != Expectation() and any(
         f.held is not None for f in audit.findings
     )
-    halfway = ruling.rule == "not-fired" and audit.firing == "partial" and not asked
+    halfway = ruling.rule == "not-fired" and audit.firing == "partial" and not sought
     if (ruling.rule == "no-audit" or halfway) and not remarks.overrule:
         raise KbError(
             f"{path}: {ruling.gain:+.1%} would be supported, but nothing says how its mechanism shows. Say so and close again: "
@@ -178,8 +178,13 @@ def _closed_again(
     attempt = last_attempt(layout, stub) if stub.opened_by_kb else None
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
     known = {page.field("measured"), *(n.evidence for n in notes)}
-    said = remarks.expectation != Expectation() or remarks.overrule
-    if not measured or not (measured not in known or said) or overruled and not remarks.overrule:
+    remarked = remarks.expectation != Expectation() or remarks.overrule
+    if (
+        not measured
+        or not (measured not in known or remarked)
+        or overruled
+        and not remarks.overrule
+    ):
         logged = () if dry else writeback.log_missing(layout, target.name, today=today)
         about = (stub.path, stands, page.field("rule"), "", None, stub.facts.decision)
         return Closed(*about, overruled=overruled, again=True, written=logged)

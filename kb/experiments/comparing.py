@@ -38,9 +38,9 @@ def differences_of(
     ]
     first, second = (p.facts for p in pages)
     for name in dict.fromkeys(m.name for m in (*first.metrics, *second.metrics)):
-        found = first.metric(name), second.metric(name)
-        values = [m.value if m else None for m in found]
-        direction = next((m.direction for m in found if m and m.direction), None) or direction_of(
+        pair = first.metric(name), second.metric(name)
+        values = [m.value if m else None for m in pair]
+        direction = next((m.direction for m in pair if m and m.direction), None) or direction_of(
             name
         )
         whole = direction and None not in values

@@ -51,10 +51,10 @@ def judged(
 ) -> Case:
     """What the rules say of a finished attempt, audited by what its page expects, by what was asked before, and by `more`."""
     before = last_audit(attempt)
-    asked = expectation_of(stub, attempt.metrics)
-    asked |= before.expectation if before else Expectation()
+    sought = expectation_of(stub, attempt.metrics)
+    sought |= before.expectation if before else Expectation()
     filed = FiledAudit(
-        audit(attempt, asked | (more or Expectation())), asked | (more or Expectation())
+        audit(attempt, sought | (more or Expectation())), sought | (more or Expectation())
     )
     evidence = evidence_of(
         layout, stub, target, attempt, firing=filed.audit.firing, earlier=earlier
@@ -112,8 +112,8 @@ def _with_trail(main: Measured, stub: Stub, earlier: tuple[Facts, ...]) -> Measu
     own = (
         e for e in earlier if e.variant == stub.facts.variant and e.verdict.canonical not in void
     )
-    found = (e.metric(main.name) for e in own)
-    values = [m.value for m in found if m and m.value is not None and m.value > 0]
+    reading = (e.metric(main.name) for e in own)
+    values = [m.value for m in reading if m and m.value is not None and m.value > 0]
     deviation = mad_of([*values, main.change.mean]) if len(values) >= 2 else 0.0
     arm = LEAST_CONFIDENCE * deviation / abs(main.parent.mean)
     interval = Interval(main.gain - arm, main.gain, main.gain + arm, "trail") if arm else None
@@ -126,19 +126,19 @@ def _measured(
     change, parent = attempt.values(name, "change"), attempt.values(name, "parent")
     unit = target.unit if name == target.metric else ""
     way = target.direction_for(name)
-    found = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
+    reading = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
     one, other = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
     if not parent and attempt.plan.elsewhere and not stub.baseline:
         other = _filed_spread(layout, stub.page.field("parent"), name)
-    sides = (one or found.change, other or found.parent)
+    sides = (one or reading.change, other or reading.parent)
     least = target.least_effect(name, sides[1].mean if sides[1] else 0.0)
-    found = replace(found, least=least, change=sides[0], parent=sides[1])
+    reading = replace(reading, least=least, change=sides[0], parent=sides[1])
     if not (one or other):
-        return found
+        return reading
     level = level_of(attempt.looks)
-    place = found.place or value_of_spread(sides[0], level=level)
+    place = reading.place or value_of_spread(sides[0], level=level)
     interval = gain_of_spreads(*sides, direction=way, level=level) if sides[1] and way else None
-    return replace(found, interval=interval, place=place)
+    return replace(reading, interval=interval, place=place)
 
 
 def _stated(attempt: Attempt, name: str, side: Side) -> Spread | None:
@@ -161,9 +161,9 @@ def _filed_spread(layout: store.Layout, parent: str, name: str) -> Spread | None
     stated = metrics.get(name) if isinstance(metrics, dict) else None
     about = stated if isinstance(stated, dict) else {"value": stated}
     value, stddev, n = (to_float(about.get(key)) for key in ("value", "stddev", "n"))
-    found = stub.facts.metric(name)
-    if value is None and found:
-        value, stddev, n = found.value, found.stddev, found.n
+    reading = stub.facts.metric(name)
+    if value is None and reading:
+        value, stddev, n = reading.value, reading.stddev, reading.n
     if value is None:
         return None
     return Spread(value, stddev, int(n) if n else None if stddev is not None else 1)

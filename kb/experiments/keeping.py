@@ -16,9 +16,9 @@ _MOST_FILES = 500
 def files_below(home: Path, patterns: tuple[str, ...], inside: Path = Path(".")) -> list[Path]:
     """Plain files that the patterns name, from the folder of the target or from the top of the repository."""
     tops = {home / inside, home}
-    found = {f for p in patterns for top in tops for f in top.glob(p.lstrip("/"))}
+    matching = {f for p in patterns for top in tops for f in top.glob(p.lstrip("/"))}
     real = home.resolve()
-    plain = (f for f in found if f.is_file() and not f.is_symlink())
+    plain = (f for f in matching if f.is_file() and not f.is_symlink())
     return sorted(f for f in plain if f.resolve().is_relative_to(real))
 
 

@@ -213,6 +213,37 @@ def page_of(
     proposal: Proposal, target: Target, *, path: str, run: str, answer: Answer | None, code: str
 ) -> bytes:
     """The bytes of a stub."""
+    head = _front(proposal, target, path=path, run=run, answer=answer, code=code)
+    labels = {label: getattr(proposal, field) for field, label in _LABELS.items()}
+    labels["Checked against"] = _near(path, answer)
+    tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels.items() if text)
+    variant = f", variant {proposal.variant}" if proposal.variant else ""
+    levers = ", ".join(f"`{lever}`" for lever in proposal.lever) or "none"
+    parent = (
+        _link(path, proposal.parent) if proposal.parent.endswith(".md") else f"`{proposal.parent}`"
+    )
+    about = _link(path, target.path) if target.path else target.name
+    setup = f"Target {about}{variant}; levers: {levers}; parent: {parent if proposal.parent else 'none'}."
+    texts = {
+        "Hypothesis under test": tested
+        or "None: this is the first measurement, which others are compared with.",
+        "Setup": setup,
+    }
+    titles = ["Hypothesis under test", *map(str.capitalize, BLOCKS)]
+    titles.insert(-1, "Next hypotheses")
+    parts = []
+    for title in titles:
+        block = title.lower() if title.lower() in BLOCKS else ""
+        marked = f"<!-- kb:auto {block} -->\n<!-- /kb:auto -->" if block else ""
+        parts.append("\n\n".join(t for t in (f"## {title}", texts.get(title, ""), marked) if t))
+    body = "\n\n".join(parts)
+    return f"---\n{head}\n---\n\n# {proposal.title}\n\n{body}\n".encode()
+
+
+def _front(
+    proposal: Proposal, target: Target, *, path: str, run: str, answer: Answer | None, code: str
+) -> str:
+    """The front matter of a stub."""
     date = posixpath.basename(path)[:10]
     criteria = (
         () if proposal.baseline else criteria_of(proposal.falsification, metrics=target.metrics)
@@ -238,35 +269,17 @@ def page_of(
     lines += ["type: experiment", f"parent: {json.dumps(proposal.parent, ensure_ascii=False)}"]
     lines += [f"gate: {answer.outcome if answer else 'none'}", "status: in_progress"]
     lines += [f"created: {date}", f"updated: {date}"]
+    return "\n".join(lines)
+
+
+def _near(path: str, answer: Answer | None) -> str:
+    """The refuted cards that the check thought of, so that a reader sees what this one is not."""
+    matches = answer.matches[:3] if answer else ()
     near = (
         f"{_link(path, m.path)} ({', '.join((m.kind, *map(one_line, m.scope_diff)))})"
-        for m in (answer.matches[:3] if answer else ())
+        for m in matches
     )
-    labels = {label: getattr(proposal, field) for field, label in _LABELS.items()}
-    if answer and answer.matches:
-        labels["Checked against"] = f"{answer.outcome}; nearest {', '.join(near)}"
-    tested = "\n\n".join(f"**{label}**: {text}" for label, text in labels.items() if text)
-    variant = f", variant {proposal.variant}" if proposal.variant else ""
-    levers = ", ".join(f"`{lever}`" for lever in proposal.lever) or "none"
-    parent = (
-        _link(path, proposal.parent) if proposal.parent.endswith(".md") else f"`{proposal.parent}`"
-    )
-    about = _link(path, target.path) if target.path else target.name
-    setup = f"Target {about}{variant}; levers: {levers}; parent: {parent if proposal.parent else 'none'}."
-    texts = {
-        "Hypothesis under test": tested
-        or "None: this is the first measurement, which others are compared with.",
-        "Setup": setup,
-    }
-    titles = ["Hypothesis under test", *map(str.capitalize, BLOCKS)]
-    titles.insert(-1, "Next hypotheses")
-    parts = []
-    for title in titles:
-        block = title.lower() if title.lower() in BLOCKS else ""
-        marked = f"<!-- kb:auto {block} -->\n<!-- /kb:auto -->" if block else ""
-        parts.append("\n\n".join(t for t in (f"## {title}", texts.get(title, ""), marked) if t))
-    head, body = "\n".join(lines), "\n\n".join(parts)
-    return f"---\n{head}\n---\n\n# {proposal.title}\n\n{body}\n".encode()
+    return f"{answer.outcome}; nearest {', '.join(near)}" if answer and matches else ""
 
 
 def _link(path: str, other: str) -> str:

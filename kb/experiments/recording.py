@@ -49,20 +49,8 @@ def record(
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = stub_in_flight(layout, path)
         last = last_attempt(layout, stub)
-        if last and not again and (last.measurement or not last.plan.elsewhere):
-            raise KbError(
-                f"{path}: attempt {last.plan.number} is there already; --again files these as another attempt"
-            )
-        lacking = next((file for file in attached if not file.is_file()), None)
-        if lacking:
-            raise KbError(f"{lacking}: no such file to attach")
-        runs: list[Elsewhere] = []
-        for side in ("parent", "change"):
-            found = [run for file in files[side] for run in _runs_in(file, side, metric)]
-            numbered = (
-                replace(r, sample=replace(r.sample, index=i)) for i, r in enumerate(found, 1)
-            )
-            runs.extend(numbered)
+        _refuse(last, attached, again=again)
+        runs = [run for side in ("parent", "change") for run in _runs_of(files[side], side, metric)]
         changes = [r for r in runs if r.sample.side == "change"]
         plan = Plan(
             number=last.plan.number + 1 if last else 1,
@@ -76,9 +64,7 @@ def record(
         )
         attempt = last if last and not again else begin(layout, stub, plan)
         for run in runs[len(attempt.samples) :]:
-            data, most = run.data, _LARGEST_KEPT
-            cut = data if len(data) <= 2 * most else data[:most] + b"\n[...]\n" + data[-most:]
-            attempt = add(attempt, run.sample, cut)
+            attempt = add(attempt, run.sample, run.data)
         kept = [Kept("artifact", r.sample.side, *about, 0) for r in runs for about in r.artifacts]
         if not any(k.side == "parent" for k in kept):
             kept += _built_by_parent(layout, stub)
@@ -86,9 +72,27 @@ def record(
             attempt, copies, _ = keep_all(attempt, file.parent, [file], "dump", "change")
             kept += copies
         # The worst word that the change's runs say of their checks.
-        words = [r.checks for r in changes if r.checks]
-        checks = next((c for c in words if c not in ("passed", "skipped")), next(iter(words), ""))
-        return finish(attempt, Measurement(now, checks, kept=tuple(kept)))
+        words = sorted((r.checks for r in changes if r.checks), key=("passed", "skipped").count)
+        return finish(attempt, Measurement(now, next(iter(words), ""), kept=tuple(kept)))
+
+
+def _refuse(last: Attempt | None, attached: tuple[Path, ...], *, again: bool) -> None:
+    if last and not again and (last.measurement or not last.plan.elsewhere):
+        raise KbError(
+            f"{last.plan.page}: attempt {last.plan.number} is there already; --again files these as another attempt"
+        )
+    for file in attached:
+        if not file.is_file():
+            raise KbError(f"{file}: no such file to attach")
+
+
+def _runs_of(files: tuple[Path, ...], side: Side, metric: str) -> Iterator[Elsewhere]:
+    """The runs of one side, numbered, each with the beginning and the end of its log."""
+    runs = (run for file in files for run in _runs_in(file, side, metric))
+    for index, run in enumerate(runs, 1):
+        data, most = run.data, _LARGEST_KEPT
+        cut = data if len(data) <= 2 * most else data[:most] + b"\n[...]\n" + data[-most:]
+        yield replace(run, sample=replace(run.sample, index=index), data=cut)
 
 
 def _built_by_parent(layout: store.Layout, stub: Stub) -> list[Kept]:
@@ -134,8 +138,10 @@ def _stated(file: Path, data: bytes) -> dict[str, object]:
     """A log in the shape of a JSON record. Raises KbError where it holds no run."""
     lines = metrics_in(data)
     words = (line.strip().partition(": ") for line in data.decode("utf-8", "replace").splitlines())
-    said = {key: value for key, _, value in words if key.startswith(("EXPERIMENT_", "CHECKS_"))}
-    status = said.get("EXPERIMENT_STATUS", "")
+    words_of_log = {
+        key: value for key, _, value in words if key.startswith(("EXPERIMENT_", "CHECKS_"))
+    }
+    status = words_of_log.get("EXPERIMENT_STATUS", "")
     if not lines.counts and not status:
         raise KbError(
             f"{file}: holds no `METRIC name=value` line and no EXPERIMENT_STATUS; a record is a benchmark's output, or JSON such as {_SHAPE}"
@@ -150,8 +156,8 @@ def _stated(file: Path, data: bytes) -> dict[str, object]:
             figures[name] = {"value": value, **about}
     return {
         "metrics": figures,
-        "error": said.get("EXPERIMENT_ERROR", "its log says so") if crashed else "",
-        "checks": said.get("CHECKS_STATUS") or failed,
+        "error": words_of_log.get("EXPERIMENT_ERROR", "its log says so") if crashed else "",
+        "checks": words_of_log.get("CHECKS_STATUS") or failed,
         "repeated": tuple(lines.repeated.items()),
     }
 
@@ -164,19 +170,13 @@ def _run(item: dict, side: Side, metric: str, data: bytes) -> Elsewhere:
     about = {n: v if isinstance(v, dict) else {"value": v} for n, v in sorted(figures.items())}
     values = {name: to_float(v.get("value")) for name, v in about.items()}
     stddevs = {name: to_float(v.get("stddev")) for name, v in about.items()}
-    status, built = str(item.get("status", "")), item.get("artifacts")
-    problem = str(item.get("error") or "")[:400]
-    if status.lower().startswith(("crash", "fail", "error")):
-        problem = problem or status[:400]
-    if not problem and metric and values.get(metric) is None:
-        refused = f"{metric}={about[metric].get('value')}"[:80] if metric in about else ""
-        problem = f"{refused} is no finite number" if refused else f"it reports no {metric}"
+    built = item.get("artifacts")
     sample = Sample(
         "bench",
         side,
         1,
         metrics=tuple((name, value) for name, value in values.items() if value is not None),
-        problem=problem,
+        problem=_problem(item, metric, about, values),
         spreads=tuple(
             (name, dev, int(to_float(about[name].get("n")) or 0))
             for name, dev in stddevs.items()
@@ -191,3 +191,17 @@ def _run(item: dict, side: Side, metric: str, data: bytes) -> Elsewhere:
     )
     checks = known.get(word.lower()[:4], word)
     return Elsewhere(sample, checks, data, str(item.get("commit", "")), tuple(artifacts))
+
+
+def _problem(
+    item: dict, metric: str, about: dict[str, dict], values: dict[str, float | None]
+) -> str:
+    """Why a run measured nothing; empty where it did."""
+    status, problem = str(item.get("status", "")), str(item.get("error") or "")
+    if status.lower().startswith(("crash", "fail", "error")):
+        problem = problem or status
+    if problem or not metric or values.get(metric) is not None:
+        return problem[:400]
+    if metric in about:
+        return f"{metric}={about[metric].get('value')}"[:80] + " is no finite number"
+    return f"it reports no {metric}"

@@ -23,6 +23,7 @@ _CHECKS = {
 }
 _METHODS = {
     "ranks": "shift of Hodges and Lehmann with the interval of the Mann-Whitney test",
+    "pairs": "shift of Hodges and Lehmann within turns, which drifted, with the interval of Wilcoxon's signed ranks",
     "student": "Welch's interval of the means, for there are too few samples for ranks",
     "trail": "twice the deviation of the runs before it, for there are no repeats",
 }
@@ -104,9 +105,9 @@ def profile_text(attempt: Attempt, verdict: Verdict) -> str:
     """Bucket table of the change, without its heading, or where a profile lies that reads as none; nothing for a run whose figures are withheld."""
     if verdict in WITHHELD:
         return ""
-    found, names = profile_of(attempt, "change")
-    if found:
-        return profiles.to_markdown(found).split("\n", 1)[1].strip()
+    reading, names = profile_of(attempt, "change")
+    if reading:
+        return profiles.to_markdown(reading).split("\n", 1)[1].strip()
     shown = ", ".join(map(_code, names))
     return (
         names
@@ -170,11 +171,11 @@ def metrics_field(evidence: Evidence, ruling: Ruling) -> dict[str, dict[str, obj
 
 def gain_field(ruling: Ruling, evidence: Evidence) -> str:
     """The gain over the parent that was measured beside it, with its interval; empty where there is none or it is withheld."""
-    found = evidence.main.interval if evidence.main else None
-    if ruling.gain is None or not found or not evidence.has_parent:
+    reading = evidence.main.interval if evidence.main else None
+    if ruling.gain is None or not reading or not evidence.has_parent:
         return ""
-    ends = f" ({percent(found.low)} to {percent(found.high)})" if found.how != "equal" else ""
-    return f"{percent(found.middle)}{ends}"
+    ends = f" ({percent(reading.low)} to {percent(reading.high)})" if reading.how != "equal" else ""
+    return f"{percent(reading.middle)}{ends}"
 
 
 def _code(text: str) -> str:

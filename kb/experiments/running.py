@@ -15,7 +15,7 @@ from pathlib import Path
 from kb import KbError, store
 from kb.experiments import worktree
 from kb.experiments.attempt import Attempt, add, begin, extend, finish, with_file
-from kb.experiments.command import Ended, sandbox_problem
+from kb.experiments.command import Ended, sandbox_problem, sandbox_weakness
 from kb.experiments.judging import evidence_of
 from kb.experiments.keeping import described, files_below, keep_all
 from kb.experiments.plan import Measurement, Plan, Sample, Side
@@ -57,12 +57,12 @@ def run(
             note(
                 f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
             )
-        given = {"ask": ask, "method": method, "repository": repository, "now": now, "note": note}
-        plan = attempt.plan if attempt else plan_of(layout, stub, target, **given)
+        context = {"ask": ask, "method": method, "repository": repository, "now": now, "note": note}
+        plan = attempt.plan if attempt else plan_of(layout, stub, target, **context)
         commits = {side: plan.parent if side == "parent" else plan.change for side in plan.sides}
         worktree.keep_commits(repository, *commits.values())
         trees = worktree.checked_out(layout, repository, commits)
-        with turn_to_measure(layout, note), trees as homes, homes_over() as over:
+        with turn_to_measure(layout, note), trees as homes, homes_over(layout) as over:
             inside = folder.relative_to(repository)
             bench = Bench(layout, stub, target, homes, inside, folder, over, progress)
             if attempt is None:
@@ -93,7 +93,7 @@ def _guarded(bench: Bench, plan: Plan, repository: Path, note: Note) -> Plan:
         plan = held(layout, repository, plan, stub, target, note=note)
     problem = "switched off by the target page" if target.sandbox == "off" else sandbox_problem()
     network = "with network" if target.network else "without network"
-    walls = f"none: {problem}" if problem else f"user namespaces, {network}"
+    walls = f"none: {problem}" if problem else f"user namespaces, {network}{sandbox_weakness()}"
     # Relative to the knowledge base: a plan is committed and read on other machines.
     where = Path(os.path.relpath(bench.repository, layout.root.resolve())).as_posix()
     return replace(plan, repository=where, walls=walls)
@@ -157,8 +157,8 @@ def _measured(bench: Bench, attempt: Attempt, *, now: str) -> Attempt:
             ("artifact", tree, built),
             ("dump", out, files_below(out, ("**/*",))),
         ):
-            attempt, found, missing = keep_all(attempt, home, files, role, side)
-            kept += found
+            attempt, copies, missing = keep_all(attempt, home, files, role, side)
+            kept += copies
             left_out += missing
     return finish(attempt, Measurement(now, checks, touched, forged, tuple(left_out), tuple(kept)))
 

@@ -33,7 +33,7 @@ def search(
 ) -> tuple[list[tuple[str, int, str]], bool] | None:
     """Places in the change's texts as (name, line, what stands there), and whether the parent's hold it; None where it took too long."""
     if not re.search(r"[*+{]|\?.*\?.*\?", text):
-        return _found(text, change, parent)
+        return _places(text, change, parent)
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", __file__],
@@ -48,7 +48,7 @@ def search(
     return [tuple(place) for place in places], before
 
 
-def _found(text: str, change: Texts, parent: Texts) -> tuple[list[tuple[str, int, str]], bool]:
+def _places(text: str, change: Texts, parent: Texts) -> tuple[list[tuple[str, int, str]], bool]:
     pattern, places = compiled(text), []
     for name, data in change:
         for match in pattern.finditer(data):
@@ -62,4 +62,4 @@ def _found(text: str, change: Texts, parent: Texts) -> tuple[list[tuple[str, int
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(_found(*pickle.load(sys.stdin.buffer))))
+    sys.stdout.write(json.dumps(_places(*pickle.load(sys.stdin.buffer))))

@@ -141,12 +141,12 @@ def sealed_pages(layout: store.Layout, target: str) -> list[str]:
 
 def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> list[str]:
     """Pages of a target whose first bytes hold a line; what went away meanwhile is none, and the build reports what cannot be read."""
-    found = []
+    paths = []
     for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
         with contextlib.suppress(OSError), open(file, "rb") as opened:
             if re.search(pattern, opened.read(8192), re.MULTILINE):
-                found.append(file.relative_to(layout.root).as_posix())
-    return found
+                paths.append(file.relative_to(layout.root).as_posix())
+    return paths
 
 
 def filled(path: str, data: bytes, blocks: dict[str, str], fields: dict[str, object]) -> bytes:

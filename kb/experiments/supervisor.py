@@ -22,6 +22,7 @@ _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 # mount_setattr(2) of Linux 5.12, which makes a whole tree of mounts read-only at once.
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _CAPABILITIES = 64
+_WAITED_FOR = {signal.SIGTERM, signal.SIGCHLD}
 
 
 def main() -> None:
@@ -29,12 +30,14 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     report = spec["report"]
     os.set_inheritable(report, False)
+    # Taken one by one in `_exit_of`. A handler would be run late: Python notes a signal that comes just before a wait, and then waits.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED_FOR)
     if _LIBC:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    signal.signal(signal.SIGTERM, lambda *_: _end_all(143, spec))
     if os.getppid() != spec["parent"]:
-        _end_all(143, spec)  # kb was gone before the kernel knew that we want to go with it.
+        os._exit(143)  # kb was gone before the kernel knew that we want to go with it.
     try:
         if spec["sandbox"]:
             _enter(spec)
@@ -46,7 +49,7 @@ def main() -> None:
     if not child:
         _first(spec, alive) if spec["sandbox"] else _command(spec)
     spec["first"] = child
-    status = _exit_of(child)
+    status = _exit_of(child, spec)
     if not spec["sandbox"]:
         _report(report, {"exit": status})
     _end_all(0, spec)
@@ -67,26 +70,28 @@ def _first(spec: dict, alive: tuple[int, int]) -> None:
         for capability in range(_CAPABILITIES):
             _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
         _command(spec)
-    _report(spec["report"], {"exit": _exit_of(child)})
+    _report(spec["report"], {"exit": _exit_of(child, spec)})
     os._exit(0)
 
 
 def _command(spec: dict) -> None:
     if _LIBC:
         _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _WAITED_FOR)
     os.chdir(spec["folder"])
     with contextlib.suppress(OSError):
         os.setsid()
     os.execve("/bin/sh", ["/bin/sh", "-c", spec["command"]], dict(os.environ))
 
 
-def _exit_of(child: int) -> int:
-    """Exit code of one child; orphans that were handed to us are buried on the way."""
+def _exit_of(child: int, spec: dict) -> int:
+    """Exit code of one child; orphans that were handed to us are buried on the way. Ends all where we are asked to end."""
     while True:
-        pid, status = os.wait()
+        pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == child:
             return os.waitstatus_to_exitcode(status)
+        if not pid and signal.sigwait(_WAITED_FOR) == signal.SIGTERM:
+            _end_all(143, spec)
 
 
 def _report(report: int, outcome: dict) -> None:
@@ -130,10 +135,10 @@ def _descendants(root: int) -> list[int]:
         ):
             parent = int(file.read().rpartition(b")")[2].split()[1])
             children.setdefault(parent, []).append(int(name))
-    found = children.get(root, [])
-    for pid in found:
-        found += children.get(pid, [])
-    return found
+    pids = children.get(root, [])
+    for pid in pids:
+        pids += children.get(pid, [])
+    return pids
 
 
 def _enter(spec: dict) -> None:

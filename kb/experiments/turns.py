@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from kb.text import one_line
 # Two benchmarks at once measure each other: a second one waits this long for its turn.
 _TURN_S = 24 * 3600
 _MARK = "KB_MARK"
+_HOMES = "kb-home-"
 Note = Callable[[str], None]
 
 
@@ -66,9 +68,16 @@ def _end_leftovers(layout: store.Layout) -> list[str]:
 
 
 @contextlib.contextmanager
-def homes_over() -> Iterator[dict[str, str]]:
-    """Where each side's changes to the home folder go: caches of compilers and of kernels made just in time stay its own."""
-    with tempfile.TemporaryDirectory(prefix="kb-home-", ignore_cleanup_errors=True) as folder:
+def homes_over(layout: store.Layout) -> Iterator[dict[str, str]]:
+    """Where each side's changes to the home folder go: caches of compilers and of kernels made just in time stay its own. What a
+    killed run left of it is cleared first."""
+    prefix = f"{_HOMES}{mark_of(layout)[:8]}-"
+    for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        for closed in left.glob("*/work/work"):
+            with contextlib.suppress(OSError):
+                closed.chmod(0o700)
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
         homes = {side: os.path.join(folder, side) for side in ("parent", "change")}
         for home in homes.values():
             for name in ("upper", "work"):
@@ -124,7 +133,7 @@ class Bench:
         mounts = [
             *([("over", own, self.over[side])] if above else []),
             ("write", "/tmp", os.fspath(home / "tmp")),
-            *(("read", p, p) for p in shown if not p.startswith("/tmp/kb-home-")),
+            *(("read", p, p) for p in shown if not p.startswith(f"/tmp/{_HOMES}")),
             ("hide", os.fspath(self.layout.state.resolve()), ""),
             ("write", os.fspath(home), os.fspath(home)),
             *(("write", p, p) for p in writable if os.path.isdir(p)),

@@ -76,11 +76,11 @@ def _disarming(repository: Path) -> dict[str, str]:
     keys = sorted(
         {key for scope, key in pairs if scope in ("local", "worktree") and _RUNS.fullmatch(key)}
     )
-    made = {"GIT_CONFIG_COUNT": str(len(keys))}
+    variables = {"GIT_CONFIG_COUNT": str(len(keys))}
     for number, key in enumerate(keys):
-        made[f"GIT_CONFIG_KEY_{number}"] = key
-        made[f"GIT_CONFIG_VALUE_{number}"] = "false" if key.endswith("required") else ""
-    return made
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = "false" if key.endswith("required") else ""
+    return variables
 
 
 def top_of(folder: Path) -> Path:
@@ -96,12 +96,12 @@ def top_of(folder: Path) -> Path:
 def commit_of(repository: Path, reference: str) -> str:
     """Full id of the commit that a reference names. Raises KbError if there is none."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
-    found = git(repository, *words, ok=(0, 1, 128)).strip()
-    if not found:
+    listing = git(repository, *words, ok=(0, 1, 128)).strip()
+    if not listing:
         raise KbError(
             f"{repository}: no commit '{reference}'; name a branch, a tag or a commit of this repository"
         )
-    return found
+    return listing
 
 
 def keep_commits(repository: Path, *commits: str) -> None:
@@ -266,7 +266,7 @@ def in_turn(home: Path) -> Iterator[Path]:
 
 def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
     """Digest of every file below `folder` that one of the glob patterns names (a folder names all below it); links are not followed."""
-    found: dict[str, str] = {}
+    listing: dict[str, str] = {}
     for pattern in patterns:
         for match in sorted(folder.glob(pattern.rstrip("/"))):
             for file in (
@@ -274,10 +274,10 @@ def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
             ):
                 name = file.relative_to(folder).as_posix()
                 if file.is_symlink():
-                    found[name] = f"link to {os.readlink(file)}"
+                    listing[name] = f"link to {os.readlink(file)}"
                 elif file.is_file():
-                    found[name] = store.digest_of(file.read_bytes())
-    return dict(sorted(found.items()))
+                    listing[name] = store.digest_of(file.read_bytes())
+    return dict(sorted(listing.items()))
 
 
 def differing(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[str, ...]:
@@ -287,16 +287,16 @@ def differing(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[s
 
 def stamps_of(folder: Path) -> dict[str, tuple[int, ...]]:
     """Size, kind and times of every file below `folder`: a write to a tree that is not its turn shows, for ctime cannot be set."""
-    found = {}
+    listing = {}
     for place, _, names in os.walk(folder):
         for file in (os.path.join(place, name) for name in names):
             with contextlib.suppress(FileNotFoundError):
                 s = os.lstat(file)
                 kind = stat.S_IFMT(s.st_mode)
-                found[os.path.relpath(file, folder)] = (
+                listing[os.path.relpath(file, folder)] = (
                     s.st_size,
                     kind,
                     s.st_mtime_ns,
                     s.st_ctime_ns,
                 )
-    return found
+    return listing

@@ -118,25 +118,25 @@ Rows = Iterator[tuple[str, ...]]
 
 def _value(experiment: Facts, target: Target) -> Metric | None:
     """The target's metric as an experiment reports it."""
-    found = experiment.metric(target.metric)
-    return found if found and found.value is not None else None
+    figure = experiment.metric(target.metric)
+    return figure if figure and figure.value is not None else None
 
 
 def best_of(experiments: Sequence[Facts], target: Target) -> list[Facts]:
     """Supported and baseline experiments with a value of the target's metric, best first; in trail order where no direction is known."""
     kept = (e for e in experiments if e.verdict.canonical in (Verdict.SUPPORTED, Verdict.BASELINE))
-    values = [(found.value or 0.0, e) for e in kept if (found := _value(e, target))]
+    values = [(figure.value or 0.0, e) for e in kept if (figure := _value(e, target))]
     sign = {"lower": 1, "higher": -1}.get(target.direction or "", 0)
     return [e for _, e in sorted(values, key=lambda pair: (sign * pair[0], pair[1].order))]
 
 
 def _cells(target: Target, e: Facts) -> tuple[str, str, str]:
     """An experiment in a table: its link, its variant, its value."""
-    found = _value(e, target)
+    figure = _value(e, target)
     value = "—"
-    if found:
-        spread = f" ± {number_text(found.stddev, digits=4)}" if found.stddev is not None else ""
-        value = f"{number_text(found.value or 0.0, digits=5)}{spread} {found.unit}".rstrip()
+    if figure:
+        spread = f" ± {number_text(figure.stddev, digits=4)}" if figure.stddev is not None else ""
+        value = f"{number_text(figure.value or 0.0, digits=5)}{spread} {figure.unit}".rstrip()
     link = posixpath.relpath(e.path, posixpath.dirname(target.path))
     return f"[{_plain(e.title)}]({link})", e.variant.replace("|", "/") or "—", value
 

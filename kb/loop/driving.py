@@ -105,8 +105,8 @@ def _step(loop: Drive) -> bool:
     if not proposal:
         caller.talk("no proposal that the gate lets pass")
         return False
-    asked = {"step": "edit", "target": request.target, "proposal": "-", "budget": 4000}
-    known = _call(_saying(caller, proposal), "load", asked).to_text()
+    question = {"step": "edit", "target": request.target, "proposal": "-", "budget": 4000}
+    known = _call(_saying(caller, proposal), "load", question).to_text()
     before = _changed(loop)
     if before:
         raise KbError(
@@ -141,8 +141,8 @@ def _proposal(loop: Drive) -> str:
             refusal = "\nYour last reply held no proposal in this form."
             loop.ledger.note("refused: a reply without a proposal", tokens=tokens)
             continue
-        asked = {"proposal": "-", "target": target}
-        answer = _call(_saying(loop.caller, proposal), "check", asked)
+        question = {"proposal": "-", "target": target}
+        answer = _call(_saying(loop.caller, proposal), "check", question)
         title = proposal.partition("# ")[2].partition("\n")[0]
         if answer.code == FINE:
             loop.ledger.note(f"proposed: {title}", tokens=tokens)
@@ -194,8 +194,8 @@ def _filed(loop: Drive, commit: str) -> tuple[str, str, str, str] | None:
 
 
 def _try(loop: Drive, values: dict[str, object]) -> tuple[str, str, str, str]:
-    asked = {"target": loop.request.target, "repo": str(loop.repo), **values}
-    trial = _call(loop.caller, "experiment try", asked)
+    question = {"target": loop.request.target, "repo": str(loop.repo), **values}
+    trial = _call(loop.caller, "experiment try", question)
     return trial.ruling.verdict, trial.ruling.decision, trial.path, trial.ruling.reason
 
 

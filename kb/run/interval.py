@@ -1,7 +1,8 @@
 """Intervals of a gain and of a value from samples: by ranks where they suffice, else Student's. Refuses fewer than three samples a side.
 
-The shift of two sides is Hodges and Lehmann's (the median of all pairwise differences) with the interval of the Mann-Whitney test;
-positive metrics are compared as ratios. A run may be looked at again after more samples: look k spends 5 %/(k(k+1)) of the error,
+The shift of two sides is Hodges and Lehmann's (the median of all pairwise differences) with the interval of the Mann-Whitney test, or,
+where the machine drifted from turn to turn, of the differences within turns with that of Wilcoxon's signed ranks; positive metrics are
+compared as ratios. A run may be looked at again after more samples: look k spends 5 %/(k(k+1)) of the error,
 which sums to 5 % over any number of looks, so that looking often does not make a verdict out of noise.
 """
 
@@ -10,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
-from statistics import NormalDist, fmean, median, stdev
+from itertools import combinations_with_replacement, repeat
+from statistics import NormalDist, fmean, median, stdev, variance
 
 from kb.run.direction import Direction
 from kb.run.noise import LEAST_REPEATS, Spread, gain_of
@@ -19,13 +20,16 @@ from kb.run.noise import LEAST_REPEATS, Spread, gain_of
 ERROR = 0.05
 # Up to so many samples a side the distribution of the ranks is counted out; beyond, the normal one is as good.
 _COUNTED = 20
+# Turns drift where the differences within them vary by less than this share of what the sides do: by chance seven turns show that once
+# in forty times. Up to so many turns their means are sorted.
+_DRIFTING, _MOST_PAIRS = 0.25, 2000
 # Up to so many pairs are sorted; beyond, their order statistics are searched for.
 _SORTED = 2500
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate between two ends. `how` it came about: ranks, student, equal (no sample differs), trail (noise of earlier runs)."""
+    """An estimate between two ends. `how` it came about: ranks, pairs, student, equal (no sample differs), trail (noise of earlier runs)."""
 
     low: float
     middle: float
@@ -114,6 +118,11 @@ def value_of_spread(spread: Spread, *, level: float) -> Interval | None:
 def _shift(
     change: Sequence[float], parent: Sequence[float], level: float
 ) -> tuple[tuple[float, float, float], str]:
+    pairs = _pairs(change, parent)
+    rank = _signed_rank(len(pairs), level)
+    if rank:
+        means = sorted((one + other) / 2 for one, other in combinations_with_replacement(pairs, 2))
+        return (means[rank - 1], median(means), means[-rank]), "pairs"
     rank = _rank(*sorted((len(change), len(parent))), level)
     if rank:
         return _differences(change, parent, rank), "ranks"
@@ -121,6 +130,32 @@ def _shift(
     error, freedom = _welch(stdev(change), len(change), stdev(parent), len(parent))
     arm = student(freedom, level) * error
     return (middle - arm, middle, middle + arm), "student"
+
+
+def _pairs(change: Sequence[float], parent: Sequence[float]) -> list[float]:
+    """Differences of samples that were taken in one turn, where turns differ by much more than their two samples do: a machine that drifts."""
+    if len(change) != len(parent) or len(change) > _MOST_PAIRS:
+        return []
+    pairs = [c - p for c, p in zip(change, parent, strict=True)]
+    return pairs if variance(pairs) < _DRIFTING * (variance(change) + variance(parent)) else []
+
+
+@lru_cache(1024)
+def _signed_rank(n: int, level: float) -> int:
+    """How many means of two pairs may lie outside at each end, plus one, by Wilcoxon's signed ranks; 0 where the pairs are too few."""
+    size = n * (n + 1) // 2
+    if n > _COUNTED:
+        width = math.sqrt(size * (2 * n + 1) / 12)
+        return max(0, int(size / 2 - NormalDist().inv_cdf(1 - level / 2) * width + 0.5))
+    counts, allowed, total = [1] + [0] * size, level / 2 * 2**n, 0
+    for i in range(1, n + 1):
+        for k in range(size, i - 1, -1):
+            counts[k] += counts[k - i]
+    for rank, count in enumerate(counts):
+        total += count
+        if total > allowed:
+            return rank
+    return 0
 
 
 def _welch(one: float, n: int, other: float, m: int) -> tuple[float, int]:

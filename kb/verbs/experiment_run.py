@@ -9,6 +9,7 @@ from kb.verbs.experiment import NamesExperiment, StatesMeasurement, named, share
 
 if TYPE_CHECKING:
     from kb.experiments.attempt import Attempt
+    from kb.experiments.planning import Ask
     from kb.experiments.stub import Stub
     from kb.experiments.targets import Target
 
@@ -148,7 +149,6 @@ def _attempt(
     target: "Target",
 ) -> "Attempt":
     """What was measured, here or elsewhere."""
-    from kb.experiments.planning import Ask
     from kb.experiments.recording import record
     from kb.experiments.running import run as measure
 
@@ -166,24 +166,44 @@ def _attempt(
             raise KbError(
                 "--record-parent and --attach come with --record FILE, the run of the change"
             )
-        given = {"parent": request.record_parent, "change": request.record}
+        records = {"parent": request.record_parent, "change": request.record}
         return record(
             layout,
             stub.path,
             target,
-            files={side: tuple(map(caller.file, names)) for side, names in given.items()},
+            files={side: tuple(map(caller.file, names)) for side, names in records.items()},
             attached=tuple(map(caller.file, request.attach)),
             metric=request.metric,
             again=request.again,
             now=caller.now,
         )
+    return measure(
+        layout,
+        stub.path,
+        target,
+        ask=_ask(request),
+        method=_method(request, target),
+        now=caller.now,
+        note=caller.talk,
+        progress=caller.progress,
+    )
+
+
+def _ask(request: RunExperiment) -> "Ask":
+    from kb.experiments.planning import Ask
+
     pairs = [text.partition("=") for text in request.set]
     for name, sign, _ in pairs:
         if not sign or not name.isidentifier():
             raise KbError(f"--set {name}: write NAME=VALUE")
     tree = "snapshot" if request.snapshot else "edited" if request.edited else "clean"
-    ask = {"repository": request.repo, "tree": tree, "set": tuple((n, v) for n, _, v in pairs)}
-    asked = {
+    state = {"repository": request.repo, "tree": tree, "set": tuple((n, v) for n, _, v in pairs)}
+    return shared(Ask, request, state)
+
+
+def _method(request: RunExperiment, target: "Target") -> "Target":
+    """The target's method with what the request says beside it."""
+    options = {
         "build": request.build,
         "benchmark": request.bench,
         "checks": request.checks,
@@ -192,15 +212,7 @@ def _attempt(
         "most": request.most,
         "timeout_s": request.timeout,
     }
-    asked = {key: value for key, value in asked.items() if value}
-    asked |= {} if request.warmup is None else {"warmup": request.warmup}
-    return measure(
-        layout,
-        stub.path,
-        target,
-        ask=shared(Ask, request, ask),
-        method=replace(target, **asked),
-        now=caller.now,
-        note=caller.talk,
-        progress=caller.progress,
+    options = {key: value for key, value in options.items() if value}
+    return replace(
+        target, **options, warmup=target.warmup if request.warmup is None else request.warmup
     )

@@ -58,8 +58,8 @@ def run(request: TryExperiment, caller: Caller) -> Trial:
     layout = caller.layout()
     attempt = last_attempt(layout, stub_at(layout, path))
     if not attempt or not attempt.measurement:
-        asked = {"page": path, "edited": True}
-        experiment_run.run(shared(experiment_run.RunExperiment, request, asked), caller)
+        options = {"page": path, "edited": True}
+        experiment_run.run(shared(experiment_run.RunExperiment, request, options), caller)
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
     closing = experiment_close.run(close, caller)
     return Trial(path, outcome, receipt, closing.ruling, closing.hint)
