@@ -324,6 +324,16 @@ def test_an_artifact_or_sample_changed_after_the_run_is_noticed(loop):
     assert "changed since it was measured" in loop.run("close", path, ok=(2,)).stderr
 
 
+def test_a_dump_that_was_changed_after_the_run_is_noticed(loop):
+    path = loop.open("a=1", *SEEN)
+    loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", "sh bench.sh; echo fused > $KB_OUT/dump.txt")
+    file = next((loop.layout.sources / "runs").rglob("dump-change/dump.txt"))
+    file.write_text("split")
+    assert "dump-change/dump.txt changed since the run was measured" in loop.run("close", path, ok=(2,)).stderr
+    file.write_text("fused\n")
+    assert loop.closed(path)["verdict"] == "supported"
+
+
 @pytest.mark.parametrize(("name", "old", "new", "said"), [
     ("measured.json", '"checks": ""', '"checks": "passed"', "changed since the run was measured"),
     ("audit-001.json", '"firing": "none"', '"firing": "confirmed"', "something else than the run shows"),

@@ -66,7 +66,7 @@ def git(
 
 
 # Commands that read the files of a working tree, and so ask for its filters.
-_READ_FILES = ("status", "add")
+_READ_FILES = ("status", "add", "read-tree", "write-tree", "checkout", "diff")
 
 
 def _disarming(repository: Path) -> dict[str, str]:
