@@ -89,15 +89,6 @@ def test_topics_of_pages_that_share_a_file_name_have_an_anchor_each(make_base):
     assert {t["name"] for t in topics} == set(names.values()) and len({t["anchor"] for t in topics}) == 3
 
 
-def test_what_most_runs_of_several_targets_speak_of_is_how_they_are_run(make_base):
-    runs = {
-        f"wiki/experiments/{t}/2026-01-0{n}-v00{n}-x.md": experiment(t, n, "supported", f"set `{lever}={n}`, judged by a blind tasting")
-        for t in ("loaf", "rye", "bun") for n, lever in enumerate(("salt_grams", "salt_grams", "salt_grams", "steam_ml", "steam_ml", "steam_ml"), 1)
-    }
-    topics = {t["name"]: t["experiments"] for t in json.loads(made(make_base, {**METHOD, **runs})["hypothesis.json"])["topics"]}
-    assert topics["Blind tasting"] == [] and len(topics["salt_grams"]) == 9 and len(topics["steam_ml"]) == 9
-
-
 def test_a_baseline_is_no_try(make_base):
     told = [e["path"] for t in json.loads(made(make_base, METHOD)["hypothesis.json"])["topics"] for e in t["experiments"]]
     assert told and not any("baseline" in path for path in told)
@@ -237,3 +228,16 @@ def test_topics_do_not_depend_on_the_order_of_pages():
         kept.append(store.Kept(db))
     first, second = (indexes.topics_of(g, trail_of(r, g), k) for g, r, k in zip((forward, backward), (rows, rows[::-1]), kept, strict=True))
     assert first == second
+
+
+def test_what_a_target_is_made_of_names_no_topic(make_base):
+    """Runs on a program that counts words speak of words, whatever they change; the few that speak of prefetching change that."""
+    titles = ["Prefetch the next node", "Prefetch two nodes", "Prefetch by hand", "Hash words twice", "Shorter words first", "Words of eight letters", "Pack the table", "Wider rows", "Inline the loop", "Count down"]
+    pages = {
+        f"wiki/experiments/count/2026-01-{n:02}-v{n:03}-run.md": f"---\ntitle: {title}\ntype: experiment\ntarget: count\nverdict: supported\n---\n# {title}\n\n**Hypothesis**: {title}, since each word waits for memory.\n"
+        for n, title in enumerate(titles, 1)
+    }
+    layout = make_base(pages)
+    build(layout)
+    topics = json.loads((layout.indexes / "hypothesis.json").read_text())["topics"]
+    assert [t["name"] for t in topics] == ["prefetch"]

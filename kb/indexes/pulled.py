@@ -72,6 +72,10 @@ class Statements:
         most = max(LARGE, _COMMON * len(self.texts))
         return frozenset().union(*(own for s in stems if len(own := self.stems.get(s, frozenset())) <= most))
 
+    def speaking(self, name: str) -> frozenset[str]:
+        """Runs whose statement or mechanism has all words of a name, in any form."""
+        return frozenset.intersection(*(self.stems.get(_stem(word), frozenset()) for word in plain_words(name)))
+
     def shares(self, names: Iterable[str], runs: Iterable[str]) -> dict[str, float]:
         """How much of a name each run says, 0 to 1; of several names, the one that it says most of. What most of a trail says does not count."""
         stems = [{_stem(w) for w in name.split() if w not in STOP} for name in names]
@@ -83,10 +87,6 @@ class Statements:
         if stem not in self.telling_of:
             self.telling_of[stem] = self.telling(self.stems.get(stem, ()))
         return self.telling_of[stem]
-
-    def habit(self, runs: Collection[str]) -> bool:
-        """Whether these are most of the runs of several targets."""
-        return sum(len(whole) >= LARGE and 2 * len(whole.intersection(runs)) > len(whole) for whole in self.targets.values()) >= 2
 
     def telling(self, runs: Collection[str]) -> frozenset[str]:
         """Runs without those of a target most of whose runs are among them: what most of a trail has in common is no choice of any."""

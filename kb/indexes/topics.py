@@ -25,8 +25,6 @@ _ABOUT_MATTER = ("concept", "topic", "observation", "hypothesis")
 _COMMON_TAG = 0.12
 # A page joins a hub's topic if it shares this much of its neighbourhood (cosine), so that near-synonyms make one topic.
 _SAME_TOPIC = 0.34
-# Two concepts that so many of the same runs speak of (Jaccard) are one topic.
-_SAME_RUNS = 0.6
 # A concept is a topic with so many pages, or so many runs that pull it; other names are one with so many runs.
 _LEAST_PAGES, _LEAST_PULLED, _LEAST_EXPERIMENTS = 3, 2, 3
 
@@ -183,16 +181,13 @@ def _candidates(pages: Mapping[str, Page]) -> list[str]:
 def _speaking(survey: _Survey, path: str) -> frozenset[str]:
     """Runs that pull a concept: they name it, or they are linked with it and speak of it.
 
-    None where most of those linked do not. None of a concept that runs measure: it is the name of a goal. And none where most runs of
-    several targets speak of it, though not in what they are called: whatever they change, that is how they are run.
+    None where most of those linked do not, and none of a concept that runs measure: it is the name of a goal.
     """
     names = names_of(survey.pages[path])
     if not survey.said.measured.isdisjoint(names):
         return frozenset()
     named, tied = survey.said.naming(names), survey.tied.get(path, frozenset())
     spoken = named | (tied & survey.said.agreeing(names)) if tied else named
-    if survey.said.habit(spoken - survey.said.headed(names)):
-        spoken = survey.said.headed(names)
     return spoken if len(spoken) >= 2 or 3 * len(spoken) >= len(named | tied) else frozenset()
 
 
@@ -216,18 +211,13 @@ def _hubs(
     absorbed: dict[str, list[str]] = {}
     order: dict[str, int] = {}
     nearest = _Nearest()
-    of_run: dict[str, list[str]] = defaultdict(list)
     for path in (*pulled, *(p for p in known if weight[p] >= least)):
         alike = [hub for hub, tie in nearest.cosines(near[path]).items() if tie >= _SAME_TOPIC]
-        shared = Counter(hub for run in spoken[path] for hub in of_run[run])
-        alike += [hub for hub, n in shared.items() if n > _SAME_RUNS * (len(spoken[path]) + len(spoken[hub]) - n)]
         if alike:
             absorbed[min(alike, key=order.__getitem__)].append(path)
             continue
         absorbed[path], order[path] = [], len(order)
         nearest.add(path, near[path])
-        for run in spoken[path]:
-            of_run[run].append(path)
     return list(absorbed), absorbed
 
 
@@ -313,15 +303,19 @@ def _by_lever(survey: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
     return groups
 
 
-def _by_theme(_: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
-    """Themes of each target's own titles; a word that is one in two targets names one topic."""
+def _by_theme(survey: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
+    """Themes of each target's own titles; a word that is one in two targets names one topic.
+
+    What a third of a target's runs speak of is what the target is made of, not what one of them does: no theme.
+    """
     of_target: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for e in loose:
         of_target[e.target].append((e.path, e.title))
     groups: dict[str, set[str]] = defaultdict(set)
-    for titles in of_target.values():
+    for target, titles in of_target.items():
         for name, own in themes_of(titles):
-            groups[name].update(own)
+            if 3 * len(survey.said.speaking(name) & survey.said.targets[target]) <= len(survey.said.targets[target]):
+                groups[name].update(own)
     return groups
 
 
