@@ -2,6 +2,7 @@
 
     python scripts/bench.py                        # the shipped wiki and synthetic ones of 2,000 and 10,000 pages
     python scripts/bench.py --wiki DIR --pages 10000 --pages 50000
+    python scripts/bench.py writers --wiki DIR     # open and close of eight agents at once, beside one alone
     python scripts/bench.py site --wiki DIR --pages 4186     # the site, beside plain Material; the wiki is grown to that many pages
 
 Yardsticks: reading and hashing every page; a plain FTS5 table of the pages cut at their second-level headings; starting Python.
@@ -17,10 +18,13 @@ import re
 import resource
 import shutil
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -272,9 +276,86 @@ def first_result_s(page: Path) -> float | None:
     return taken
 
 
+_TARGET = """---
+title: Mill
+type: target
+metric: {name: time_ms, unit: ms, direction: lower}
+created: 2026-05-01
+updated: 2026-05-01
+---
+
+# Mill
+
+<!-- kb:auto frontier -->
+<!-- /kb:auto -->
+"""
+_FIRST = """---
+title: First
+type: experiment
+target: mill
+verdict: baseline
+status: filed
+metrics: {time_ms: {value: 100.0, unit: ms, stddev: 0.2, n: 5}}
+---
+
+# First
+"""
+
+
+def bench_writers(name: str, home: Path, rows: list[dict], *, writers: int = 8, rounds: int = 3, pause_s: float = 10.0) -> None:
+    """Median wall seconds of open and close: one agent alone, then several at once that pause between commands, beside two readers."""
+    first = "wiki/experiments/mill/2026-05-01-v001-first.md"
+    for path, text in (("wiki/targets/mill.md", _TARGET), (first, _FIRST)):
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text)
+    records = [home / ".kb" / f"record-{n}.log" for n in range(3)]
+    kb(home, "build")
+    for n, file in enumerate(records):
+        file.write_text(f"METRIC time_ms={90 + n / 10}\n")
+    taken: dict[str, list[float]] = {}
+
+    def command(what: str, *words: str) -> str:
+        before = time.perf_counter()
+        said = kb(home, "experiment", *words)
+        taken.setdefault(what, []).append(time.perf_counter() - before)
+        return said
+
+    def agent(who: str, pause: float) -> None:
+        for turn in range(rounds):
+            lever = f"{who}x{turn}"
+            about = ("--target", "mill", "--lever", f"{lever}=on", "--title", f"Try {lever}", "--hypothesis", f"{lever} is faster")
+            why = ("--mechanism", f"{lever} skips work", "--predicted", "time falls", "--falsification", "gain < 2%", "--parent", first)
+            path = command("open", "open", *about, *why).strip().splitlines()[-1]
+            time.sleep(pause)
+            command("run", "run", path, *(word for file in records for word in ("--record", os.fspath(file))))
+            time.sleep(pause)
+            command("close", "close", path, "--expect", "METRIC time_ms=9")
+            time.sleep(pause)
+
+    def reader(done: threading.Event) -> None:
+        while not done.wait(2):
+            kb(home, "load", "hypothesis", "--query", "attention kernel block size", "--target", "mill")
+
+    agent("alone", 0.0)
+    alone = {what: statistics.median(taken[what]) for what in ("open", "close")}
+    taken.clear()
+    done = threading.Event()
+    with ThreadPoolExecutor(writers + 2) as pool:
+        reading = [pool.submit(reader, done) for _ in range(2)]
+        for writing in [pool.submit(agent, f"w{n}", pause_s) for n in range(writers)]:
+            writing.result()
+        done.set()
+        for beside in reading:
+            beside.result()
+    for what, before in alone.items():
+        median = statistics.median(taken[what])
+        rows.append({"wiki": name, "what": f"{what}, {writers} writers", "wall_s": round(median, 2), "alone_s": round(before, 2)})
+        print(f"  {what:<6} alone {before:6.2f} s  {writers} writers: median {median:6.2f} s ({median / before:.1f} x), most {max(taken[what]):6.2f} s")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("all", "site"), default="all", help="site: only the site, beside plain Material")
+    parser.add_argument("what", nargs="?", choices=("all", "site", "writers"), default="all", help="site: only the site, beside plain Material; writers: eight agents at once")
     parser.add_argument(
         "--wiki", action="append", type=Path, default=[], help="a folder that holds a wiki/; it is copied, never touched"
     )
@@ -289,13 +370,18 @@ def main() -> int:
             (home / "kb.toml").write_text("")
             grow(home, max(args.pages or [0]))
             bench_site(wiki.resolve().name, home, rows)
-        for number, wiki in enumerate([] if args.what == "site" else [*args.wiki] or [ROOT]):
+        if args.what == "writers":
+            home = Path(work)
+            shutil.copytree((args.wiki or [ROOT])[0] / "wiki", home / "wiki")
+            (home / "kb.toml").write_text("")
+            bench_writers((args.wiki or [ROOT])[0].resolve().name, home, rows)
+        for number, wiki in enumerate([] if args.what != "all" else [*args.wiki] or [ROOT]):
             home = Path(work) / f"w{number}"
             home.mkdir()
             shutil.copytree(wiki / "wiki", home / "wiki")
             (home / "kb.toml").write_text("")
             bench(wiki.resolve().name, home, rows)
-        for size in [] if args.what == "site" else args.pages or [2000, 10000]:
+        for size in [] if args.what != "all" else args.pages or [2000, 10000]:
             home = Path(work) / f"s{size}"
             home.mkdir()
             synthetic(home, size)
