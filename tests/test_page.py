@@ -98,12 +98,6 @@ def test_a_page_gives_its_blocks_with_their_places():
     assert [b.plain for b in document.between(13, 16) if b.kind == "paragraph"] == ["said"]
 
 
-@pytest.mark.parametrize("row", ["| a \\| b | `c \\| d` |  |", "a \\| b | `c \\| d` |  ", "| a \\| b | `c \\| d` | "])
-def test_the_cells_of_one_row_are_those_of_its_table(row):
-    table = next(page.document_of(f"x|y|z\n-|-|-\n{row}\n").of("table"))
-    assert [c.replace("`", "") for c in page.cells_of(row)][:2] == [c.plain for c in table.rows[1].cells][:2] == ["a | b", "c | d"]
-
-
 # Lines of catalogs, as machines write them, and what makes a line something else.
 CATALOG = st.lists(
     st.sampled_from(["# Module: [`a.py`](../a.py)", "## Classes", "### `C`", "- def: [`a.py:1`](../a.py#L1) — in [c](c.md)", "- members:", "  - `f(x: list[int])` — [`L2`](../a.py#L2)",

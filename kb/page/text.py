@@ -49,16 +49,6 @@ def slug_of(text: str) -> str:
     return text.strip().lower().translate(_SLUG)
 
 
-_BAR = re.compile(r"(?<!\\)\|")
-
-
-def cells_of(line: str) -> list[str]:
-    """Cells of one pipe-table row as written, an escaped bar as a bar."""
-    row = line.strip().removeprefix("|")
-    row = row[:-1] if row.endswith("|") and not row.endswith("\\|") else row
-    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(row)]
-
-
 def plain_text(inline: str) -> str:
     """What a reader sees of an inline run: markup gone, code and link text kept, pictures left out."""
     if not _MARKUP.search(inline):

@@ -9,7 +9,7 @@ from itertools import islice
 
 from kb.page import Page
 from kb.search.chunks import Chunk, chunks_of
-from kb.search.gist import gist_of
+from kb.search.prose import gist_of
 from kb.text import names_of, terms_of
 from kb.text.words import foreign_forms, without_links
 

@@ -6,19 +6,20 @@ which vector is worked out from the tables each time, so the two cannot disagree
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kb import KbError, store
 from kb.search import Hit, chunk_at, find, without_links
-from kb.search.fuse import fused
-from kb.search.semantic import Encoder
+from kb.search.encoder import Encoder
+
+T = TypeVar("T", bound=Hashable)
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from kb.search.shared import Shared
+    from kb.search.chroma import Shared
 
 _FILE = "vectors.db"
 _TABLE = "create table if not exists vector (model text not null, digest text not null, parts integer not null, rows blob not null, primary key (model, digest))"
@@ -207,3 +208,16 @@ def _stored(layout: store.Layout, model: str, wanted: Collection[str]) -> dict[s
             for d, parts, rows in kept.execute("select digest, parts, rows from vector where model = ?", (model,))
             if d in wanted
         }
+
+
+# Cormack, Clarke and Büttcher, SIGIR 2009: how little the first place of one ranking weighs against agreement between rankings.
+_K = 60
+
+
+def fused(rankings: Sequence[Iterable[T]]) -> list[tuple[T, float]]:
+    """Everything that some ranking holds with the sum of 1 / (60 + place), best first; ties as the earlier ranking has them."""
+    scores: dict[T, float] = {}
+    for ranking in rankings:
+        for place, item in enumerate(dict.fromkeys(ranking), 1):
+            scores[item] = scores.get(item, 0.0) + 1 / (_K + place)
+    return sorted(((item, round(score, 9)) for item, score in scores.items()), key=lambda x: -x[1])

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import islice
 
 from kb.search import Chunk
-from kb.search.gist import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
+from kb.search.prose import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
 
 _WORD = re.compile(r"[^\W_]+")
 

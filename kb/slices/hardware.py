@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from kb import search
-from kb.search.gist import clean
+from kb.search.prose import clean
 from kb.slices.open_slice import OpenSlice
 from kb.slices.question import Question
 from kb.text import cut, sentences_of

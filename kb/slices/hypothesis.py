@@ -7,7 +7,7 @@ from collections import Counter
 
 from kb import search
 from kb.schema import Verdict
-from kb.search.gist import clean
+from kb.search.prose import clean
 from kb.slices.hardware import bring_envelope
 from kb.slices.open_slice import OpenSlice
 from kb.slices.passages import bring_passages

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kb import search
 from kb.schema import FAILED
-from kb.search.gist import SHORTEST, cut
+from kb.search.prose import SHORTEST, cut
 from kb.slices.excerpt import excerpt_of
 from kb.slices.question import Question
 from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of, name_of

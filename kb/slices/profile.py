@@ -3,7 +3,7 @@
 import re
 
 from kb import search
-from kb.search.gist import REFERENCES, sentences_of
+from kb.search.prose import REFERENCES, sentences_of
 from kb.slices.hardware import envelopes, machines_of
 from kb.slices.open_slice import OpenSlice
 from kb.slices.request import Request

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kb.verbs import Caller, Result, argument, flag, option, several
 
 if TYPE_CHECKING:
-    from kb.search.asked import Answer
+    from kb.search.query import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +42,10 @@ class Places(Result):
 
 
 def run(request: Search, caller: Caller) -> Places:
-    from kb.search.asked import Asked, answers
+    from kb.search.query import Query, answers
 
     query = " ".join(request.query)
-    question = Asked(
+    question = Query(
         query, request.type, request.target, request.verdict, request.before, request.limit
     )
     layout = caller.layout()

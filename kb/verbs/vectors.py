@@ -8,7 +8,7 @@ from kb import store
 from kb.verbs import Caller
 
 if TYPE_CHECKING:
-    from kb.search.semantic import Encoder
+    from kb.search.encoder import Encoder
     from kb.search.vectors import Synced, Vectors
 
 
@@ -35,7 +35,7 @@ def opened(
 
 
 def _encoder(layout: store.Layout) -> "Encoder":
-    from kb.search.semantic import Encoder, model_at
+    from kb.search.encoder import Encoder, model_at
 
     # Read when the packages are imported: a model is never looked for on the network, and loading it draws no bars of its own.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -46,7 +46,7 @@ def _encoder(layout: store.Layout) -> "Encoder":
 def _synced(
     layout: store.Layout, db: sqlite3.Connection, caller: Caller, encoder: "Encoder", *, local: bool
 ) -> "Synced":
-    from kb.search.shared import Shared
+    from kb.search.chroma import Shared
     from kb.search.vectors import sync
 
     config = layout.config

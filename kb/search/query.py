@@ -14,10 +14,10 @@ _SNIPPET = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Query:
     """A query and what narrows it down: page types, target, verdicts, and a day before which pages must be dated."""
 
-    query: str
+    words: str
     types: tuple[str, ...] = ()
     target: str = ""
     verdicts: tuple[str, ...] = ()
@@ -44,18 +44,18 @@ class Answer:
         return asdict(self)
 
 
-def answers(db: sqlite3.Connection, asked: Asked, *, by: Callable[..., list[Hit]] = find) -> list[Answer]:
+def answers(db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]] = find) -> list[Answer]:
     """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type, verdict or day that cannot be."""
-    types = tuple(_known_type(t) for t in asked.types)
-    for verdict in asked.verdicts:
+    types = tuple(_known_type(t) for t in query.types)
+    for verdict in query.verdicts:
         if verdict not in list(Verdict):
             raise KbError(f"no such verdict '{verdict}'; one of {', '.join(Verdict)}")
-    if asked.before and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", asked.before):
-        raise KbError(f"'{asked.before}' is no day; write YYYY-MM-DD")
-    if asked.limit < 1:
+    if query.before and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", query.before):
+        raise KbError(f"'{query.before}' is no day; write YYYY-MM-DD")
+    if query.limit < 1:
         raise KbError("--limit takes a number of 1 or more")
-    terms = terms_of(asked.query)
-    hits = by(db, asked.query, limit=asked.limit, types=types, paths=_narrowed(db, asked))
+    terms = terms_of(query.words)
+    hits = by(db, query.words, limit=query.limit, types=types, paths=_narrowed(db, query))
     found = []
     for hit in hits:
         chunk = hit.chunk
@@ -86,20 +86,20 @@ def _known_type(name: str) -> str:
     return known
 
 
-def _narrowed(db: sqlite3.Connection, asked: Asked) -> set[str] | None:
+def _narrowed(db: sqlite3.Connection, query: Query) -> set[str] | None:
     """Paths that the filters leave, None for all. The tables of experiments and dates are read by name: their rooms stand no lower."""
     paths: set[str] | None = None
-    if asked.target or asked.verdicts:
+    if query.target or query.verdicts:
         where, values = [], []
-        if asked.target:
+        if query.target:
             where.append("target = ?")
-            values.append(asked.target)
-        if asked.verdicts:
-            where.append(f"verdict in ({', '.join('?' * len(asked.verdicts))})")
-            values.extend(asked.verdicts)
+            values.append(query.target)
+        if query.verdicts:
+            where.append(f"verdict in ({', '.join('?' * len(query.verdicts))})")
+            values.extend(query.verdicts)
         paths = {p for (p,) in db.execute(f"select path from experiment where {' and '.join(where)}", values)}
-    if asked.before:
-        dated = {p for (p,) in db.execute("select path from standing where date < ?", (asked.before,))}
+    if query.before:
+        dated = {p for (p,) in db.execute("select path from standing where date < ?", (query.before,))}
         paths = dated if paths is None else paths & dated
     return paths
 
