@@ -30,6 +30,7 @@ from kb.run.quantity import bare, to_quantity
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, is_status, status_words
 
+_SILENT = Ask()
 _DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
 _STEPS = word_set("step epoch global_step")
 
@@ -50,7 +51,6 @@ class Layout:
     decided: bool = False
     tells: bool = True
     passes: bool = False
-    headed: bool = True
     rivals: tuple[str, ...] = ()
     commas: frozenset[str] = frozenset()
     blank: str = " -–—"
@@ -110,69 +110,91 @@ def layout_of(
     records: Sequence[Mapping[str, str]],
     *,
     ask: Ask,
-    stated: Ask | None = None,
+    stated: Ask = _SILENT,
     headed: bool = True,
     forced: Mapping[str, Role] | None = None,
     least: float = 0,
 ) -> Layout:
     """What the fields of a table are, from their names and a sample of records. `stated` is what the log's own configuration says; runs are judged by no field that fewer than `least` records fill."""
+    forced = forced or {}
     columns = {n: Column(n, [r.get(n, "") for r in records], headed) for n in names}
-    weights = {n: status_weight(c) for n, c in columns.items() if not forced or n not in forced}
+    weights = {n: status_weight(c) for n, c in columns.items() if n not in forced}
     statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
-    roles = {n: (forced or {}).get(n) or role_of(c) for n, c in columns.items()}
-    if statuses:
-        roles[statuses[0]] = Role.STATUS
-    words = {status_words(c) for n in statuses[:1] for c in columns[n].filled}
-    decided = any(outcome_in(n, c) in _DECIDED for n in statuses[:1] for c in columns[n].filled)
+    deciding = [columns[n] for n in statuses[:1]]
+    words = {status_words(c) for column in deciding for c in column.filled}
+    decided = any(outcome_in(x.name, c) in _DECIDED for x in deciding for c in x.filled)
+    roles = {n: forced.get(n) or role_of(c) for n, c in columns.items()}
+    roles |= {x.name: Role.STATUS for x in deciding}
     text = _text_of(columns, roles, headed=headed, decided=decided)
-    if text:
-        roles[text] = Role.TEXT
-    reason = _first_named(roles, REASON, but=text)
-    metrics = [c for n, c in columns.items() if roles[n] is Role.METRIC]
-    aim = ask.metric or (stated.metric if stated else "")
-    named = next((n for n in names if aim and aim in (n, key_of(n))), "")
-    chosen = (
-        columns[named]
-        if named
-        else primary_of(metrics, least=least)
-        if headed and not ask.metric
-        else None
-    )
-    rivals = rivals_of(metrics)
-    meant = _meant(rivals, stated.prose if stated else "") if chosen and not named else None
-    chosen = meant or chosen
-    unit = _unit(chosen)
-    naming = _name_of(chosen, columns) if not aim else ""
-    called = naming or (chosen.name if chosen else "")
-    direction, source = ask.way(
-        called, unit=unit, stated=(stated and stated.direction) or stated_way(called)
-    )
-    if chosen and not direction and stated and (direction := stated_way(stated.prose)):
-        source = "config"
-    outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
-    figures = any(
-        c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA)
-    )
-    queued = bool(words & NOT_BEGUN) and not decided
-    curve = _is_curve(columns, worded=bool(text or statuses))
+    roles |= {text: Role.TEXT} if text else {}
+    chosen, rivals = _aim_of(columns, roles, ask, stated, headed=headed, least=least)
+    aim, unit = chosen.name if chosen else "", _unit(chosen)
+    primary = _name_of(chosen, columns) or aim
+    direction, source = ask.way(primary, unit=unit, stated=stated.direction or stated_way(primary))
+    if primary and not direction and stated_way(stated.prose):
+        direction, source = stated_way(stated.prose), "config"
     return Layout(
         roles,
         statuses,
-        chosen.name if chosen else "",
-        called,
+        aim,
+        primary,
         text,
-        reason,
+        _first_named(roles, REASON, but=text),
         unit,
         direction,
         source,
         decided,
-        not curve and (figures or not queued and bool(outcomes - {Outcome.OTHER})),
+        _tells(
+            columns,
+            roles,
+            statuses,
+            headed=headed,
+            worded=bool(text),
+            queued=bool(words & NOT_BEGUN) and not decided,
+        ),
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
-        headed,
-        () if aim or meant else tuple(c.name for c in rivals),
+        tuple(c.name for c in rivals),
         frozenset(n for n, c in columns.items() if c.commas),
-        " " if any(columns[n].signed for n in statuses[:1]) else " -–—",
+        " " if any(x.signed for x in deciding) else " -–—",
     )
+
+
+def _aim_of(
+    columns: Mapping[str, Column],
+    roles: Mapping[str, Role],
+    ask: Ask,
+    stated: Ask,
+    *,
+    headed: bool,
+    least: float,
+) -> tuple[Column | None, list[Column]]:
+    """The field that runs are judged by: the one that is named, else by the text above, else by its role; and others that could be."""
+    aim = ask.metric or stated.metric
+    named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
+    metrics = [c for n, c in columns.items() if roles[n] is Role.METRIC]
+    if named or ask.metric or not headed:
+        return named, []
+    chosen, rivals = primary_of(metrics, least=least), rivals_of(metrics)
+    meant = _meant(rivals, stated.prose) if chosen else None
+    return meant or chosen, [] if aim or meant else rivals
+
+
+def _tells(
+    columns: Mapping[str, Column],
+    roles: Mapping[str, Role],
+    statuses: Sequence[str],
+    *,
+    headed: bool,
+    worded: bool,
+    queued: bool,
+) -> bool:
+    """Whether anything says that records are runs: figures under a name, or statuses of what has begun; and no steps of a training."""
+    figures = any(
+        c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA)
+    )
+    outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
+    told = figures or not queued and bool(outcomes - {Outcome.OTHER})
+    return told and not _is_curve(columns, worded=worded or bool(statuses))
 
 
 def _meant(columns: Sequence[Column], prose: str) -> Column | None:

@@ -114,30 +114,27 @@ def located(path: Path, name: str) -> Located:
 
 
 def _located_in(folder: Path, wanted: Format | None) -> Located:
-    for format_ in formats():
-        if (
-            format_.folders
-            and format_ is wanted
-            or not wanted
-            and format_.folders
-            and format_.recognise(folder, ())
-        ):
-            return Located(format_, folder)
+    whole = [
+        f
+        for f in formats()
+        if f.folders and (f is wanted or not wanted and f.recognise(folder, ()))
+    ]
+    if whole:
+        return Located(whole[0], folder)
     files = [f for pattern in _LOGS for f in sorted(folder.glob(pattern)) if f.is_file()]
-    if any(folder.glob(".auto/*")):
-        # pi's own rule: where any current artefact exists, the legacy files are not read.
-        files = [f for f in files if f.name != "autoresearch.jsonl"]
-    for file in dict.fromkeys(files):
-        found = detected(file)
-        if wanted is None and found.format.name != "prose" or found.format is wanted:
-            return found
-        if wanted and found.format.read is wanted.read:
+    # pi's own rule: where any current artefact exists, the legacy files are not read.
+    current = any(folder.glob(".auto/*"))
+    for file in dict.fromkeys(f for f in files if not (current and f.name == "autoresearch.jsonl")):
+        log = detected(file)
+        if log.format is wanted or not wanted and log.format.name != "prose":
+            return log
+        if wanted and log.format.read is wanted.read:
             return Located(wanted, file)
     trailers = format_named("pi-git")
     if trailers and (wanted is None or wanted.name == "pi") and (folder / ".git").exists():
         return Located(trailers, folder)
-    said = f" as {wanted.name}" if wanted else ""
-    raise KbError(f"{folder}: no log of a loop that can be read{said}; name the file itself")
+    told = f" as {wanted.name}" if wanted else ""
+    raise KbError(f"{folder}: no log of a loop that can be read{told}; name the file itself")
 
 
 def detected(path: Path) -> Located:
