@@ -845,3 +845,26 @@ def test_with_the_direction_told_the_rest_of_the_real_logs_agree_on_the_best_too
         if best and truth.get("direction_source", "").startswith("by hand") and truth.get("header"):
             said = told(corpora / "loop-logs" / name, direction=truth["direction"])
             assert math.isclose(said["best"]["value"], best["value"]), name
+
+
+ORG = "#+TODO: TODO RUNNING | KEPT DROPPED\n\n* KEPT E1 fuse\n  :PROPERTIES:\n  :PAUSE_MS: 4.5\n  :END:\n* DROPPED E2 tile\n  :PROPERTIES:\n  :PAUSE_MS: 5.5\n  :END:\n* TODO E3 split\n"
+GIT = "".join(f"commit {c * 8}\nAuthor: A <a@b>\nDate:   Thu May 7 21:14:09 2026 +0200\n\n    {t}\n\n{b}\n" for c, t, b in (
+    ("1a", "exp: fuse", "    Throughput: 3.4 GB/s\n    Verdict: kept\n"), ("2b", "fix a typo", ""), ("3c", "exp: tile", "    Throughput: 3.1 GB/s\n    Verdict: reverted\n")))
+
+
+@pytest.mark.parametrize(("name", "text", "wanted"), [
+    ("a.org", ORG, (2, 1, 1, 4.5)), ("a.gitlog", GIT, (2, 1, 1, 3.4)),
+    ("signs.tsv", tsv("id|ms|verdict", "1|9|ref", "2|8|+", "3|8.5|-", "4|8|="), (4, 1, 1, 8.0)),
+    ("units.md", "| # | Change | p99 | OK |\n|---|---|---|---|\n| 1 | a | 1.2 s | ✅ |\n| 2 | b | 1.1 s | ✅ |\n| 3 | c | 800 ms | ✅ |\n| | **Total** | | |\n", (3, 3, 0, 0.8)),
+    ("queue.md", "## Planned\n\n| # | Change | ms | Status |\n|---|---|---|---|\n| 1 | a | 3 | todo |\n", (0, None, None, None)),
+    ("liked.md", "# Ideas\n\n### Rejected\n\n- threads: 3 ms\n- mmap: 4 ms\n", (0, None, None, None)),
+    ("machines.md", "| name | GPU | since | status |\n|---|---|---|---|\n| a | H100 | 2024 | ok |\n| b | H100 | 2025 | failed PSU |\n", (0, None, None, None)),
+])
+def test_what_is_a_run_is_told_by_structure(log, name, text, wanted):
+    said = told(log(name, text))
+    assert (said["runs"], said["kept"], said["discarded"], (said["best"] or {}).get("value")) == wanted
+
+
+def test_the_text_above_a_table_may_name_what_its_runs_are_judged_by(log):
+    table = "| # | Change | rows/s | p99 ms | Status |\n|---|---|---|---|---|\n| 1 | a | 5 | 9 | keep |\n| 2 | b | 4 | 7 | keep |\n"
+    assert told(log("a.md", f"# Log\n\nWe look at p99 ms alone.\n\n{table}"))["best"]["value"] == 7

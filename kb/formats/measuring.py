@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from kb.formats.reading import Segment
 from kb.run.direction import Direction, direction_of, words_of
@@ -84,6 +85,13 @@ def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
     return to_quantity(with_points(text, commas=commas))
 
 
+@lru_cache(4096)
+def is_count(name: str) -> bool:
+    """Whether a metric counts something that may be none."""
+    words = "_".join(words_of(name))
+    return any(word in words for word in _COUNTED)
+
+
 def measured(
     name: str,
     value: float | None,
@@ -96,7 +104,7 @@ def measured(
     primary: bool = False,
 ) -> Metric:
     """A metric of a row; a sentinel becomes a metric without value that keeps what the log shows."""
-    counted = not primary or any(word in "_".join(words_of(name)) for word in _COUNTED)
+    counted = not primary or is_count(name)
     lacks = value is None or math.isnan(value)
     if lacks or is_sentinel(value, outcome=outcome, direction=direction, counted=counted):
         return Metric(name, None, unit, direction, raw=raw)
