@@ -28,14 +28,14 @@ _TELL_FROM = 200
 _TABLES = (
     "create table file (path text primary key, stat text not null, digest text not null) without rowid",
     "create table meta (key text primary key, value text not null)",
-    "create table page (path text primary key, digest text not null, said text not null, row blob not null, facts blob, statements blob, notes blob)",
+    "create table page (path text primary key, digest text not null, said text not null, row blob not null, facts blob, statements blob, notes blob, parts blob)",
     "create table standing (path text primary key, type text not null, title text not null, date text not null, lines integer not null, rank real not null)",
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
 )
 
 
-# A page, the rows of its facts, statements and notes, and its chunks.
+# A page, the rows of its facts, statements, notes and parts, and its chunks.
 _Compiled = tuple[Page, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]]
 
 
@@ -210,8 +210,15 @@ def _put(db: sqlite3.Connection, values: dict[str, str]) -> None:
     db.executemany("insert or replace into meta values (?, ?)", values.items())
 
 
+_PARTED = ("facts", "statements")
+
+
 def _rows(db: sqlite3.Connection, column: str) -> Iterator[tuple[str, bytes]]:
-    return iter(db.execute(f"select path, {column} from page where {column} is not null order by path").fetchall())
+    """(path, row) of every page that has one, and of the experiments that are sections of a page."""
+    yield from db.execute(f"select path, {column} from page where {column} is not null order by path").fetchall()
+    for (parts,) in db.execute("select parts from page where parts is not null order by path").fetchall():
+        for path, *rows in store.value_of(parts, list[tuple[str, bytes, bytes]]):
+            yield from [(path, rows[_PARTED.index(column)])] if column in _PARTED else ()
 
 
 def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff, note: Callable[[str], None]) -> None:
@@ -222,11 +229,11 @@ def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff
         note(f"reading {len(todo)} pages")
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
-        for made, facts, statements, notes, chunks in _compile(layout, todo):
+        for made, facts, statements, notes, parts, chunks in _compile(layout, todo):
             head = store.row_of((made.front, made.first_heading, made.cited))
-            said = store.digest_of(store.row_of((head, facts, statements, notes)))
-            row = (made.path, made.digest, said, page.to_row(made), facts, statements, notes)
-            db.execute("insert into page values (?, ?, ?, ?, ?, ?, ?)", row)
+            said = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
+            row = (made.path, made.digest, said, page.to_row(made), facts, statements, notes, parts)
+            db.execute("insert into page values (?, ?, ?, ?, ?, ?, ?, ?)", row)
             yield made, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
@@ -267,10 +274,17 @@ def _compile_one(job: tuple[str, str]) -> _Compiled | None:
         facts,
         refuted.statements_of(read, text, facts=facts),
         indexes.notes_of(made, text),
+        _parts(made, text),
         search.chunks_of(made, text),
     )
     # What a pool sends back is the packed form alone.
     return (replace(made, known=None), *compiled[1:])
+
+
+def _parts(made: Page, text: str) -> bytes | None:
+    """Path, facts and statements of each experiment of a page that holds many."""
+    rows = [(p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts)) for p in trail.parts_of(made, text)]
+    return store.row_of(rows) if rows else None
 
 
 def _refuted(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> tuple[int, dict[str, bytes]]:
@@ -283,7 +297,7 @@ def _refuted(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> 
 
 def _tried(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> object:
     """What trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
-    query = "select path, facts, statements from page where facts is not null or statements is not null order by path"
+    query = "select path, facts, statements, parts from page where coalesce(facts, statements, parts) is not null order by path"
     return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(tried.metrics.items())
 
 

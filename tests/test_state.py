@@ -102,6 +102,16 @@ def test_a_transfer_says_whether_its_size_of_work_holds_here_and_ports_are_none(
     assert len(lines) == 2 and any("huge_pages" in t and "(size 2048, here 8192)" in t for t in lines) and any("pin_cores" in t and "(same size)" in t for t in lines)
 
 
+def test_a_target_that_shares_nothing_gives_no_transfers():
+    text = "---\ntitle: hash inlined (ACCEPTED, +40 %)\ntype: experiment\nverdict: supported\ntags: [text]\nmetrics: {time_us: {value: 4, unit: us, direction: lower}}\n---\n"
+    path = "wiki/experiments/words/2026-01-02-v002-run.md"
+    stranger = read_facts(page.read(path, text.encode()), text)
+    assert ("engine", "words") not in kinship_of([*TRAIL, stranger])
+    related = text.replace("[text]", "[engine]")
+    assert ("engine", "words") in kinship_of([*TRAIL, read_facts(page.read(path, related.encode()), related)])
+    assert not state_of(TRAIL, wins_of([stranger]), {}, target="engine").transfers
+
+
 def test_a_setting_that_won_and_lost_is_disputed():
     won = run(9, "supported", title="pin_cores=8 on long input", rate=68, body=SETUP.replace("2048", "8192"))
     lost = run(10, "refuted", title="pin_cores=8 with align", rate=60, body=SETUP.replace("2048", "8192"))

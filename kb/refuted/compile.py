@@ -120,7 +120,14 @@ def cards_of(
         )
         for c in (*cards, *others)
     ]
-    return tuple(sorted([*cards, *_principles(cards, rare)], key=lambda c: (*c.order, c.id)))
+    located = map(_located, (*cards, *_principles(cards, rare)))
+    return tuple(sorted(located, key=lambda c: (*c.order, c.id)))
+
+
+def _located(card: Card) -> Card:
+    """A card of a run that is a section of a page: by that page and its heading."""
+    path, _, anchor = card.evidence.partition("#")
+    return replace(card, evidence=path, anchor=anchor or card.anchor)
 
 
 def is_failure(e: Facts, run: RunAim) -> bool:

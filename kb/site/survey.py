@@ -173,7 +173,7 @@ def survey_of(layout: store.Layout, db: sqlite3.Connection) -> Survey:
     }
     compiled = _compiled(layout)
     pages = {**read, **compiled}
-    experiments = trail.experiments(db)
+    experiments = tuple(e for e in trail.experiments(db) if e.path in read)
     text_of = partial(_text_of, layout)
     return Survey(
         layout,

@@ -74,8 +74,10 @@ class View:
         if not missing:
             return
         rows = self.db.execute(
-            "select s.path, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict from json_each(?) j join standing s on s.path = j.value"
-            " left join experiment e on e.path = s.path",
+            # A run that is a section of a page stands where its page does.
+            "select j.value, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict from json_each(?) j"
+            " join standing s on s.path = substr(j.value, 1, instr(j.value || '#', '#') - 1)"
+            " left join experiment e on e.path = j.value",
             (json.dumps(missing),),
         )
         self._standing.update(dict.fromkeys(missing))
@@ -97,7 +99,8 @@ class View:
         return self._standing[path]
 
     def digest(self, path: str) -> str:
-        return self.db.execute("select digest from page where path = ?", (path,)).fetchone()[0]
+        home = path.partition("#")[0]
+        return self.db.execute("select digest from page where path = ?", (home,)).fetchone()[0]
 
     def sees(self, path: str) -> bool:
         """Whether a page existed at the moment and is not excluded."""

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from kb import KbError, exports
 from kb.page import Page
 from kb.trail.facts import Facts, Place, VerdictRead, from_row
+from kb.trail.facts import from_row as facts_in
 
 if TYPE_CHECKING:
     from kb.graph import Graph
     from kb.trail.frontier import metric_named
+    from kb.trail.parts import Part
     from kb.trail.transfers import Win
 
 __all__ = [
@@ -30,10 +32,12 @@ __all__ = [
     "VerdictRead",
     "experiment",
     "experiments",
+    "facts_in",
     "facts_of",
     "is_day",
     "metric_named",
     "moment",
+    "parts_of",
     "read_facts",
     "save",
     "targets",
@@ -85,6 +89,13 @@ def facts_of(page: Page, text: str) -> bytes | None:
     from kb.trail import page_facts
 
     return page_facts.facts_of(page, text)
+
+
+def parts_of(page: Page, text: str) -> "tuple[Part, ...]":
+    """The experiments of a page that holds many, a heading each; none for any other page."""
+    from kb.trail import parts
+
+    return parts.parts_of(page, text)
 
 
 def read_facts(page: Page, text: str) -> Facts:

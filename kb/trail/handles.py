@@ -18,7 +18,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def label_of(path: str) -> str:
     """What people call a page: a run by its number (`v035`, `exp28b`), any other by the head of its file name."""
-    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    stem = path.rsplit("/", 1)[-1].rpartition("#")[2].removesuffix(".md")
     if stem.lower() in ("readme", "findings", "index"):
         stem = path.rsplit("/", 2)[-2] if "/" in path else stem
     run = _RUN.search(stem)

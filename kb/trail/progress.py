@@ -100,10 +100,19 @@ def progress_of(
     steps = best.steps if best else ()
     by_path = {e.path: e for e in experiments}
     frontier = next((s for s in steps if best and s.path == best.run.path), None)
-    baseline = next((s for s in steps if by_path[s.path].verdict.canonical is Verdict.BASELINE), None)
+    baseline = next(
+        (s for s in steps if by_path[s.path].verdict.canonical is Verdict.BASELINE), None
+    )
     plateau = _plateau(experiments, steps)
-    noisy = [_noise(name, s, by_path, measured) for name, s in (("frontier", frontier), ("baseline", baseline))]
-    alarms = (*noisy[: 1 if baseline == frontier else 2], _nibbling(steps), *_streaks(experiments, plateau))
+    noisy = [
+        _noise(name, s, by_path, measured)
+        for name, s in (("frontier", frontier), ("baseline", baseline))
+    ]
+    alarms = (
+        *noisy[: 1 if baseline == frontier else 2],
+        _nibbling(steps),
+        *_streaks(experiments, plateau),
+    )
     return Progress(
         target,
         variant,
@@ -139,7 +148,11 @@ def _noise(name: str, step: Step | None, runs: dict[str, Facts], metric: Metric)
         f"the {name} {number_text(own.value)} ± {number_text(own.stddev)} {metric.unit} is noise of "
         f"{own.stddev / abs(own.value or 1):.0%}, over {WIDE_TEXT}: no gain over it is shown until it is measured on a quiet host"
     )
-    return Alarm("noise-wide", text, (step.path,)) if Spread(own.value, own.stddev, own.n).wide else None
+    return (
+        Alarm("noise-wide", text, (step.path,))
+        if Spread(own.value, own.stddev, own.n).wide
+        else None
+    )
 
 
 def _nibbling(steps: Sequence[Step]) -> Alarm | None:
@@ -163,7 +176,11 @@ def _streaks(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm]:
                 f"the frontier has not moved for {plateau} runs, of which {settings} moved settings and {structural} "
                 "changed structure: change structure"
             )
-            paths = (e.path for e, move in zip(decided[-plateau:], moves, strict=True) if move == "setting")
+            paths = (
+                e.path
+                for e, move in zip(decided[-plateau:], moves, strict=True)
+                if move == "setting"
+            )
             yield Alarm("unbalanced", text, tuple(paths))
 
 
@@ -172,8 +189,12 @@ _CHANGES = phrases(
     "(?:un)?fus(?:e|ing|ion), rewr, replac, implement, restructur, port(?:s|ed|ing)?\\b, refactor, vectori[sz], paralleli[sz], "
     "translat, hand[- ]?written"
 )
-_TURNED = phrases("flags?\\b, knobs?\\b, sweep, tun(?:e|ed|es|ing)\\b, settings?\\b, parameters?\\b")
-_PLACES = phrases("kernel, algorithm, layout, custom, cach, scan, simd, async, pipelin, parallel, schedul, shard")
+_TURNED = phrases(
+    "flags?\\b, knobs?\\b, sweep, tun(?:e|ed|es|ing)\\b, settings?\\b, parameters?\\b"
+)
+_PLACES = phrases(
+    "kernel, algorithm, layout, custom, cach, scan, simd, async, pipelin, parallel, schedul, shard"
+)
 # Runs whose titles tell what a trail takes along: each may name the whole stack that the run stands on.
 _CONTEXT = 2
 
@@ -247,7 +268,11 @@ _LOGGED = re.compile(r"(?<![\w./-])(?:v|exp ?|run ?)0*(\d{1,4})(?![\d.])", re.IG
 def unfiled(log: str, experiments: Sequence[Facts]) -> tuple[str, ...]:
     """Labels of runs (`v023`, `exp 7`) that headings and bold lines of a log name and that no experiment page has."""
     numbers = {e.number for e in experiments}
-    heads = (line.partition("](")[0] for line in log.split("\n") if line.lstrip("-* ") != line or line.startswith("#"))
+    heads = (
+        line.partition("](")[0]
+        for line in log.split("\n")
+        if line.lstrip("-* ") != line or line.startswith("#")
+    )
     named = (m for head in heads for m in _LOGGED.finditer(head) if int(m[1]) not in numbers)
     return tuple(dict.fromkeys(m[0].lower() for m in named))
 
@@ -259,6 +284,8 @@ def by_variant(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Progr
         groups[e.variant].append(e)
     whole = metric_of(experiments, stated)
     return tuple(
-        progress_of(group, target=group[0].target, variant=variant, metric=metric_of(group, stated) or whole)
+        progress_of(
+            group, target=group[0].target, variant=variant, metric=metric_of(group, stated) or whole
+        )
         for variant, group in sorted(groups.items())
     )

@@ -18,7 +18,9 @@ from kb.trail.progress import Progress, Topic, counts_of, topic_of, topics_of, u
 from kb.trail.standing import Standing
 from kb.trail.themes import themes_of
 
-_MARKS = dict.fromkeys(FAILED, "-") | dict(zip((Verdict.SUPPORTED, Verdict.BASELINE, Verdict.INCONCLUSIVE), "+=~", strict=True))
+_MARKS = dict.fromkeys(FAILED, "-") | dict(
+    zip((Verdict.SUPPORTED, Verdict.BASELINE, Verdict.INCONCLUSIVE), "+=~", strict=True)
+)
 # Levers of a run by which it is grouped; runs that make a group of a parent's; parents that are told.
 _LEVERS, _LITTER, _FERTILE = 4, 3, 5
 _LEADS = 20
@@ -111,13 +113,20 @@ def _label(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".md")
 
 
-def _tree(topics: Sequence[Topic], own: Sequence[Facts]) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+def _tree(
+    topics: Sequence[Topic], own: Sequence[Facts]
+) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
     """(groups, runs in none), every run in one: the largest topic that has it, else a lever that it shares, else what titles have in
     common, else the run that several vary.
     """
     left = list(own)
     groups: list[Topic] = []
-    for grouping in (lambda _: [(t.name, t.paths) for t in topics], _by_lever, _by_title, _by_parent):
+    for grouping in (
+        lambda _: [(t.name, t.paths) for t in topics],
+        _by_lever,
+        _by_title,
+        _by_parent,
+    ):
         for name, paths in grouping(left):
             mine = [e for e in left if e.path in paths]
             if len(mine) >= 2:
@@ -142,7 +151,11 @@ def _by_lever(runs: Sequence[Facts]) -> _Groups:
     """Levers that several runs pull; one that most of them state says how they are run."""
     names = dict((key_of(v.name), v.name) for e in reversed(runs) for v in e.levers)
     shared = _shared(runs, lambda e: (key_of(v.name) for v in e.levers[:_LEVERS]))
-    return [(names[k], paths) for k, paths in shared if 2 * len(paths) <= max(4, len(runs)) and len(k) >= 3]
+    return [
+        (names[k], paths)
+        for k, paths in shared
+        if 2 * len(paths) <= max(4, len(runs)) and len(k) >= 3
+    ]
 
 
 def _by_title(runs: Sequence[Facts]) -> _Groups:
@@ -151,7 +164,11 @@ def _by_title(runs: Sequence[Facts]) -> _Groups:
 
 def _by_parent(runs: Sequence[Facts]) -> _Groups:
     shared = _shared([e for e in runs if e.parent], lambda e: (e.parent,))
-    return [(f"variations of {_label(parent)}", paths) for parent, paths in shared if len(paths) >= _LITTER]
+    return [
+        (f"variations of {_label(parent)}", paths)
+        for parent, paths in shared
+        if len(paths) >= _LITTER
+    ]
 
 
 def _lineage(own: Sequence[Facts]) -> Lineage:
@@ -217,11 +234,22 @@ headroom: unknown
 def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date: str) -> str:
     """The page skeleton: everything that can be computed, and one marked gap for each paragraph that a writer owes."""
     runs = {e.path: e for e in own}
-    alarms = ((f"{a.code} ({p.variant})" if p.variant else a.code, a.text) for p in standing.progress for a in p.alarms)
-    untried = (f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here" for name, path in retro.untried)
-    leads = (f"- open: [{_plain(lead.text)[:160]}]({_link(lead.path)})" for lead in standing.leads[:_LEADS])
+    alarms = (
+        (f"{a.code} ({p.variant})" if p.variant else a.code, a.text)
+        for p in standing.progress
+        for a in p.alarms
+    )
+    untried = (
+        f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here"
+        for name, path in retro.untried
+    )
+    leads = (
+        f"- open: [{_plain(lead.text)[:160]}]({_link(lead.path)})"
+        for lead in standing.leads[:_LEADS]
+    )
     ledger = (
-        f"| [{r.label}]({_link(r.path)}) | {r.date} | {r.variant} | {r.topic} | {r.verdict} | {r.shift} |" for r in retro.ledger
+        f"| [{r.label}]({_link(r.path)}) | {r.date} | {r.variant} | {r.topic} | {r.verdict} | {r.shift} |"
+        for r in retro.ledger
     )
     return _PAGE.format(
         target=retro.target,
@@ -236,7 +264,11 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         tree="\n".join(_tree_lines(retro, runs)),
         lineage=_lineage_text(retro.lineage, runs),
         gaps="\n".join((*untried, *leads)),
-        closed="".join(f"- **{t.name}**: refuted {t.failed} times, never supported\n" for t in retro.topics if t.closed),
+        closed="".join(
+            f"- **{t.name}**: refuted {t.failed} times, never supported\n"
+            for t in retro.topics
+            if t.closed
+        ),
         ledger="\n".join(ledger),
     )
 
@@ -255,11 +287,20 @@ def _tree_lines(retro: Retro, runs: dict[str, Facts]) -> Iterable[str]:
 def _lineage_text(lineage: Lineage, runs: dict[str, Facts]) -> str:
     if not lineage.runs:
         return ""
-    lines = [f"## Lineage\n\n{lineage.runs} runs name the run that they build on, in {lineage.generations} generations.\n"]
+    lines = [
+        f"## Lineage\n\n{lineage.runs} runs name the run that they build on, in {lineage.generations} generations.\n"
+    ]
     if lineage.line:
         steps = " → ".join(f"[{_plain(runs[p].title)[:60]}]({_link(p)})" for p in lineage.line)
         lines.append(f"- longest line of kept runs, {len(lineage.line)}: {steps}")
-    return "\n".join([*lines, *(f"- {n} runs build on {_run(runs[parent])}" for parent, n in lineage.parents), "", ""])
+    return "\n".join(
+        [
+            *lines,
+            *(f"- {n} runs build on {_run(runs[parent])}" for parent, n in lineage.parents),
+            "",
+            "",
+        ]
+    )
 
 
 def _run(e: Facts) -> str:

@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 from kb.schema import Verdict
-from kb.text import cut
+from kb.text import cut, unit_of
 from kb.trail.facts import Facts
-from kb.trail.frontier import frontiers_of, kept, points_of
+from kb.trail.frontier import frontiers_of, kept, metric_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, repeats, words_of
@@ -23,6 +24,8 @@ _LARGEST = 0.15
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
 _QUOTED = 4
+# So many settings in common tell the same stack.
+_SAME_STACK = 3
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
 _WATCHED = re.compile(r"profil|dump|steps?$|warmup|seed", re.I)
@@ -61,29 +64,52 @@ class Win:
 
 
 def kinship_of(experiments: Sequence[Facts]) -> dict[tuple[str, str], float]:
-    """How near each two targets are, above 0: by the folders of their names, their variants and their tags."""
+    """How near each two targets are: by the folders of their names, their variants, their tags, what both set, and what they measure.
+
+    Targets that share none of these have nothing to learn from each other and stand in no pair.
+    """
     groups: dict[str, list[Facts]] = defaultdict(list)
     for e in experiments:
         groups[e.target].append(e)
-    tags = {
-        t: {
-            tag: n / len(runs)
-            for tag, n in Counter(tag.lower() for e in runs for tag in e.tags).items()
-        }
-        for t, runs in groups.items()
-    }
-    variants = {t: {e.variant for e in runs if e.variant} for t, runs in groups.items()}
-    kin = {}
+    traits = dict((target, _traits(runs)) for target, runs in groups.items())
+    kin: dict[tuple[str, str], float] = {}
     for one, other in permutations(sorted(groups), 2):
+        mine, theirs = traits[one], traits[other]
         folders = len(set(one.split("/")) & set(other.split("/")))
-        shared = sum(min(share, tags[other].get(tag, 0.0)) for tag, share in tags[one].items())
-        kin[one, other] = (
-            0.5
-            + 0.5 * folders
-            + 0.3 * bool(variants[one] & variants[other])
-            + 0.5 * min(1.0, shared)
-        )
+        shared = sum(min(share, theirs.tags.get(tag, 0.0)) for tag, share in mine.tags.items())
+        variants = bool(mine.variants & theirs.variants)
+        stack = len(mine.settings & theirs.settings) >= _SAME_STACK
+        if (
+            folders
+            or variants
+            or shared
+            or stack
+            or mine.measures
+            and mine.measures == theirs.measures
+        ):
+            kin[one, other] = 0.5 + 0.5 * folders + 0.3 * variants + 0.5 * min(1.0, shared)
     return kin
+
+
+class _Traits(NamedTuple):
+    """What tells the relatives of a target: shares of its tags, its variants, keys of its settings, the kind of its metric."""
+
+    tags: dict[str, float]
+    variants: set[str]
+    settings: set[str]
+    measures: str
+
+
+def _traits(runs: Sequence[Facts]) -> _Traits:
+    tags = Counter(tag.lower() for e in runs for tag in e.tags)
+    metric = metric_of(runs)
+    unit = unit_of(metric.unit or metric.name.rpartition("_")[2]) if metric else None
+    return _Traits(
+        dict((tag, n / len(runs)) for tag, n in tags.items()),
+        {e.variant for e in runs if e.variant},
+        {key_of(v.name) for e in runs for v in e.settings if not is_common(v.name)},
+        unit.dimension if unit else "",
+    )
 
 
 def wins_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Win]:
@@ -155,7 +181,7 @@ def transfer_lines(
         ) / (len(words) or 1)
         late = (win.place + 1) / (win.place + 11)
         return (
-            kin.get(win.target, 0.5)
+            kin[win.target]
             * (0.1 + fresh)
             * (0.4 + late)
             * math.log1p(100 * win.size)
@@ -168,7 +194,8 @@ def transfer_lines(
         key_of(v.name): v.value for e in reversed(held[:_STANDS_ON]) for v in e.settings if v.value
     }
     before: list[str] = []
-    for win in sorted(wins, key=lambda w: (-weight(w), w.order)):
+    related = (w for w in wins if kin.get(w.target))
+    for win in sorted(related, key=lambda w: (-weight(w), w.order)):
         if not repeats(win.subject, before):
             before.append(win.subject)
             quoted = len(before) <= _QUOTED or "+" not in win.text.partition(": ")[2]

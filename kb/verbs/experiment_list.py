@@ -101,6 +101,8 @@ def _figure(layout: "store.Layout", e: "Experiment") -> str:
         return ""
     text = f"{found.name} {number_text(found.value, digits=5)}{unit_beside(found.name, found.unit)}"
     # What was measured beside the parent, else what a page says of it; figures of two days do not compare.
+    if "#" in e.path:
+        return text  # A section of a page has no fields of its own.
     gain = stub_at(layout, e.path).page.field("gain").partition(" (")[0]
     return f"{text} ({gain})" if gain else text
 

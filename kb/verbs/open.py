@@ -50,7 +50,9 @@ def run(request: Open, caller: Caller) -> Passage:
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
     typed, _, anchor = (request.where, "", "") if whole else request.where.partition("#")
     if is_handle(typed):
-        path = path_of(typed, _paths(layout))
+        runs = caller.tables(layout).execute("select path from experiment where path like '%#%'")
+        path, _, part = path_of(typed, [*_paths(layout), *(p for (p,) in runs)]).partition("#")
+        anchor = anchor or part
     else:
         path = _run(layout, caller, typed) or caller.path(layout, typed)
     if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):

@@ -1,0 +1,105 @@
+"""One page with many experiments: each heading is a run of the trail, a page that only sorts plans by the same words is none."""
+
+import json
+
+from kb import page, store, trail
+from kb.build import build
+from kb.trail.handles import handle, label_of
+
+NOTES = """# Tuning notes
+
+Everything in one place; times are p50.
+
+## Applied
+
+### Bigger arena
+Fewer refills: 12.1 ms → 9.4 ms.
+
+### Inline the hash
+9.4 ms → 9.1 ms, and the profile has no call left.
+
+## Rejected
+
+### Huge pages
+Start-up doubles; 9.1 ms → 9.8 ms. Not worth it.
+
+### Prefetch=4
+Evicts what the next row needs, 9.1 ms → 10.2 ms.
+
+## Ideas
+
+### Sort by key
+Would need a second pass.
+"""
+WORKLOG = """# Worklog
+
+## Run 1: baseline
+
+**Status**: baseline
+
+212 req/s.
+
+## Run 2: pool of 64
+
+**Status**: kept
+
+212 → 305 req/s.
+
+## Run 3: keep-alive off
+
+**Status**: reverted
+
+305 → 140 req/s, every request opens a socket.
+
+## Run 4: bigger buffers
+
+Not started.
+"""
+
+
+def verdicts(text: str, path: str = "wiki/notes.md") -> list[tuple[str, str]]:
+    runs = trail.parts_of(page.read(path, text.encode()), text)
+    facts = [trail.facts_in(run.facts) for run in runs]
+    return [(e.path.partition("#")[2], str(e.verdict.canonical)) for e in facts]
+
+
+def test_headings_below_applied_and_rejected_are_runs_and_ideas_are_none():
+    assert verdicts(NOTES) == [
+        ("bigger-arena", "supported"),
+        ("inline-the-hash", "supported"),
+        ("huge-pages", "refuted"),
+        ("prefetch4", "refuted"),
+    ]
+
+
+def test_headings_that_name_runs_with_a_status_each_are_runs():
+    assert verdicts(WORKLOG) == [
+        ("run-1-baseline", "baseline"),
+        ("run-2-pool-of-64", "supported"),
+        ("run-3-keep-alive-off", "refuted"),
+    ]
+
+
+def test_a_page_that_sorts_plans_by_the_same_words_holds_no_runs():
+    assert not verdicts(NOTES.replace("→", "or").replace(" ms", ""))
+    assert not verdicts(NOTES.split("## Rejected")[0])
+    assert not verdicts(NOTES, "wiki/sources/notes.md")
+
+
+def test_runs_of_a_page_stand_in_trail_slice_and_gate_and_open_by_their_heading(make_base, kb_command):
+    layout = make_base({"wiki/tuning.md": NOTES})
+    build(layout)
+    db = store.state(layout)
+    runs = {e.path: e for e in trail.experiments(db, target="tuning")}
+    assert len(runs) == 4 and "Evicts" in runs["wiki/tuning.md#prefetch4"].because
+    assert "4 runs" in kb_command("status", cwd=layout.root).stdout
+    slice_ = kb_command("load", "hypothesis", "--target", "tuning", cwd=layout.root).stdout
+    assert "Evicts what the next row needs" in slice_
+    opened = kb_command("open", handle("wiki/tuning.md#prefetch4"), cwd=layout.root).stdout
+    assert label_of("wiki/tuning.md#prefetch4") == "prefetch4" and opened.startswith("### Prefetch=4") and "Huge" not in opened
+    asked = kb_command("check", "-", "--format", "json", cwd=layout.root, ok=(3,), text_in="Set prefetch=4 for the next row")
+    match = json.loads(asked.stdout)["matches"][0]
+    assert (match["path"], match["anchor"], match["verdict"]) == ("wiki/tuning.md", "prefetch4", "refuted")
+    (layout.root / "wiki/tuning.md").write_text(NOTES.replace("Prefetch=4", "Prefetch=8"))
+    build(layout)
+    assert "wiki/tuning.md#prefetch8" in {e.path for e in trail.experiments(store.state(layout))}
