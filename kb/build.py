@@ -36,7 +36,7 @@ _TABLES = (
 
 
 # A page, the rows of its facts, statements, notes and parts, and its chunks.
-_Compiled = tuple[Page, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]]
+_Compiled = tuple[Page, bytes | None, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]]
 
 
 @dataclass(frozen=True, slots=True)
