@@ -1,6 +1,7 @@
 """The state of a target: put together from its trail, nothing from later, nothing that its pages do not say."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,7 @@ from kb import KbError, page, store
 from kb.build import build
 from kb.trail import read_facts
 from kb.trail.facts import Facts, from_row, to_row
-from kb.trail.frontier import frontier_of, frontiers_of
+from kb.trail.frontier import frontier_of, frontiers_of, parents_of
 from kb.trail.handles import handle, path_of
 from kb.trail.state import state_of
 from kb.trail.transfers import kinship_of, wins_of
@@ -152,3 +153,17 @@ def test_what_the_next_page_restates_is_asked_of_its_slice(make_base, kb_command
     report = json.loads(kb_command("replay", "--facts", "--budget", "2000", "--format", "json", cwd=layout.root).stdout)
     shares = {s["kind"]: s for s in report["shares"]}
     assert shares["configuration"]["share"] == 1.0 and shares["metric"]["facts"] == 3 and report["pages"] == 3
+
+
+def test_a_loop_counts_anew_only_where_it_decided_to_keep_a_worse_run():
+    worse = replace(run(3, "supported", title="other workload", rate=50), decision="")
+    runs = [run(1, "baseline", title="as shipped", rate=100), run(2, "supported", title="tile=64", rate=110), worse]
+    assert not any("since" in f.point for f in frontiers_of(runs))
+    assert "since v003" in {f.point for f in frontiers_of([*runs[:2], replace(worse, decision="keep")])}
+
+
+def test_a_run_builds_on_the_parent_that_it_declares_and_else_on_the_last_kept_one_that_it_links():
+    runs = [run(n, verdict, title=f"tile={n}", rate=100 + n) for n, verdict in ((1, "supported"), (2, "supported"), (3, "refuted"), (4, "supported"))]
+    linked = replace(runs[3], cites=tuple(e.path for e in runs[:3]))
+    assert parents_of([*runs[:3], linked]) == {linked.path: runs[1].path}
+    assert parents_of([*runs[:3], replace(linked, parent=runs[0].path)]) == {linked.path: runs[0].path}
