@@ -1,5 +1,10 @@
 """The experiments in order: what each page says was tried, measured and decided.
 
+A page is walked once (`outline`: passages with their headings and labels). From those `page_facts` puts together what it says:
+`verdicts`, `levers`, `metrics` (`metric_tables`, `metric_sentences`, `metric_names`), `page_account` (configuration, buckets, memory,
+leads); `parts` finds the pages that hold many experiments. From `facts` alone follow `frontier`, `progress`, `standing`, `retro`, and
+`state` with its parts: `outcomes`, `dead`, `leads`, `disputed`, `transfers`.
+
 Refuses to re-read pages: facts come from the tables.
 """
 
