@@ -167,3 +167,16 @@ def test_a_run_builds_on_the_parent_that_it_declares_and_else_on_the_last_kept_o
     linked = replace(runs[3], cites=tuple(e.path for e in runs[:3]))
     assert parents_of([*runs[:3], linked]) == {linked.path: runs[1].path}
     assert parents_of([*runs[:3], replace(linked, parent=runs[0].path)]) == {linked.path: runs[0].path}
+
+
+def test_a_rerun_of_a_win_is_no_win_of_its_own():
+    won = run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor")
+    again = run(3, "supported", title="rerun of huge_pages=on (+12 %)", rate=56, target="motor")
+    assert [w.path for w in wins_of([won, again])] == [won.path]
+
+
+def test_what_something_made_moot_stands_behind_what_is_open():
+    asks = "\n## Next hypotheses\n\n1. Overlap the copy of the next tile with the work on this one.\n2. Split the reduction over both memory channels.\n"
+    runs = [run(1, "supported", title="tile=64", rate=100, body=asks), run(2, "refuted", title="overlap copy of next tile with work", rate=90)]
+    first, second = state_of(runs, target="engine").leads
+    assert "Split the reduction" in first.text and "since tried: v002~" in second.text

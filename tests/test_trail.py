@@ -496,3 +496,15 @@ def test_saving_a_trail_twice_leaves_the_same_tables():
     first = db.execute("select * from experiment").fetchall()
     trail.save(db, whole)
     assert db.execute("select * from experiment").fetchall() == first
+
+
+def test_a_gain_of_exactly_the_threshold_moves_the_frontier_and_a_later_baseline_is_no_try():
+    assert nibbles([None, 0.01, 0.01]) == () and nibbles([None, 0.0099, 0.0099]) == (2,)
+    runs = [run(0, 100.0, "baseline"), run(1, 99.0), run(2, 100.0, "refuted"), run(3, 100.0, "baseline")]
+    assert progress_of(runs, target="t", variant="", metric=metric_of(runs)).plateau == 1
+
+
+def test_runs_in_flight_decide_nothing_and_a_reverted_run_goes_on_with_a_streak():
+    lost = [*(run(n, 11.0, "refuted") for n in range(1, 5)), run(5, 11.0, "inconclusive", decision="revert")]
+    alarms = progress_of(lost, target="t", variant="", metric=LATENCY).alarms
+    assert [len(a.paths) for a in alarms if a.code == "thrash"] == [5]
