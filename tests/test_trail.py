@@ -10,6 +10,8 @@ import pytest
 from kb import KbError, page, store, trail
 from kb.build import build
 from kb.graph import Graph
+from kb.page.seal import FIELD as SEAL
+from kb.page.superseding import Superseding, to_note
 from kb.run.noise import gain_of
 from kb.run.record import Lever, Metric
 from kb.schema import Verdict
@@ -508,3 +510,18 @@ def test_runs_in_flight_decide_nothing_and_a_reverted_run_goes_on_with_a_streak(
     lost = [*(run(n, 11.0, "refuted") for n in range(1, 5)), run(5, 11.0, "inconclusive", decision="revert")]
     alarms = progress_of(lost, target="t", variant="", metric=LATENCY).alarms
     assert [len(a.paths) for a in alarms if a.code == "thrash"] == [5]
+
+
+def test_completed_evidence_goes_before_what_a_page_was_filed_with():
+    note = to_note(Superseding("2026-02-01", "refuted", "it did not hold", "kb1-x"), seal="abc")
+    read = facts(f"---\ntype: experiment\nverdict: supported\ndecision: keep\n{SEAL}: abc\n---\n# T\n\n{note}\n")
+    assert (read.verdict.canonical, read.verdict.source, read.because, read.decision) == ("refuted", "note", "it did not hold", "")
+
+
+def test_a_run_in_flight_is_no_last_run_of_a_standing(make_base):
+    flying = "---\ntype: experiment\nstatus: running\ncreated: 2026-01-09\n---\n# Run 9\n"
+    layout = make_base({**base_files(2), "wiki/experiments/engine/2026-01-09-v009-x.md": flying})
+    build(layout)
+    standing = standing_of(store.state(layout), "engine", text_of=lambda p: page.text_of(store.read_bytes(layout, p)))
+    assert standing.last.endswith("v002-x.md") and [p[-9:] for p in standing.in_flight] == ["v009-x.md"]
+    assert standing.progress[0].runs == 2
