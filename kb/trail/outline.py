@@ -134,10 +134,11 @@ def prose_of(passages: Iterable[Passage], *, most: int = 2400) -> str:
 
 def phrases(stems: str) -> re.Pattern[str]:
     """Finds any of some stems (`profil, hot-spot`) at the start of a word; one with `^` at the start of the text alone."""
-    forms = (
-        rf"\A\W*{stem[1:]}" if stem[0] == "^" else rf"(?<![^\W_]){stem}"
-        for stem in stems.split(", ")
-    )
+    split = stems.split(", ")
+    anywhere = "|".join(stem for stem in split if stem[0] != "^")
+    opening = "|".join(stem[1:] for stem in split if stem[0] == "^")
+    forms = [rf"(?<![^\W_])(?:{anywhere})"] if anywhere else []
+    forms += [rf"\A\W*(?:{opening})"] if opening else []
     return re.compile("|".join(forms), re.IGNORECASE)
 
 
