@@ -104,7 +104,7 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     slug = slug if " " in slug else slug.replace("-", " ")
     head = [
         _Part("claim", readable(text), text is not slug)
-        for text in (subject_of(page.title), slug)
+        for text in (subject_of(readable(page.title)), slug)
         if text
     ]
     declared = [w for w in (*page.words("levers"), *page.words("lever")) if len(w) <= _LONGEST_WORD]
