@@ -827,3 +827,18 @@ def test_a_page_names_no_machine(loop):
     kept = [f.read_text() for f in (loop.layout.sources / "runs").rglob("*.json")]
     assert platform.release() in loop.page(path)
     assert not any(re.search(rf"\b{re.escape(platform.node())}\b", text) for text in (loop.page(path), *kept))
+
+
+def test_what_stands_in_the_patch_alone_confirms_nothing(loop):
+    path = loop.open("a=1", "--expect", "vectorized")
+    notes = loop.commit(lambda text: "vectorized\n", file="notes.txt")
+    loop.run("run", path, "--commit", loop.commit(to(90), start=notes))
+    assert loop.closed(path)["rule"] == "not-fired" and "written there, not seen to run" in loop.page(path)
+
+
+def test_a_target_that_states_a_limit_of_noise_is_held_to_it(loop):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("repeats: 3", "repeats: 3\nnoise_limit: 2 %"))
+    path = loop.open("a=1", "--expect", "METRIC", falsification="gain < -90%")
+    loop.run("run", path, "--commit", loop.commit(to(50)), "--bench", NOISY, "--most", "3")
+    assert loop.closed(path)["rule"] == "noise-wide"
