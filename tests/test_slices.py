@@ -368,6 +368,12 @@ def test_the_command_answers_a_batch_line_by_line_and_names_a_bad_line(trail_bas
     assert "cannot be read" in kb_command("load", "hypothesis", "--proposal", "no.md", cwd=trail_base.root, ok=(2,)).stderr
 
 
+def test_a_question_of_few_words_gets_the_state_and_a_proposal_gets_pages(trail_base):
+    few, many = ask(trail_base, target="engine", query="", budget=2000), ask(trail_base, target="engine", query=" ".join(f"tile cache size number{n} misses of the loop" for n in range(20)), budget=2000)
+    share = [sum(i.tokens for i in items(made) if i.path.startswith("indexes/state/")) / made.tokens for made in (few, many)]
+    assert share[0] > 1.3 * share[1] and any(i.path == "wiki/concepts/tiling.md" for i in items(many))
+
+
 def test_a_run_opens_by_its_number_within_the_target_of_its_slice(trail_base, kb_command):
     made = ask(trail_base, target="engine", query="")
     assert "v008 (2026-01-08, supported)" in text_of(made) and "v008~" not in to_markdown(made)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LAST_RUNS = 200
 # So few words hardly name a matter, and so many runs tell it then; so many are a proposal, which asks for pages and not for the state.
 _FEW, _ABOUT, _PROPOSAL = 3, 3, 24
+# Targets no nearer than this have nothing in common: no lever of one says anything of the other.
+_STRANGER = 0.5
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
 _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")  # fmt: skip
 
@@ -146,8 +148,9 @@ class Question:
         db, moment = self.view.db, self.view.moment
         metric = trail.metric_named(self.page) if self.page else ""
         near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
-        wins = [w for w in trail.wins(db, self.target, before=moment) if self.view.sees(w.path)]
-        kin = trail.kin(db, self.target)
+        kin = {t: near for t, near in trail.kin(db, self.target).items() if near > _STRANGER}
+        wins = trail.wins(db, self.target, before=moment)
+        wins = [w for w in wins if w.target in kin and self.view.sees(w.path)]
         return state_of(self.tried, wins, kin, target=self.target, stated=metric, nearness=near)
 
     @property

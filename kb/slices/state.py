@@ -29,7 +29,7 @@ _PARTS = (
 )
 
 # Parts whose first lines say most.
-_CAPPED = {"transfers": 1.8, "leads": 1.8}
+_CAPPED = {"transfers": 1.8, "leads": 1.6}
 # Of the pages that answer the question, so many are near enough for what their claims contradict.
 _NEAR = 40
 # In a slice this small the last run is told by one card.
