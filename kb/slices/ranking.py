@@ -35,6 +35,9 @@ _FOR_RUNS = {"experiment": 1.0, "concept": 0.7, "hypothesis": 0.6, "observation"
 _FOR_MATTERS = {"concept": 1.0, "source": 0.7, "analysis": 0.4, "codebase": 0.4, "observation": 0.4, "hypothesis": 0.3, "experiment": 0.2}  # fmt: skip
 _OTHER, _MIRROR = 0.2, 0.25
 
+# Runs whose citing is looked at, and how few of a target say nothing yet.
+_HABIT_RUNS, _LEAST_HABIT = 40, 8
+
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -56,7 +59,7 @@ def ranked(
     `weights` are the words of the question; `runs` are the target's earlier experiments, oldest first; without a target none.
     """
     for_run = bool(target or view.before)
-    prior = _FOR_RUNS if for_run else _FOR_MATTERS
+    prior = _habits(view, runs) if for_run else _FOR_MATTERS
     links = 1.0 if for_run else 2.0
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
     view.look_up([h.path for h in hits] + list(runs))
@@ -82,6 +85,17 @@ def ranked(
         why = max(parts, key=lambda name: parts[name].get(path, 0.0))
         found.append(Ranked(path, view.standing(path).type, score, why))
     return found
+
+
+def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
+    """How readily a run cites each type of page: at least as a rule, and more where the runs before it, of this target or of all, do so."""
+    asked = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
+    cited = [ends for _, ends, _ in _links(view, asked)]
+    view.look_up({path for ends in cited for path in ends})
+    kinds = ({view.standing(p).type for p in ends if view.sees(p)} for ends in cited)
+    counts = Counter(kind for own in kinds for kind in own)
+    usual = {kind: math.sqrt(n / len(cited)) for kind, n in counts.items()}
+    return {k: max(_FOR_RUNS.get(k, _OTHER), usual.get(k, 0.0)) for k in (*_FOR_RUNS, *usual)}
 
 
 def _links(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[str]]]:
