@@ -868,3 +868,10 @@ def test_what_is_a_run_is_told_by_structure(log, name, text, wanted):
 def test_the_text_above_a_table_may_name_what_its_runs_are_judged_by(log):
     table = "| # | Change | rows/s | p99 ms | Status |\n|---|---|---|---|---|\n| 1 | a | 5 | 9 | keep |\n| 2 | b | 4 | 7 | keep |\n"
     assert told(log("a.md", f"# Log\n\nWe look at p99 ms alone.\n\n{table}"))["best"]["value"] == 7
+
+
+def test_what_stands_below_a_queue_is_no_run_however_much_it_is(log):
+    runs = {f"E{i}": {"what": "x", "ms": 9 - i, "state": "merged"} for i in (1, 2)}
+    queue = {f"E{i}": {"what": "y", "state": "merged"} for i in range(3, 9)}
+    said = told(log("state.json", json.dumps({"goal": {"metric": "ms", "direction": "minimize"}, "queue": queue, "runs": runs}, indent=1)))
+    assert (said["runs"], said["kept"], said["best"]["value"], said["direction_source"]) == (2, 2, 7, "config")
