@@ -201,6 +201,15 @@ def test_names_of_code_that_are_only_mentioned_make_no_bundle(make_base):
     }
 
 
+def test_a_lever_at_which_a_failed_run_only_stood_is_no_reason(make_base):
+    told = "Raising `--prefetch=16` hides latency while the grid runs `--lanes=4`."
+    layout = make_base(run(1, "Deeper prefetch", "refuted", told, "Slower."))
+    build(layout)
+    gate = Gate(store.state(layout))
+    assert asked(gate, "Change the packing loop of the host to `--lanes=4`.").outcome == "clear"
+    assert asked(gate, "Raise `--prefetch=16`.").outcome == "repeat"
+
+
 def test_what_a_proposal_sets_itself_against_is_not_what_it_tries(gate):
     plain = asked(gate, "Write rows through a ring of pages.").matches
     beside = asked(gate, "Write rows through a ring of pages instead of raising `--arena-limit=512`.").matches
