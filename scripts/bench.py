@@ -245,9 +245,14 @@ def bench_site(name: str, home: Path, rows: list[dict]) -> None:
         cpu, wall = timed(run, repeats)
         rows.append({"wiki": name, "pages": len(pages), "what": what, "cpu_s": round(cpu, 2), "wall_s": round(wall, 2)})
         print(f"  {what:<38} cpu {cpu:7.2f} s  wall {wall:7.2f} s", flush=True)
-    index = home / "site/html/kb-assets/search-index.js"
+    parts = sorted((home / "site/html/kb-search").iterdir())
+    first_read = sum(f.stat().st_size for f in parts if f.name == "pages.js")
     plain = home / "plain-html/search/search_index.json"
-    print(f"  search index: {index.stat().st_size / 1e6:.1f} MB, plain Material {plain.stat().st_size / 1e6:.1f} MB")
+    whole = sum(f.stat().st_size for f in parts)
+    print(
+        f"  search: {whole / 1e6:.1f} MB, read at first {first_read / 1e6:.1f} MB; "
+        f"plain Material {plain.stat().st_size / 1e6:.1f} MB"
+    )
     first = first_result_s(home / "site/html/index.html")
     if first is not None:
         rows.append({"wiki": name, "pages": len(pages), "what": "first search result, from a file", "wall_s": round(first, 2)})

@@ -141,21 +141,19 @@ def _search(survey: "Survey", db: sqlite3.Connection) -> dict[str, bytes]:
     from kb.search.postings import every_chunk, postings_of
     from kb.site.captures import text_of_capture
     from kb.site.raw_html import anchor_of
-    from kb.site.search_index import Passage, scripts_of
+    from kb.site.search_index import scripts_of
 
     texts = {}
     for source in survey.captures.sources:
         named = f"{source.title} {source.origin} {text_of_capture(survey.layout, source)[0]}"
         texts[f"sources/{source.id}"] = named[:_MOST_SEARCHED]
 
-    def passages() -> Iterator[tuple[str, Passage]]:
+    def passages() -> Iterator[tuple[str, tuple[str, str, str]]]:
         for chunk in every_chunk(db):
-            yield (
-                chunk.path,
-                Passage(anchor_of(chunk.anchor), chunk.title, chunk.text[:_MOST_SEARCHED]),
-            )
+            text = chunk.text[:_MOST_SEARCHED]
+            yield chunk.path, (anchor_of(chunk.anchor), chunk.title, text)
         for path, text in texts.items():
-            yield path, Passage("", "", text)
+            yield path, ("", "", text)
 
     catalogs = {p.path for p in survey.wiki.pages.values() if p.type == "catalog"}
     names = [(c.path, c.text[:_MOST_SEARCHED]) for c in every_chunk(db) if c.path in catalogs]
@@ -163,10 +161,9 @@ def _search(survey: "Survey", db: sqlite3.Connection) -> dict[str, bytes]:
     return scripts_of(dict(_entries(survey)), passages(), postings)
 
 
-def _entries(survey: "Survey") -> Iterator[tuple[str, object]]:
+def _entries(survey: "Survey") -> Iterator[tuple[str, tuple[str, str, str, str, str, str]]]:
     from kb.site.captures import place_of_source
     from kb.site.runs import settings_of
-    from kb.site.search_index import Entry
     from kb.site.survey import tags_of
 
     for path, page in survey.wiki.pages.items():
@@ -179,11 +176,11 @@ def _entries(survey: "Survey") -> Iterator[tuple[str, object]]:
         verdict = facts.verdict.canonical or "" if facts else status
         target = facts.target if facts else page.field("target")
         row = (survey.places[path], page.title, page.type, target, str(verdict), " ".join(keys))
-        yield path, Entry(*row)
+        yield path, row
     for source in survey.captures.sources:
         title = source.title or source.id
         row = (place_of_source(source.id), title, "captured source", "", "", source.id)
-        yield f"sources/{source.id}", Entry(*row)
+        yield f"sources/{source.id}", row
 
 
 def _check_settings(layout: store.Layout) -> None:

@@ -10,36 +10,20 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 # As many buckets as keep one near 30 kB on a wiki of four thousand pages.
 BUCKETS = 128
 # Pages whose texts share a file.
 _TOGETHER = 48
+# Longest place, title, type, target, verdict and names that the list holds.
+_LONGEST = (1000, 200, 40, 80, 30, 400)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the list holds of a page: where it is, what a result shows and filters by, and names by
-    which it is found beside those of its title.
-    """
-
-    place: str
-    title: str
-    type: str
-    target: str
-    verdict: str
-    keys: str
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A section of a page as a result quotes it."""
-
-    anchor: str
-    title: str
-    text: str
+# Of a page: its place, title, type, target, verdict, and names by which it is found beside its title.
+Entry = tuple[str, str, str, str, str, str]
+# A section as a result quotes it: anchor, title, text.
+Passage = tuple[str, str, str]
 
 
 def scripts_of(
@@ -56,19 +40,16 @@ def scripts_of(
     for path, passage in passages:
         if path in numbers:
             number = numbers[path]
-            lengths[number] += len(passage.text)
-            quoted = [passage.anchor, passage.title, passage.text]
-            texts[number // _TOGETHER][number % _TOGETHER].append(quoted)
-    rows = [_row(entries[path], lengths[n]) for path, n in numbers.items()]
-    files = {"pages": rows}
+            lengths[number] += len(passage[2])
+            texts[number // _TOGETHER][number % _TOGETHER].append(passage)
+    files: dict[str, object] = {"pages": [_row(entries[p], lengths[n]) for p, n in numbers.items()]}
     files |= {f"text-{n}": some for n, some in texts.items()}
     files |= {f"words-{n}": words for n, words in _buckets(numbers, postings).items()}
     return {f"kb-search/{name}.js": _script(name, value) for name, value in files.items()}
 
 
 def _row(entry: Entry, length: int) -> list:
-    shown = (entry.place, entry.title[:200], entry.type, entry.target[:80], entry.verdict[:30])
-    return [*shown, entry.keys[:400], length // 8]
+    return [*(part[:most] for part, most in zip(entry, _LONGEST, strict=True)), length // 8]
 
 
 def _buckets(

@@ -13,10 +13,9 @@ from markupsafe import Markup
 from kb.page import Page
 from kb.refuted import Card
 from kb.schema import Verdict
-from kb.site.charts import Climb, climb_of, scale_of, spark
+from kb.site.charts import Climb, climb_of, measured, scale_of, spark
 from kb.site.runs import VERDICT_ORDER, Change, Run, change_of, figure, runs_of
 from kb.site.survey import Survey
-from kb.trail import Facts
 from kb.trail.frontier import metric_of
 from kb.trail.levers import key_of
 from kb.trail.progress import Progress, progress_of
@@ -232,38 +231,41 @@ def _branches(progress: Progress, runs: Sequence[Run]) -> Mapping[str, Sequence[
     one does not improve on an earlier one, so that none of them was built upon the other.
     """
     by_path = {r.facts.path: r for r in runs}
+    starts = _starts(progress, runs, by_path)
+    lanes: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        line = (r.facts.path for r in _line(run, by_path))
+        lanes[next((starts[path] for path in line if path in starts), "")].append(run)
+    forks = {by_path[path].facts.parent for path in starts}
+    beside = [r for r in lanes.pop("", []) if r.facts.path not in forks]
+    branches = {
+        name: [by_path[by_path[path].facts.parent], *lanes[name]] for path, name in starts.items()
+    }
+    return {**branches, "beside the lanes": beside} if branches and beside else branches
+
+
+def _line(run: Run, by_path: Mapping[str, Run]) -> list[Run]:
+    """A run and the runs that it was built upon, newest first."""
+    line = [run]
+    while (parent := by_path.get(line[-1].facts.parent)) and parent not in line:
+        line.append(parent)
+    return line
+
+
+def _starts(progress: Progress, runs: Sequence[Run], by_path: Mapping[str, Run]) -> dict[str, str]:
+    """The first runs of branches, with a name for each: the lever that tells them apart, else their
+    titles.
+    """
     children: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
-        if (
-            run.facts.parent in by_path
-            and run.facts.verdict.canonical is Verdict.SUPPORTED
-            and run.metric
-        ):
+        is_kept = run.facts.verdict.canonical is Verdict.SUPPORTED and run.metric
+        if is_kept and run.facts.parent in by_path:
             children[run.facts.parent].append(run)
-    starts = [r for some in children.values() if _is_fork(some, progress) for r in some]
-    lanes: dict[str, list[Run]] = {r.facts.path: [] for r in starts}
-    lanes[""] = []
-    for run in runs:
-        at, behind = run, set()
-        while (
-            at.facts.path not in lanes
-            and at.facts.parent in by_path
-            and at.facts.path not in behind
-        ):
-            behind.add(at.facts.path)
-            at = by_path[at.facts.parent]
-        lanes[at.facts.path if at.facts.path in lanes else ""].append(run)
-    common = {r.facts.path for r in lanes.pop("")}
-    names = _lane_names([r.facts for r in starts])
-    branches = {}
-    for start in starts:
-        parent = by_path[start.facts.parent]
-        before = [parent] if parent.facts.path in common else []
-        branches[names[start.facts.path]] = [*before, *lanes[start.facts.path]]
-    beside = common - {r.facts.parent for r in starts}
-    if branches and beside:
-        branches["beside the lanes"] = [by_path[p] for p in by_path if p in beside]
-    return branches
+    starts = [r.facts for some in children.values() if _is_fork(some, progress) for r in some]
+    levers = [e.levers[0] for e in starts if len(e.levers) == 1]
+    values = {v.value for v in levers if v.value}
+    told_apart = len({v.name for v in levers}) == 1 and len(values) == len(starts)
+    return {e.path: e.levers[0].value if told_apart else e.title for e in starts}
 
 
 def _is_fork(siblings: Sequence[Run], progress: Progress) -> bool:
@@ -272,31 +274,17 @@ def _is_fork(siblings: Sequence[Run], progress: Progress) -> bool:
     return any(later <= max(values[:n]) for n, later in enumerate(values) if n)
 
 
-def _lane_names(starts: Sequence[Facts]) -> dict[str, str]:
-    """Names of lanes by the lever that tells them apart, else by the titles of their first runs."""
-    levers = [e.levers[0] if len(e.levers) == 1 else None for e in starts]
-    values = [v.value for v in levers if v and v.value]
-    told_apart = len({v.name for v in levers if v}) == 1 and len(set(values)) == len(starts)
-    return {e.path: v.value if told_apart else e.title for e, v in zip(starts, levers, strict=True)}
-
-
 def _scales(lanes: Sequence[_Lane]) -> list[tuple[float, float] | None]:
     """Value axis of each lane's chart: lanes of one metric share theirs, where that shows both."""
-    own: list[tuple[float, float] | None] = [
-        scale_of(p, runs) if any(r.metric and r.metric.name == p.metric for r in runs) else None
-        for _, p, runs in lanes
-    ]
-    shared: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for (_, progress, _), scale in zip(lanes, own, strict=True):
-        if scale:
-            shared[progress.metric].append(scale)
-    scales: list[tuple[float, float] | None] = []
-    for (_, progress, _), scale in zip(lanes, own, strict=True):
-        near = shared[progress.metric]
-        low, high = min(s[0] for s in near or [(0, 0)]), max(s[1] for s in near or [(0, 0)])
-        narrowest = min(s[1] - s[0] for s in near or [(0, 0)])
-        scales.append((low, high) if high - low < _WIDEST_AXIS * narrowest else scale)
-    return scales
+    own = [scale_of(p, runs) if measured(p, runs) else None for _, p, runs in lanes]
+    metrics = [progress.metric for _, progress, _ in lanes]
+    shared: dict[str, tuple[float, float]] = {}
+    for metric in set(metrics):
+        near = [s for s, name in zip(own, metrics, strict=True) if s and name == metric]
+        low, high = min((s[0] for s in near), default=0.0), max((s[1] for s in near), default=0.0)
+        if near and high - low < _WIDEST_AXIS * min(s[1] - s[0] for s in near):
+            shared[metric] = low, high
+    return [shared.get(name, scale) for scale, name in zip(own, metrics, strict=True)]
 
 
 def _standpoint(
