@@ -160,7 +160,7 @@ def test_alignment_of_a_table_needs_no_style():
 
 ALLOWED = {
     "a": {"href", "title", "rel", "class", "aria-label"}, "span": {"class", "id", "title"}, "div": {"class", "tabindex"}, "pre": {"tabindex"}, "p": {"class"}, "img": {"src", "alt", "loading"}, "ol": {"start"},
-    "th": {"class"}, "td": {"class"}, **{f"h{n}": {"id"} for n in range(1, 7)},
+    "th": {"class"}, "td": {"class"}, "table": {"class"}, **{f"h{n}": {"id"} for n in range(1, 7)},
 }
 PLAIN = {*["code", "ul", "li", "em", "strong", "s", "del", "sub", "sup", "kbd", "b", "i", "br", "hr", "blockquote", "table", "thead", "tbody", "tr", "details", "summary", "ins", "mark", "small"]}
 NASTY = ["<script>", "</script>", "<details>", "</details>", "<summary>", "<div>", "</div>", "<b>", "</b>", "<sub>", "</sub>", "<a id='x'>", "</a>", "<br>", "<!--", "-->", "<img src=x onerror=y>",
@@ -591,10 +591,18 @@ graph TD; A-->B; click A "javascript:window.ran=17"
 
 <base href="https://example.org/"> <link rel=stylesheet href="https://example.org/x.css">
 
+## ENDLESSWORD
+
+ENDLESSWORD `ENDLESSWORD` \u202ertl
+
+| ENDLESSWORD | b |
+|---|---|
+| x | ENDLESSWORD |
+
 ## __config
 
 {"base": "https://example.org", "search": "https://example.org/worker.js"}
-""".replace("LONGTAG", "long" * 75)
+""".replace("LONGTAG", "long" * 75).replace("ENDLESSWORD", "endless" * 715)
 
 
 @pytest.fixture(scope="module")

@@ -315,7 +315,7 @@ _RULES = {
     "kb_callout_close": _fixed("</div>\n"),
     "th_open": _cell_open,
     "td_open": _cell_open,
-    "table_open": _fixed('<div class="kb-scroll" tabindex="0"><table>\n'),
+    "table_open": _fixed('<div class="kb-scroll" tabindex="0"><table class="kb-grid">\n'),
     "table_close": _fixed("</table></div>\n"),
     "kb_unread": lambda self, tokens, index, options, env: escaped(tokens[index].content),
 }

@@ -102,7 +102,9 @@ def text_of_capture(layout: Layout, source: Source) -> tuple[str, str]:
 
 def sections_of(source: Source, text: str) -> Iterator[Section]:
     """The sections of a text; what stands before the first of them is one too."""
-    starts = [(0, ""), *((start, title) for title, start in source.sections)]
+    # A heading begins its line: what was captured may stand a few signs from where it was counted.
+    heads = [(text.rfind("\n", 0, start) + 1, title) for title, start in source.sections]
+    starts = [(0, ""), *heads]
     ends = [*(start for start, _ in starts[1:]), len(text)]
     shown = 0
     for (start, title), end in zip(starts, ends, strict=True):
