@@ -136,6 +136,7 @@ def _bullet(claim: Claim, path: str, titles: Mapping[str, str]) -> str:
     links = "".join(
         f", [{_link_text(titles.get(p.partition('#')[0], p))}]({_relative(p, path)})"
         for p in claim.links
+        if p != claim.source
     )
     return f"- {_escaped(claim.claim)} ({_cited(claim, path, titles)}{links})\n  > “{_escaped(claim.quote)}”"
 
