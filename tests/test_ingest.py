@@ -93,6 +93,14 @@ def test_a_packet_holds_task_form_and_fenced_material_and_has_one_id(base):
     assert packets_of(layout, "fenced")[0].id == packet.id, "what the wiki holds by now asks nothing anew"
 
 
+def test_a_reply_that_names_one_page_twice_is_returned_whole(base):
+    layout = base()
+    (packet,) = packets_of(layout, "chips")
+    twice = json.dumps({"drafts": json.loads(draft(C3))["drafts"] * 2})
+    done = settled(layout, packet, twice)
+    assert done.state == "returned" and not done.admitted and "stands 2 times in the reply" in str(done.rejected)
+
+
 def test_what_enters_stands_on_a_page_above_its_quote_and_filing_again_changes_nothing(base):
     layout = base()
     (packet,) = packets_of(layout, "chips")

@@ -5,7 +5,8 @@ Refuses to write: what is admitted is filed by `filing`.
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kb import store
@@ -50,12 +51,14 @@ def admission_of(
 ) -> Admission:
     """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it."""
     drafts, passages = tuple(drafts), tuple(passages)
-    planned = {d.path for d in drafts}
+    planned = Counter(d.path for d in drafts)
     entered: list[Draft] = []
     claims: list[Claim] = []
     rejected: list[Rejection] = []
     for draft in drafts:
         reasons = [Rejection(draft.path, "", reason) for reason in _page_reasons(draft, wiki)]
+        if planned[draft.path] > 1:
+            reasons.append(Rejection(draft.path, "", f"{draft.path} stands {planned[draft.path]} times in the reply; put its claims into one draft"))
         good: list[Claim] = []
         for item in draft.claims:
             ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)
@@ -137,7 +140,7 @@ def _page_reasons(draft: Draft, wiki: Wiki) -> list[str]:
 _HEADING = re.compile(r"[^\x00-\x1f<>\[\]|`#]{2,80}")
 
 
-def _place_reason(item: DraftClaim, draft: Draft, wiki: Wiki, planned: set[str]) -> str:
+def _place_reason(item: DraftClaim, draft: Draft, wiki: Wiki, planned: Collection[str]) -> str:
     """What is wrong with where a claim stands and leads to."""
     if not _HEADING.fullmatch(item.section) or not item.section.isprintable():
         return f"goes under a heading of 2 to 80 plain characters, such as “{next(iter(TYPES[type_of(draft.type) or 'concept'].sections), 'What it is')}”"
