@@ -1,5 +1,6 @@
 """The clients of research against a server on loopback: what arXiv, GitHub and sites really send, politeness, resuming, and what is refused."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -248,6 +249,7 @@ def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(b
         ("ftp://example.org/x", "only http and https"),
         ("http://127.0.0.1:9/x", "private address"),
         ("http://169.254.169.254/latest/meta-data/", "private address"),
+        ("http://[64:ff9b::a9fe:a9fe]/latest/meta-data/", "private address"),
         ("http://[::1]/", "private address"),
         ("http://[::ffff:10.0.0.1]/", "private address"),
         ("http://localhost/", "private host"),
@@ -359,3 +361,26 @@ def test_a_damaged_source_is_a_finding_and_the_others_go_on(base, site, monkeypa
     (base.sources / "claims").mkdir()
     (base.sources / "claims" / "bad.json").write_text("[{]")
     assert cli.main(["claims"]) == 1 and "sources/claims/bad.json: no list of claims" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("before", [b"HTTP/1.1 200 OK\r\nX-Slow: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Encoding: gzip, gzip\r\n\r\n"])
+def test_a_server_that_drips_or_compresses_twice_is_left_in_time(base, before):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def drip():
+        connection, _ = listener.accept()
+        with contextlib.suppress(OSError), connection:
+            connection.recv(4096)
+            connection.sendall(before)
+            for _ in range(60):
+                connection.sendall(b"x")
+                time.sleep(0.1)
+
+    threading.Thread(target=drip, daemon=True).start()
+    with session_of(base, limits=Limits(seconds=0.5, tries=1)) as session, pytest.raises(KbError, match="more than once" if b"gzip" in before else "Timeout|took more"):
+        start = time.monotonic()
+        try:
+            session.get(f"http://127.0.0.1:{listener.getsockname()[1]}/x")
+        finally:
+            assert time.monotonic() - start < 3
+            listener.close()

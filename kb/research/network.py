@@ -135,8 +135,14 @@ def checked_address(url: str, access: Access) -> str:
     return host
 
 
+# Addresses that a gateway turns into those of the old protocol (RFC 6052): what they lead to is in their last four bytes.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
 def _check_number(address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: str) -> None:
     plain = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None) or address
+    if plain in _NAT64:
+        plain = ipaddress.IPv4Address(int(plain) & 0xFFFFFFFF)
     if not plain.is_global or plain.is_multicast:
         where = host if str(address) == host else f"{host} is {address},"
         raise NetworkRefusal(f"{where} a private address; `--allow-host {host}` lets kb go there")
@@ -157,17 +163,43 @@ def public_numbers(host: str, port: int, access: Access) -> list[str]:
     return numbers
 
 
-def _transport(access: Access):
-    """A transport of httpx whose connections go to checked addresses only."""
+def _transport(access: Access, end: threading.local):
+    """A transport of httpx whose connections go to checked addresses only, and end at the moment `end.at` of each thread."""
     import httpcore
     import httpx
+
+    class BoundedStream(httpcore.NetworkStream):
+        """A connection on which no server takes longer in all than a request may, however little it sends at a time."""
+
+        def __init__(self, inner: httpcore.NetworkStream) -> None:
+            self.inner = inner
+
+        def read(self, max_bytes, timeout=None):
+            left = end.at - time.monotonic()
+            if left <= 0:
+                raise NetworkRefusal(f"took more than {access.limits.seconds:.0f} s; not captured")
+            return self.inner.read(max_bytes, min(left, timeout or left))
+
+        def write(self, buffer, timeout=None):
+            self.inner.write(buffer, timeout)
+
+        def close(self):
+            self.inner.close()
+
+        def start_tls(self, ssl_context, server_hostname=None, timeout=None):
+            return BoundedStream(self.inner.start_tls(ssl_context, server_hostname, timeout))
+
+        def get_extra_info(self, info):
+            return self.inner.get_extra_info(info)
 
     class CheckedBackend(httpcore.SyncBackend):
         def connect_tcp(self, host, port, timeout=None, local_address=None, socket_options=None):
             failure: httpcore.ConnectError | None = None
             for number in public_numbers(host, port, access):
                 try:
-                    return super().connect_tcp(number, port, timeout, local_address, socket_options)
+                    return BoundedStream(
+                        super().connect_tcp(number, port, timeout, local_address, socket_options)
+                    )
                 except httpcore.ConnectError as error:
                     failure = error
             raise failure or httpcore.ConnectError(host)
@@ -194,6 +226,7 @@ class Session:
         self.requests = 0
         self._next: dict[str, float] = {}
         self._guard = threading.Lock()
+        self._end = threading.local()
         self._http = None
 
     def __enter__(self) -> "Session":
@@ -254,19 +287,21 @@ class Session:
         import httpx
 
         self._pace(urlsplit(url).hostname or "")
-        end = time.monotonic() + self.access.limits.seconds
+        self._end.at = time.monotonic() + self.access.limits.seconds
         try:
             with self._client().stream("GET", url, headers=dict(headers)) as answer:
+                if "," in answer.headers.get("content-encoding", ""):
+                    raise NetworkRefusal("compressed more than once; not captured")
                 body = bytearray()
-                for chunk in answer.iter_bytes(1 << 16):
+                for chunk in answer.iter_bytes():
                     body += chunk
                     if len(body) > size:
                         raise NetworkRefusal(
-                            f"{shown(url)}: more than {size >> 20} MB (after decompression); not captured"
+                            f"more than {size >> 20} MB (after decompression); not captured"
                         )
-                    if time.monotonic() > end:
+                    if time.monotonic() > self._end.at:
                         raise NetworkRefusal(
-                            f"{shown(url)}: took more than {self.access.limits.seconds:.0f} s; not captured"
+                            f"took more than {self.access.limits.seconds:.0f} s; not captured"
                         )
                 return Reply(
                     url,
@@ -274,6 +309,8 @@ class Session:
                     {k.lower(): v for k, v in answer.headers.items()},
                     bytes(body),
                 )
+        except NetworkRefusal as refused:
+            raise NetworkRefusal(f"{shown(url)}: {refused}") from refused
         except httpx.DecodingError as error:
             raise NetworkRefusal(f"{shown(url)}: its compression does not read: {error}") from error
         except httpx.HTTPError as error:
@@ -286,7 +323,7 @@ class Session:
             if self._http is None:
                 seconds = min(30.0, self.access.limits.seconds)
                 self._http = httpx.Client(
-                    transport=_transport(self.access),
+                    transport=_transport(self.access, self._end),
                     timeout=seconds,
                     follow_redirects=False,
                     trust_env=False,
