@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kb.claims import Captured, Passage, ruling_on
+from kb.claims import Captured, Quotable, ruling_on
 
 HOME = Path(__file__).parent / "gate"
 
 
 def cases(name: str):
     for folder in sorted({f.parent for f in HOME.rglob(f"{name}.jsonl")}):
-        passages = tuple(Passage(f.stem, Captured(f.read_text(encoding="utf-8"))) for f in sorted(folder.glob("*.md")))
+        passages = tuple(Quotable(f.stem, Captured(f.read_text(encoding="utf-8"))) for f in sorted(folder.glob("*.md")))
         for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             yield pytest.param(json.loads(line), passages, id=json.loads(line)["claim"][:50] or "empty")
 
@@ -37,12 +37,12 @@ def letters(text: str) -> str:
 
 def test_offsets_of_a_piece_are_those_of_its_whole_text():
     text = "Nothing here. " * 20 + "The kernel moves 12 GB each second."
-    piece = Passage("sources/a", Captured(text[200:]), 200)
+    piece = Quotable("sources/a", Captured(text[200:]), 200)
     ruling = ruling_on("The kernel moves 12 GB each second.", "The kernel moves 12 GB each second.", origin="", passages=[piece])
     assert text[ruling.span.start : ruling.span.end] == "The kernel moves 12 GB each second."
 
 
 def test_a_quote_that_is_not_there_is_told_where_it_departs():
-    passage = Passage("sources/a", Captured("The second pass reads everything again."))
+    passage = Quotable("sources/a", Captured("The second pass reads everything again."))
     reason = ruling_on("The second pass reads nothing.", "The second pass reads nothing at all", origin="sources/a", passages=[passage]).reason
     assert "departs from the text behind “The second pass reads”" in reason

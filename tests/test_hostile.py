@@ -65,7 +65,7 @@ def test_nothing_captured_starts_a_line_of_its_own_in_a_slice(make_base, kb_comm
 
 
 def test_the_tools_take_what_is_listed_and_nothing_else():
-    from kb.server.tools import DOORS, _TAKEN, schema_of, tools
+    from kb.server.tools import _TAKEN, DOORS, schema_of, tools
 
     listed = tools()
     assert {words for door in DOORS for words in door.actions.values()} == set(_TAKEN)

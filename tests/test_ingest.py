@@ -60,13 +60,13 @@ def packets_of(layout: store.Layout, source: str, **fields):
 def settled(layout: store.Layout, packet, text: str, **fields) -> settling.Settlement:
     db = store.state(layout)
     try:
-        return settling.settle(layout, db, packet, queue.Attempt(by="test", text=text), today="2026-11-22", **fields)
+        return settling.settle(layout, db, packet, queue.ReplyAttempt(by="test", text=text), today="2026-11-22", **fields)
     finally:
         db.close()
         build(layout)
 
 
-def worked(layout: store.Layout, answer, **fields) -> asking.Ledger:
+def worked(layout: store.Layout, answer, **fields) -> asking.Expense:
     db = store.state(layout)
     try:
         return asking.answered(layout, db, answer, holder="t", clock=time.time, today="2026-11-22", **fields)
@@ -205,7 +205,7 @@ def test_two_values_of_one_quantity_are_disputed_on_both_pages_and_two_chips_are
 
 
 def quantity(**fields) -> claims.Claim:
-    stated = claims.Quantity(**{"subject": "v6e", "quantity": "HBM bandwidth", "value": 1.64, "unit": "TB/s", **fields})
+    stated = claims.StatedQuantity(**{"subject": "v6e", "quantity": "HBM bandwidth", "value": 1.64, "unit": "TB/s", **fields})
     return claims.Claim(page="wiki/concepts/a.md", section="s", claim=str(fields), quote="q", source="sources/a", start=0, end=1, packet="p", quantity=stated)
 
 
@@ -287,7 +287,7 @@ def test_a_second_reader_sees_claims_and_quotes_alone_and_its_no_keeps_them_out(
 
     def answer(asked, returned):
         seen.append(asked.text())
-        return queue.Attempt(by="second", text=json.dumps({"readings": [{"number": 1, "holds": False, "because": "too much"}]}))
+        return queue.ReplyAttempt(by="second", text=json.dumps({"readings": [{"number": 1, "holds": False, "because": "too much"}]}))
 
     done = settled(layout, packet, draft(C3), second=asking.second_reader(layout, answer))
     assert "too much" in done.rejected[0].reason and not claims.claims_in(layout)
@@ -322,7 +322,7 @@ from test_ingest import answer_for
 def answer(packet, returned):
     time.sleep(0.02)
     with open({log!r}, "a") as f: f.write(packet.id + "\\n")
-    return queue.Attempt(by="w", text=answer_for(packet.text()))
+    return queue.ReplyAttempt(by="w", text=answer_for(packet.text()))
 layout = store.layout_at(Path({root!r}))
 asking.answered(layout, store.state(layout), answer, holder=sys.argv[1], clock=lambda: time.time() + float(sys.argv[2]), today="2026-11-22", at_once=2)
 """
@@ -547,7 +547,7 @@ def test_notes_of_an_index_stand_on_its_facts_and_are_asked_again_only_where_the
         queue.forget(layout, packet.id)
     both = json.dumps({"notes": json.loads(notes(fused))["notes"] + json.loads(never)["notes"]})
     db = store.state(layout)
-    assert settling.settle(layout, db, packet, queue.Attempt(by="t", text=both), today="2026-11-22").state == "answered"
+    assert settling.settle(layout, db, packet, queue.ReplyAttempt(by="t", text=both), today="2026-11-22").state == "answered"
     assert questions.regenerate_packets(layout, "hypothesis") == ()
     (layout.indexes / "hypothesis.md").write_text(INDEX.replace("12 times", "13 times"))
     (packet,) = questions.regenerate_packets(layout, "hypothesis")

@@ -12,7 +12,7 @@ from research_server import PAPER, pdf_of
 
 from kb import KbError, cli, store
 from kb.research.documents import document_of
-from kb.source import Material, capture, place_of, quotation, sources, text_of_source
+from kb.source import SourceMaterial, capture, place_of, quotation, sources, text_of_source
 
 LEFT = ["Memory traffic decides the", "speed of a loop that does lit-", "tle work for a byte. Three", "passes read what one pass", "could keep in registers, and", "the fused loop keeps it."]
 RIGHT = ["The second column speaks of", "tiles. A tile of 64 rows fits", "the cache of this machine, as", "we measured with eight threads", "and a batch of one. Larger", "tiles fall out of it."]
@@ -49,7 +49,7 @@ def test_ligatures_hyphens_headings_and_quotes_of_a_pdf(tmp_path):
     layout = store.layout_at(tmp_path)
     page = [(72, 700, "1 Introduction"), (72, 680, "An e\ufb03cient kernel su\ufb00ers".replace("\ufb03", "ffi").replace("\ufb00", "ff")), (72, 668, "from well-known traf-"), (72, 656, "fic; see Eq. (3): y = x * s."), (72, 640, "2 Results"), (72, 620, "It gains 2.5 %.")]
     document = document_of(pdf_of([page]), "application/pdf", name="p.pdf")
-    source, _ = capture(layout, Material(origin="file:p.pdf", kind="file", name="p", text=document.text, sections=document.sections), retrieved="2026-01-01")
+    source, _ = capture(layout, SourceMaterial(origin="file:p.pdf", kind="file", name="p", text=document.text, sections=document.sections), retrieved="2026-01-01")
     text = text_of_source(layout, source)
     start, end = place_of(text, "from well-known traffic; see Eq. (3): y = x * s.")
     assert quotation(layout, source, start, end) == text[start:end] and "efficient kernel suffers" in text

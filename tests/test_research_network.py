@@ -21,7 +21,7 @@ from research_server import ABSTRACT, ATOM, HTML, PAPER, Site, bomb, entry, feed
 from kb import KbError, cli, store
 from kb.research import jobs, network, papers
 from kb.research.github import Forge
-from kb.research.network import Access, Limits, NetworkRefusal, Session, Unavailable
+from kb.research.network import Access, Limits, NetworkRefusal, NetworkSession, Unavailable
 from kb.source import quotation, source_at, sources, text_of_source
 
 NOW = "2026-11-22T00:00:00+00:00"
@@ -42,7 +42,7 @@ def base(tmp_path):
 
 
 def session_of(base, waits=None, **access):
-    return Session(Access(**{"allow_hosts": ("127.0.0.1",), "interval": 0.0} | access), base.state / "research", sleep=(waits if waits is not None else []).append)
+    return NetworkSession(Access(**{"allow_hosts": ("127.0.0.1",), "interval": 0.0} | access), base.state / "research", sleep=(waits if waits is not None else []).append)
 
 
 def serve_papers(site, count=1):
@@ -117,7 +117,7 @@ def test_throttling_is_waited_out_as_the_server_says_in_all_its_forms(base, site
 
 def test_arxiv_is_asked_once_in_three_seconds_whatever_the_number_of_workers(base):
     waits = []
-    with Session(Access(), base.state / "research", sleep=waits.append) as session:
+    with NetworkSession(Access(), base.state / "research", sleep=waits.append) as session:
         for _ in range(3):
             session._pace("arxiv.org")
     assert [round(w) for w in waits] == [3, 6]
@@ -260,7 +260,7 @@ def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(b
     ],
 )
 def test_an_address_that_is_not_public_is_refused_with_its_reason(base, address, reason):
-    with Session(Access(interval=0.0), base.state / "r") as session, pytest.raises(NetworkRefusal, match=reason) as refusal:
+    with NetworkSession(Access(interval=0.0), base.state / "r") as session, pytest.raises(NetworkRefusal, match=reason) as refusal:
         session.get(address)
     assert ":password" not in str(refusal.value)
 
@@ -274,7 +274,7 @@ def test_a_redirect_to_a_private_address_and_a_name_that_resolves_to_one_are_ref
         with pytest.raises(NetworkRefusal, match="more than 5 redirects"):
             session.get(f"{site.base}/round")
     monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))])
-    with Session(Access(interval=0.0), base.state / "r") as session, pytest.raises(NetworkRefusal, match="docs.example.org is 127.0.0.1, a private address"):
+    with NetworkSession(Access(interval=0.0), base.state / "r") as session, pytest.raises(NetworkRefusal, match="docs.example.org is 127.0.0.1, a private address"):
         session.get("http://docs.example.org/")
 
 
@@ -291,7 +291,7 @@ def test_a_mirror_stands_for_the_network(base, tmp_path):
     page = tmp_path / "m" / "docs.example.org" / "guide" / "index.html"
     page.parent.mkdir(parents=True)
     page.write_text("<html><head><title>Guide</title></head><body><h1>Guide</h1><p>A guide that says enough words to be captured as a text.</p></body></html>")
-    with Session(Access(mirror=tmp_path / "m"), base.state / "r") as session:
+    with NetworkSession(Access(mirror=tmp_path / "m"), base.state / "r") as session:
         (outcome,) = jobs.crawl(base, session, ["https://docs.example.org/guide/"], now=NOW, depth=0, most=5)
         assert outcome.state == "new" and session.requests == 0
         with pytest.raises(Unavailable, match="not in the mirror"):

@@ -6,7 +6,7 @@ import pytest
 
 from kb import KbError, store
 from kb.source import (
-    Material,
+    SourceMaterial,
     capture,
     damaged_sources,
     fenced,
@@ -31,7 +31,7 @@ def base(tmp_path):
 
 
 def material(text="Text.\n", **more):
-    return Material(**{"origin": "https://example.org/a", "kind": "web", "name": "a", "text": text} | more)
+    return SourceMaterial(**{"origin": "https://example.org/a", "kind": "web", "name": "a", "text": text} | more)
 
 
 def test_the_same_capture_is_recognised_and_other_content_is_a_source_of_its_own(base):

@@ -1,6 +1,6 @@
 """Claims: sentences that stand on the words of a source. What lets one in, those on file, and where they contradict each other.
 
-    ruling_on(claim, quote, origin=…, passages=[Passage(origin, Captured(text))])   # its place in the source, or the reason why not
+    ruling_on(claim, quote, origin=…, passages=[Quotable(origin, Captured(text))])   # its place in the source, or the reason why not
     claims_in(layout), file_claims(layout, claims), withdraw(layout, source)        # sources/claims/<source>.json
     conflicts(claims)                                                               # one quantity, one condition, two values
 
@@ -11,7 +11,7 @@ from kb.claims.captured import Captured, Span
 from kb.claims.filed import (
     Claim,
     Conflict,
-    Quantity,
+    StatedQuantity,
     about,
     claims_in,
     conflicts,
@@ -21,15 +21,15 @@ from kb.claims.filed import (
     readable_claims,
     withdraw,
 )
-from kb.claims.gate import Passage, Ruling, ruling_on
+from kb.claims.gate import ClaimRuling, Quotable, ruling_on
 
 __all__ = [
     "Captured",
     "Claim",
     "Conflict",
-    "Passage",
-    "Quantity",
-    "Ruling",
+    "Quotable",
+    "StatedQuantity",
+    "ClaimRuling",
     "Span",
     "about",
     "claims_in",

@@ -7,7 +7,7 @@ from kb.text import STOP, stem, words_of
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ClaimCase:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
     `sentence` is the sentence of the source that holds the quote, `before` what that may refer to and `after` what refers to it, `block` its paragraph, `heading` the headings above it, `columns` the cells
@@ -36,7 +36,7 @@ CLAUSES = re.compile(_PART.pattern + r"|,\s+")
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def meant(case: Case, between: re.Pattern[str] = _PART) -> str:
+def meant(case: ClaimCase, between: re.Pattern[str] = _PART) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
     sentence = _BRACKETS.sub(

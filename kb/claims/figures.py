@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from kb.claims.captured import GROUPED, REFERS
-from kb.claims.case import Case, meant
+from kb.claims.case import ClaimCase, meant
 from kb.claims.names import names_in
 from kb.text import STOP, Number, fold, numbers_in, stem, unit_of, words_of
 
@@ -21,7 +21,7 @@ _WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about")
 _IDLE = ("zero", "one", "once", "half")
 
 
-def numbers(case: Case) -> str:
+def numbers(case: ClaimCase) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
     stated = [tuple(_readings(n, case.quote, case.columns)) for n in numbers_of(case.quote)]
     for number in numbers_of(case.claim):
@@ -52,7 +52,7 @@ def _titled(written: str, about: str) -> bool:
     )
 
 
-def _told_before(case: Case, number: Number) -> bool:
+def _told_before(case: ClaimCase, number: Number) -> bool:
     """Whether a number of the claim stands in what the quote refers to, before the same word."""
     follower = following(case.claim, number)
     return bool(follower) and any(
@@ -61,7 +61,7 @@ def _told_before(case: Case, number: Number) -> bool:
     )
 
 
-def _agree(mine: tuple[Number, ...], stated: tuple[Number, ...], case: Case) -> bool:
+def _agree(mine: tuple[Number, ...], stated: tuple[Number, ...], case: ClaimCase) -> bool:
     """Whether one reading of a claimed number is one of a stated number; where both say per what, that must be the same."""
     if "/" in mine[-1].unit and "/" in stated[-1].unit:
         mine, stated = mine[-1:], stated[-1:]
@@ -165,7 +165,7 @@ def _factor(claimed: Number, stated: Number) -> float:
     )
 
 
-def _same_unit(claimed: Number, stated: Number, case: Case) -> bool:
+def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     if not claimed.unit:
         # A number may leave a unit to its words; a rate or share that turns into a count is another statement.
         return (
@@ -206,7 +206,7 @@ _BETWEEN = 24
 _SHOWN = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound", "~": "as approximate"}
 
 
-def _bound(case: Case, claimed: Number, stated: Number) -> str:
+def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     mine = _bound_of(case.claim, claimed.start, claimed)
     # What bounds a number may stand before the quote.
     at = max(case.sentence.find(case.quote), 0)
@@ -241,7 +241,7 @@ def _bound_of(text: str, start: int, number: Number) -> str:
     return "~" if number.about or _ABOUT.search(before) else ""
 
 
-def names(case: Case) -> str:
+def names(case: ClaimCase) -> str:
     """Names and symbols of the claim stand in the quote. One may come from the headings above it, from the sentence before or around it,
     where the claim leaves out none that stands there instead.
     """

@@ -17,7 +17,7 @@ from kb.text import fold, unit_of, words_of
 FOLDER = "claims"
 
 
-class Quantity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StatedQuantity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value with its unit, of a subject, under a condition (empty: always)."""
 
     subject: str
@@ -44,7 +44,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end: int
     packet: str
     links: tuple[str, ...] = ()
-    quantity: Quantity | None = None
+    quantity: StatedQuantity | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -145,11 +145,11 @@ def conflicts(claims: Iterable[Claim]) -> tuple[Conflict, ...]:
     )
 
 
-def _condition(quantity: Quantity) -> str:
+def _condition(quantity: StatedQuantity) -> str:
     return " ".join(sorted(words_of(quantity.condition)))
 
 
-def _differ(a: Quantity, b: Quantity) -> bool:
+def _differ(a: StatedQuantity, b: StatedQuantity) -> bool:
     mine, theirs = unit_of(a.unit), unit_of(b.unit)
     if mine and theirs and mine.dimension != theirs.dimension or bool(mine) != bool(theirs):
         return False  # Two kinds of measure: other quantities under one name.

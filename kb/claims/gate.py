@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kb.claims.captured import Captured, Span
-from kb.claims.case import Case
+from kb.claims.case import ClaimCase
 from kb.claims.figures import names, numbers
 from kb.claims.owners import counted, reference, subjects
 from kb.claims.sense import certainty, condition, direction, negation, sides
@@ -23,7 +23,7 @@ LONGEST_CLAIM = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Quotable:
     """A stretch of captured text that claims may quote: the id of its source or page, and the character of that at which it begins."""
 
     origin: str
@@ -32,7 +32,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class ClaimRuling:
     """Whether a claim stands: where its quote stands in which text, or the reason why not."""
 
     origin: str = ""
@@ -40,34 +40,34 @@ class Ruling:
     reason: str = ""
 
 
-def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Passage]) -> Ruling:
+def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotable]) -> ClaimRuling:
     """Ruling on one claim. `origin` names the text it cites; empty means the only one there is."""
     passages = tuple(passages)
     origins = dict.fromkeys(p.origin for p in passages)
     cited = [p for p in passages if p.origin == origin or not origin and len(origins) == 1]
     if not cited:
         named = ", ".join(origins)
-        return Ruling(
+        return ClaimRuling(
             reason=f"cites '{origin}', which is not in the packet; it holds {named}"
             if origin
             else f"say which source: {named}"
         )
     if reason := _form(claim, quote):
-        return Ruling(reason=reason)
+        return ClaimRuling(reason=reason)
     found = next(((p, span) for p in cited if (span := p.captured.find(quote))), None)
     if found is None:
-        return Ruling(reason=_not_there(quote, cited[0], passages))
+        return ClaimRuling(reason=_not_there(quote, cited[0], passages))
     passage, span = found
     case = case_of(claim, passage, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
     return (
-        Ruling(reason=reason)
+        ClaimRuling(reason=reason)
         if reason
-        else Ruling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
+        else ClaimRuling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
     )
 
 
-def case_of(claim: str, passage: Passage, span: Span) -> Case:
+def case_of(claim: str, passage: Quotable, span: Span) -> ClaimCase:
     """The claim beside what the passage says at `span` and around it."""
     captured = passage.captured
     around = captured.sentence_around(span)
@@ -76,7 +76,7 @@ def case_of(claim: str, passage: Passage, span: Span) -> Case:
         _unbroken(captured.text[s.start : s.end])
         for s in (span, around, captured.block_around(span))
     )
-    return Case(
+    return ClaimCase(
         " ".join(claim.split()),
         quote,
         sentence,
@@ -137,7 +137,7 @@ def _form(claim: str, quote: str) -> str:
     return ""
 
 
-def _not_there(quote: str, passage: Passage, passages: Iterable[Passage]) -> str:
+def _not_there(quote: str, passage: Quotable, passages: Iterable[Quotable]) -> str:
     elsewhere = [
         p.origin for p in passages if p.origin != passage.origin and p.captured.find(quote)
     ]
@@ -174,7 +174,7 @@ def _orders(text: str) -> Iterator[str]:
     return (text[m.start : m.end] for m in marks_of(text) if m.kind == "order")
 
 
-def instruction(case: Case) -> str:
+def instruction(case: ClaimCase) -> str:
     """A sentence aimed at whoever reads the source is no knowledge, and neither is its paraphrase."""
     if re.search(r"\byou(?:rs?)?\b", case.claim, re.IGNORECASE):
         return "a claim speaks to nobody: say what holds, not what “you” should do"
@@ -194,7 +194,7 @@ def instruction(case: Case) -> str:
     return ""
 
 
-def support(case: Case) -> str:
+def support(case: ClaimCase) -> str:
     """A claim is about what its quote is about: more of its telling words stand there or above it than in the source at all."""
     have = {stem(w) for w in words_of(f"{case.before} {case.sentence} {case.about} {case.quote}")}
     wanted = [
@@ -207,7 +207,7 @@ def support(case: Case) -> str:
     return ""
 
 
-Check = Callable[[Case], str]
+Check = Callable[[ClaimCase], str]
 CHECKS: tuple[Check, ...] = (
     instruction,
     numbers,

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kb.claims.captured import REFERS
-from kb.claims.case import Case, telling
+from kb.claims.case import ClaimCase, telling
 from kb.claims.figures import following, numbers_of
 from kb.claims.names import names_in
 from kb.text import STOP, stem, words_of
 
 
-def subjects(case: Case) -> str:
+def subjects(case: ClaimCase) -> str:
     """A number keeps the name that it belongs to: of several names in a quote the one of its own clause; in a table the words of its column
     and of its row.
     """
@@ -33,7 +33,7 @@ def subjects(case: Case) -> str:
     return _column(case) or _clause(case)
 
 
-def _column(case: Case) -> str:
+def _column(case: ClaimCase) -> str:
     """In a table a number keeps the words that tell its column from the others, and those of its row."""
     row = set(words_of(case.claim))
     counts = Counter(w for header in {h for _, h, _ in case.columns} for w in set(words_of(header)))
@@ -91,7 +91,7 @@ _STATING = re.compile(
 )
 
 
-def _clause(case: Case) -> str:
+def _clause(case: ClaimCase) -> str:
     """A claim that gives a number of one clause to what opens another one, and takes up nothing that the number's own clause is about."""
     stated = [(clause, numbers_of(clause)) for clause in clauses_of(case.quote)]
     for clause in clauses_of(case.claim):
@@ -118,7 +118,7 @@ def _clause(case: Case) -> str:
     return ""
 
 
-def counted(case: Case) -> str:
+def counted(case: ClaimCase) -> str:
     """A number counts what it counts in the quote, and a change by a number is no change to it."""
     stated = numbers_of(case.quote)
     for number in numbers_of(case.claim):
@@ -141,7 +141,7 @@ def _way(text: str, start: int) -> str:
     return found[1] if found else ""
 
 
-def reference(case: Case) -> str:
+def reference(case: ClaimCase) -> str:
     """Where the quote refers back, the claim speaks of what stands there."""
     if not REFERS.match(case.sentence) or not case.before:
         return ""

@@ -6,7 +6,7 @@ Words are all there is to go by here; each list is closed and says what kind of 
 import re
 
 from kb.claims.captured import REFERS
-from kb.claims.case import CLAUSES, Case, meant, telling
+from kb.claims.case import CLAUSES, ClaimCase, meant, telling
 from kb.claims.owners import clauses_of
 from kb.text import STOP, numbers_in, stem, words_of
 
@@ -54,7 +54,7 @@ _OPPOSITES = tuple(
 )
 
 
-def negation(case: Case) -> str:
+def negation(case: ClaimCase) -> str:
     """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
     mine, theirs = _negations(case.claim), _negations(meant(case))
     if theirs and not mine:
@@ -75,7 +75,7 @@ def _negations(text: str) -> list[str]:
     return [w for w in re.findall(r"[a-z]+", flat) if w in _NEGATIONS]
 
 
-def condition(case: Case) -> str:
+def condition(case: ClaimCase) -> str:
     """What holds on a condition only is claimed with that condition: with a word of its kind, or with its own words."""
     found = _CONDITIONS.search(case.sentence)
     if found and not _CONDITIONAL.search(case.claim):
@@ -101,7 +101,7 @@ _TIES = re.compile(
 )
 
 
-def certainty(case: Case) -> str:
+def certainty(case: ClaimCase) -> str:
     """What the source expects, suspects or hopes is not claimed as a fact."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
@@ -117,7 +117,7 @@ _SIDES = re.compile(r";\s|,?\s\b(?:while|whereas|instead of)\b")
 _YARDSTICK = re.compile(r"\b(?:than|compared (?:with|to))\s([^,;.]*)", re.IGNORECASE)
 
 
-def sides(case: Case) -> str:
+def sides(case: ClaimCase) -> str:
     """Of two things that a quote sets against each other, each keeps what is told of it."""
     parts = [_content(part) for part in _SIDES.split(case.quote)]
     for left, right in zip(parts, parts[1:], strict=False):
@@ -143,7 +143,7 @@ def _content(text: str) -> set[str]:
     return {stem(w) for w in words_of(text) if w not in STOP}
 
 
-def direction(case: Case) -> str:
+def direction(case: ClaimCase) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
     pairs = [(case.claim, f"{meant(case)} {case.quote}")]
     theirs = [
@@ -181,7 +181,7 @@ def _prefixed(word: str, other: str) -> bool:
     )
 
 
-def _order(case: Case) -> str:
+def _order(case: ClaimCase) -> str:
     mine = _moves(case.claim)
     theirs = _moves(case.quote)
     for start, end in mine:

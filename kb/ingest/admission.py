@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from kb import store
-from kb.claims import Captured, Claim, Passage, Quantity, Ruling, Span, ruling_on
+from kb.claims import Captured, Claim, ClaimRuling, Quotable, Span, StatedQuantity, ruling_on
 from kb.ingest.packets import Packet
 from kb.ingest.replies import ClaimedQuantity, Draft, DraftClaim
 from kb.schema import TYPES, folders_of, type_of
@@ -47,7 +47,7 @@ class Wiki:
 
 
 def admission_of(
-    drafts: Iterable[Draft], *, passages: Iterable[Passage], wiki: Wiki, packet: str
+    drafts: Iterable[Draft], *, passages: Iterable[Quotable], wiki: Wiki, packet: str
 ) -> Admission:
     """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it."""
     drafts, passages = tuple(drafts), tuple(passages)
@@ -80,17 +80,17 @@ def admission_of(
     return Admission(tuple(entered), tuple(claims), tuple(rejected))
 
 
-def passages_of(packet: Packet) -> tuple[Passage, ...]:
+def passages_of(packet: Packet) -> tuple[Quotable, ...]:
     """What a reply to a packet may quote: its material, and nothing else."""
-    return tuple(Passage(m.origin, Captured(m.text), m.start) for m in packet.material)
+    return tuple(Quotable(m.origin, Captured(m.text), m.start) for m in packet.material)
 
 
-def _claim(item: DraftClaim, draft: Draft, ruling: Ruling, packet: str) -> Claim:
+def _claim(item: DraftClaim, draft: Draft, ruling: ClaimRuling, packet: str) -> Claim:
     span = ruling.span
     assert span is not None
     stated = item.quantity
     quantity = (
-        Quantity(**{name: getattr(stated, name) for name in stated.__struct_fields__})
+        StatedQuantity(**{name: getattr(stated, name) for name in stated.__struct_fields__})
         if stated
         else None
     )
@@ -156,7 +156,7 @@ def _place_reason(item: DraftClaim, draft: Draft, wiki: Wiki, planned: Collectio
     return ""
 
 
-def _quantity_reason(item: DraftClaim, ruling: Ruling, passages: Iterable[Passage]) -> str:
+def _quantity_reason(item: DraftClaim, ruling: ClaimRuling, passages: Iterable[Quotable]) -> str:
     """What is wrong with the quantity of a claim: it repeats what the claim states, no more."""
     stated: ClaimedQuantity | None = item.quantity
     if stated is None:
@@ -182,7 +182,7 @@ def _quantity_reason(item: DraftClaim, ruling: Ruling, passages: Iterable[Passag
     )
 
 
-def _heading(ruling: Ruling, passages: Iterable[Passage]) -> str:
+def _heading(ruling: ClaimRuling, passages: Iterable[Quotable]) -> str:
     for passage in passages:
         if (
             passage.origin == ruling.origin

@@ -15,13 +15,13 @@ from kb.ingest import questions
 from kb.ingest.admission import Rejection, passages_of
 from kb.ingest.material import CHARS_PER_TOKEN, Excerpt
 from kb.ingest.packets import Packet
-from kb.ingest.queue import Attempt, answers_to, give_back, queued, record, take
+from kb.ingest.queue import ReplyAttempt, answers_to, give_back, queued, record, take
 from kb.ingest.replies import SecondReadings, Unreadable, read_reply
 from kb.ingest.settling import SecondReader, Settlement, settle
 from kb.model import Endpoint, ModelError, Prompt, ask, ask_command
 from kb.text import numbers_in, sentences_of, unit_of
 
-Answerer = Callable[[Packet, tuple[str, ...]], Attempt]
+Answerer = Callable[[Packet, tuple[str, ...]], ReplyAttempt]
 
 # What a reply costs beside what it reads, where nothing is known yet: claims with quotes are about a quarter of their material.
 _REPLY_SHARE = 0.25
@@ -47,7 +47,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Expense:
     """What a run asked, what it cost, and what it could not ask."""
 
     settled: tuple[Settlement, ...]
@@ -68,11 +68,11 @@ def estimate_of(packets: Iterable[Packet], price: Price) -> Estimate:
 
 
 def by_endpoint(endpoint: Endpoint) -> Answerer:
-    def answer(packet: Packet, returned: tuple[str, ...]) -> Attempt:
+    def answer(packet: Packet, returned: tuple[str, ...]) -> ReplyAttempt:
         reply = ask(
             endpoint, Prompt(packet.standing(), packet.text(returned=returned), packet.schema)
         )
-        return Attempt(
+        return ReplyAttempt(
             by=reply.model, text=reply.text, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out
         )
 
@@ -80,7 +80,7 @@ def by_endpoint(endpoint: Endpoint) -> Answerer:
 
 
 def by_command(command: str, *, timeout_s: float = 600.0) -> Answerer:
-    def answer(packet: Packet, returned: tuple[str, ...]) -> Attempt:
+    def answer(packet: Packet, returned: tuple[str, ...]) -> ReplyAttempt:
         reply = ask_command(
             command, Prompt(packet.standing(), packet.text(returned=returned)), timeout_s=timeout_s
         )
@@ -88,12 +88,12 @@ def by_command(command: str, *, timeout_s: float = 600.0) -> Answerer:
             int(len(packet.to_markdown(returned=returned)) / CHARS_PER_TOKEN),
             int(len(reply.text) / CHARS_PER_TOKEN),
         )
-        return Attempt(by=reply.model, text=reply.text, tokens_in=tokens[0], tokens_out=tokens[1])
+        return ReplyAttempt(by=reply.model, text=reply.text, tokens_in=tokens[0], tokens_out=tokens[1])
 
     return answer
 
 
-def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> Attempt:
+def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> ReplyAttempt:
     """What rules can extract: sentences that state a number with a unit, word for word, on the page of their source."""
     if packet.task != "extract":
         raise ModelError(
@@ -121,7 +121,7 @@ def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> Attempt:
                 )
     origin, title = packet.material[0].origin, packet.material[0].title
     page = {"path": f"wiki/{origin}.md", "type": "source", "title": title[:120], "claims": claims}
-    return Attempt(
+    return ReplyAttempt(
         by="rules", text=json.dumps({"drafts": [page] if claims else []}, ensure_ascii=False)
     )
 
@@ -140,7 +140,7 @@ def answered(
     task: str = "",
     second: SecondReader | None = None,
     note: Callable[[str], None] = lambda text: None,
-) -> Ledger:
+) -> Expense:
     """Work the queue empty: each packet asked, and once more with reasons where it is returned. Stops asking beyond `most_cost`.
 
     A model that fails leaves its packet open for the next run. Filing is done here, by one thread; only the asking is concurrent.
@@ -175,7 +175,7 @@ def answered(
                     f"{packet.id}: {done.state}, {len(done.admitted)} claims entered, {len(done.rejected)} returned"
                 )
     left = sum(1 for _ in _open(layout, task))
-    return Ledger(
+    return Expense(
         tuple(settled),
         spent[0],
         spent[1],
@@ -209,7 +209,7 @@ def _leased(
         yield packet
 
 
-def _tried(layout: store.Layout, answer: Answerer, packet: Packet) -> Attempt | ModelError:
+def _tried(layout: store.Layout, answer: Answerer, packet: Packet) -> ReplyAttempt | ModelError:
     before = answers_to(layout, packet.id)
     returned = before.attempts[-1].reasons if before and before.attempts else ()
     try:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 import msgspec
 
 from kb import store
-from kb.claims import Passage, ruling_on
+from kb.claims import Quotable, ruling_on
 from kb.ingest.material import Excerpt
 from kb.ingest.packets import Packet
-from kb.ingest.replies import Notes
+from kb.ingest.replies import IndexNotes
 from kb.source import FiledNotes, facts_by_topic, notes_in, path_of_notes
 
 # Who reads profiles is told what is seen, not what to change: that would bias the audit of what was changed.
@@ -19,7 +19,7 @@ _ADVICE = re.compile(
 )
 
 
-def note_reasons(notes: Notes, passages: Iterable[Passage], *, index: str) -> list[str]:
+def note_reasons(notes: IndexNotes, passages: Iterable[Quotable], *, index: str) -> list[str]:
     """Everything that keeps notes out: a topic that was not asked, a sentence that its quote does not carry, advice in the profile index."""
     passages = tuple(passages)
     origins = {p.origin for p in passages}
@@ -50,7 +50,7 @@ def topics_of(index: str, text: str) -> tuple[Excerpt, ...]:
     )
 
 
-def file_notes(layout: store.Layout, packet: Packet, notes: Notes) -> str:
+def file_notes(layout: store.Layout, packet: Packet, notes: IndexNotes) -> str:
     """Put notes on file, beside those of other topics. Returns the path."""
     index = packet.task
     facts = {m.origin: store.digest_of(m.text) for m in packet.material}

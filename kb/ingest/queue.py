@@ -18,7 +18,7 @@ from kb.store import json_of
 LEASE_S = 900.0
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReplyAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reply as it came: by whom, what it cost, and why it was returned (nothing: it entered)."""
 
     by: str
@@ -34,7 +34,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     packet: str
     task: str
     subject: str
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[ReplyAttempt, ...]
 
     @property
     def entered(self) -> bool:
@@ -143,7 +143,7 @@ def claimed(layout: store.Layout, name: str, *, holder: str, now: float) -> None
         )
 
 
-def record(layout: store.Layout, packet: Packet, attempt: Attempt) -> Answers:
+def record(layout: store.Layout, packet: Packet, attempt: ReplyAttempt) -> Answers:
     """Keep a reply; the packet leaves the queue where it entered or was asked often enough."""
     with store.lock(layout, "packets"):
         before = answers_to(layout, packet.id)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from kb import KbError, store
-from kb.claims import Passage
+from kb.claims import Quotable
 from kb.schema import Verdict, field_verdict
 from kb.source import FiledRecord, PageRecord, QuotedLever, QuotedMetric, path_of_record
 from kb.text import fold, numbers_in, unit_of
@@ -13,7 +13,7 @@ from kb.text import fold, numbers_in, unit_of
 ROLES = ("moved", "held", "mentioned")
 
 
-def record_reasons(record: PageRecord, passages: Iterable[Passage]) -> list[str]:
+def record_reasons(record: PageRecord, passages: Iterable[Quotable]) -> list[str]:
     """Everything that keeps a record out: a quote that is not there, a value that its quote does not give, a word outside the vocabulary."""
     passages = tuple(passages)
     reasons = _verdict_reasons(record, passages)
@@ -29,11 +29,11 @@ def record_reasons(record: PageRecord, passages: Iterable[Passage]) -> list[str]
     return reasons
 
 
-def _stands(quote: str, passages: Iterable[Passage]) -> bool:
+def _stands(quote: str, passages: Iterable[Quotable]) -> bool:
     return any(p.captured.find(quote) for p in passages)
 
 
-def _verdict_reasons(record: PageRecord, passages: tuple[Passage, ...]) -> list[str]:
+def _verdict_reasons(record: PageRecord, passages: tuple[Quotable, ...]) -> list[str]:
     if not record.verdict:
         return []
     if record.verdict not in set(Verdict):
@@ -50,7 +50,7 @@ def _verdict_reasons(record: PageRecord, passages: tuple[Passage, ...]) -> list[
     return []
 
 
-def _lever_reasons(lever: QuotedLever, passages: tuple[Passage, ...]) -> list[str]:
+def _lever_reasons(lever: QuotedLever, passages: tuple[Quotable, ...]) -> list[str]:
     if lever.role not in ROLES:
         return [f"'{lever.role}' is no role; one of {', '.join(ROLES)}"]
     if not _stands(lever.quote, passages):
@@ -68,7 +68,7 @@ def _flat(text: str) -> str:
     return "".join(c for c in fold(text) if c.isalnum())
 
 
-def _metric_reasons(metric: QuotedMetric, passages: tuple[Passage, ...]) -> list[str]:
+def _metric_reasons(metric: QuotedMetric, passages: tuple[Quotable, ...]) -> list[str]:
     if not _stands(metric.quote, passages):
         return [f"the quote “{metric.quote[:80]}” does not stand on the page"]
     unit = unit_of(metric.unit)

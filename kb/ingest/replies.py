@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from kb import KbError
-from kb.source import Note
+from kb.source import IndexNote
 
 
 class ClaimedQuantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,8 +81,8 @@ class SecondReadings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     readings: tuple[SecondReading, ...]
 
 
-class Notes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    notes: tuple[Note, ...]
+class IndexNotes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    notes: tuple[IndexNote, ...]
 
 
 class Unreadable(KbError):

@@ -14,9 +14,9 @@ from kb.ingest.admission import Admission, Rejection, admission_of, passages_of,
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
 from kb.ingest.packets import Packet
-from kb.ingest.queue import Attempt, record
+from kb.ingest.queue import ReplyAttempt, record
 from kb.ingest.records import file_record, record_reasons
-from kb.ingest.replies import Drafts, Notes, Unreadable, read_reply
+from kb.ingest.replies import Drafts, IndexNotes, Unreadable, read_reply
 from kb.ingest.tasks import task_named
 from kb.packs import PackParts, strategy_reasons
 from kb.source import PageRecord
@@ -41,7 +41,7 @@ def settle(
     layout: store.Layout,
     db: sqlite3.Connection,
     packet: Packet,
-    attempt: Attempt,
+    attempt: ReplyAttempt,
     *,
     today: str,
     second: SecondReader | None = None,
@@ -59,7 +59,7 @@ def settle(
         f"{r.claim or r.page}: {r.reason}" if r.claim or r.page else r.reason
         for r in admission.rejected
     )
-    kept = Attempt(
+    kept = ReplyAttempt(
         by=attempt.by,
         text=attempt.text,
         tokens_in=attempt.tokens_in,
@@ -87,7 +87,7 @@ def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: 
         return Admission(
             (), (), tuple(Rejection(packet.subject, "", r) for r in record_reasons(reply, passages))
         )
-    if isinstance(reply, Notes):
+    if isinstance(reply, IndexNotes):
         return Admission(
             (),
             (),
@@ -129,7 +129,7 @@ def _file(
     reply = read_reply(text, task_named(packet.task).form)
     if isinstance(reply, PageRecord):
         return (file_record(layout, packet.subject, reply),)
-    if isinstance(reply, Notes):
+    if isinstance(reply, IndexNotes):
         return (file_notes(layout, packet, reply),)
     if not isinstance(reply, Drafts):
         return ()

@@ -11,7 +11,7 @@ from kb.ingest.replies import (
     Comparison,
     Drafts,
     Duplicate,
-    Notes,
+    IndexNotes,
     SecondReadings,
 )
 from kb.packs import PackParts
@@ -41,9 +41,9 @@ TASKS = {
             "verify", "whether a quote says what its claim says, by a second reader", SecondReadings
         ),
         Task("pack", "strategies, rules and reference of an agent pack", PackParts),
-        Task("hypothesis", "prose of the hypothesis index", Notes),
-        Task("blueprint", "prose of the blueprint", Notes),
-        Task("profile", "prose of the profile index", Notes),
+        Task("hypothesis", "prose of the hypothesis index", IndexNotes),
+        Task("blueprint", "prose of the blueprint", IndexNotes),
+        Task("profile", "prose of the profile index", IndexNotes),
     )
 }
 

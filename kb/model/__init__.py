@@ -9,7 +9,7 @@ from typing import Literal
 
 from kb import KbError
 
-__all__ = ["Endpoint", "ModelError", "Prompt", "Refusal", "Reply", "ask", "ask_command"]
+__all__ = ["Endpoint", "ModelError", "Prompt", "Refusal", "ModelReply", "ask", "ask_command"]
 
 PROTOCOLS = ("openai", "anthropic")
 
@@ -52,7 +52,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """What came back. Token counts are the server's; 0 where it gives none. `cached` of `tokens_in` were read from its cache."""
 
     text: str
@@ -64,21 +64,21 @@ class Reply:
 
 def ask(
     endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None = None
-) -> Reply:
+) -> ModelReply:
     """One reply of a model. Raises Refusal where it declines, ModelError where it cannot be reached or its reply is cut short."""
     from kb.model.http import asked_over_http
 
     return asked_over_http(endpoint, prompt, sleep=sleep)
 
 
-def ask_command(command: str, prompt: Prompt, *, timeout_s: float = 600.0) -> Reply:
+def ask_command(command: str, prompt: Prompt, *, timeout_s: float = 600.0) -> ModelReply:
     """What a command prints that reads the prompt on stdin (`claude -p`, `codex exec -`, `llm`, any program).
 
     Raises ModelError where it cannot be started, fails, prints nothing or takes longer than `timeout_s`.
     """
     from kb.model.command import printed_by
 
-    return Reply(
+    return ModelReply(
         printed_by(command, f"{prompt.standing}\n\n{prompt.text}", timeout_s=timeout_s),
         command.split()[0],
     )

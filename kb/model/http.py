@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from kb.model import Endpoint, ModelError, Prompt, Refusal, Reply
+from kb.model import Endpoint, ModelError, ModelReply, Prompt, Refusal
 from kb.store import json_of
 
 # Statuses after which the same request may succeed: timeouts, conflicts, rate limits, and a server in trouble or overloaded.
@@ -41,7 +41,7 @@ class _Pieces:
 
 def asked_over_http(
     endpoint: Endpoint, prompt: Prompt, *, sleep: Callable[[float], None] | None
-) -> Reply:
+) -> ModelReply:
     sleep = sleep or time.sleep
     path, headers, body = (_openai if endpoint.protocol == "openai" else _anthropic)(
         endpoint, prompt
@@ -71,7 +71,7 @@ def asked_over_http(
         )
     if not text.strip():
         raise ModelError(f"{endpoint.model}: the reply is empty")
-    return Reply(
+    return ModelReply(
         text, pieces.model or endpoint.model, pieces.tokens_in, pieces.tokens_out, pieces.cached
     )
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import yaml
 
 from kb import KbError
-from kb.claims import Claim, Passage, ruling_on
+from kb.claims import Claim, Quotable, ruling_on
 from kb.packs.parts import PackParts, Strategy
-from kb.packs.reference import Entry, Example, shown
+from kb.packs.reference import Example, ReferenceEntry, shown
 from kb.source import fence_for
 from kb.store import digest_of
 from kb.text import STOP, stem, words_of
@@ -40,7 +40,7 @@ class Pack:
     conflicts: tuple[str, ...] = field(default=())
 
 
-def strategy_reasons(parts: PackParts, passages: Iterable[Passage]) -> list[str]:
+def strategy_reasons(parts: PackParts, passages: Iterable[Quotable]) -> list[str]:
     """Everything that keeps a reply about strategies and rules out: a quote that is not there, a condition that cannot be read."""
     passages = tuple(passages)
     reasons = []
@@ -63,7 +63,7 @@ def strategy_reasons(parts: PackParts, passages: Iterable[Passage]) -> list[str]
 
 def pack_of(
     claims: Iterable[Claim],
-    entries: Iterable[Entry],
+    entries: Iterable[ReferenceEntry],
     examples: Iterable[Example],
     replies: Iterable[PackParts],
     *,

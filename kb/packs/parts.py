@@ -15,7 +15,7 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     translation: bool = False
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PackRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What makes code fail or be wrong where it is not kept to: general, planning or coding."""
 
     text: str
@@ -37,5 +37,5 @@ class PackParts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a model adds to an agent pack: strategies and rules with their quotes, and where the reference stands."""
 
     strategies: tuple[Strategy, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PackRule, ...] = ()
     entries: tuple[PointedEntry, ...] = ()

@@ -23,7 +23,7 @@ LONGEST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReferenceEntry:
     """Lines `start` to `end` (1-based, both included) of a source under a name, and the symbols that they explain."""
 
     name: str
@@ -52,7 +52,7 @@ class Example:
         return f"example-{slug_of(self.title)}"
 
 
-def entries_of(source: str, text: str) -> Iterator[Entry]:
+def entries_of(source: str, text: str) -> Iterator[ReferenceEntry]:
     """Entries by rule: the sections whose heading is a name of code."""
     document = document_of(text)
     headings = [b for b in document.of("heading") if b.depth == 0]
@@ -76,11 +76,11 @@ def _looks_like_code(heading: str, name: str) -> bool:
     )
 
 
-def entry(name: str, source: str, text: str, start: int, end: int) -> Entry:
+def entry(name: str, source: str, text: str, start: int, end: int) -> ReferenceEntry:
     """The entry of these lines, copied as they stand."""
     copied = "\n".join(text.split("\n")[start - 1 : end]).rstrip()
     symbols = dict.fromkeys([name, name.rpartition(".")[2], *_DEFINED.findall(copied)])
-    return Entry(name, source, start, end, copied, tuple(s for s in symbols if s))
+    return ReferenceEntry(name, source, start, end, copied, tuple(s for s in symbols if s))
 
 
 def examples_of(source: str, text: str, *, fewest: int = 3) -> Iterator[Example]:
@@ -98,7 +98,7 @@ def examples_of(source: str, text: str, *, fewest: int = 3) -> Iterator[Example]
         yield Example(above[-1] if above else source, source, fence.info.split(" ")[0], code)
 
 
-def without_copies(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+def without_copies(entries: Iterable[ReferenceEntry]) -> tuple[tuple[ReferenceEntry, ...], tuple[str, ...]]:
     """Entries without those whose text stands whole in another; names of what was left out. One name in two sources stays twice, numbered."""
     listed = list(entries)
     texts = ["".join(e.text.split()) for e in listed]
@@ -113,7 +113,7 @@ def without_copies(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], tuple[s
     return tuple(kept), tuple(e.name for e in left)
 
 
-def shown(item: Entry) -> str:
+def shown(item: ReferenceEntry) -> str:
     """An entry as it stands in the reference: symbols, place, and the copied text in a fence that it cannot end."""
     fence = fence_for(item.text)
     return f"### {item.name}\n\nSymbols: {', '.join(f'`{s}`' for s in item.symbols)} · {item.source}, lines {item.start} to {item.end}\n\n{fence}text\n{item.text}\n{fence}"

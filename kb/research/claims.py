@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kb.research.diffs import FileChange
+from kb.research.diffs import FileDiff
 from kb.text import number_of, numbers_in, one_line
 
 _LABELLED = re.compile(
@@ -27,7 +27,7 @@ _MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class StatedFigure:
     """One figure as written. `path` is a file at the head, or `commit ID`; `status` reported,
     estimate or retracted.
     """
@@ -41,15 +41,15 @@ class Claim:
 
 
 def claims_of(
-    commits: Sequence[tuple[str, str]], changes: Iterable[FileChange]
-) -> tuple[Claim, ...]:
+    commits: Sequence[tuple[str, str]], changes: Iterable[FileDiff]
+) -> tuple[StatedFigure, ...]:
     """Claims of commits (id, message; the newest first) and of the documents and logs that a fork
     adds.
     """
     later = [message for _, message in commits if _TAKEN_BACK.search(message)]
     undone = {m[1][:7] for _, message in commits for m in _REVERT.finditer(message) if m[1]}
     undone_subjects = {m[2] for _, message in commits for m in _REVERT.finditer(message) if m[2]}
-    listed: dict[tuple[str, str, str], Claim] = {}
+    listed: dict[tuple[str, str, str], StatedFigure] = {}
     for commit, message in commits:
         back = commit[:7] in undone or message.partition("\n")[0] in undone_subjects
         for number, line in enumerate(message.splitlines(), 1):
@@ -68,7 +68,7 @@ def claims_of(
                 )
                 listed.setdefault(
                     (value, unit, line),
-                    Claim(
+                    StatedFigure(
                         value, unit, f"commit {commit[:7]}", number, one_line(line)[:300], status
                     ),
                 )
@@ -78,7 +78,7 @@ def claims_of(
     return tuple(listed.values())[:_MOST]
 
 
-def _of_file(change: FileChange) -> Iterator[Claim]:
+def _of_file(change: FileDiff) -> Iterator[StatedFigure]:
     if change.role == "log" and change.path.endswith((".tsv", ".csv")):
         yield from _of_table(change)
         return
@@ -94,10 +94,10 @@ def _of_file(change: FileChange) -> Iterator[Claim]:
                     if _ESTIMATE.search(line)
                     else "reported"
                 )
-                yield Claim(value, unit, change.path, group.line + at, one_line(line)[:300], status)
+                yield StatedFigure(value, unit, change.path, group.line + at, one_line(line)[:300], status)
 
 
-def _of_table(change: FileChange) -> Iterator[Claim]:
+def _of_table(change: FileDiff) -> Iterator[StatedFigure]:
     """The baseline, every row that was kept, and the last: the rows that a table of results is
     shown for.
     """
@@ -123,7 +123,7 @@ def _of_table(change: FileChange) -> Iterator[Claim]:
         cells = line.split(cut)
         for column in columns:
             if column < len(cells) and (figure := number_of(cells[column])) and figure.value:
-                yield Claim(
+                yield StatedFigure(
                     cells[column].strip(),
                     header[column].strip(),
                     change.path,

@@ -70,7 +70,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LineGroup:
     """Neighbouring lines that were taken out and put in together. `line` is the place at the head;
     `within` the function around it.
     """
@@ -82,7 +82,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class FileDiff:
     """One file of a diff. `state` is added, deleted, renamed, copied or changed; `before` its path
     at the base; `news` are the groups of which upstream has nothing, all of them until that is
     known.
@@ -92,8 +92,8 @@ class FileChange:
     before: str
     state: str
     role: str
-    groups: tuple[Group, ...]
-    news: tuple[Group, ...]
+    groups: tuple[LineGroup, ...]
+    news: tuple[LineGroup, ...]
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -132,12 +132,12 @@ def role_of(path: str) -> str:
     return folders[0] if folders else own
 
 
-def changes_of(patch: str) -> tuple[FileChange, ...]:
+def changes_of(patch: str) -> tuple[FileDiff, ...]:
     """The files of a `git diff`; binary ones have no groups."""
     return tuple(_file(part) for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:])
 
 
-def _file(part: str) -> FileChange:
+def _file(part: str) -> FileDiff:
     head, _, body = part.partition("\n@@ ")
     names = {}
     for line in head.split("\n")[1:]:
@@ -171,13 +171,13 @@ def _file(part: str) -> FileChange:
     return file_change(path, before, state, "@@ " + body if body else "")
 
 
-def file_change(path: str, before: str, state: str, hunks: str) -> FileChange:
+def file_change(path: str, before: str, state: str, hunks: str) -> FileDiff:
     """One file by its paths, state and hunks, as a forge's API gives them."""
     groups = tuple(_groups(hunks))
-    return FileChange(path, before or path, state, role_of(path), groups, groups)
+    return FileDiff(path, before or path, state, role_of(path), groups, groups)
 
 
-def _groups(body: str) -> Iterator[Group]:
+def _groups(body: str) -> Iterator[LineGroup]:
     removed: list[str] = []
     added: list[str] = []
     at, start, within = 0, 0, ""
@@ -194,7 +194,7 @@ def _groups(body: str) -> Iterator[Group]:
         if mark == "\\":
             continue
         if removed or added:
-            yield Group(tuple(removed), tuple(added), start if added else at, within)
+            yield LineGroup(tuple(removed), tuple(added), start if added else at, within)
             removed, added = [], []
         if mark == "@" and (hunk := _HUNK.match(line)):
             at, within = int(hunk[2]), hunk[3].strip()

@@ -33,7 +33,7 @@ _ARXIV_ID = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class CapturedDocument:
     """Text for quoting with what a page says of itself. `sections` are (title, offset); `hidden`
     ranges that a reader would not have seen.
     """
@@ -49,7 +49,7 @@ class Document:
     references: tuple[str, ...] = ()
 
 
-def document_of(data: bytes, media_type: str, *, name: str = "", address: str = "") -> Document:
+def document_of(data: bytes, media_type: str, *, name: str = "", address: str = "") -> CapturedDocument:
     """A document by what its bytes are, then by its type and name. Raises KbError for what is no
     text and no PDF.
     """
@@ -95,7 +95,7 @@ def _decoded(data: bytes) -> str:
     return data.decode("latin-1")
 
 
-def _markdown(text: str) -> Document:
+def _markdown(text: str) -> CapturedDocument:
     text = normal_text(text)
     fenced = [m.span() for m in _FENCE.finditer(text)]
     sections = tuple(
@@ -103,7 +103,7 @@ def _markdown(text: str) -> Document:
         for m in _HEADING.finditer(text)
         if not any(a <= m.start() < b for a, b in fenced)
     )
-    return Document(
+    return CapturedDocument(
         text,
         title=sections[0][0] if sections else "",
         sections=sections,
@@ -111,11 +111,11 @@ def _markdown(text: str) -> Document:
     )
 
 
-def _plain(text: str) -> Document:
+def _plain(text: str) -> CapturedDocument:
     text = normal_text(text)
     sections = tuple((" ".join(m[0].split()), m.start()) for m in _PAPER_HEADING.finditer(text))
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return Document(
+    return CapturedDocument(
         text,
         title=first if len(first) <= 120 else "",
         sections=sections,
@@ -123,7 +123,7 @@ def _plain(text: str) -> Document:
     )
 
 
-def _html(data: bytes, address: str) -> Document:
+def _html(data: bytes, address: str) -> CapturedDocument:
     import lxml.html
     import trafilatura
 

@@ -5,11 +5,11 @@ where. Fetches nothing itself.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kb.research.claims import Claim, claims_of
-from kb.research.diffs import FileChange, changes_of, role_of
+from kb.research.claims import StatedFigure, claims_of
+from kb.research.diffs import FileDiff, changes_of, role_of
 from kb.research.git import Repository
-from kb.research.hunks import Evidence
-from kb.research.kinds import Reading, reading_of
+from kb.research.hunks import KindEvidence
+from kb.research.kinds import KindReading, reading_of
 from kb.research.symbols import code_of, touched
 from kb.research.upstream import Upstream, news_of, novel_groups, upstream_at
 from kb.source import masked
@@ -32,7 +32,7 @@ class Delta:
     merged: bool
     date: str
     commits: tuple[tuple[str, str], ...]
-    changes: tuple[FileChange, ...]
+    changes: tuple[FileDiff, ...]
     files: tuple[str, ...]
     left_out: tuple[str, ...]
     since: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -56,9 +56,9 @@ class Fork:
     not_upstream: tuple[str, ...]
     in_upstream: bool
     merged: bool
-    claims: tuple[Claim, ...]
+    claims: tuple[StatedFigure, ...]
     also: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[KindEvidence, ...]
     commits: int
     date: str
     title: str
@@ -202,7 +202,7 @@ def ranked(forks: Iterable[Fork]) -> tuple[Fork, ...]:
     return tuple(sorted(forks, key=lambda f: (-f.score, f.fork)))
 
 
-def _score(reading: Reading, delta: Delta, in_upstream: bool, claims: Sequence[Claim]) -> float:
+def _score(reading: KindReading, delta: Delta, in_upstream: bool, claims: Sequence[StatedFigure]) -> float:
     """0 to 1: whether it means to optimize, how much of it does, whether it says what it gained,
     whether upstream has it.
     """
@@ -218,7 +218,7 @@ def _score(reading: Reading, delta: Delta, in_upstream: bool, claims: Sequence[C
 
 def _changes(
     repository: Repository, start: str, head: str
-) -> tuple[tuple[FileChange, ...], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[FileDiff, ...], tuple[str, ...], tuple[str, ...]]:
     """Changed files that are text and written by hand; the paths of all; and what was counted only,
     with why.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.research.jobs import ACCEPT
-from kb.research.network import Session
+from kb.research.network import NetworkSession
 from kb.research.papers import API, papers
 from kb.source import Source
 from kb.store import json_of
@@ -35,7 +35,7 @@ def newest(listed: Iterable[Source]) -> tuple[Source, ...]:
 
 
 def freshness_of(
-    session: Session, listed: Iterable[Source], *, api: str = API, rest: str = REST
+    session: NetworkSession, listed: Iterable[Source], *, api: str = API, rest: str = REST
 ) -> Iterator[Freshness]:
     """The newest capture of each origin beside what the origin gives now, by id."""
     listed = newest(listed)
@@ -70,7 +70,7 @@ def freshness_of(
             )
 
 
-def _versions(session: Session, listed: list[Source], api: str) -> dict[str, str]:
+def _versions(session: NetworkSession, listed: list[Source], api: str) -> dict[str, str]:
     """Newest version of each paper, by the id of its source; one request for a hundred."""
     ids = {s.origin.rpartition("/abs/")[2]: s.id for s in listed}
     found = {}
@@ -79,7 +79,7 @@ def _versions(session: Session, listed: list[Source], api: str) -> dict[str, str
     return found
 
 
-def _head(session: Session, repository: str, name: str, *, rest: str) -> str:
+def _head(session: NetworkSession, repository: str, name: str, *, rest: str) -> str:
     """Commit at the head of a fork's default branch or of a pull request."""
     if name.startswith("pull/"):
         pull = json_of(session.get(f"{rest}/repos/{repository}/pulls/{name[5:]}").body)

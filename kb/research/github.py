@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from kb import KbError
 from kb.research.diffs import file_change, role_of
 from kb.research.forks import Delta
-from kb.research.network import Session, Unavailable
+from kb.research.network import NetworkSession, Unavailable
 from kb.research.upstream import Upstream
 from kb.source import masked
 
@@ -43,7 +43,7 @@ class Head:
 class Forge:
     """One repository of a forge that speaks GitHub's REST."""
 
-    def __init__(self, session: Session, name: str, *, api: str = API) -> None:
+    def __init__(self, session: NetworkSession, name: str, *, api: str = API) -> None:
         import github
         from github.Requester import Requester
 
@@ -186,7 +186,7 @@ def _asked(name: str, ask: Callable):
         ) from error
 
 
-def _connection_class(session: Session, api: str):
+def _connection_class(session: NetworkSession, api: str):
     """What PyGithub takes for a connection. The last answer is kept a thread, as PyGithub shares
     one connection among all.
     """

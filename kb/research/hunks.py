@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kb.research.diffs import FileChange, Group
+from kb.research.diffs import FileDiff, LineGroup
 from kb.research.symbols import code_of, identifiers, setting_of
 from kb.research.techniques import techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
@@ -28,7 +28,7 @@ _SETTING = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class KindEvidence:
     """Why a kind was taken: how much it weighs, where it stands, and what stands there."""
 
     kind: str
@@ -38,12 +38,12 @@ class Evidence:
     what: str
 
 
-def pulls_of(change: FileChange, upstream: Upstream) -> Iterator[Evidence]:
+def pulls_of(change: FileDiff, upstream: Upstream) -> Iterator[KindEvidence]:
     """What the lines of one file of the measured program pull that upstream lacks."""
     total, news = (sum(len(g.added) for g in groups) for groups in (change.groups, change.news))
     if total >= 20 and news < 0.35 * total:
         what = f"{total - news} of {total} added lines stand upstream as well"
-        yield Evidence("refactor", 4.0, change.path, 1, what)
+        yield KindEvidence("refactor", 4.0, change.path, 1, what)
     for group in change.news:
         settings = list(_tuned(change, group, upstream))
         known = {e.what.partition(":")[0] for e in settings}
@@ -64,7 +64,7 @@ def pulls_of(change: FileChange, upstream: Upstream) -> Iterator[Evidence]:
             renamed = _shape(" ".join(code)) == _shape(" ".join(map(code_of, group.removed)))
             kind = "refactor" if renamed else moved_metric(upstream)
             what = f"changes {group.within[:60] or 'the measured program'}"
-            yield Evidence(kind, 0.75, change.path, group.line, what)
+            yield KindEvidence(kind, 0.75, change.path, group.line, what)
 
 
 def moved_metric(upstream: Upstream) -> str:
@@ -72,7 +72,7 @@ def moved_metric(upstream: Upstream) -> str:
     return "performance" if upstream.measures_speed else "quality"
 
 
-def _lines(change: FileChange, group: Group, added: Iterable[str]) -> Iterator[Evidence]:
+def _lines(change: FileDiff, group: LineGroup, added: Iterable[str]) -> Iterator[KindEvidence]:
     """Lines that only report, and lines that only refuse, with the conditions above them."""
     added = list(added)
     guards = {at for at, line in enumerate(added) if _GUARD.match(line)}
@@ -83,12 +83,12 @@ def _lines(change: FileChange, group: Group, added: Iterable[str]) -> Iterator[E
     reports = [line for line in added if _REPORTING.match(line)]
     for kind, met, most in (("tooling", reports, 2.0), ("other", guarded, 1.5)):
         if met:
-            yield Evidence(kind, min(most, 0.5 * len(met)), change.path, group.line, met[0][:100])
+            yield KindEvidence(kind, min(most, 0.5 * len(met)), change.path, group.line, met[0][:100])
 
 
 def _techniques(
-    change: FileChange, group: Group, code: list[str], *, whole: bool
-) -> Iterator[Evidence]:
+    change: FileDiff, group: LineGroup, code: list[str], *, whole: bool
+) -> Iterator[KindEvidence]:
     """Techniques whose names came or went; of lines that were only taken out (`whole`) all count."""
     if not code and not whole:
         return
@@ -96,7 +96,7 @@ def _techniques(
     for technique, count in techniques_in(_changed_names(" ".join(code), removed)).items():
         if technique.kind != "port":
             weight = (1.5 if group.removed else 1.0) * min(count, 3) ** 0.5
-            yield Evidence(technique.kind, weight, change.path, group.line, technique.name)
+            yield KindEvidence(technique.kind, weight, change.path, group.line, technique.name)
 
 
 def _changed_names(added: str, removed: str) -> list[str]:
@@ -126,7 +126,7 @@ def _shape(code: str) -> str:
     return re.sub(r"[A-Za-z_]\w*", "x", code)
 
 
-def _devices(change: FileChange, group: Group, upstream: Upstream) -> Iterator[Evidence]:
+def _devices(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator[KindEvidence]:
     """Branches by device or platform, devices that upstream does not know, and names of its own
     device that were taken out.
     """
@@ -145,7 +145,7 @@ def _devices(change: FileChange, group: Group, upstream: Upstream) -> Iterator[E
             )
             seen[name] = max(seen[name], 3 if strange and branch else 2 if strange or branch else 1)
     if seen:
-        yield Evidence(
+        yield KindEvidence(
             "port",
             float(min(6, sum(sorted(seen.values())[-3:]))),
             change.path,
@@ -154,7 +154,7 @@ def _devices(change: FileChange, group: Group, upstream: Upstream) -> Iterator[E
         )
 
 
-def _tuned(change: FileChange, group: Group, upstream: Upstream) -> Iterator[Evidence]:
+def _tuned(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator[KindEvidence]:
     """Values that were changed in place: what a tuning loop does all day."""
     old = {name: value for name, value in map(setting_of, group.removed) if name}
     shapes = {_without_numbers(line): line for line in group.removed}
@@ -178,7 +178,7 @@ def _tuned(change: FileChange, group: Group, upstream: Upstream) -> Iterator[Evi
             continue
         techniques = techniques_in(name.split())
         kind = next(iter(techniques)).kind if techniques else moved_metric(upstream)
-        yield Evidence(kind, _SETTING, change.path, group.line, what)
+        yield KindEvidence(kind, _SETTING, change.path, group.line, what)
 
 
 def _without_numbers(line: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from kb.research.claims import MEASURES, Claim
+from kb.research.claims import MEASURES, StatedFigure
 from kb.research.forks import Fork
 from kb.research.readings import fork_of_source
 from kb.research.symbols import identifiers, setting_of
@@ -101,7 +101,7 @@ def _of_fork(source: Source, fork: Fork) -> Idea:
     )
 
 
-def _gains(fork: Fork) -> list[Claim]:
+def _gains(fork: Fork) -> list[StatedFigure]:
     """Claims of a gain that still stand: what is called one first, then measured values of a
     commit; a value of a setting is none.
     """

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.research.documents import document_of, same_tree
-from kb.research.network import Access, Session, Unavailable
+from kb.research.network import Access, NetworkSession, Unavailable
 from kb.research.papers import SITE, Paper, family_of, material_of_paper
-from kb.source import Material, capture, sources
+from kb.source import SourceMaterial, capture, sources
 from kb.store import Layout
 
 CACHE = "research"
@@ -40,7 +40,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """How a job ended: new, changed (its origin had another content before), same, failed (try
     again), or refused (trying again is no use).
     """
@@ -52,19 +52,19 @@ class Outcome:
     links: tuple[str, ...] = ()
 
 
-def perform(layout: Layout, session: Session, job: Job, *, now: str) -> Outcome:
+def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> JobOutcome:
     """Capture one thing. Failures are outcomes, so that one of many stops no other."""
     try:
         if job.paper and (known := _captured(layout, job.paper)):
-            return Outcome(job, "same", known, "captured before")
+            return JobOutcome(job, "same", known, "captured before")
         material, links = _material(session, job)
         source, fresh = capture(layout, material, retrieved=now)
     except Unavailable as error:
-        return Outcome(job, "failed", "", str(error))
+        return JobOutcome(job, "failed", "", str(error))
     except KbError as error:
-        return Outcome(job, "refused", "", str(error))
+        return JobOutcome(job, "refused", "", str(error))
     told = ", ".join(sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6])
-    return Outcome(
+    return JobOutcome(
         job,
         ("changed" if source.previous else "new") if fresh else "same",
         source.id,
@@ -80,7 +80,7 @@ def _captured(layout: Layout, paper: Paper) -> str:
     return ""
 
 
-def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
+def _material(session: NetworkSession, job: Job) -> tuple[SourceMaterial, tuple[str, ...]]:
     if job.paper:
         paper = material_of_paper(session, job.paper, site=job.site)
         return replace(paper, keep=job.keep, licence=paper.licence or job.licence), ()
@@ -106,7 +106,7 @@ def _material(session: Session, job: Job) -> tuple[Material, tuple[str, ...]]:
         )
     end = "html" if "html" in kind else "pdf" if "pdf" in kind else ""
     title, authors, about_version = job.about
-    material = Material(
+    material = SourceMaterial(
         origin=job.origin or (job.key if job.kind == "page" else f"file:{job.key}"),
         kind="web" if job.kind == "page" else "file",
         name=wish,
@@ -139,18 +139,18 @@ def _bytes_of(file: Path) -> bytes:
 
 def run_jobs(
     layout: Layout,
-    session: Session,
+    session: NetworkSession,
     jobs: Sequence[Job],
     *,
     now: str,
     workers: int = 4,
     on: str = "",
     note: Callable[[int, int, str], None] | None = None,
-) -> tuple[Outcome, ...]:
+) -> tuple[JobOutcome, ...]:
     """Run jobs, in their order, by a pool of threads or on Ray; the journal is written as each one
     ends, so a kill loses the running ones only.
     """
-    record(layout, [Outcome(job, "pending", "", "") for job in jobs], now)
+    record(layout, [JobOutcome(job, "pending", "", "") for job in jobs], now)
     ended = []
     for outcome in (
         _on_ray(layout, session.access, jobs, now=now, workers=workers)
@@ -166,8 +166,8 @@ def run_jobs(
 
 
 def _pooled(
-    layout: Layout, session: Session, jobs: Sequence[Job], *, now: str, workers: int
-) -> Iterator[Outcome]:
+    layout: Layout, session: NetworkSession, jobs: Sequence[Job], *, now: str, workers: int
+) -> Iterator[JobOutcome]:
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     with ThreadPoolExecutor(max(1, min(workers, 16))) as pool:
@@ -182,7 +182,7 @@ def _pooled(
 
 def _on_ray(
     layout: Layout, access: Access, jobs: Sequence[Job], *, now: str, workers: int
-) -> Iterator[Outcome]:
+) -> Iterator[JobOutcome]:
     """The same captures as tasks of a Ray cluster that shares this disk. Each worker keeps the pace
     of all: its interval is as many times longer.
     """
@@ -210,9 +210,9 @@ def _on_ray(
         yield from ray.get(done)
 
 
-def _task(root: str, access: Access, job: Job, now: str) -> Outcome:
+def _task(root: str, access: Access, job: Job, now: str) -> JobOutcome:
     layout = store.layout_at(Path(root))
-    with Session(access, layout.state / CACHE) as session:
+    with NetworkSession(access, layout.state / CACHE) as session:
         return perform(layout, session, job, now=now)
 
 
@@ -224,7 +224,7 @@ def _journal(layout: Layout) -> sqlite3.Connection:
     return db
 
 
-def record(layout: Layout, outcomes: Sequence[Outcome], now: str) -> None:
+def record(layout: Layout, outcomes: Sequence[JobOutcome], now: str) -> None:
     """Write into the journal how captures stand."""
     with closing(_journal(layout)) as db:
         rows = [
@@ -270,7 +270,7 @@ def journal_of(layout: Layout) -> tuple[JobState, ...]:
 
 def crawl(
     layout: Layout,
-    session: Session,
+    session: NetworkSession,
     addresses: Sequence[str],
     *,
     now: str,
@@ -281,17 +281,17 @@ def crawl(
     workers: int = 4,
     on: str = "",
     note: Callable[[int, int, str], None] | None = None,
-) -> tuple[Outcome, ...]:
+) -> tuple[JobOutcome, ...]:
     """Pages, and those that they link to in the same tree, level by level; what robots.txt forbids
     is left alone.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[JobOutcome] = []
     level, known = list(dict.fromkeys(addresses)), set(addresses)
     robots: dict[str, object] = {}
     for step in range(depth + 1):
         allowed = [address for address in level if _permitted(session, address, robots)]
         outcomes += [
-            Outcome(Job("page", a), "refused", "", f"{a}: its robots.txt asks not to")
+            JobOutcome(Job("page", a), "refused", "", f"{a}: its robots.txt asks not to")
             for a in level
             if a not in allowed
         ]
@@ -314,7 +314,7 @@ def crawl(
     return tuple(outcomes)
 
 
-def _permitted(session: Session, address: str, robots: dict) -> bool:
+def _permitted(session: NetworkSession, address: str, robots: dict) -> bool:
     from urllib.parse import urlsplit
     from urllib.robotparser import RobotFileParser
 

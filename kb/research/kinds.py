@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kb.research.diffs import DEVICE, FileChange
-from kb.research.hunks import Evidence, moved_metric, pulls_of
+from kb.research.diffs import DEVICE, FileDiff
+from kb.research.hunks import KindEvidence, moved_metric, pulls_of
 from kb.research.symbols import code_of, defined_in, identifiers, setting_of
 from kb.research.techniques import Technique, techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
@@ -44,7 +44,7 @@ _MOSTLY = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class KindReading:
     """The kind of a change, the kinds it holds as well, whether it means to optimize the measured
     program, how strongly, and why.
     """
@@ -54,12 +54,12 @@ class Reading:
     optimization: bool
     strength: float
     techniques: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[KindEvidence, ...]
 
 
 def reading_of(
-    changes: Sequence[FileChange], messages: Sequence[str], upstream: Upstream
-) -> Reading:
+    changes: Sequence[FileDiff], messages: Sequence[str], upstream: Upstream
+) -> KindReading:
     """The kind of the changes of one fork that came with these commit messages, the newest first."""
     core = _core_paths(changes, upstream)
     pulls = [e for c in changes if c.path in core for e in pulls_of(c, upstream)]
@@ -85,17 +85,17 @@ def reading_of(
     strength = (weights["performance"] + weights["quality"]) / max(1.0, sum(weights.values()))
     strongest = sorted([*evidence, *words], key=lambda e: -e.weight)[:12]
     named = _named(changes, core, messages, kind)
-    return Reading(kind, tuple(also), optimization, round(strength, 3), named, tuple(strongest))
+    return KindReading(kind, tuple(also), optimization, round(strength, 3), named, tuple(strongest))
 
 
-def _weights(evidence: Iterable[Evidence]) -> Counter[str]:
+def _weights(evidence: Iterable[KindEvidence]) -> Counter[str]:
     weights: Counter[str] = Counter()
     for item in evidence:
         weights[item.kind] += item.weight
     return weights
 
 
-def _moves(changes: Sequence[FileChange]) -> Iterator[Evidence]:
+def _moves(changes: Sequence[FileDiff]) -> Iterator[KindEvidence]:
     """Code that stands elsewhere than before, and source in which comments alone changed."""
     source = [c for c in changes if c.role == "source" and c.groups]
     added, removed = (
@@ -109,14 +109,14 @@ def _moves(changes: Sequence[FileChange]) -> Iterator[Evidence]:
             and change.before in shrunk
             and 5 * len(change.added) < len(change.removed)
         ):
-            yield Evidence("refactor", 4.0, change.path, 1, f"taken out of {change.before}")
+            yield KindEvidence("refactor", 4.0, change.path, 1, f"taken out of {change.before}")
     moved = sum(len(code) > 3 for code in added & removed)
     if moved >= 3 and moved >= 0.6 * sum(len(code) > 3 for code in added):
-        yield Evidence("refactor", 4.0, source[0].path, 1, f"{moved} lines moved")
+        yield KindEvidence("refactor", 4.0, source[0].path, 1, f"{moved} lines moved")
     if source and not added | removed:
-        yield Evidence("docs", 4.0, source[0].path, 1, "comments alone")
+        yield KindEvidence("docs", 4.0, source[0].path, 1, "comments alone")
     elif removed and _same_work(added, removed):
-        yield Evidence(
+        yield KindEvidence(
             "refactor", 4.0, source[0].path, 1, "the same names and numbers under other definitions"
         )
 
@@ -151,7 +151,7 @@ _FRAME = frozenset(
 )
 
 
-def _holds_levers(listed: Sequence[Evidence]) -> bool:
+def _holds_levers(listed: Sequence[KindEvidence]) -> bool:
     """Whether a port holds tuning or memory work as well, apart from the lines that choose a
     device.
     """
@@ -166,7 +166,7 @@ def _holds_levers(listed: Sequence[Evidence]) -> bool:
     )
 
 
-def _core_paths(changes: Sequence[FileChange], upstream: Upstream) -> frozenset[str]:
+def _core_paths(changes: Sequence[FileDiff], upstream: Upstream) -> frozenset[str]:
     """The measured program as far as it changed: source that upstream has, and source that is new
     and that such source names.
     """
@@ -192,7 +192,7 @@ def _core_paths(changes: Sequence[FileChange], upstream: Upstream) -> frozenset[
     return frozenset(known | {path for path, stem in stems.items() if stem in named and known})
 
 
-def _sets_compiler(change: FileChange) -> bool:
+def _sets_compiler(change: FileDiff) -> bool:
     """Whether a build file changes how the program is compiled, not what it is built from."""
     return any(
         "compilation" in {t.name for t in techniques_in(identifiers(line))}
@@ -202,8 +202,8 @@ def _sets_compiler(change: FileChange) -> bool:
 
 
 def _files(
-    changes: Iterable[FileChange], core: frozenset[str], upstream: Upstream
-) -> Iterator[Evidence]:
+    changes: Iterable[FileDiff], core: frozenset[str], upstream: Upstream
+) -> Iterator[KindEvidence]:
     """What the files are, of which none is the measured program."""
     known = {path.rpartition(".")[2] for path in upstream.files}
     for change in changes:
@@ -229,12 +229,12 @@ def _files(
         if change.role == "build":
             weight = min(weight, 1.5)
         if kind:
-            yield Evidence(
+            yield KindEvidence(
                 kind, weight, change.path, 1, f"{change.state} {change.role} file, {lines} lines"
             )
 
 
-def _messages(messages: Sequence[str]) -> Iterator[Evidence]:
+def _messages(messages: Sequence[str]) -> Iterator[KindEvidence]:
     """What the authors declare: the prefix of a subject, the techniques and the words in it; a body
     counts little.
     """
@@ -243,14 +243,14 @@ def _messages(messages: Sequence[str]) -> Iterator[Evidence]:
         share = 1.0 / min(len(messages), 40)
         if prefix := _SUBJECT.match(subject):
             kind = _DECLARED.get(prefix[1].lower(), "tooling")
-            yield Evidence(kind, 6 * share, "", 0, subject[:100])
+            yield KindEvidence(kind, 6 * share, "", 0, subject[:100])
         for technique in techniques_in(identifiers(subject)):
-            yield Evidence(technique.kind, 2 * share, "", 0, subject[:100])
+            yield KindEvidence(technique.kind, 2 * share, "", 0, subject[:100])
         for kind, pattern in _WORD_OF.items():
             if found := pattern.findall(subject):
-                yield Evidence(kind, 2 * share * min(2, len(found)), "", 0, subject[:100])
+                yield KindEvidence(kind, 2 * share * min(2, len(found)), "", 0, subject[:100])
             if found := pattern.findall(body):
-                yield Evidence(kind, 0.5 * share * min(3, len(found)), "", 0, ", ".join(found[:3]))
+                yield KindEvidence(kind, 0.5 * share * min(3, len(found)), "", 0, ", ".join(found[:3]))
 
 
 def _kind(
@@ -288,7 +288,7 @@ def _kind(
 
 
 def _replaced(
-    changes: Sequence[FileChange],
+    changes: Sequence[FileDiff],
     core: frozenset[str],
     upstream: Upstream,
 ) -> bool:
@@ -304,7 +304,7 @@ def _replaced(
 
 
 def _named(
-    changes: Sequence[FileChange],
+    changes: Sequence[FileDiff],
     core: frozenset[str],
     messages: Sequence[str],
     kind: str,

@@ -61,7 +61,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """What a server answered. `fresh` is false where it said that nothing has changed and the body
     is the one from before.
     """
@@ -214,7 +214,7 @@ def _transport(access: Access, end: threading.local):
     return transport
 
 
-class Session:
+class NetworkSession:
     """Open connections, the pace of each host, and what was fetched before. Safe for a pool of
     threads.
     """
@@ -229,14 +229,14 @@ class Session:
         self._end = threading.local()
         self._http = None
 
-    def __enter__(self) -> "Session":
+    def __enter__(self) -> "NetworkSession":
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._http is not None:
             self._http.close()
 
-    def get(self, url: str, *, accept: str = "*/*", size: int = 0, tries: int = 0) -> Reply:
+    def get(self, url: str, *, accept: str = "*/*", size: int = 0, tries: int = 0) -> HttpReply:
         """One address fetched, redirects checked and followed. Raises NetworkRefusal, and
         Unavailable for 4xx and 5xx.
         """
@@ -246,7 +246,7 @@ class Session:
         for attempt in range(tries or self.access.limits.tries):
             reply = self._once(url, accept, kept, size or self.access.limits.size)
             if reply.status == 304 and kept:
-                return Reply(kept.url, 200, kept.headers, kept.body, fresh=False)
+                return HttpReply(kept.url, 200, kept.headers, kept.body, fresh=False)
             if reply.status < 400:
                 self._keep(url, accept, reply)
                 return reply
@@ -261,7 +261,7 @@ class Session:
             self.sleep(wait)
         raise Unavailable(f"{shown(url)}: HTTP {reply.status}", reply.status)
 
-    def _once(self, url: str, accept: str, kept: Reply | None, size: int) -> Reply:
+    def _once(self, url: str, accept: str, kept: HttpReply | None, size: int) -> HttpReply:
         headers = {"user-agent": USER_AGENT, "accept": accept, "accept-encoding": "gzip, deflate"}
         if kept:
             headers |= {
@@ -283,7 +283,7 @@ class Session:
             url = target
         raise NetworkRefusal(f"{shown(url)}: more than {self.access.limits.redirects} redirects")
 
-    def _fetch(self, url: str, headers: Mapping[str, str], size: int) -> Reply:
+    def _fetch(self, url: str, headers: Mapping[str, str], size: int) -> HttpReply:
         import httpx
 
         self._pace(urlsplit(url).hostname or "")
@@ -303,7 +303,7 @@ class Session:
                         raise NetworkRefusal(
                             f"took more than {self.access.limits.seconds:.0f} s; not captured"
                         )
-                return Reply(
+                return HttpReply(
                     url,
                     answer.status_code,
                     {k.lower(): v for k, v in answer.headers.items()},
@@ -342,7 +342,7 @@ class Session:
     def _place(self, url: str, accept: str) -> Path:
         return self.cache / hashlib.sha256(f"{accept} {url}".encode()).hexdigest()[:32]
 
-    def _kept(self, url: str, accept: str) -> Reply | None:
+    def _kept(self, url: str, accept: str) -> HttpReply | None:
         place = self._place(url, accept)
         try:
             head = json_of(place.with_suffix(".json").read_bytes())
@@ -350,12 +350,12 @@ class Session:
         except (OSError, ValueError):
             return None
         return (
-            Reply(head["url"], 200, head["headers"], body)
+            HttpReply(head["url"], 200, head["headers"], body)
             if hashlib.sha256(body).hexdigest() == head["sha256"]
             else None
         )
 
-    def _keep(self, url: str, accept: str, reply: Reply) -> None:
+    def _keep(self, url: str, accept: str, reply: HttpReply) -> None:
         """Keep what the server can be asked about again; the cache may be deleted at any time."""
         headers = {k: v for k, v in reply.headers.items() if k in _KEPT_HEADERS}
         if reply.status == 200 and ("etag" in headers or "last-modified" in headers):
@@ -373,7 +373,7 @@ class Session:
             store.write(place.with_suffix(".json"), json.dumps(head), durable=False)
 
 
-def _wait_of(reply: Reply, attempt: int) -> float | None:
+def _wait_of(reply: HttpReply, attempt: int) -> float | None:
     """Seconds after which a server may be asked again, as it says itself, else doubling; None where
     asking again is no use.
     """
@@ -400,7 +400,7 @@ _TYPES = {
 }
 
 
-def mirrored(folder: Path, url: str) -> Reply:
+def mirrored(folder: Path, url: str) -> HttpReply:
     """A page of an offline mirror, as `wget --mirror` lays it out: `DIR/host/path`, with `?query`
     in the file's name.
     """
@@ -412,7 +412,7 @@ def mirrored(folder: Path, url: str) -> Reply:
             kind = _TYPES.get(
                 file.suffix, "application/atom+xml" if "/api/query" in plain else "text/html"
             )
-            return Reply(url, 200, {"content-type": kind}, file.read_bytes())
+            return HttpReply(url, 200, {"content-type": kind}, file.read_bytes())
     raise Unavailable(
         f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404
     )

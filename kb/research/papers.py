@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb import KbError
-from kb.research.documents import Document, document_of, references_in
-from kb.research.network import Session, Unavailable
-from kb.source import Material
+from kb.research.documents import CapturedDocument, document_of, references_in
+from kb.research.network import NetworkSession, Unavailable
+from kb.source import SourceMaterial
 
 API = "https://export.arxiv.org/api/query"
 SITE = "https://arxiv.org"
@@ -47,7 +47,7 @@ class _Wire:
     pace and with our checks.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: NetworkSession) -> None:
         self.session = session
 
     def get(self, url: str, headers: dict[str, str] | None = None):
@@ -90,7 +90,7 @@ def paper_id(text: str) -> str:
 
 
 def papers(
-    session: Session,
+    session: NetworkSession,
     *,
     query: str = "",
     category: str = "",
@@ -151,14 +151,14 @@ def _paper(row) -> Paper:
     )
 
 
-def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Material:
+def material_of_paper(session: NetworkSession, paper: Paper, *, site: str = SITE) -> SourceMaterial:
     """One version of a paper with its text, section by section. Three requests at most: the
     abstract page for the licence, HTML, else PDF.
     """
     name = f"{paper.id}{paper.version}"
     licence = _licence(session, name, site)
     files: dict[str, tuple[bytes, str]] = {}
-    document, how = Document(""), ""
+    document, how = CapturedDocument(""), ""
     for form, address, end in (
         ("HTML", f"{site}/html/{name}", "html"),
         ("PDF", f"{site}/pdf/{name}", "pdf"),
@@ -177,7 +177,7 @@ def material_of_paper(session: Session, paper: Paper, *, site: str = SITE) -> Ma
             files[f"paper.{end}"] = (reply.body, reply.media_type or f"application/{end}")
             break
     head = f"# {paper.title}\n\n{paper.authors}\n\narXiv:{name} · {paper.updated} · {', '.join(paper.categories)}{' · doi ' + paper.doi if paper.doi else ''}\n\n## Abstract of arXiv\n\n{paper.abstract}\n\n"
-    return Material(
+    return SourceMaterial(
         origin=paper.address,
         kind="arxiv",
         name=f"arxiv-{name}",
@@ -206,7 +206,7 @@ def family_of(paper: Paper) -> str:
     return f"arxiv-{paper.id.replace('/', '-').lower()}"
 
 
-def _licence(session: Session, name: str, site: str) -> str:
+def _licence(session: NetworkSession, name: str, site: str) -> str:
     """The licence that the abstract page links; not stated where the page is not there."""
     try:
         reply = session.get(f"{site}/abs/{name}", accept="text/html")

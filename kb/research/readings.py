@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from kb.research.claims import Claim
-from kb.research.diffs import FileChange
+from kb.research.claims import StatedFigure
+from kb.research.diffs import FileDiff
 from kb.research.forks import Delta, Fork
-from kb.research.hunks import Evidence
-from kb.source import Material, Source, fence_for
+from kb.research.hunks import KindEvidence
+from kb.source import Source, SourceMaterial, fence_for
 from kb.store import Layout, json_of
 
 _MOST_TEXT = 1 << 20
@@ -19,7 +19,7 @@ READING = "reading.json"
 
 def material_of_fork(
     fork: Fork, delta: Delta, *, repository: str, kind: str, licence: str
-) -> Material:
+) -> SourceMaterial:
     """The capture of a fork's own part. Its diff is bounded; what is beyond is counted and named."""
     head = f"# {fork.title or fork.fork}\n\n{repository} · {fork.fork} · {fork.head[:12]} · {fork.date}\n\n## Commits\n\n"
     parts = [head]
@@ -47,7 +47,7 @@ def material_of_fork(
         parts.append("## Left out\n\n" + "".join(f"- {line}\n" for line in left_out))
     place = repository.rpartition("://")[2]
     reading = json.dumps(asdict(fork), ensure_ascii=False, indent=1).encode()
-    return Material(
+    return SourceMaterial(
         origin=f"{repository}#{fork.fork}",
         kind=kind,
         name=f"{place}-{fork.fork}-{fork.head[:8]}",
@@ -63,7 +63,7 @@ def material_of_fork(
     )
 
 
-def _hunks(change: FileChange) -> str:
+def _hunks(change: FileDiff) -> str:
     """A file's changed lines as a fenced diff, without the lines around them; no run of backticks
     in it can end the fence.
     """
@@ -86,8 +86,8 @@ def fork_of_source(layout: Layout, source: Source) -> Fork | None:
     return Fork(
         **listed
         | {
-            "claims": tuple(Claim(**c) for c in row["claims"]),
-            "evidence": tuple(Evidence(**e) for e in row["evidence"]),
+            "claims": tuple(StatedFigure(**c) for c in row["claims"]),
+            "evidence": tuple(KindEvidence(**e) for e in row["evidence"]),
         }
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from kb.research.diffs import FileChange, Group
+from kb.research.diffs import FileDiff, LineGroup
 from kb.research.git import Repository
 from kb.research.symbols import code_of, defined_in, flags_in, identifiers, setting_of
 
@@ -85,8 +85,8 @@ def upstream_at(repository: Repository, commit: str) -> Upstream:
 
 
 def novel_groups(
-    change: FileChange, upstream: Upstream, since: tuple[str, ...] = ()
-) -> tuple[Group, ...]:
+    change: FileDiff, upstream: Upstream, since: tuple[str, ...] = ()
+) -> tuple[LineGroup, ...]:
     """The groups of a change with the lines that upstream lacks; `since` are lines that upstream
     put into this file after the base.
 
@@ -106,7 +106,7 @@ def novel_groups(
             added = tuple(line for line in added if not _made_again(line, others, least))
         removed = tuple(line for line in group.removed if code_of(line))
         if added or removed and not group.added and not gone:
-            kept.append(Group(removed, added, group.line, group.within))
+            kept.append(LineGroup(removed, added, group.line, group.within))
     return tuple(kept)
 
 
@@ -124,7 +124,7 @@ def _made_again(line: str, others: Iterable[frozenset[str]], least: float) -> bo
     )
 
 
-def news_of(changes: Iterable[FileChange], upstream: Upstream) -> tuple[str, ...]:
+def news_of(changes: Iterable[FileDiff], upstream: Upstream) -> tuple[str, ...]:
     """Names and statements that stand in the fork and nowhere upstream: definitions, then settings,
     flags and files, then statements.
     """

@@ -1,7 +1,7 @@
 """Immutable sources: capture, provenance, licence, and quotation by offset. Refuses to rewrite what
 was captured, and to leave `sources/`.
 
-source, fresh = capture(layout, Material(origin=…, version=…, text=…, files=…), now=…) # once per
+source, fresh = capture(layout, SourceMaterial(origin=…, version=…, text=…, files=…), now=…) # once per
 origin, version and digest quotation(layout, source, start, end) # exactly those characters
 fenced(text, source) # labelled, and nothing in it can end the fence
 """
@@ -12,7 +12,7 @@ from kb import exports
 
 if TYPE_CHECKING:
     from kb.source.captures import (
-        Material,
+        SourceMaterial,
         capture,
     )
     from kb.source.marks import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kb.source.notes import (
         INDEXES,
         FiledNotes,
-        Note,
+        IndexNote,
         facts_by_topic,
         notes_in,
         path_of_notes,
@@ -63,8 +63,8 @@ __all__ = [
     "FiledRecord",
     "INDEXES",
     "Mark",
-    "Material",
-    "Note",
+    "SourceMaterial",
+    "IndexNote",
     "PageRecord",
     "QuotedLever",
     "QuotedMetric",
@@ -98,7 +98,7 @@ __getattr__ = exports(
     __name__,
     {
         "captures": (
-            "Material",
+            "SourceMaterial",
             "capture",
         ),
         "marks": (
@@ -109,7 +109,7 @@ __getattr__ = exports(
         "notes": (
             "INDEXES",
             "FiledNotes",
-            "Note",
+            "IndexNote",
             "facts_by_topic",
             "notes_in",
             "path_of_notes",

@@ -23,7 +23,7 @@ _ENDS = re.compile(r"[a-z0-9]{1,8}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class SourceMaterial:
     """What a client brings in: provenance, text for quoting and files as they came. `name` is the
     wish for an id, `family` the part of it that all versions of one origin share; `keep` false
     keeps digests alone.
@@ -49,7 +49,7 @@ class Material:
     keep: bool = True
 
 
-def capture(layout: Layout, material: Material, *, retrieved: str) -> tuple[Source, bool]:
+def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tuple[Source, bool]:
     """The source of this material, and whether it is new. Later content of one origin is a source
     of its own that names the one before.
     """
@@ -152,7 +152,7 @@ def to_meta(source: Source) -> dict[str, object]:
     return {key: value for key, value in (plain | listed).items() if value}
 
 
-def _id(layout: Layout, material: Material, digest: str) -> str:
+def _id(layout: Layout, material: SourceMaterial, digest: str) -> str:
     """A free id: the wish in plain letters, with the digest behind it where another capture has the
     name.
     """

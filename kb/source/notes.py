@@ -12,7 +12,7 @@ FOLDER = "notes"
 INDEXES = ("hypothesis", "blueprint", "profile")
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class IndexNote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A paragraph about one topic of an index; each sentence stands on a quote of the compiled facts."""
 
     topic: str
@@ -23,7 +23,7 @@ class FiledNotes(msgspec.Struct, frozen=True, kw_only=True):
     """The notes of an index; `topics` maps a topic to the digest of the facts that its note was written on, and the note."""
 
     index: str
-    topics: dict[str, tuple[str, Note]]
+    topics: dict[str, tuple[str, IndexNote]]
 
 
 def path_of_notes(index: str) -> str:

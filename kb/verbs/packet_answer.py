@@ -60,7 +60,7 @@ def run(request: AnswerPacket, caller: Caller) -> Answered:
             ruling = preview(layout, db, packet, text)
             done = Settlement(packet.id, "dry run", ruling.claims, ruling.rejected, ())
         else:
-            attempt = queue.Attempt(by=request.by, text=text)
+            attempt = queue.ReplyAttempt(by=request.by, text=text)
             done = settle(layout, db, packet, attempt, today=caller.today)
     finally:
         db.close()

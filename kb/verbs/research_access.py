@@ -9,7 +9,7 @@ from kb import KbError
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 
 if TYPE_CHECKING:
-    from kb.research.jobs import Outcome
+    from kb.research.jobs import JobOutcome
     from kb.research.network import Access
 
 # Where the tokens of a forge stand, as its own tools name them. They go into requests to that host
@@ -37,10 +37,10 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Captures(Result):
+class CaptureReport(Result):
     """How each capture ended."""
 
-    outcomes: "tuple[Outcome, ...]"
+    outcomes: "tuple[JobOutcome, ...]"
     requests: int
 
     @property

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.verbs import Caller, argument, flag, option
-from kb.verbs.research_access import Captures, Reach, access_of, bar
+from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +24,16 @@ class ResearchArxiv(Reach):
     site: str = option("base address of the pages", default="https://arxiv.org", metavar="URL")
 
 
-def run(request: ResearchArxiv, caller: Caller) -> Captures:
+def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
     from kb.research.jobs import CACHE, Job, run_jobs
-    from kb.research.network import Session
+    from kb.research.network import NetworkSession
     from kb.research.papers import papers
     from kb.source import source_at
 
     if not (request.ids or request.query or request.category):
         raise KbError("say which papers: ids, --query or --category")
     layout = caller.layout()
-    with Session(access_of(request, caller), layout.state / CACHE) as session:
+    with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
 
         def captured(ids: tuple[str, ...], query: str, category: str):
             found = papers(
@@ -71,4 +71,4 @@ def run(request: ResearchArxiv, caller: Caller) -> Captures:
                 if not any(o.job.paper and o.job.paper.id == r.partition("v")[0] for o in outcomes)
             )
             outcomes += captured(fresh[: request.most], "", "") if fresh else ()
-        return Captures(outcomes, session.requests)
+        return CaptureReport(outcomes, session.requests)

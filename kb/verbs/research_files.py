@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kb import KbError
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import Captures, Reach, access_of, bar
+from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
 
 _ENDS = frozenset("md markdown txt rst html htm pdf ipynb adoc tex".split())
 
@@ -23,9 +23,9 @@ class ResearchFiles(Reach):
     most: int = option("files at most", default=2000, metavar="N")
 
 
-def run(request: ResearchFiles, caller: Caller) -> Captures:
+def run(request: ResearchFiles, caller: Caller) -> CaptureReport:
     from kb.research.jobs import CACHE, Job, run_jobs
-    from kb.research.network import Session
+    from kb.research.network import NetworkSession
 
     layout = caller.layout()
     files = [pair for typed in request.paths for pair in _files(caller.file(typed))]
@@ -48,8 +48,8 @@ def run(request: ResearchFiles, caller: Caller) -> Captures:
         )
         for folder, name in files
     ]
-    with Session(access_of(request, caller), layout.state / CACHE) as session:
-        return Captures(
+    with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
+        return CaptureReport(
             run_jobs(
                 layout,
                 session,

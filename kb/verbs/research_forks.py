@@ -123,15 +123,15 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
     from concurrent.futures import ThreadPoolExecutor
 
     from kb.research.github import Forge
-    from kb.research.jobs import CACHE, Job, Outcome, record
-    from kb.research.network import Session
+    from kb.research.jobs import CACHE, Job, JobOutcome, record
+    from kb.research.network import NetworkSession
 
     if request.on != "here":
         raise KbError(
             "forks are compared on this machine: one token has one limit, however many machines ask"
         )
     left: list[str] = []
-    with Session(
+    with NetworkSession(
         access_of(request, caller, api=request.api), caller.layout().state / CACHE
     ) as session:
         forge = Forge(session, request.repository, api=request.api)
@@ -142,7 +142,7 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
                 return forge.delta(head)
             except KbError as error:
                 left.append(str(error))
-                failed = Outcome(
+                failed = JobOutcome(
                     Job("fork", f"{request.repository}#{head.name}"), "failed", "", str(error)
                 )
                 record(caller.layout(), [failed], caller.now)
@@ -172,7 +172,7 @@ def _ranked(
 ) -> ForkList:
     """Read each head as it comes and capture it at once, so that a kill loses only the one at hand."""
     from kb.research.forks import fork_from, ranked
-    from kb.research.jobs import Job, Outcome, record
+    from kb.research.jobs import Job, JobOutcome, record
     from kb.research.readings import material_of_fork
     from kb.source import capture
 
@@ -187,7 +187,7 @@ def _ranked(
             source, fresh = capture(caller.layout(), material, retrieved=caller.now)
             captured += fresh
             state = "same" if not fresh else "changed" if source.previous else "new"
-            done = Outcome(
+            done = JobOutcome(
                 Job("fork", material.origin.partition("://")[2] or material.origin),
                 state,
                 source.id,

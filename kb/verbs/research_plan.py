@@ -31,7 +31,7 @@ class ResearchPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CaptureStep:
     """One command with its reason, its requests at most, and how long it takes at the pace that the
     service asks for.
     """
@@ -47,7 +47,7 @@ class ResearchSteps(Result):
     """Commands, the most telling first."""
 
     target: str
-    steps: tuple[Step, ...]
+    steps: tuple[CaptureStep, ...]
 
     def to_json(self) -> object:
         return {"target": self.target, "steps": [asdict(step) for step in self.steps]}
@@ -109,7 +109,7 @@ def run(request: ResearchPlan, caller: Caller) -> ResearchSteps:
         words = " ".join(map(str, tags)) if isinstance(tags, list) else str(tags or page.title)
         listed.append(_papers(words, "optimization", "what the target is about"))
     listed += [
-        Step(
+        CaptureStep(
             f"kb research web {address} --depth 1",
             "the target's page names it",
             102,
@@ -127,13 +127,13 @@ def words_of_query(text: str) -> list[str]:
     return [w for w in dict.fromkeys(words) if w not in _NO_WORDS]
 
 
-def _papers(text: str, about: str, why: str) -> Step | None:
+def _papers(text: str, about: str, why: str) -> CaptureStep | None:
     words = words_of_query(text)[:4]
     if not words:
         return None
     query = " ".join(dict.fromkeys([*words, *about.split()]))
     requests = 1 + 3 * _PAPERS
-    return Step(
+    return CaptureStep(
         f'kb research arxiv --query "{query}" --most {_PAPERS}',
         why,
         requests,
@@ -141,7 +141,7 @@ def _papers(text: str, about: str, why: str) -> Step | None:
     )
 
 
-def _buckets(request: ResearchPlan, caller: Caller, about: str) -> Iterator[Step | None]:
+def _buckets(request: ResearchPlan, caller: Caller, about: str) -> Iterator[CaptureStep | None]:
     """The largest buckets of the profile, by their own name and their first operation's."""
     if not request.profile:
         return
@@ -157,12 +157,12 @@ def _buckets(request: ResearchPlan, caller: Caller, about: str) -> Iterator[Step
             )
 
 
-def _repository(stated: str, text: str, db) -> Iterator[Step]:
+def _repository(stated: str, text: str, db) -> Iterator[CaptureStep]:
     """Forks of the target's own repository, then of those that its page links to."""
     names = [a or b for a, b in _FORGE.findall(stated)] + [a for a, _ in _FORGE.findall(text) if a]
     for name in dict.fromkeys(names):
         requests = 6 + 2 * _HEADS + 3 * _HEADS
-        yield Step(
+        yield CaptureStep(
             f"kb research forks {name} --most {_HEADS}",
             "forks and pull requests hold what upstream lacks",
             requests,
@@ -170,7 +170,7 @@ def _repository(stated: str, text: str, db) -> Iterator[Step]:
         )
     if stated and not names:
         folder = stated.removeprefix("file://")
-        yield Step(
+        yield CaptureStep(
             f"kb research git HEAD~50..HEAD {folder}",
             f"the repository is `{folder}`; give OWNER/REPO to the target's page to see its forks",
             0,

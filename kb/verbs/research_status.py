@@ -123,8 +123,8 @@ def run(request: ResearchStatus, caller: Caller) -> CaptureStatus:
     origins: "tuple[Freshness, ...]" = ()
     if request.check:
         from kb.research.freshness import freshness_of
-        from kb.research.network import Session
+        from kb.research.network import NetworkSession
 
-        with Session(access_of(request, caller, api=request.rest), layout.state / CACHE) as session:
+        with NetworkSession(access_of(request, caller, api=request.rest), layout.state / CACHE) as session:
             origins = tuple(freshness_of(session, listed, api=request.api, rest=request.rest))
     return CaptureStatus(rows, jobs, tuple(damaged_sources(layout)), origins)

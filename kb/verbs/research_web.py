@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import Captures, Reach, access_of, bar
+from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,12 +15,12 @@ class ResearchWeb(Reach):
     most: int = option("pages at most", default=100, metavar="N")
 
 
-def run(request: ResearchWeb, caller: Caller) -> Captures:
+def run(request: ResearchWeb, caller: Caller) -> CaptureReport:
     from kb.research.jobs import CACHE, crawl
-    from kb.research.network import Session
+    from kb.research.network import NetworkSession
 
     layout = caller.layout()
-    with Session(access_of(request, caller), layout.state / CACHE) as session:
+    with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
         outcomes = crawl(
             layout,
             session,
@@ -34,4 +34,4 @@ def run(request: ResearchWeb, caller: Caller) -> Captures:
             on=request.on,
             note=bar(caller, "pages"),
         )
-        return Captures(outcomes, session.requests)
+        return CaptureReport(outcomes, session.requests)
