@@ -21,7 +21,8 @@ from research_server import ABSTRACT, ATOM, HTML, PAPER, Site, bomb, entry, feed
 from kb import KbError, cli, store
 from kb.research import jobs, network, papers
 from kb.research.github import Forge
-from kb.research.network import Access, Limits, NetworkRefusal, NetworkSession, Unavailable
+from kb.research.network import Access, Limits, NetworkSession
+from kb.research.replies import NetworkRefusal, Unavailable
 from kb.source import quotation, source_at, sources, text_of_source
 
 NOW = "2026-11-22T00:00:00+00:00"

@@ -208,34 +208,21 @@ def _forms(sign: str) -> str:
     return form.translate(_QUOTES)
 
 
+# No part of the plain form: hyphens inside words (with the line break behind them), blanks before % and ×, stars of emphasis, second blanks.
+_DROPPED = re.compile(
+    r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W\d_])- (?=[a-zß-öø-ÿ])|(?<=\d) (?=%|x(?![^\W\d_]))|(?<!\w)\*|\*(?!\w)|(?<= )\*? "
+)
+
+
 def _joined(plain: list[str], places: list[int]) -> tuple[str, list[int]]:
-    """Without the hyphens inside words (with the line break behind them) and the stars of emphasis."""
-    kept: list[int] = []
-    at, count = 0, len(plain)
-    while at < count:
-        sign = plain[at]
-        before = plain[at - 1] if at else " "
-        if sign == "-" and before.isalpha():
-            after = at + 1 + (at + 1 < count and plain[at + 1] == " ")
-            if (
-                after < count
-                and plain[after].isalpha()
-                and (after == at + 1 or plain[after].islower())
-            ):
-                at = after
-                continue
-        if sign == " " and before.isdigit() and at + 1 < count and plain[at + 1] in "%x":
-            if plain[at + 1] == "%" or not "".join(plain[at + 2 : at + 3]).isalpha():
-                at += 1
-                continue
-        if sign == "*" and not (before.isalnum() and at + 1 < count and plain[at + 1].isalnum()):
-            at += 1
-            continue
-        if not (sign == " " and kept and plain[kept[-1]] == " "):
-            kept.append(at)
-        at += 1
-    # Accents stand apart in some captures: composed, both forms are one; every place stays that of the base letter.
-    return "".join(plain[n] for n in kept), [places[n] for n in kept]
+    """Without what is no part of the plain form. Accents that stand apart are composed before; every place stays that of the base letter."""
+    text = "".join(plain)
+    dropped = {at for match in _DROPPED.finditer(text) for at in range(*match.span())}
+    kept = [at for at in range(len(text)) if at not in dropped]
+    kept = [
+        at for n, at in enumerate(kept) if not (text[at] == " " and n and text[kept[n - 1]] == " ")
+    ]
+    return "".join(text[at] for at in kept), [places[at] for at in kept]
 
 
 def _cut_into(plain: str, start: int, end: int) -> bool:

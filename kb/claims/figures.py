@@ -24,25 +24,28 @@ _IDLE = ("zero", "one", "once", "half")
 def numbers(case: ClaimCase) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
     stated = [tuple(_readings(n, case.quote, case.columns)) for n in numbers_of(case.quote)]
-    for number in numbers_of(case.claim):
-        written = case.claim[number.start : number.end].strip()
-        if written.lower() in _IDLE or _titled(written, case.about):
-            continue
-        mine = tuple(_readings(number, case.claim))
-        same = [s for s in stated if any(_same_value(m, r) for m in mine for r in s)]
-        if not same:
-            spelt = not any(c.isdigit() for c in written)
-            if _told_before(case, number) or spelt and written.lower() in words_of(case.quote):
-                continue
-            return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote"
-        fitting = [s for s in same if _agree(mine, s, case)]
-        if not fitting:
-            units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
-            return f"{written}: the quote gives this number with {units}"
-        reasons = [_bound(case, number, s[0]) for s in fitting]
-        if all(reasons):
-            return reasons[0]
-    return ""
+    return next(
+        (reason for n in numbers_of(case.claim) if (reason := _number(case, n, stated))), ""
+    )
+
+
+def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -> str:
+    written = case.claim[number.start : number.end].strip()
+    if written.lower() in _IDLE or _titled(written, case.about):
+        return ""
+    mine = tuple(_readings(number, case.claim))
+    same = [s for s in stated if any(_same_value(m, r) for m in mine for r in s)]
+    fitting = [s for s in same if _agree(mine, s, case)]
+    if not same:
+        spelt = not any(c.isdigit() for c in written)
+        if _told_before(case, number) or spelt and written.lower() in words_of(case.quote):
+            return ""
+        return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote"
+    if not fitting:
+        units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
+        return f"{written}: the quote gives this number with {units}"
+    reasons = [_bound(case, number, s[0]) for s in fitting]
+    return reasons[0] if all(reasons) else ""
 
 
 def _titled(written: str, about: str) -> bool:

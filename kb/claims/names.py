@@ -28,32 +28,24 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
     read = {at for n in numbers_in(text) for at in range(n.start, n.end)}
     for match in _WORD.finditer(text):
         between = text[end : match.start()]
-        opening = opening or bool(re.search(r"[.!?:][^\w,;]*$|\n", between))
+        opening = opening or re.search(r"[.!?:][^\w,;]*$|\n", between) is not None
         word, end = match[1] or match[0], match.end()
         first, opening = opening, False
-        counted = bool(_COUNTED.search(text, max(0, match.start() - 16), match.start()))
-        lettered = (
-            len(word) == 1
-            and word.isupper()
-            and bool(_LETTERED.search(text, max(0, match.start() - 16), match.start()))
+        before = text[max(0, match.start() - 16) : match.start()]
+        counted = bool(_COUNTED.search(before))
+        lettered = len(word) == 1 and word.isupper() and bool(_LETTERED.search(before))
+        measure = (
+            _NUMERIC.fullmatch(word)
+            and match.start() in read
+            or unit_of(word)
+            or counted
+            and "/" in word
         )
-        if (
-            not lettered
-            and match[1] is None
-            and (
-                _NUMERIC.fullmatch(word)
-                and match.start() in read
-                or unit_of(word)
-                or counted
-                and "/" in word
-            )
-        ):
+        if measure and not lettered and match[1] is None:
             continue
         if match[1] is not None or _shaped(word):
             yield Name(word, _key(word), counted)
-        elif lettered or word[0].isupper() and len(word) > 1 and not first:
-            yield Name(word, _key(word))
-        elif first and word[0].isupper() and len(word) > 1 and _opens(word, known):
+        elif lettered or word[0].isupper() and len(word) > 1 and (not first or _opens(word, known)):
             yield Name(word, _key(word))
 
 

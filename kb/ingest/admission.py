@@ -58,7 +58,13 @@ def admission_of(
     for draft in drafts:
         reasons = [Rejection(draft.path, "", reason) for reason in _page_reasons(draft, wiki)]
         if planned[draft.path] > 1:
-            reasons.append(Rejection(draft.path, "", f"{draft.path} stands {planned[draft.path]} times in the reply; put its claims into one draft"))
+            reasons.append(
+                Rejection(
+                    draft.path,
+                    "",
+                    f"{draft.path} stands {planned[draft.path]} times in the reply; put its claims into one draft",
+                )
+            )
         good: list[Claim] = []
         for item in draft.claims:
             ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)

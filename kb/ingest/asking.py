@@ -88,7 +88,9 @@ def by_command(command: str, *, timeout_s: float = 600.0) -> Answerer:
             int(len(packet.to_markdown(returned=returned)) / CHARS_PER_TOKEN),
             int(len(reply.text) / CHARS_PER_TOKEN),
         )
-        return ReplyAttempt(by=reply.model, text=reply.text, tokens_in=tokens[0], tokens_out=tokens[1])
+        return ReplyAttempt(
+            by=reply.model, text=reply.text, tokens_in=tokens[0], tokens_out=tokens[1]
+        )
 
     return answer
 

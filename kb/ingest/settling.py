@@ -158,6 +158,8 @@ def refile(
     changed: list[str] = []
     for packet, text in settled:
         admission = preview(layout, db, packet, text)
-        if not admission.rejected and not any(is_withdrawn(layout, c.source) for c in admission.claims):
+        if not admission.rejected and not any(
+            is_withdrawn(layout, c.source) for c in admission.claims
+        ):
             changed += _file(layout, db, packet, text, admission, today=today)
     return tuple(dict.fromkeys(changed))

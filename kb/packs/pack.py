@@ -254,34 +254,38 @@ def _menu(
         for row in rows
         if isinstance(row, dict) and "id" in row
     }
-    kept = []
-    for part, value in parts.items():
-        mine = there.pop(part, None)
-        if mine is None and part in built and have:
-            theirs.append(f"{name}: {part} was removed")
-            continue
-        changed = mine is not None and part in built and digest_of(_text(mine)) != built[part]
-        if changed:
-            theirs.append(f"{name}: {part} was changed")
-        kept.append({"id": part, **(mine if changed else value)})
-    kept += [{"id": part, **row} for part, row in there.items() if part not in built]
+    wanted = _kept(name, parts, there, built if have else {}, theirs)
+    kept = [{"id": part, **value} for part, value in wanted.items()]
+    kept += [{"id": part, **row} for part, row in there.items() if part not in (*built, *parts)]
     kept += [row for row in rows if not (isinstance(row, dict) and "id" in row)]
     return yaml.safe_dump({_KEYS[name]: kept}, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def _kept(
+    name: str,
+    parts: Mapping[str, object],
+    there: Mapping[str, object],
+    built: Mapping[str, str],
+    theirs: list[str],
+) -> dict:
+    """The parts as they shall stand: what people removed stays away and what they changed stays theirs; `theirs` says which."""
+    wanted: dict[str, object] = {}
+    for part, value in parts.items():
+        changed = part in there and part in built and digest_of(_text(there[part])) != built[part]
+        if part in built and part not in there:
+            theirs.append(f"{name}: {part} was removed")
+            continue
+        if changed:
+            theirs.append(f"{name}: {part} was changed")
+        wanted[part] = there[part] if changed else value
+    return wanted
 
 
 def _page(
     name: str, parts: Mapping[str, object], have: str, built: Mapping[str, str], theirs: list[str]
 ) -> str:
     there = {m[1]: m[2] for m in _BLOCK.finditer(have)}
-    wanted: dict[str, str] = {}
-    for part, value in parts.items():
-        if part in built and have and part not in there:
-            theirs.append(f"{name}: {part} was removed")
-            continue
-        changed = part in there and part in built and digest_of(there[part]) != built[part]
-        if changed:
-            theirs.append(f"{name}: {part} was changed")
-        wanted[part] = there[part] if changed else str(value)
+    wanted = _kept(name, parts, there, built if have else {}, theirs)
     title = f"# {name.removesuffix('.md').replace('_', ' ').capitalize()}\n"
     text = (
         _BLOCK.sub(

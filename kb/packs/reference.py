@@ -98,7 +98,9 @@ def examples_of(source: str, text: str, *, fewest: int = 3) -> Iterator[Example]
         yield Example(above[-1] if above else source, source, fence.info.split(" ")[0], code)
 
 
-def without_copies(entries: Iterable[ReferenceEntry]) -> tuple[tuple[ReferenceEntry, ...], tuple[str, ...]]:
+def without_copies(
+    entries: Iterable[ReferenceEntry],
+) -> tuple[tuple[ReferenceEntry, ...], tuple[str, ...]]:
     """Entries without those whose text stands whole in another; names of what was left out. One name in two sources stays twice, numbered."""
     listed = list(entries)
     texts = ["".join(e.text.split()) for e in listed]

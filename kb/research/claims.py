@@ -49,52 +49,46 @@ def claims_of(
     later = [message for _, message in commits if _TAKEN_BACK.search(message)]
     undone = {m[1][:7] for _, message in commits for m in _REVERT.finditer(message) if m[1]}
     undone_subjects = {m[2] for _, message in commits for m in _REVERT.finditer(message) if m[2]}
-    listed: dict[tuple[str, str, str], StatedFigure] = {}
+    found: list[StatedFigure] = []
     for commit, message in commits:
         back = commit[:7] in undone or message.partition("\n")[0] in undone_subjects
+        others = [m for m in later if m is not message]
         for number, line in enumerate(message.splitlines(), 1):
             for value, unit in _figures(line):
-                retracted = back or any(
-                    re.search(rf"(?<![\d.]){re.escape(value)}(?![\d.])", m)
-                    for m in later
-                    if m is not message
+                taken = back or any(
+                    re.search(rf"(?<![\d.]){re.escape(value)}(?![\d.])", m) for m in others
                 )
-                status = (
-                    "retracted"
-                    if retracted or _TAKEN_BACK.search(line)
-                    else "estimate"
-                    if _ESTIMATE.search(line)
-                    else "reported"
-                )
-                listed.setdefault(
-                    (value, unit, line),
+                status = "retracted" if taken else _status(line)
+                found.append(
                     StatedFigure(
                         value, unit, f"commit {commit[:7]}", number, one_line(line)[:300], status
-                    ),
+                    )
                 )
-    for change in changes:
-        for claim in _of_file(change):
-            listed.setdefault((claim.value, claim.unit, claim.text), claim)
-    return tuple(listed.values())[:_MOST]
+    found += [figure for change in changes for figure in _of_file(change)]
+    listed = {(f.value, f.unit, f.text): f for f in reversed(found)}
+    return tuple(reversed(listed.values()))[:_MOST]
+
+
+def _status(line: str) -> str:
+    return (
+        "retracted"
+        if _TAKEN_BACK.search(line)
+        else "estimate"
+        if _ESTIMATE.search(line)
+        else "reported"
+    )
 
 
 def _of_file(change: FileDiff) -> Iterator[StatedFigure]:
     if change.role == "log" and change.path.endswith((".tsv", ".csv")):
         yield from _of_table(change)
-        return
-    if change.role not in ("docs", "log"):
-        return
-    for group in change.groups:
-        for at, line in enumerate(group.added):
-            for value, unit in _figures(line):
-                status = (
-                    "retracted"
-                    if _TAKEN_BACK.search(line)
-                    else "estimate"
-                    if _ESTIMATE.search(line)
-                    else "reported"
-                )
-                yield StatedFigure(value, unit, change.path, group.line + at, one_line(line)[:300], status)
+    elif change.role in ("docs", "log"):
+        for group in change.groups:
+            for at, line in enumerate(group.added, group.line):
+                for value, unit in _figures(line):
+                    yield StatedFigure(
+                        value, unit, change.path, at, one_line(line)[:300], _status(line)
+                    )
 
 
 def _of_table(change: FileDiff) -> Iterator[StatedFigure]:

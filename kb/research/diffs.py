@@ -100,6 +100,11 @@ class FileDiff:
         return tuple(line for group in self.groups for line in group.added)
 
     @property
+    def new_lines(self) -> tuple[str, ...]:
+        """Added lines of which upstream has nothing."""
+        return tuple(line for group in self.news for line in group.added)
+
+    @property
     def removed(self) -> tuple[str, ...]:
         return tuple(line for group in self.groups for line in group.removed)
 

@@ -49,7 +49,9 @@ class CapturedDocument:
     references: tuple[str, ...] = ()
 
 
-def document_of(data: bytes, media_type: str, *, name: str = "", address: str = "") -> CapturedDocument:
+def document_of(
+    data: bytes, media_type: str, *, name: str = "", address: str = ""
+) -> CapturedDocument:
     """A document by what its bytes are, then by its type and name. Raises KbError for what is no
     text and no PDF.
     """

@@ -202,7 +202,9 @@ def ranked(forks: Iterable[Fork]) -> tuple[Fork, ...]:
     return tuple(sorted(forks, key=lambda f: (-f.score, f.fork)))
 
 
-def _score(reading: KindReading, delta: Delta, in_upstream: bool, claims: Sequence[StatedFigure]) -> float:
+def _score(
+    reading: KindReading, delta: Delta, in_upstream: bool, claims: Sequence[StatedFigure]
+) -> float:
     """0 to 1: whether it means to optimize, how much of it does, whether it says what it gained,
     whether upstream has it.
     """

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from kb import KbError
 from kb.research.diffs import file_change, role_of
 from kb.research.forks import Delta
-from kb.research.network import NetworkSession, Unavailable
+from kb.research.network import NetworkSession
+from kb.research.replies import Unavailable
 from kb.research.upstream import Upstream
 from kb.source import masked
 

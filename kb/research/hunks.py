@@ -83,7 +83,9 @@ def _lines(change: FileDiff, group: LineGroup, added: Iterable[str]) -> Iterator
     reports = [line for line in added if _REPORTING.match(line)]
     for kind, met, most in (("tooling", reports, 2.0), ("other", guarded, 1.5)):
         if met:
-            yield KindEvidence(kind, min(most, 0.5 * len(met)), change.path, group.line, met[0][:100])
+            yield KindEvidence(
+                kind, min(most, 0.5 * len(met)), change.path, group.line, met[0][:100]
+            )
 
 
 def _techniques(

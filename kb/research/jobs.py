@@ -11,8 +11,9 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.research.documents import document_of, same_tree
-from kb.research.network import Access, NetworkSession, Unavailable
+from kb.research.network import Access, NetworkSession
 from kb.research.papers import SITE, Paper, family_of, material_of_paper
+from kb.research.replies import Unavailable
 from kb.source import SourceMaterial, capture, sources
 from kb.store import Layout
 

@@ -68,16 +68,14 @@ def reading_of(
     words = [e for e in _messages(messages) if core or e.kind not in ("performance", "quality")]
     weights = structure + _weights(words)
     replaced = _replaced(changes, core, upstream)
-    lines = [
-        sum(len(g.added) for c in changes if chosen(c) for g in c.news)
-        for chosen in (lambda c: c.role == "log", lambda c: c.path in core)
-    ]
+    logged = sum(len(c.new_lines) for c in changes if c.role == "log")
+    written = sum(len(c.new_lines) for c in changes if c.path in core)
     kind = _kind(
         weights,
         structure,
         core=core,
         replaced=replaced,
-        mostly_log=lines[0] > _MOSTLY * lines[1],
+        mostly_log=logged > _MOSTLY * written,
         moved=moved_metric(upstream),
     )
     also = (k for k, w in weights.most_common() if k != kind and w >= max(3, 0.4 * weights[kind]))
@@ -98,27 +96,30 @@ def _weights(evidence: Iterable[KindEvidence]) -> Counter[str]:
 def _moves(changes: Sequence[FileDiff]) -> Iterator[KindEvidence]:
     """Code that stands elsewhere than before, and source in which comments alone changed."""
     source = [c for c in changes if c.role == "source" and c.groups]
-    added, removed = (
-        {code for c in source for line in lines(c) if (code := code_of(line))}
-        for lines in (lambda c: c.added, lambda c: c.removed)
-    )
+    if not source:
+        return
+    added, removed = ({code for line in lines if (code := code_of(line))} for lines in (
+        (line for c in source for line in c.added), (line for c in source for line in c.removed)
+    ))  # fmt: skip
     shrunk = {c.path for c in source if len(c.removed) > len(c.added)}
-    for change in source:
-        if (
-            change.state == "copied"
-            and change.before in shrunk
-            and 5 * len(change.added) < len(change.removed)
-        ):
-            yield KindEvidence("refactor", 4.0, change.path, 1, f"taken out of {change.before}")
-    moved = sum(len(code) > 3 for code in added & removed)
-    if moved >= 3 and moved >= 0.6 * sum(len(code) > 3 for code in added):
-        yield KindEvidence("refactor", 4.0, source[0].path, 1, f"{moved} lines moved")
-    if source and not added | removed:
-        yield KindEvidence("docs", 4.0, source[0].path, 1, "comments alone")
-    elif removed and _same_work(added, removed):
-        yield KindEvidence(
-            "refactor", 4.0, source[0].path, 1, "the same names and numbers under other definitions"
-        )
+    taken = [
+        c
+        for c in source
+        if c.state == "copied" and c.before in shrunk and 5 * len(c.added) < len(c.removed)
+    ]
+    moved, new = (sum(len(code) > 3 for code in lines) for lines in (added & removed, added))
+    for holds, kind, what in (
+        (bool(taken), "refactor", "a file taken out of another"),
+        (moved >= 3 and moved >= 0.6 * new, "refactor", f"{moved} lines moved"),
+        (not added | removed, "docs", "comments alone"),
+        (
+            bool(removed) and _same_work(added, removed),
+            "refactor",
+            "the same names and numbers under other definitions",
+        ),
+    ):
+        if holds:
+            yield KindEvidence(kind, 4.0, source[0].path, 1, what)
 
 
 # Types that a signature may state: what runs is the same with them and without.
@@ -175,13 +176,7 @@ def _core_paths(changes: Sequence[FileDiff], upstream: Upstream) -> frozenset[st
         for c in changes
         if c.role == "source" and c.state != "copied" and c.before in upstream.files and c.news
     }
-    lines = [
-        line
-        for c in changes
-        if c.path in known or c.role == "build"
-        for group in c.news
-        for line in group.added
-    ]
+    lines = (line for c in changes if c.path in known or c.role == "build" for line in c.new_lines)
     named = {name for line in lines for name in identifiers(line)}
     stems = {
         c.path: c.path.rpartition("/")[2].partition(".")[0]
@@ -194,11 +189,8 @@ def _core_paths(changes: Sequence[FileDiff], upstream: Upstream) -> frozenset[st
 
 def _sets_compiler(change: FileDiff) -> bool:
     """Whether a build file changes how the program is compiled, not what it is built from."""
-    return any(
-        "compilation" in {t.name for t in techniques_in(identifiers(line))}
-        for g in change.news
-        for line in g.added
-    )
+    named = techniques_in(name for line in change.new_lines for name in identifiers(line))
+    return any(technique.name == "compilation" for technique in named)
 
 
 def _files(
@@ -207,31 +199,31 @@ def _files(
     """What the files are, of which none is the measured program."""
     known = {path.rpartition(".")[2] for path in upstream.files}
     for change in changes:
-        lines = sum(bool(line.strip()) for group in change.news for line in group.added)
-        if change.path in core or not lines and change.role != "picture":
+        lines = sum(bool(line.strip()) for line in change.new_lines)
+        kind = _kind_of_file(change, known, lines)
+        if change.path in core or not kind or not lines and change.role != "picture":
             continue
-        devices = [
-            t
-            for t in techniques_of_name(change.path.rpartition("/")[2])
-            if t.name == "another device"
-        ]
-        kind = {"docs": "docs", "picture": "docs", "log": "log", "vendored": ""}.get(
-            change.role,
-            "port" if devices or change.path.rpartition(".")[2] in DEVICE - known else "tooling",
+        most = 1.5 if change.role == "build" else 6.0
+        weight = {"log": 3.0, "picture": 0.5}.get(change.role, min(most, 1 + lines / 15))
+        yield KindEvidence(
+            kind, weight, change.path, 1, f"{change.state} {change.role} file, {lines} lines"
         )
-        if change.role == "source" and kind != "port" and change.state != "copied":
-            named = techniques_in(
-                n for g in change.news for line in g.added for n in identifiers(code_of(line))
-            )
-            ports = sum(n for t, n in named.items() if t.name == "another device")
-            kind = "port" if ports >= max(6, lines / 20) else kind
-        weight = {"log": 3.0, "picture": 0.5}.get(change.role, min(6.0, 1 + lines / 15))
-        if change.role == "build":
-            weight = min(weight, 1.5)
-        if kind:
-            yield KindEvidence(
-                kind, weight, change.path, 1, f"{change.state} {change.role} file, {lines} lines"
-            )
+
+
+def _kind_of_file(change: FileDiff, known: set[str], lines: int) -> str:
+    """What a file is by its role, then by its language, its name and the names in it; `known` are the ends of upstream's files."""
+    if change.role in ("docs", "picture", "log", "vendored"):
+        return {"picture": "docs", "vendored": ""}.get(change.role, change.role)
+    name = change.path.rpartition("/")[2]
+    if name.rpartition(".")[2] in DEVICE - known or any(
+        t.name == "another device" for t in techniques_of_name(name)
+    ):
+        return "port"
+    if change.role != "source" or change.state == "copied":
+        return "tooling"
+    named = techniques_in(n for line in change.new_lines for n in identifiers(code_of(line)))
+    ports = sum(n for t, n in named.items() if t.name == "another device")
+    return "port" if ports >= max(6, lines / 20) else "tooling"
 
 
 def _messages(messages: Sequence[str]) -> Iterator[KindEvidence]:
@@ -250,7 +242,9 @@ def _messages(messages: Sequence[str]) -> Iterator[KindEvidence]:
             if found := pattern.findall(subject):
                 yield KindEvidence(kind, 2 * share * min(2, len(found)), "", 0, subject[:100])
             if found := pattern.findall(body):
-                yield KindEvidence(kind, 0.5 * share * min(3, len(found)), "", 0, ", ".join(found[:3]))
+                yield KindEvidence(
+                    kind, 0.5 * share * min(3, len(found)), "", 0, ", ".join(found[:3])
+                )
 
 
 def _kind(

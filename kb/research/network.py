@@ -14,9 +14,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit
 
-from kb import KbError, store
+from kb import store
+from kb.research.mirror import mirrored
+from kb.research.replies import HttpReply, NetworkRefusal, Unavailable, shown
 from kb.source import masked
 from kb.store import json_of
 
@@ -58,50 +60,6 @@ class Access:
     mirror: Path | None = None
     tokens: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     limits: Limits = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class HttpReply:
-    """What a server answered. `fresh` is false where it said that nothing has changed and the body
-    is the one from before.
-    """
-
-    url: str
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    fresh: bool = True
-
-    @property
-    def media_type(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-class NetworkRefusal(KbError):
-    """An address that kb does not go to, or an answer that it does not take."""
-
-
-class Unavailable(KbError):
-    """A server that answers with an error; trying again later may help. `status` is what it said, 0
-    where there was no answer.
-    """
-
-    def __init__(self, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-def shown(url: str) -> str:
-    """An address without what may be secret in it: user, password, query values."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    query = "&".join(
-        p if "token" not in p.lower() and "key" not in p.lower() else p.partition("=")[0] + "=…"
-        for p in parts.query.split("&")
-    )
-    return urlunsplit(
-        (parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, query, "")
-    )
 
 
 def checked_address(url: str, access: Access) -> str:
@@ -172,7 +130,7 @@ def _transport(access: Access, end: threading.local):
         """A connection on which no server takes longer in all than a request may, however little it sends at a time."""
 
         def __init__(self, inner: httpcore.NetworkStream) -> None:
-            self.inner = inner
+            self.inner, self.get_extra_info = inner, inner.get_extra_info
 
         def read(self, max_bytes, timeout=None):
             left = end.at - time.monotonic()
@@ -188,9 +146,6 @@ def _transport(access: Access, end: threading.local):
 
         def start_tls(self, ssl_context, server_hostname=None, timeout=None):
             return BoundedStream(self.inner.start_tls(ssl_context, server_hostname, timeout))
-
-        def get_extra_info(self, info):
-            return self.inner.get_extra_info(info)
 
     class CheckedBackend(httpcore.SyncBackend):
         def connect_tcp(self, host, port, timeout=None, local_address=None, socket_options=None):
@@ -388,31 +343,3 @@ def _wait_of(reply: HttpReply, attempt: int) -> float | None:
     if spent and reply.headers.get("x-ratelimit-reset", "").isdigit():
         return max(1.0, float(reply.headers["x-ratelimit-reset"]) - time.time())
     return 2.0**attempt
-
-
-_TYPES = {
-    ".pdf": "application/pdf",
-    ".json": "application/json",
-    ".xml": "application/atom+xml",
-    ".md": "text/markdown",
-    ".txt": "text/plain",
-    ".gz": "application/gzip",
-}
-
-
-def mirrored(folder: Path, url: str) -> HttpReply:
-    """A page of an offline mirror, as `wget --mirror` lays it out: `DIR/host/path`, with `?query`
-    in the file's name.
-    """
-    parts = urlsplit(url)
-    plain = f"{parts.hostname}{parts.path}".strip("/") + (f"?{parts.query}" if parts.query else "")
-    for name in (plain, f"{plain}.html", f"{plain}/index.html"):
-        file = folder / name
-        if file.is_file() and file.resolve().is_relative_to(folder.resolve()):
-            kind = _TYPES.get(
-                file.suffix, "application/atom+xml" if "/api/query" in plain else "text/html"
-            )
-            return HttpReply(url, 200, {"content-type": kind}, file.read_bytes())
-    raise Unavailable(
-        f"{shown(url)}: not in the mirror {folder}; `wget --mirror` brings it there", 404
-    )

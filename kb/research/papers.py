@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from kb import KbError
 from kb.research.documents import CapturedDocument, document_of, references_in
-from kb.research.network import NetworkSession, Unavailable
+from kb.research.network import NetworkSession
+from kb.research.replies import Unavailable
 from kb.source import SourceMaterial
 
 API = "https://export.arxiv.org/api/query"

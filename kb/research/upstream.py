@@ -95,19 +95,22 @@ def novel_groups(
     """
     own = " ".join(upstream.files.get(change.before, "").split())
     others = [_words(line) for line in since[:_MOST_SINCE]]
-    kept = []
-    for group in change.groups:
-        added = tuple(line for line in group.added if not upstream.has_statement(line, own))
-        gone = bool(group.removed) and not any(
-            code and code in own for code in (" ".join(line.split()) for line in group.removed)
-        )
-        if others and (gone or not group.removed):
-            least = _LIKE if gone else 0.8
-            added = tuple(line for line in added if not _made_again(line, others, least))
-        removed = tuple(line for line in group.removed if code_of(line))
-        if added or removed and not group.added and not gone:
-            kept.append(LineGroup(removed, added, group.line, group.within))
-    return tuple(kept)
+    return tuple(kept for group in change.groups if (kept := _novel(group, upstream, own, others)))
+
+
+def _novel(
+    group: LineGroup, upstream: Upstream, own: str, others: list[frozenset[str]]
+) -> LineGroup | None:
+    added = tuple(line for line in group.added if not upstream.has_statement(line, own))
+    before = (" ".join(line.split()) for line in group.removed)
+    gone = bool(group.removed) and not any(code and code in own for code in before)
+    if others and (gone or not group.removed):
+        least = _LIKE if gone else 0.8
+        added = tuple(line for line in added if not _made_again(line, others, least))
+    removed = tuple(line for line in group.removed if code_of(line))
+    if added or removed and not group.added and not gone:
+        return LineGroup(removed, added, group.line, group.within)
+    return None
 
 
 def _words(line: str) -> frozenset[str]:

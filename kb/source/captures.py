@@ -65,13 +65,8 @@ def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tupl
         )
     digest = hashlib.sha256(raw).hexdigest()
     with store.lock(layout, "sources"):
-        earlier = [
-            s
-            for s in sources(
-                layout, beginning=_plain_id(material.family or material.name) or material.kind
-            )
-            if s.origin == material.origin
-        ]
+        family = _plain_id(material.family or material.name) or material.kind
+        earlier = [s for s in sources(layout, beginning=family) if s.origin == material.origin]
         for source in earlier:
             if (
                 source.version == material.version
@@ -81,38 +76,37 @@ def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tupl
                 return source, False
         source = Source(
             id=_id(layout, material, digest),
-            origin=material.origin,
-            kind=material.kind,
-            title=material.title,
-            authors=material.authors,
+            **{
+                name: getattr(material, name)
+                for name in (
+                    "origin",
+                    "kind",
+                    "title",
+                    "authors",
+                    "version",
+                    "tool",
+                    "references",
+                    "note",
+                )
+            },
             retrieved=retrieved,
-            version=material.version,
             licence=material.licence or "not stated",
-            tool=material.tool,
             files=tuple(
                 SourceFile(name, hashlib.sha256(data).hexdigest(), len(data), kind, material.keep)
                 for name, (data, kind) in files.items()
             ),
             text=material.text_name if material.keep else "",
             sections=material.sections if text == plain else _sections(text, material.sections),
-            marks=tuple(
-                sorted(
-                    [
-                        *marks_of(text),
-                        *(
-                            Mark("hidden", a, b, "not shown where it came from")
-                            for a, b in material.hidden
-                        ),
-                    ],
-                    key=lambda m: (m.start, m.end),
-                )
-            ),
-            references=material.references,
+            marks=_marks(text, material),
             previous=max(earlier, key=lambda s: s.retrieved).id if earlier else "",
-            note=material.note,
         )
         _file(layout, source, files if material.keep else {})
     return source, True
+
+
+def _marks(text: str, material: SourceMaterial) -> tuple[Mark, ...]:
+    hidden = (Mark("hidden", a, b, "not shown where it came from") for a, b in material.hidden)
+    return tuple(sorted([*marks_of(text), *hidden], key=lambda m: (m.start, m.end)))
 
 
 def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]) -> None:

@@ -2,9 +2,16 @@
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, argument, option, several
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kb.packs import PackParts
+    from kb.packs.reference import ReferenceEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +72,8 @@ def run(request: BuildPack, caller: Caller) -> BuiltPack:
     answers = [a for p in packets if (a := queue.answers_to(layout, p.id)) and a.entered]
     replies = [read_reply(a.attempts[-1].text, PackParts) for a in answers]
     lines = {path: text for path, _, text in texts}
-    entries = [e for path, _, text in texts for e in reference.entries_of(path, text)]
-    entries += [
-        reference.entry(p.name, p.source, lines[p.source], p.start_line, min(p.end_line, p.start_line + reference.LONGEST - 1))
-        for r in replies for p in r.entries if p.source in lines and 0 < p.start_line <= p.end_line
-    ]  # fmt: skip
-    kept, copies = reference.without_copies(entries)
-    examples = [e for path, _, text in texts for e in reference.examples_of(path, text)]
+    kept, copies = reference.without_copies(_entries(lines, replies))
+    examples = [e for path, text in lines.items() for e in reference.examples_of(path, text)]
     claims = [c for c in claims_in(layout) if c.source in lines]
     pack = packs.pack_of(claims, kept, examples, replies, priors=_priors(caller, layout))
     have = {
@@ -81,20 +83,31 @@ def run(request: BuildPack, caller: Caller) -> BuiltPack:
     }
     config = {
         "agent_name": f"built:{request.name}", "scope": request.scope,
-        "sources": [{"id": path, "digest": store.digest_of(text)} for path, _, text in texts],
+        "sources": [{"id": path, "digest": store.digest_of(text)} for path, text in lines.items()],
     }  # fmt: skip
     files, theirs = packs.written(pack, have, config=config)
-    changed = [name for name, text in files.items() if have.get(name) != text]
+    changed = tuple(name for name, text in files.items() if have.get(name) != text)
     for name in changed:
         store.write(folder / name, files[name])
     counts = {name: len(parts) for name, parts in pack.parts.items()}
     left = (*pack.left_out, *(f"{name}: stands whole in another entry" for name in copies))
-    shown = (
-        folder.relative_to(layout.root).as_posix()
-        if folder.is_relative_to(layout.root)
-        else str(folder)
-    )
-    return BuiltPack(shown, counts, tuple(changed), theirs, left, len(todo))
+    within = folder.is_relative_to(layout.root)
+    shown = folder.relative_to(layout.root).as_posix() if within else str(folder)
+    return BuiltPack(shown, counts, changed, theirs, left, len(todo))
+
+
+def _entries(lines: dict[str, str], replies: "list[PackParts]") -> "Iterator[ReferenceEntry]":
+    """Entries of the reference: those that rules find, then those that replies point at, as far as the lines are there."""
+    from kb.packs import reference
+
+    for path, text in lines.items():
+        yield from reference.entries_of(path, text)
+    for pointed in (p for reply in replies for p in reply.entries):
+        if pointed.source in lines and 0 < pointed.start_line <= pointed.end_line:
+            end = min(pointed.end_line, pointed.start_line + reference.LONGEST - 1)
+            yield reference.entry(
+                pointed.name, pointed.source, lines[pointed.source], pointed.start_line, end
+            )
 
 
 def _priors(caller: Caller, layout: store.Layout) -> dict[str, tuple[int, int]]:
