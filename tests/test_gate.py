@@ -46,3 +46,12 @@ def test_a_quote_that_is_not_there_is_told_where_it_departs():
     passage = Quotable("sources/a", Captured("The second pass reads everything again."))
     reason = ruling_on("The second pass reads nothing.", "The second pass reads nothing at all", origin="sources/a", passages=[passage]).reason
     assert "departs from the text behind “The second pass reads”" in reason
+
+
+def test_a_reference_reaches_back_over_a_sentence_that_refers_itself():
+    text = "Then we turned on hedged requests. That brought the tail down to 58 ms. It costs 7 % more load on the back end.\n"
+    passage = Quotable("sources/a", Captured(text))
+    quote = "It costs 7 % more load on the back end"
+    assert not ruling_on("Turning on hedged requests costs 7 % more load on the back end.", quote, origin="", passages=[passage]).reason
+    wrong = ruling_on("Raising the thread pool costs 7 % more load on the back end.", quote, origin="", passages=[passage])
+    assert "refers to" in wrong.reason

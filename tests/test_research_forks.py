@@ -303,3 +303,13 @@ def test_kinds_of_forty_two_heads_are_those_of_a_reader(tmp_path, program):
     wrong = {name: forks[name].kind for name, kind in kinds.items() if forks[name].kind != kind}
     # That a number was wrong is for words to tell, and these do not.
     assert set(wrong) <= {"loaderfix"}, {name: (kinds[name], kind) for name, kind in wrong.items()}
+
+
+def test_only_the_first_file_of_a_device_language_is_a_port(tmp_path):
+    kernel = "__global__ void scale(float *x, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] *= 2.0f;\n}\n"
+    for upstream, kind in (({"README_DOT_md": "Counts tokens/s.\n"}, "port"), ({"one_DOT_cu": kernel}, "tooling")):
+        history = History(tmp_path / kind)
+        history.commit("start", **upstream)
+        history.branch("more")
+        history.commit("one more", two_DOT_cu=kernel.replace("scale", "shift"))
+        assert history.forks()["more"].kind == kind

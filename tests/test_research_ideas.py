@@ -139,6 +139,16 @@ def test_a_filed_idea_is_an_open_lead_and_is_filed_once(home, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["pages"] == []
 
 
+def test_what_upstream_has_is_no_idea(home, tmp_path, capsys):
+    layout = store.layout_at(home)
+    capture_forks(tmp_path, capsys)
+    reading = json.loads(next(layout.sources.glob("*fused*/reading.json")).read_text()) | {"in_upstream": True}
+    shutil.rmtree(layout.sources)
+    capture(layout, SourceMaterial(origin="https://github.com/up/engine#e", kind="forks", name="e", text="t", files={"reading.json": (json.dumps(reading).encode(), "application/json")}), retrieved="2026-01-01")
+    assert cli.main(["research", "ideas", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ideas"] == []
+
+
 def test_a_hostile_title_stays_on_its_line_and_inside_its_quotes(home, tmp_path, capsys):
     layout = store.layout_at(home)
     capture_forks(tmp_path, capsys)

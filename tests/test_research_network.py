@@ -22,7 +22,7 @@ from kb import KbError, cli, store
 from kb.research import jobs, network, papers
 from kb.research.github import Forge
 from kb.research.network import Access, Limits, NetworkSession
-from kb.research.replies import NetworkRefusal, Unavailable
+from kb.research.replies import HttpReply, NetworkRefusal, Unavailable
 from kb.source import quotation, source_at, sources, text_of_source
 
 NOW = "2026-11-22T00:00:00+00:00"
@@ -344,6 +344,12 @@ def test_what_changed_at_its_origin_is_told_without_capturing_it(base, site, mon
     assert sorted(origins.values()) == ["changed", "changed", "gone", "gone", "same", "same", "same", "same"], "the fork and one pull request as they were"
     assert sum("/api/query" in path for path in site.log) == 1 and len(site.log) == 7
     assert sorted(p.name for p in base.sources.iterdir()) == before
+    with session_of(base) as session:
+        assert jobs.run_jobs(base, session, [jobs.Job("page", f"{site.base}/moved.html")], now=NOW)[0].state == "changed"
+    capsys.readouterr()
+    cli.main(["research", "status", *options])
+    moved = [o["state"] for o in json.loads(capsys.readouterr().out)["origins"] if "moved" in o["source"]]
+    assert moved == ["same"], "what a later capture replaced is not asked for"
 
 
 def test_a_damaged_source_is_a_finding_and_the_others_go_on(base, site, monkeypatch, capsys):
@@ -386,3 +392,12 @@ def test_a_server_that_drips_or_compresses_twice_is_left_in_time(base, before):
         finally:
             assert time.monotonic() - start < 3
             listener.close()
+
+
+def test_no_redirect_leads_from_https_to_http(base):
+    class Redirected(NetworkSession):
+        def _fetch(self, url, headers, size):
+            return HttpReply(url, 302, {"location": "http://example.org/x"}, b"")
+
+    with Redirected(Access(), base.state / "research") as session, pytest.raises(NetworkRefusal, match="from https to http"):
+        session.get("https://example.org/x")
