@@ -36,7 +36,9 @@ _TABLES = (
 
 
 # A page, the rows of its facts, statements, notes and parts, and its chunks.
-_Compiled = tuple[Page, bytes | None, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]]
+_Compiled = tuple[
+    Page, bytes | None, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
         db = _opened(layout, note)
         try:
             if turn is not None and int(_meta(db, "done") or 0) > turn:
-                return Report(**{**json.loads(_meta(db, "report")), **_NOTHING}, unread=(), fresh=True)
+                return Report(
+                    **{**json.loads(_meta(db, "report")), **_NOTHING}, unread=(), fresh=True
+                )
             begun = int(_meta(db, "begun") or 0) + 1
             _put(db, {"begun": str(begun)})
             return _built(db, layout, str(begun), note)
@@ -105,23 +109,36 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callable[[str], None]) -> Report:
+def _built(
+    db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callable[[str], None]
+) -> Report:
     look = store.look_of(layout)
-    known = {path: (stat, digest) for path, stat, digest in db.execute("select path, stat, digest from file")}
+    known = {
+        path: (stat, digest)
+        for path, stat, digest in db.execute("select path, stat, digest from file")
+    }
     seen = store.scan(layout, known=known)
-    fresh = {path: (stat, seen.digests[path]) for path, stat in seen.stats.items() if path in seen.digests}
+    fresh = {
+        path: (stat, seen.digests[path])
+        for path, stat in seen.stats.items()
+        if path in seen.digests
+    }
     if seen.left:
         store.sweep(layout, seen.left)
         look = store.look_of(layout)
     have = dict(db.execute("select path, digest from page"))
     records = source.digests_of_kept(layout)
-    change = _with_records(store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have)
+    change = _with_records(
+        store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have
+    )
     inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
     current = _meta(db, "indexes") == _indexes_digest(layout)
     if not change and _meta(db, "inputs") == inputs and current:
         _save_files(db, known, fresh)
         _put(db, {"look": look, "done": turn})
-        return Report(**{**json.loads(_meta(db, "report")), **_NOTHING}, unread=seen.findings, fresh=True)
+        return Report(
+            **{**json.loads(_meta(db, "report")), **_NOTHING}, unread=seen.findings, fresh=True
+        )
     wanted: dict[str, bytes] = {}
     db.execute("begin immediate")
     _put(db, {"records": json.dumps(records)})
@@ -135,9 +152,20 @@ def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callab
     else:
         counts, wanted = _compiled(db, layout)
         digests = {name: store.digest_of(data) for name, data in wanted.items()}
-        _put(db, {"told": told, "indexes": store.digest_of(store.row_of(dict(sorted(digests.items()))))})
-    report = {**counts, "added": len(change.added), "changed": len(change.changed), "removed": len(change.removed)}
-    _put(db, {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)})
+        _put(
+            db,
+            {"told": told, "indexes": store.digest_of(store.row_of(dict(sorted(digests.items()))))},
+        )
+    report = {
+        **counts,
+        "added": len(change.added),
+        "changed": len(change.changed),
+        "removed": len(change.removed),
+    }
+    _put(
+        db,
+        {"look": look, "inputs": inputs, "report": json.dumps(report), "shape": store.shape_of(db)},
+    )
     db.execute("commit")
     if wanted:
         store.write_tree(layout.indexes, wanted)
@@ -145,20 +173,37 @@ def _built(db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callab
     return Report(**report, unread=seen.findings, fresh=False)
 
 
-def _with_records(change: store.Diff, records: dict[str, str], before: dict[str, str], have: dict[str, str]) -> store.Diff:
+def _with_records(
+    change: store.Diff, records: dict[str, str], before: dict[str, str], have: dict[str, str]
+) -> store.Diff:
     """The same with pages that are read anew because what is on file about them came, changed or went."""
     moved = store.diff(records, before)
-    touched = {*moved.added, *moved.changed, *moved.removed} & have.keys() - {*change.added, *change.removed}
-    return replace(change, changed=tuple(sorted({*change.changed, *touched}))) if touched else change
+    touched = {*moved.added, *moved.changed, *moved.removed} & have.keys() - {
+        *change.added,
+        *change.removed,
+    }
+    return (
+        replace(change, changed=tuple(sorted({*change.changed, *touched}))) if touched else change
+    )
 
 
-def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, int], dict[str, bytes]]:
+def _compiled(
+    db: sqlite3.Connection, layout: store.Layout
+) -> tuple[dict[str, int], dict[str, bytes]]:
     """What follows from all pages together, written to the tables: counts for the report, and the files of `indexes/`."""
-    pages = {p: page.from_row(p, d, row) for p, d, row in db.execute("select path, digest, row from page order by path")}
+    pages = {
+        p: page.from_row(p, d, row)
+        for p, d, row in db.execute("select path, digest, row from page order by path")
+    }
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     tried = trail.trail_of(_rows(db, "facts"), whole)
     kept = store.Kept(db)
-    cards, lists = kept.of("refuted", _tried(db, tried, whole), tuple[int, dict[str, bytes]], lambda: _refuted(db, tried, whole))
+    cards, lists = kept.of(
+        "refuted",
+        _tried(db, tried, whole),
+        tuple[int, dict[str, bytes]],
+        lambda: _refuted(db, tried, whole),
+    )
     compiled = indexes.compiled(whole, tried, _rows(db, "notes"), config=layout.config, kept=kept)
     kept.close()
     wanted = {**compiled.files, **lists}
@@ -169,7 +214,12 @@ def _compiled(db: sqlite3.Connection, layout: store.Layout) -> tuple[dict[str, i
     indexes.save(db, compiled)
     # What a page says is captured text: nothing in it may command the terminal that shows an index.
     wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
-    return {"pages": len(pages), "experiments": len(tried.experiments), "cards": cards, "indexes": len(wanted)}, wanted
+    return {
+        "pages": len(pages),
+        "experiments": len(tried.experiments),
+        "cards": cards,
+        "indexes": len(wanted),
+    }, wanted
 
 
 def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connection:
@@ -189,7 +239,14 @@ def _opened(layout: store.Layout, note: Callable[[str], None]) -> sqlite3.Connec
         store.remove(layout.state / name)
     db = store.state(layout, writable=True)
     db.execute("begin immediate")
-    for statement in (*_TABLES, store.Kept.TABLE, *search.TABLES, *trail.TABLES, *refuted.TABLES, *indexes.TABLES):
+    for statement in (
+        *_TABLES,
+        store.Kept.TABLE,
+        *search.TABLES,
+        *trail.TABLES,
+        *refuted.TABLES,
+        *indexes.TABLES,
+    ):
         db.execute(statement)
     _put(db, {"made_by": store.made_by(), "code_state": store.code_state()})
     db.execute("commit")
@@ -215,13 +272,19 @@ _PARTED = ("facts", "statements")
 
 def _rows(db: sqlite3.Connection, column: str) -> Iterator[tuple[str, bytes]]:
     """(path, row) of every page that has one, and of the experiments that are sections of a page."""
-    yield from db.execute(f"select path, {column} from page where {column} is not null order by path").fetchall()
-    for (parts,) in db.execute("select parts from page where parts is not null order by path").fetchall():
+    yield from db.execute(
+        f"select path, {column} from page where {column} is not null order by path"
+    ).fetchall()
+    for (parts,) in db.execute(
+        "select parts from page where parts is not null order by path"
+    ).fetchall():
         for path, *rows in store.value_of(parts, list[tuple[str, bytes, bytes]]):
             yield from [(path, rows[_PARTED.index(column)])] if column in _PARTED else ()
 
 
-def _sync_pages(db: sqlite3.Connection, layout: store.Layout, change: store.Diff, note: Callable[[str], None]) -> None:
+def _sync_pages(
+    db: sqlite3.Connection, layout: store.Layout, change: store.Diff, note: Callable[[str], None]
+) -> None:
     gone = [(p,) for p in (*change.removed, *change.changed)]
     db.executemany("delete from page where path = ?", gone)
     todo = (*change.added, *change.changed)
@@ -251,7 +314,9 @@ def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[_Compiled
     from kb.page import reading  # noqa: F401  Its loading is all that is wanted of it.
     from kb.trail import page_facts  # noqa: F401  And of this.
 
-    with ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")) as pool:
+    with ProcessPoolExecutor(
+        max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")
+    ) as pool:
         yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
 
 
@@ -265,8 +330,14 @@ def _compile_one(job: tuple[str, str]) -> _Compiled | None:
         return None  # It went away since the scan; the next build sees that.
     made = page.read(path, data, skim=True)
     text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    filed = made.type == "experiment" and os.path.exists(os.path.join(root, source.path_of_record(path)))
-    record = source.record_of(store.Layout(Path(root), store.Config()), path, made.digest) if filed else None
+    filed = made.type == "experiment" and os.path.exists(
+        os.path.join(root, source.path_of_record(path))
+    )
+    record = (
+        source.record_of(store.Layout(Path(root), store.Config()), path, made.digest)
+        if filed
+        else None
+    )
     read = declared(made, record) if record else made
     facts = trail.facts_of(read, text)
     compiled = (
@@ -283,11 +354,16 @@ def _compile_one(job: tuple[str, str]) -> _Compiled | None:
 
 def _parts(made: Page, text: str) -> bytes | None:
     """Path, facts and statements of each experiment of a page that holds many."""
-    rows = [(p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts)) for p in trail.parts_of(made, text)]
+    rows = [
+        (p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts))
+        for p in trail.parts_of(made, text)
+    ]
     return store.row_of(rows) if rows else None
 
 
-def _refuted(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> tuple[int, dict[str, bytes]]:
+def _refuted(
+    db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph
+) -> tuple[int, dict[str, bytes]]:
     """How many cards there are and their lists, with the tables of trail and cards brought up to date."""
     deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
     trail.save(db, tried)
@@ -298,7 +374,9 @@ def _refuted(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> 
 def _tried(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> object:
     """What trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
     query = "select path, facts, statements, parts from page where coalesce(facts, statements, parts) is not null order by path"
-    return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(tried.metrics.items())
+    return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(
+        tried.metrics.items()
+    )
 
 
 def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
@@ -309,10 +387,14 @@ def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
     return store.digest_of(store.row_of((repr(layout.config), notes, said)))
 
 
-def _save_files(db: sqlite3.Connection, known: dict[str, tuple[str, str]], fresh: dict[str, tuple[str, str]]) -> None:
+def _save_files(
+    db: sqlite3.Connection, known: dict[str, tuple[str, str]], fresh: dict[str, tuple[str, str]]
+) -> None:
     """What the next scan knows files by."""
     if fresh != known:
-        db.executemany("delete from file where path = ?", ((path,) for path in known.keys() - fresh.keys()))
+        db.executemany(
+            "delete from file where path = ?", ((path,) for path in known.keys() - fresh.keys())
+        )
         changed = ((path, *row) for path, row in fresh.items() if known.get(path) != row)
         db.executemany("insert or replace into file values (?, ?, ?)", changed)
 
@@ -320,7 +402,10 @@ def _save_files(db: sqlite3.Connection, known: dict[str, tuple[str, str]], fresh
 def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:
     for path in paths:
         digest, row = db.execute("select digest, row from page where path = ?", (path,)).fetchone()
-        db.execute("update standing set lines = ? where path = ?", (page.from_row(path, digest, row).lines, path))
+        db.execute(
+            "update standing set lines = ? where path = ?",
+            (page.from_row(path, digest, row).lines, path),
+        )
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
@@ -328,15 +413,25 @@ def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
         db.execute(f"delete from {table}")
     db.executemany(
         "insert into standing values (?, ?, ?, ?, ?, ?)",
-        ((p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path]) for p in whole.pages.values()),
+        (
+            (p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path])
+            for p in whole.pages.values()
+        ),
     )
     db.executemany(
         "insert into neighbours values (?, ?, ?)",
-        ((p, store.packed(whole.outlinks.get(p, ())), store.packed(whole.backlinks.get(p, ()))) for p in whole.pages),
+        (
+            (p, store.packed(whole.outlinks.get(p, ())), store.packed(whole.backlinks.get(p, ())))
+            for p in whole.pages
+        ),
     )
 
 
 def _indexes_digest(layout: store.Layout) -> str:
     """Digest of the files of `indexes/` that kb wrote, as they stand."""
     noted = store.manifest_of(layout.indexes)
-    return store.digest_of(store.row_of(store.tree_digests(layout.indexes, set(noted)))) if noted else ""
+    return (
+        store.digest_of(store.row_of(store.tree_digests(layout.indexes, set(noted))))
+        if noted
+        else ""
+    )

@@ -40,9 +40,17 @@ def planned(layout: store.Layout, old: str, *, new: str) -> Move:
     for path in (old, new):
         if not path.startswith(wiki) or not path.endswith(".md") or not store.is_inner(path):
             raise KbError(f"{path}: kb mv takes pages: paths such as {wiki}concepts/name.md")
-    folders = [layout.root / folder for folder in PurePosixPath(new).parents if folder.name and f"{folder}/" != wiki]
-    if any(part.startswith(".") for part in new.split("/")) or any(folder.is_symlink() for folder in folders):
-        raise KbError(f"{new}: pages in hidden folders and behind links are not read; name a plain folder")
+    folders = [
+        layout.root / folder
+        for folder in PurePosixPath(new).parents
+        if folder.name and f"{folder}/" != wiki
+    ]
+    if any(part.startswith(".") for part in new.split("/")) or any(
+        folder.is_symlink() for folder in folders
+    ):
+        raise KbError(
+            f"{new}: pages in hidden folders and behind links are not read; name a plain folder"
+        )
     if old == new:
         raise KbError(f"{old}: already there")
     paths = store.scan(layout).digests
@@ -56,7 +64,11 @@ def planned(layout: store.Layout, old: str, *, new: str) -> Move:
             continue
         data = store.read_bytes(layout, path)
         # A page that names neither the file nor, being moved, any other need not be parsed.
-        if path != old and posixpath.basename(old).encode() not in data and quote(posixpath.basename(old)).encode() not in data:
+        if (
+            path != old
+            and posixpath.basename(old).encode() not in data
+            and quote(posixpath.basename(old)).encode() not in data
+        ):
             continue
         after, count, missed = _mended(read(path, data), data, old=old, new=new)
         after = seal.renewed(path, data, after=after)
@@ -72,11 +84,15 @@ def planned(layout: store.Layout, old: str, *, new: str) -> Move:
     return Move(old, new, writes, mended, tuple(left))
 
 
-def _mended(page: Page, data: bytes, *, old: str, new: str) -> tuple[bytes, int, list[tuple[str, int, str]]]:
+def _mended(
+    page: Page, data: bytes, *, old: str, new: str
+) -> tuple[bytes, int, list[tuple[str, int, str]]]:
     here = new if page.path == old else page.path
     count, left = 0, []
     for href, line in dict.fromkeys(
-        (link.href, link.line) for link in page.links if link.kind not in ("wikilink", "unresolved", "auto")
+        (link.href, link.line)
+        for link in page.links
+        if link.kind not in ("wikilink", "unresolved", "auto")
     ):
         wanted = _href(href, page, here=here, old=old, new=new)
         if wanted == href:

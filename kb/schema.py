@@ -91,8 +91,27 @@ PAGE_TYPES = (
         names=("experiment", "kernel-experiment"),
         also={"trial": "trials", "run": "runs"},
         required=(*_COMMON, "hypothesis"),
-        statuses=("open", "in_progress", "running", "filed", "supported", "refuted", "inconclusive", "invalid", "crash", "baseline"),
-        sections=("Hypothesis under test", "Setup", "Results", "Profile", "Verdict", "Next hypotheses", "Sources"),
+        statuses=(
+            "open",
+            "in_progress",
+            "running",
+            "filed",
+            "supported",
+            "refuted",
+            "inconclusive",
+            "invalid",
+            "crash",
+            "baseline",
+        ),
+        sections=(
+            "Hypothesis under test",
+            "Setup",
+            "Results",
+            "Profile",
+            "Verdict",
+            "Next hypotheses",
+            "Sources",
+        ),
         dated=True,
         weight=1.0,
     ),
@@ -123,12 +142,25 @@ PAGE_TYPES = (
         plural="Analyses",
         folders=("analyses",),
         names=("analysis", "retrospective"),
-        also={"synthesis": "syntheses", "comparison": "comparisons", "summary": "summaries", "decision": "decisions", "adr": "adr"},
+        also={
+            "synthesis": "syntheses",
+            "comparison": "comparisons",
+            "summary": "summaries",
+            "decision": "decisions",
+            "adr": "adr",
+        },
         required=_COMMON,
         dated=True,
         weight=0.5,
     ),
-    PageType(name="codebase", plural="Codebases", folders=("codebases",), names=("codebase", "overview"), required=_TITLED, weight=0.5),
+    PageType(
+        name="codebase",
+        plural="Codebases",
+        folders=("codebases",),
+        names=("codebase", "overview"),
+        required=_TITLED,
+        weight=0.5,
+    ),
     PageType(
         name="source",
         plural="Sources",
@@ -138,19 +170,46 @@ PAGE_TYPES = (
         required=_TITLED,
         weight=0.5,
     ),
-    PageType(name="catalog", plural="Catalogs", names=("catalog",), required=("title", "type"), lists=True),
-    PageType(name="index", plural="Index pages", names=("index", "docs-index", "blueprint"), also={"moc": "mocs"}, required=("title", "type"), lists=True),
+    PageType(
+        name="catalog",
+        plural="Catalogs",
+        names=("catalog",),
+        required=("title", "type"),
+        lists=True,
+    ),
+    PageType(
+        name="index",
+        plural="Index pages",
+        names=("index", "docs-index", "blueprint"),
+        also={"moc": "mocs"},
+        required=("title", "type"),
+        lists=True,
+    ),
     PageType(name="log", plural="Logs", names=("log",), lists=True),
-    PageType(name="program", plural="Programs", names=("program", "experiment-program"), required=("title", "type")),
+    PageType(
+        name="program",
+        plural="Programs",
+        names=("program", "experiment-program"),
+        required=("title", "type"),
+    ),
 )
 TYPES = {t.name: t for t in PAGE_TYPES}
 # What other wikis call pages of a type: counted in no tally, for "5 runs" may count what has no page.
 ALSO = {t.name: t.also for t in PAGE_TYPES if t.also}
 _TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in (*t.names, *t.also)}
-_TYPE_OF_FOLDER = english_of(languages.FOLDERS) | {folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *t.also.values())}
+_TYPE_OF_FOLDER = english_of(languages.FOLDERS) | {
+    folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *t.also.values())
+}
 
 # File names that say what a page is, whatever folder it stands in: they are never experiments.
-_TYPE_OF_FILE = {"readme": "index", "index": "index", "log": "log", "observations": "log", "program": "program", "schema": "program"}
+_TYPE_OF_FILE = {
+    "readme": "index",
+    "index": "index",
+    "log": "log",
+    "observations": "log",
+    "program": "program",
+    "schema": "program",
+}
 
 
 def type_of(name: str | None) -> str | None:
@@ -177,7 +236,9 @@ def type_of_file(stem: str) -> str | None:
 
 
 # A run's page is named by its date or number; the number may stand behind a word for a run.
-_RUN_NAME = re.compile(r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE)
+_RUN_NAME = re.compile(
+    r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE
+)
 # Files that tell what the folder that they stand in is.
 _RECORDS = ("readme", "results", "report", "summary", "experiment", "index")
 # Front-matter fields that say when a page came to be, in the order in which they count; `_` and `-` are one.
@@ -226,21 +287,46 @@ _DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) +
 
 def _spelled(verdict: Verdict, stems: str, opening: str) -> re.Pattern[str]:
     listed = [*stems.split(), *spellings(languages.VERDICTS, verdict)]
-    forms = [f"{_DENIED}(?:{'|'.join(listed)})"] + ([rf"^\W*(?:{'|'.join(opening.split())})"] if opening else [])
+    forms = [f"{_DENIED}(?:{'|'.join(listed)})"] + (
+        [rf"^\W*(?:{'|'.join(opening.split())})"] if opening else []
+    )
     return re.compile("|".join(forms))
 
 
-_VERDICT_RULES = [(_spelled(verdict, stems, opening), verdict) for verdict, stems, opening in _SPELLINGS]
+_VERDICT_RULES = [
+    (_spelled(verdict, stems, opening), verdict) for verdict, stems, opening in _SPELLINGS
+]
 # A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
-_DENIED_SUPPORT = "|".join(["support", "confirm", "accept", "keep\\b", "kept\\b", "merge", "adopt", "ship", *spellings(languages.VERDICTS, "supported")])
-_VERDICT_RULES[3:3] = [(re.compile(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)]
+_DENIED_SUPPORT = "|".join(
+    [
+        "support",
+        "confirm",
+        "accept",
+        "keep\\b",
+        "kept\\b",
+        "merge",
+        "adopt",
+        "ship",
+        *spellings(languages.VERDICTS, "supported"),
+    ]
+)
+_VERDICT_RULES[3:3] = [
+    (re.compile(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
+]
 _VERDICT_RULES[4:4] = [(re.compile(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
 _VERDICT_RULES[-1:-1] = [(re.compile(r"\bkept\b"), Verdict.SUPPORTED)]
 # Where a page is in its life says nothing of what came out of it; of these the first say that the run is still to end.
-_RUNNING = "running in_progress open pending active draft proposed planned queued todo new started wip"
+_RUNNING = (
+    "running in_progress open pending active draft proposed planned queued todo new started wip"
+)
 _ENDED = "complete completed filed none null done finished closed final executed measured analysed analyzed reviewed archived published ready implemented n/a na tbd"
 RUNNING = frozenset(_RUNNING.split())
-_LIFE = "|".join([*f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split(), *(word.replace("-", " ") for word in languages.RUNNING)])
+_LIFE = "|".join(
+    [
+        *f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split(),
+        *(word.replace("-", " ") for word in languages.RUNNING),
+    ]
+)
 _IN_LIFE = re.compile(rf"(?:{_LIFE})(?:\b|$)")
 _SAYS_NOTHING = re.compile(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 
@@ -259,7 +345,12 @@ def canonical_verdict(raw: str | None) -> Verdict | None:
 # Fields of the front matter, and labels of the body, under which loops of other habits say how a run came out, in the order in which they count.
 OUTCOME_FIELDS = ("outcome", "result", "conclusion", "disposition")
 OUTCOME_LABELS = (
-    *("verdict", *spellings(languages.LABELS, "verdict"), *OUTCOME_FIELDS, *spellings(languages.LABELS, "result")),
+    *(
+        "verdict",
+        *spellings(languages.LABELS, "verdict"),
+        *OUTCOME_FIELDS,
+        *spellings(languages.LABELS, "result"),
+    ),
     *("status", *spellings(languages.LABELS, "status"), "decision", "what happened", "fate"),
 )
 
@@ -272,8 +363,10 @@ _OUTCOMES = (
         Verdict.CRASH,
     ),
     (
-        re.compile(r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|dropped|killed|disproved|disproven|loss|lost|hurts?|scrapped|binned|"
-            r"thrown (?:away|out)|(?:switched|turned) off|taken out|removed|backed out|rolled back|withdrawn|not worth|no use)\b"),
+        re.compile(
+            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|dropped|killed|disproved|disproven|loss|lost|hurts?|scrapped|binned|"
+            r"thrown (?:away|out)|(?:switched|turned) off|taken out|removed|backed out|rolled back|withdrawn|not worth|no use)\b"
+        ),
         Verdict.REFUTED,
     ),
     (
@@ -338,7 +431,13 @@ STEPS = ("hypothesis", "profile", "edit", "verify", "verdict", "retrospective", 
 _ENGLISH_LABELS = {
     "hypothesis": ("hypothesis", "statement", "claim"),
     "mechanism": ("mechanism", "why it should work", "rationale"),
-    "predicted_signal": ("predicted signal", "prediction", "expected", "expected signal", "predicted"),
+    "predicted_signal": (
+        "predicted signal",
+        "prediction",
+        "expected",
+        "expected signal",
+        "predicted",
+    ),
     "falsification": (
         "falsification criterion",
         "falsification",
@@ -348,7 +447,10 @@ _ENGLISH_LABELS = {
         "decision rule",
     ),
 }
-LABELS = {name: (*own, *spellings(languages.LABELS, name.replace("_", " "))) for name, own in _ENGLISH_LABELS.items()}
+LABELS = {
+    name: (*own, *spellings(languages.LABELS, name.replace("_", " ")))
+    for name, own in _ENGLISH_LABELS.items()
+}
 LABELS["falsification"] += spellings(languages.LABELS, "falsification criterion")
 
 # Fields of the front matter as other languages name them -> the name by which rooms ask for them.

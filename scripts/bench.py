@@ -44,7 +44,10 @@ def synthetic(home: Path, pages: int) -> None:
     (home / "wiki" / "concepts").mkdir(parents=True)
     (home / "kb.toml").write_text("")
     for name in concepts:
-        body = "\n\n".join(f"## {text(3)}\n\n" + "\n".join(f"- {text(14)} {link()}" for _ in range(4)) for _ in range(5))
+        body = "\n\n".join(
+            f"## {text(3)}\n\n" + "\n".join(f"- {text(14)} {link()}" for _ in range(4))
+            for _ in range(5)
+        )
         (home / f"wiki/concepts/{name}.md").write_text(
             f"---\ntitle: {name}\ntype: concept\nupdated: 2026-01-01\ntags: [{text(2).replace(' ', ', ')}]\n---\n# {name}\n\n{body}\n"
         )
@@ -72,7 +75,9 @@ def synthetic(home: Path, pages: int) -> None:
             )
             name = f"{rng.choice(WORDS)}-{n}"
         (home / folder).mkdir(parents=True, exist_ok=True)
-        (home / folder / f"{name}.md").write_text(f"---\ntitle: {name}\n{head}\n---\n# {name}\n\n{body}\n")
+        (home / folder / f"{name}.md").write_text(
+            f"---\ntitle: {name}\n{head}\n---\n# {name}\n\n{body}\n"
+        )
 
 
 def hashed(home: Path) -> None:
@@ -86,7 +91,10 @@ def plain_fts(home: Path) -> None:
     for file in sorted((home / "wiki").rglob("*.md")):
         db.executemany(
             "insert into f values (?, ?)",
-            [(file.name, part) for part in re.split(r"(?m)^(?=## )", file.read_text(errors="replace"))],
+            [
+                (file.name, part)
+                for part in re.split(r"(?m)^(?=## )", file.read_text(errors="replace"))
+            ],
         )
     db.commit()
 
@@ -95,10 +103,21 @@ def timed(run, repeats: int = 3) -> tuple[float, float]:
     """Least (cpu, wall) seconds of several runs, children counted."""
     best = (float("inf"), float("inf"))
     for _ in range(repeats):
-        before, wall, own = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), time.process_time()
+        before, wall, own = (
+            resource.getrusage(resource.RUSAGE_CHILDREN),
+            time.perf_counter(),
+            time.process_time(),
+        )
         run()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime + time.process_time() - own
+        cpu = (
+            after.ru_utime
+            + after.ru_stime
+            - before.ru_utime
+            - before.ru_stime
+            + time.process_time()
+            - own
+        )
         best = min(best, (cpu, time.perf_counter() - wall))
     return best
 
@@ -138,7 +157,11 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
         "fts": timed(lambda: plain_fts(home), 2),
         "start": timed(lambda: subprocess.run([sys.executable, "-c", "import json, sqlite3"]), 5),
     }
-    for key, what in (("hash", "read and hash every page"), ("fts", "plain FTS5 table"), ("start", "start Python")):
+    for key, what in (
+        ("hash", "read and hash every page"),
+        ("fts", "plain FTS5 table"),
+        ("start", "start Python"),
+    ):
         print(f"  yardstick {what:<28} cpu {yard[key][0]:7.2f} s  wall {yard[key][1]:7.2f} s")
 
     def row(what: str, run, beside: str, repeats: int = 3) -> None:
@@ -175,7 +198,9 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
     kb(home, "build")
     row(
         "load, fresh process",
-        lambda: kb(home, "load", "hypothesis", "--query", "attention kernel block size", "--format", "json"),
+        lambda: kb(
+            home, "load", "hypothesis", "--query", "attention kernel block size", "--format", "json"
+        ),
         "start",
     )
     row("search, fresh process", lambda: kb(home, "search", "attention block size"), "start")
@@ -187,17 +212,46 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
     queries = home / ".kb" / "bench.jsonl"
     queries.write_text(
         "".join(
-            json.dumps({"id": str(n), "step": "hypothesis", "query": " ".join(random.Random(n).sample(WORDS, 8))}) + "\n"
+            json.dumps(
+                {
+                    "id": str(n),
+                    "step": "hypothesis",
+                    "query": " ".join(random.Random(n).sample(WORDS, 8)),
+                }
+            )
+            + "\n"
             for n in range(40)
         )
     )
-    each = timed(lambda: kb(home, "load", "hypothesis", "--batch", os.fspath(queries), "--format", "json"), 2)[1] / 40
+    each = (
+        timed(
+            lambda: kb(
+                home, "load", "hypothesis", "--batch", os.fspath(queries), "--format", "json"
+            ),
+            2,
+        )[1]
+        / 40
+    )
     print(f"  {'load, each further request of a batch':<38} wall {1000 * each:7.1f} ms")
-    rows.append({"wiki": name, "pages": len(pages), "what": "load, each further request", "wall_s": round(each, 4)})
+    rows.append(
+        {
+            "wiki": name,
+            "pages": len(pages),
+            "what": "load, each further request",
+            "wall_s": round(each, 4),
+        }
+    )
     shutil.rmtree(home / ".kb")
     memory = peak_mb(home, "build")
     print(f"  {'peak memory of a cold build':<38} {memory:7.0f} MB")
-    rows.append({"wiki": name, "pages": len(pages), "what": "peak memory of a cold build", "mb": round(memory)})
+    rows.append(
+        {
+            "wiki": name,
+            "pages": len(pages),
+            "what": "peak memory of a cold build",
+            "mb": round(memory),
+        }
+    )
 
 
 def grow(home: Path, pages: int) -> None:
@@ -224,14 +278,22 @@ def bench_site(name: str, home: Path, rows: list[dict]) -> None:
     mkdocs = [sys.executable, "-m", "mkdocs", "build", "-q", "-f"]
     for file, plugins in (("kb.yml", "[kb]"), ("plain.yml", "[search]")):
         settings = f"site_name: x\ndocs_dir: wiki\nsite_dir: {file[:-4]}-html\ntheme: {{name: material, font: false}}\nplugins: {plugins}\n"
-        (home / file).write_text(settings + "validation: {links: {not_found: ignore, unrecognized_links: ignore, anchors: ignore}}\n")
+        (home / file).write_text(
+            settings
+            + "validation: {links: {not_found: ignore, unrecognized_links: ignore, anchors: ignore}}\n"
+        )
 
     def edited() -> None:
         page.write_bytes(page.read_bytes() + b"\nOne more sentence.\n")
         kb(home, "site", "build")
 
     def mkdocs_with(file: str) -> None:
-        env = {**os.environ, "PYTHONPATH": os.fspath(ROOT), "NO_MKDOCS_2_WARNING": "true", "DISABLE_MKDOCS_2_WARNING": "true"}
+        env = {
+            **os.environ,
+            "PYTHONPATH": os.fspath(ROOT),
+            "NO_MKDOCS_2_WARNING": "true",
+            "DISABLE_MKDOCS_2_WARNING": "true",
+        }
         subprocess.run([*mkdocs, file], cwd=home, env=env, check=True, capture_output=True)
 
     for what, run, repeats in (
@@ -243,7 +305,15 @@ def bench_site(name: str, home: Path, rows: list[dict]) -> None:
         ("mkdocs build, plain Material", lambda: mkdocs_with("plain.yml"), 1),
     ):
         cpu, wall = timed(run, repeats)
-        rows.append({"wiki": name, "pages": len(pages), "what": what, "cpu_s": round(cpu, 2), "wall_s": round(wall, 2)})
+        rows.append(
+            {
+                "wiki": name,
+                "pages": len(pages),
+                "what": what,
+                "cpu_s": round(cpu, 2),
+                "wall_s": round(wall, 2),
+            }
+        )
         print(f"  {what:<38} cpu {cpu:7.2f} s  wall {wall:7.2f} s", flush=True)
     parts = sorted((home / "site/html/kb-search").iterdir())
     first_read = sum(f.stat().st_size for f in parts if f.name == "pages.js")
@@ -255,7 +325,14 @@ def bench_site(name: str, home: Path, rows: list[dict]) -> None:
     )
     first = first_result_s(home / "site/html/index.html")
     if first is not None:
-        rows.append({"wiki": name, "pages": len(pages), "what": "first search result, from a file", "wall_s": round(first, 2)})
+        rows.append(
+            {
+                "wiki": name,
+                "pages": len(pages),
+                "what": "first search result, from a file",
+                "wall_s": round(first, 2),
+            }
+        )
         print(f"  {'first search result, from a file':<38} wall {first:7.2f} s")
 
 
@@ -269,7 +346,9 @@ def first_result_s(page: Path) -> float | None:
     if not chromium:
         return None
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = play.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         tab = browser.new_page()
         tab.goto(page.as_uri())
         before = time.perf_counter()
@@ -307,7 +386,15 @@ metrics: {time_ms: {value: 100.0, unit: ms, stddev: 0.2, n: 5}}
 """
 
 
-def bench_writers(name: str, home: Path, rows: list[dict], *, writers: int = 8, rounds: int = 3, pause_s: float = 10.0) -> None:
+def bench_writers(
+    name: str,
+    home: Path,
+    rows: list[dict],
+    *,
+    writers: int = 8,
+    rounds: int = 3,
+    pause_s: float = 10.0,
+) -> None:
     """Median wall seconds of open and close: one agent alone, then several at once that pause between commands, beside two readers."""
     first = "wiki/experiments/mill/2026-05-01-v001-first.md"
     for path, text in (("wiki/targets/mill.md", _TARGET), (first, _FIRST)):
@@ -328,18 +415,49 @@ def bench_writers(name: str, home: Path, rows: list[dict], *, writers: int = 8, 
     def agent(who: str, pause: float) -> None:
         for turn in range(rounds):
             lever = f"{who}x{turn}"
-            about = ("--target", "mill", "--lever", f"{lever}=on", "--title", f"Try {lever}", "--hypothesis", f"{lever} is faster")
-            why = ("--mechanism", f"{lever} skips work", "--predicted", "time falls", "--falsification", "gain < 2%", "--parent", first)
+            about = (
+                "--target",
+                "mill",
+                "--lever",
+                f"{lever}=on",
+                "--title",
+                f"Try {lever}",
+                "--hypothesis",
+                f"{lever} is faster",
+            )
+            why = (
+                "--mechanism",
+                f"{lever} skips work",
+                "--predicted",
+                "time falls",
+                "--falsification",
+                "gain < 2%",
+                "--parent",
+                first,
+            )
             path = command("open", "open", *about, *why).strip().splitlines()[-1]
             time.sleep(pause)
-            command("run", "run", path, *(word for file in records for word in ("--record", os.fspath(file))))
+            command(
+                "run",
+                "run",
+                path,
+                *(word for file in records for word in ("--record", os.fspath(file))),
+            )
             time.sleep(pause)
             command("close", "close", path, "--expect", "METRIC time_ms=9")
             time.sleep(pause)
 
     def reader(done: threading.Event) -> None:
         while not done.wait(2):
-            kb(home, "load", "hypothesis", "--query", "attention kernel block size", "--target", "mill")
+            kb(
+                home,
+                "load",
+                "hypothesis",
+                "--query",
+                "attention kernel block size",
+                "--target",
+                "mill",
+            )
 
     agent("alone", 0.0)
     alone = {what: statistics.median(taken[what]) for what in ("open", "close")}
@@ -354,17 +472,40 @@ def bench_writers(name: str, home: Path, rows: list[dict], *, writers: int = 8, 
             beside.result()
     for what, before in alone.items():
         median = statistics.median(taken[what])
-        rows.append({"wiki": name, "what": f"{what}, {writers} writers", "wall_s": round(median, 2), "alone_s": round(before, 2)})
-        print(f"  {what:<6} alone {before:6.2f} s  {writers} writers: median {median:6.2f} s ({median / before:.1f} x), most {max(taken[what]):6.2f} s")
+        rows.append(
+            {
+                "wiki": name,
+                "what": f"{what}, {writers} writers",
+                "wall_s": round(median, 2),
+                "alone_s": round(before, 2),
+            }
+        )
+        print(
+            f"  {what:<6} alone {before:6.2f} s  {writers} writers: median {median:6.2f} s ({median / before:.1f} x), most {max(taken[what]):6.2f} s"
+        )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("all", "site", "writers"), default="all", help="site: only the site, beside plain Material; writers: eight agents at once")
-    parser.add_argument(
-        "--wiki", action="append", type=Path, default=[], help="a folder that holds a wiki/; it is copied, never touched"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pages", action="append", type=int, default=[], help="size of a synthetic wiki")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("all", "site", "writers"),
+        default="all",
+        help="site: only the site, beside plain Material; writers: eight agents at once",
+    )
+    parser.add_argument(
+        "--wiki",
+        action="append",
+        type=Path,
+        default=[],
+        help="a folder that holds a wiki/; it is copied, never touched",
+    )
+    parser.add_argument(
+        "--pages", action="append", type=int, default=[], help="size of a synthetic wiki"
+    )
     parser.add_argument("--json", type=Path, help="write the rows there too")
     args = parser.parse_args()
     rows: list[dict] = []

@@ -44,22 +44,31 @@ def samples(base: Path) -> dict[str, list[str]]:
         start = draw.randrange(max(1, len(text) - 260)) if draw.random() < 0.5 else 0
         found[kind].append(text[start : start + 260] if start else text)
         found["path"].append(path)
-    found = defaultdict(list, {kind: draw.sample(texts, min(len(texts), PER_TYPE)) for kind, texts in found.items()})
+    found = defaultdict(
+        list, {kind: draw.sample(texts, min(len(texts), PER_TYPE)) for kind, texts in found.items()}
+    )
     loader = Loader(db)
-    questions = [text for (text,) in db.execute("select text from chunk where length(text) > 200 order by id")][
-        :: max(1, PER_TYPE)
-    ]
+    questions = [
+        text
+        for (text,) in db.execute("select text from chunk where length(text) > 200 order by id")
+    ][:: max(1, PER_TYPE)]
     for target in ("", *targets(db)):
         for question in questions[:6]:
             for step in ("hypothesis", "profile", "verify"):
                 found[f"slice {step}"].append(
-                    to_markdown(loader.slice(Request(step, query=question[:400], target=target, budget=4000)))
+                    to_markdown(
+                        loader.slice(
+                            Request(step, query=question[:400], target=target, budget=4000)
+                        )
+                    )
                 )
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--node-modules", type=Path, required=True)
     parser.add_argument("bases", nargs="+", type=Path)
     args = parser.parse_args()
@@ -82,7 +91,9 @@ def main() -> None:
             row = []
             for counts in real.values():
                 ratios = [m / max(1, counts[i]) for m, i in zip(mine, at, strict=True)]
-                row.append(f"{sum(mine) / max(1, sum(counts[i] for i in at)):.3f} (least {min(ratios):.2f})")
+                row.append(
+                    f"{sum(mine) / max(1, sum(counts[i] for i in at)):.3f} (least {min(ratios):.2f})"
+                )
             print(f"  {kind:<18} {len(at):>5}  o200k_base {row[0]}  cl100k_base {row[1]}")
 
 

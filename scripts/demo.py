@@ -20,8 +20,12 @@ def main() -> int:
         code = subprocess.run([kb, *words], cwd=ROOT).returncode
         if code:
             return code
-    print("\n`words` is a loop of this project's own, told in docs/demo.md; `python3 examples/words/start.py` makes its repository to go on with.")
-    print("The site is site/html/index.html: open it, or run `.venv/bin/kb site serve`. The compiled indexes are in indexes/.")
+    print(
+        "\n`words` is a loop of this project's own, told in docs/demo.md; `python3 examples/words/start.py` makes its repository to go on with."
+    )
+    print(
+        "The site is site/html/index.html: open it, or run `.venv/bin/kb site serve`. The compiled indexes are in indexes/."
+    )
     print("For a wiki of your own: `kb init --adopt` beside its wiki/ folder, then `kb build`.")
     return 0
 

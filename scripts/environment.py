@@ -23,7 +23,14 @@ def prepared(requirements: str) -> Path:
         return BIN
     if not (BIN / "python").exists():
         venv.create(VENV, with_pip=True)
-    pip = [os.fspath(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [
+        os.fspath(BIN / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     print(f"installing {pins.relative_to(ROOT)} into .venv", file=sys.stderr)
     subprocess.run([*pip, "--require-hashes", "-r", pins], check=True)
     subprocess.run([*pip, "--no-deps", "--editable", ROOT], check=True)

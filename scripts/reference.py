@@ -22,7 +22,8 @@ HEAD = "<!-- Written by scripts/reference.py; edits here are lost. -->\n\n"
 
 def cli_page() -> str:
     parts = [
-        HEAD + "# Commands\n\nExit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed. Data goes to stdout, talk to stderr.\n"
+        HEAD
+        + "# Commands\n\nExit codes: 0 fine, 1 findings, 2 misuse, 3 gate closed. Data goes to stdout, talk to stderr.\n"
     ]
     group = ""
     for verb in verbs(*cli.DOORS).values():
@@ -30,7 +31,9 @@ def cli_page() -> str:
             group = verb.group
             parts.append(f"\n## {GROUPS.get(group, group)}\n")
         summary = f"{verb.summary[:1].upper()}{verb.summary[1:]}"
-        parts.append(f"\n### kb {verb.words}\n\n{summary}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n")
+        parts.append(
+            f"\n### kb {verb.words}\n\n{summary}.\n\n```text\n{cli.parser_of(verb).format_help().strip()}\n```\n"
+        )
     return "".join(parts)
 
 
@@ -45,15 +48,23 @@ def schema_page() -> str:
             f"| {kind.name} | {', '.join(f'`{f}/`' for f in kind.folders)} | {', '.join(kind.names)} | {', '.join(kind.required)} | {', '.join(kind.statuses)} |"
         )
     also = "; ".join(
-        f"{kind}: {', '.join(f'{name} (`{folder}/`)' for name, folder in names.items())}" for kind, names in schema.ALSO.items()
+        f"{kind}: {', '.join(f'{name} (`{folder}/`)' for name, folder in names.items())}"
+        for kind, names in schema.ALSO.items()
     )
     lines += ["", f"Read as well, in other wikis: {also}.", "", "# Sections of a skeleton", ""]
-    lines += [f"- **{kind.name}**: {', '.join(kind.sections)}" for kind in schema.PAGE_TYPES if kind.sections]
+    lines += [
+        f"- **{kind.name}**: {', '.join(kind.sections)}"
+        for kind in schema.PAGE_TYPES
+        if kind.sections
+    ]
     lines += [
         "",
         "# Verdicts",
         "",
-        ", ".join(f"`{v}`" for v in schema.Verdict) + ". Failed are: " + ", ".join(sorted(schema.FAILED)) + ".",
+        ", ".join(f"`{v}`" for v in schema.Verdict)
+        + ". Failed are: "
+        + ", ".join(sorted(schema.FAILED))
+        + ".",
         "",
         "Read from `verdict:`, else "
         + ", ".join(f"`{name}:`" for name in schema.OUTCOME_FIELDS)
@@ -84,9 +95,16 @@ def configuration_page() -> str:
     for table, keys in store.layout._KEYS.items():
         for key, name in keys.items():
             value = getattr(defaults, name)
-            kind = str(kinds[name]).replace("collections.abc.", "").replace("<class '", "").replace("'>", "")
+            kind = (
+                str(kinds[name])
+                .replace("collections.abc.", "")
+                .replace("<class '", "")
+                .replace("'>", "")
+            )
             lines.append(
-                f"| `[{table}]` | `{key}` | `{list(value) if isinstance(value, tuple) else value!r}` | {kind} |".replace("'", '"')
+                f"| `[{table}]` | `{key}` | `{list(value) if isinstance(value, tuple) else value!r}` | {kind} |".replace(
+                    "'", '"'
+                )
             )
     lines += [
         "| `[scopes]` | any name | none | list of globs on the path (`*` crosses `/`) or `tag:NAME`; each makes `indexes/<name>.md` |",
@@ -95,7 +113,11 @@ def configuration_page() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"docs/cli.md": cli_page, "docs/schema.md": schema_page, "docs/configuration.md": configuration_page}
+PAGES = {
+    "docs/cli.md": cli_page,
+    "docs/schema.md": schema_page,
+    "docs/configuration.md": configuration_page,
+}
 
 
 def main() -> int:
@@ -109,7 +131,10 @@ def main() -> int:
             if "--check" not in sys.argv:
                 file.parent.mkdir(exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-    print("\n".join(f"{'out of date' if '--check' in sys.argv else 'written'}: {p}" for p in stale) or "up to date")
+    print(
+        "\n".join(f"{'out of date' if '--check' in sys.argv else 'written'}: {p}" for p in stale)
+        or "up to date"
+    )
     return 1 if stale and "--check" in sys.argv else 0
 
 

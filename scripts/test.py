@@ -6,4 +6,8 @@ import sys
 from environment import ROOT, prepared
 
 if __name__ == "__main__":
-    sys.exit(subprocess.run([prepared("test") / "python", "-m", "pytest", *sys.argv[1:]], cwd=ROOT).returncode)
+    sys.exit(
+        subprocess.run(
+            [prepared("test") / "python", "-m", "pytest", *sys.argv[1:]], cwd=ROOT
+        ).returncode
+    )

@@ -17,7 +17,15 @@ from kb.ingest import asking, questions, queue, records, settling
 from kb.ingest.material import pieces, text_of
 from kb.ingest.replies import Drafts, Unreadable, read_reply
 from kb.model import Endpoint
-from kb.source import PageRecord, QuotedLever, QuotedMetric, notes_in, path_of_record, record_of, with_notes
+from kb.source import (
+    PageRecord,
+    QuotedLever,
+    QuotedMetric,
+    notes_in,
+    path_of_record,
+    record_of,
+    with_notes,
+)
 
 CHIPS = (Path(__file__).parent / "gate" / "chips.md").read_text(encoding="utf-8")
 LOOP = (Path(__file__).parent / "gate" / "loop.md").read_text(encoding="utf-8")

@@ -29,8 +29,8 @@ from kb import KbError, site, store  # noqa: E402
 from kb.build import build  # noqa: E402
 from kb.page import read  # noqa: E402
 from kb.site.body import LARGEST_OPEN, Destination, body_of  # noqa: E402
-from kb.site.templating import plain_title  # noqa: E402
 from kb.site.links import site_paths, url_between  # noqa: E402
+from kb.site.templating import plain_title  # noqa: E402
 from kb.verbs.site_build import slice_now  # noqa: E402
 
 CHROMIUM = next((p for p in ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome") if os.path.exists(p)), None)

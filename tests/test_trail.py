@@ -18,7 +18,15 @@ from kb.schema import Verdict
 from kb.trail import Facts, VerdictRead
 from kb.trail.facts import from_row, to_row
 from kb.trail.levers import direction_in, levers_in, number_of
-from kb.trail.progress import balance_of, metric_of, moves_of, nibbles, progress_of, topics_of, unfiled
+from kb.trail.progress import (
+    balance_of,
+    metric_of,
+    moves_of,
+    nibbles,
+    progress_of,
+    topics_of,
+    unfiled,
+)
 from kb.trail.standing import reasons_to_go_on, standing_of
 
 

@@ -37,7 +37,10 @@ __all__ = [
 ]
 
 # Loaded when it is first asked for: to know where links lead one need not say what is wrong with them.
-__getattr__ = exports(__name__, {"links": ("Files", "LinkStatus", "link_findings", "nearest_anchor", "place_of", "status_of")})
+__getattr__ = exports(
+    __name__,
+    {"links": ("Files", "LinkStatus", "link_findings", "nearest_anchor", "place_of", "status_of")},
+)
 
 _PLAIN_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 # Rounds of PageRank: after these no place in a wiki of thousands of pages changes.
@@ -77,7 +80,11 @@ class Graph:
         """PageRank of every page, summing to 1 (Brin and Page 1998); pages that list others give no votes."""
         nodes = sorted(self.pages)
         place = {path: n for n, path in enumerate(nodes)}
-        votes = [(place[p], [place[t] for t in self.outlinks[p]]) for p in nodes if p in self.outlinks and not _lists(self.pages[p])]
+        votes = [
+            (place[p], [place[t] for t in self.outlinks[p]])
+            for p in nodes
+            if p in self.outlinks and not _lists(self.pages[p])
+        ]
         size = len(nodes) or 1
         rank = [1 / size] * len(nodes)
         for _ in range(_ROUNDS):
@@ -159,6 +166,8 @@ def longest_chain(steps: Iterable[tuple[str, str]]) -> list[str]:
 
     paths = networkx.DiGraph()
     for a, b in sorted(set(steps)):
-        if a != b and not (paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)):
+        if a != b and not (
+            paths.has_node(a) and paths.has_node(b) and networkx.has_path(paths, b, a)
+        ):
             paths.add_edge(a, b)
     return networkx.dag_longest_path(paths)

@@ -41,7 +41,9 @@ class Files:
     def __init__(self, layout: Layout, pages: Mapping[str, Page]):
         self.layout, self.pages = layout, pages
         self.link_root = layout.config.link_root
-        self.unseen = tuple(p.rstrip("/") + "/" for p in (*submodules(layout), *layout.config.local))
+        self.unseen = tuple(
+            p.rstrip("/") + "/" for p in (*submodules(layout), *layout.config.local)
+        )
         self.exists: dict[str, bool] = {}
         self.read: dict[str, Page | None] = {}
 
@@ -51,7 +53,9 @@ class Files:
 
     def has(self, path: str) -> bool:
         if path not in self.exists:
-            self.exists[path] = path in self.pages or os.path.exists(os.path.join(self.layout.root, path))
+            self.exists[path] = path in self.pages or os.path.exists(
+                os.path.join(self.layout.root, path)
+            )
         return self.exists[path]
 
     def page(self, path: str) -> Page | None:
@@ -60,7 +64,11 @@ class Files:
             return self.pages[path]
         if path not in self.read:
             file = os.path.join(self.layout.root, path)
-            here = path.endswith(".md") and os.path.isfile(file) and self.layout.holds(self.layout.root / path)
+            here = (
+                path.endswith(".md")
+                and os.path.isfile(file)
+                and self.layout.holds(self.layout.root / path)
+            )
             self.read[path] = read(path, read_bytes(self.layout, path)) if here else None
         return self.read[path]
 
@@ -75,7 +83,12 @@ def submodules(layout: Layout) -> tuple[str, ...]:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     try:
         # git indents keys; configparser would read an indented line as a continuation.
-        parser.read_string("\n".join(line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()))
+        parser.read_string(
+            "\n".join(
+                line.strip()
+                for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+            )
+        )
     except configparser.Error:
         return ()
     return tuple(sorted(parser[s]["path"] for s in parser.sections() if "path" in parser[s]))
@@ -99,17 +112,30 @@ def place_of(link: Link, page: Page, files: Files) -> LinkPlace:
         return LinkPlace(LinkStatus.EXTERNAL)
     target, anchor = where
     if not target:
-        return LinkPlace(LinkStatus.OK if _has_anchor(page, anchor) else LinkStatus.BROKEN_ANCHOR, page.path, anchor)
+        return LinkPlace(
+            LinkStatus.OK if _has_anchor(page, anchor) else LinkStatus.BROKEN_ANCHOR,
+            page.path,
+            anchor,
+        )
     if target == ".." or target.startswith("../"):
         return LinkPlace(LinkStatus.BROKEN, target, anchor)
     if (target + "/").startswith(files.unseen):
         return LinkPlace(LinkStatus.UNVERIFIABLE, target, anchor)
     if not files.has(target):
-        target = next((path for path in indexes_of(target, files.link_root)[1:] if path in files.pages), target)
+        target = next(
+            (path for path in indexes_of(target, files.link_root)[1:] if path in files.pages),
+            target,
+        )
     if not files.has(target):
         return LinkPlace(LinkStatus.BROKEN, target, anchor)
     cited = files.page(target) if anchor else None
-    return LinkPlace(LinkStatus.BROKEN_ANCHOR if cited is not None and not _has_anchor(cited, anchor) else LinkStatus.OK, target, anchor)
+    return LinkPlace(
+        LinkStatus.BROKEN_ANCHOR
+        if cited is not None and not _has_anchor(cited, anchor)
+        else LinkStatus.OK,
+        target,
+        anchor,
+    )
 
 
 def _wikilink_place(written: str, page: Page, files: Files) -> LinkPlace:
@@ -122,11 +148,18 @@ def _wikilink_place(written: str, page: Page, files: Files) -> LinkPlace:
     if cited is None or not link.heading or link.heading.startswith("^"):
         return LinkPlace(LinkStatus.OK, meant[0])
     anchor = anchor_in(cited, link.heading)
-    return LinkPlace(LinkStatus.OK if anchor is not None else LinkStatus.BROKEN_ANCHOR, meant[0], anchor or "")
+    return LinkPlace(
+        LinkStatus.OK if anchor is not None else LinkStatus.BROKEN_ANCHOR, meant[0], anchor or ""
+    )
 
 
 def _has_anchor(page: Page, anchor: str) -> bool:
-    return not anchor or anchor == "top" or anchor in page.anchors or bool(_LINE_ANCHOR.fullmatch(anchor))
+    return (
+        not anchor
+        or anchor == "top"
+        or anchor in page.anchors
+        or bool(_LINE_ANCHOR.fullmatch(anchor))
+    )
 
 
 def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list[Finding]:  # noqa: F821  Whatever has pages.
@@ -146,13 +179,25 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
                 known[key] = diagnosis.finding(link, page)
             sample = known[key]
             if sample is not None:
-                found.append(Finding(path, link.line, sample.code, sample.message, link.href, sample.hint, sample.fixable))
+                found.append(
+                    Finding(
+                        path,
+                        link.line,
+                        sample.code,
+                        sample.message,
+                        link.href,
+                        sample.hint,
+                        sample.fixable,
+                    )
+                )
     return found
 
 
 def _prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
     wikilinks = sum(way.startswith("[[") for page in pages.values() for way in page.cited)
-    return wikilinks * 2 > sum(way.startswith("[[") or way.endswith(".md") for page in pages.values() for way in page.cited)
+    return wikilinks * 2 > sum(
+        way.startswith("[[") or way.endswith(".md") for page in pages.values() for way in page.cited
+    )
 
 
 class _Diagnosis:
@@ -174,13 +219,24 @@ class _Diagnosis:
             return self._wikilink(link.href, page, status)
         match status:
             case LinkStatus.UNRESOLVED:
-                message, hint = f"no definition for the reference '{link.href}'", f"add a line [{link.href}]: path.md"
+                message, hint = (
+                    f"no definition for the reference '{link.href}'",
+                    f"add a line [{link.href}]: path.md",
+                )
                 return Finding(page.path, 0, "unresolved-reference", message, hint=hint)
             case LinkStatus.BROKEN_ANCHOR:
                 cited = self.files.page(target)
-                near = nearest_anchor(anchor or wikilink_of(link.href).heading, cited) if cited else ""
+                near = (
+                    nearest_anchor(anchor or wikilink_of(link.href).heading, cited) if cited else ""
+                )
                 hint = f"did you mean #{near}?" if near else "link to a heading that is there"
-                return Finding(page.path, 0, "broken-anchor", f"'{target}' has no such heading or anchor", hint=hint)
+                return Finding(
+                    page.path,
+                    0,
+                    "broken-anchor",
+                    f"'{target}' has no such heading or anchor",
+                    hint=hint,
+                )
             case LinkStatus.BROKEN:
                 return self._broken(link.href, target, page)
         return None
@@ -189,28 +245,48 @@ class _Diagnosis:
         if status is LinkStatus.OK:
             markdown = self.files.names.markdown_of(written, page) if self.strict else ""
             message = "a wikilink, which markdown does not follow"
-            return Finding(page.path, 0, "wikilink", message, hint=f"write {markdown}", fixable=True) if markdown else None
+            return (
+                Finding(page.path, 0, "wikilink", message, hint=f"write {markdown}", fixable=True)
+                if markdown
+                else None
+            )
         meant = self.files.names.meant(wikilink_of(written).name, page)
         if len(meant) > 1:
             some = ", ".join(relative(path, page.folder) for path in meant[:3])
-            return Finding(page.path, 0, "wikilink", f"{len(meant)} files have that name", hint=f"write its folder too: {some}")
+            return Finding(
+                page.path,
+                0,
+                "wikilink",
+                f"{len(meant)} files have that name",
+                hint=f"write its folder too: {some}",
+            )
         likely = self.files.names.likely(written, page)
         hint = f"did you mean {likely}?" if likely else "write the page, or [text](path.md)"
         return Finding(page.path, 0, "wikilink", "no page or file has that name", hint=hint)
 
     def _broken(self, href: str, target: str, page: Page) -> Finding:
         spelled = self.files.names.spelled(target, rooted=href.startswith("/")) if target else ""
-        others = [c for c in self.by_name.get(posixpath.basename(target), ()) if c != page.path] if target else []
+        others = (
+            [c for c in self.by_name.get(posixpath.basename(target), ()) if c != page.path]
+            if target
+            else []
+        )
         candidates = [spelled] if spelled else others
         if len(candidates) == 1:
             hint = f"did you mean {relative(candidates[0], page.folder)}?"
-            return Finding(page.path, 0, "broken-link", f"no file '{target}'", hint=hint, fixable=True)
+            return Finding(
+                page.path, 0, "broken-link", f"no file '{target}'", hint=hint, fixable=True
+            )
         reason = f"no file '{target}'"
         if not target:
             reason = "file: links work on one machine only"
         elif target.startswith(".."):
             reason = "it climbs out of the knowledge base"
-        hint = f"{len(candidates)} pages have that name" if candidates else "write the page, or remove the link"
+        hint = (
+            f"{len(candidates)} pages have that name"
+            if candidates
+            else "write the page, or remove the link"
+        )
         return Finding(page.path, 0, "broken-link", reason, hint=hint)
 
 

@@ -25,7 +25,9 @@ def wikilink_of(written: str) -> Wikilink:
     """Parts of what stands between the brackets; the bar of a table cell may be escaped."""
     where, bar, label = written.replace("\\|", "|").partition("|")
     name, _, heading = where.strip().partition("#")
-    return Wikilink(name.strip(), heading.strip(), label.strip() if bar and label.strip() else where.strip())
+    return Wikilink(
+        name.strip(), heading.strip(), label.strip() if bar and label.strip() else where.strip()
+    )
 
 
 class Names:
@@ -52,7 +54,9 @@ class Names:
     def by_title(self) -> Mapping[str, list[str]]:
         """Pages by the slugs of file name, title and aliases: what a name nearly says."""
         return _grouped(
-            (slug_of(name), path) for path, page in self.pages.items() for name in (page.stem, page.title, *page.words("aliases"))
+            (slug_of(name), path)
+            for path, page in self.pages.items()
+            for name in (page.stem, page.title, *page.words("aliases"))
         )
 
     @cached_property
@@ -70,8 +74,12 @@ class Names:
             return [page.path]
         key = name.strip("/").casefold().removesuffix(".md")
         last = key.rsplit("/", 1)[-1]
-        same = _ending(self.by_stem.get(last, []), f"{posixpath.normpath(key)}.md") or self.by_alias.get(key, [])
-        same = same or _ending(self.attached.get(name.rsplit("/", 1)[-1].casefold(), []), name.strip("/").casefold())
+        same = _ending(
+            self.by_stem.get(last, []), f"{posixpath.normpath(key)}.md"
+        ) or self.by_alias.get(key, [])
+        same = same or _ending(
+            self.attached.get(name.rsplit("/", 1)[-1].casefold(), []), name.strip("/").casefold()
+        )
         near = [path for path in same if posixpath.dirname(path) == page.folder]
         return near if len(same) > 1 and len(near) == 1 else same
 
@@ -82,7 +90,11 @@ class Names:
         anchor = anchor_in(self.pages[same[0]], link.heading) if len(same) == 1 else None
         if anchor is None:
             return ""
-        path = "" if same[0] == page.path and anchor else quote(relative(same[0], page.folder), safe="/~@!$&'*+,;=:")
+        path = (
+            ""
+            if same[0] == page.path and anchor
+            else quote(relative(same[0], page.folder), safe="/~@!$&'*+,;=:")
+        )
         return f"[{link.label}]({path}{'#' if anchor else ''}{anchor})"
 
     def likely(self, written: str, page: Page) -> str:
@@ -104,7 +116,9 @@ class Names:
 def anchor_in(page: Page, heading: str) -> str | None:
     """The anchor of a wikilink's heading on a page, empty for none, None where the page has no such heading."""
     anchor = slug_of(heading.rsplit("#", 1)[-1])
-    return None if bool(heading) != bool(anchor) or anchor and anchor not in page.anchors else anchor
+    return (
+        None if bool(heading) != bool(anchor) or anchor and anchor not in page.anchors else anchor
+    )
 
 
 def relative(path: str, folder: str) -> str:
@@ -118,7 +132,9 @@ def attachments(root: os.PathLike, wiki: str) -> list[str]:
     for folder, folders, names in os.walk(os.path.join(root, wiki)):
         folders[:] = [f for f in folders if not f.startswith(".")]
         here = os.path.relpath(folder, root).replace(os.sep, "/")
-        found += [posixpath.normpath(f"{here}/{name}") for name in names if not name.endswith(".md")]
+        found += [
+            posixpath.normpath(f"{here}/{name}") for name in names if not name.endswith(".md")
+        ]
     return sorted(found)
 
 
@@ -131,4 +147,8 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _ending(paths: list[str], end: str) -> list[str]:
     """Those of some paths that end like a path, whatever stands above."""
-    return [path for path in paths if f"/{path.casefold()}".endswith(f"/{end}")] if "/" in end else paths
+    return (
+        [path for path in paths if f"/{path.casefold()}".endswith(f"/{end}")]
+        if "/" in end
+        else paths
+    )

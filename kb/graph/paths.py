@@ -18,7 +18,11 @@ def target_of(href: str, *, folder: str, link_root: str = "") -> tuple[str, str]
     rest = unquote(rest.partition("?")[0])
     if not rest:
         return "", unquote(anchor)
-    path = posixpath.join(link_root, rest.lstrip("/")) if rest.startswith("/") else posixpath.join(folder, rest)
+    path = (
+        posixpath.join(link_root, rest.lstrip("/"))
+        if rest.startswith("/")
+        else posixpath.join(folder, rest)
+    )
     return posixpath.normpath(path), unquote(anchor)
 
 

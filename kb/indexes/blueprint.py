@@ -20,11 +20,15 @@ _MOST_OTHER = 20
 _HANDFUL = 4
 
 
-def blueprint_files(topics: tuple[Topic, ...], material: Material) -> tuple[dict[str, bytes], list[list[str]]]:
+def blueprint_files(
+    topics: tuple[Topic, ...], material: Material
+) -> tuple[dict[str, bytes], list[list[str]]]:
     """`blueprint.md` and `.json`; and the anchors of each phase's topics."""
     topics = _told_once(topics)
     won = [e for e in material.trail.experiments if paid(e)]
-    phases = [[(topic, _state(topic, material)) for topic in phase] for phase in _phases(topics, won)]
+    phases = [
+        [(topic, _state(topic, material)) for topic in phase] for phase in _phases(topics, won)
+    ]
     chains = _chains(won, material)
     traps = _traps(topics, material)
     lines = page_head(
@@ -41,17 +45,27 @@ def blueprint_files(topics: tuple[Topic, ...], material: Material) -> tuple[dict
     other = _by_size((e for e in won if e.path not in told), material)
     if other:
         lines += ["## Gains under no topic", "", *experiment_rows(other[:_MOST_OTHER], material)]
-        lines += [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""] if len(other) > _MOST_OTHER else []
+        lines += (
+            [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""]
+            if len(other) > _MOST_OTHER
+            else []
+        )
     lines += ["## What compounds", "", *_chain_lines(chains, material), "", "## Traps", ""]
     lines += [
         f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"
         for topic, failed, count in traps
     ]
     twin = {
-        "phases": [{"phase": n, "topics": [state for _, state in phase]} for n, phase in enumerate(phases, 1)],
+        "phases": [
+            {"phase": n, "topics": [state for _, state in phase]}
+            for n, phase in enumerate(phases, 1)
+        ],
         "other": [e.path for e in other],
         "compounds": [{"target": t, "chain": [e.path for e in c]} for t, c in chains],
-        "traps": [{"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path} for t, f, n in traps],
+        "traps": [
+            {"topic": t.name, "failed": n, "tried": len(t.experiments), "last": f.path}
+            for t, f, n in traps
+        ],
     }
     anchors = [[topic.anchor for topic, _ in phase] for phase in phases]
     return {"blueprint.md": bytes_of(lines), "blueprint.json": to_json(twin)}, anchors
@@ -62,13 +76,24 @@ def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     best: dict[str, tuple] = {}
     for topic in topics:
         for path, said in zip(topic.experiments, topic.said, strict=True):
-            tie = (-round(said, 1), len(topic.experiments) < _HANDFUL, len(topic.experiments), topic.anchor)
+            tie = (
+                -round(said, 1),
+                len(topic.experiments) < _HANDFUL,
+                len(topic.experiments),
+                topic.anchor,
+            )
             best[path] = min(best.get(path, tie), tie)
     told = []
     for topic in topics:
-        own = [(p, said) for p, said in zip(topic.experiments, topic.said, strict=True) if best[p][-1] == topic.anchor]
+        own = [
+            (p, said)
+            for p, said in zip(topic.experiments, topic.said, strict=True)
+            if best[p][-1] == topic.anchor
+        ]
         if own:
-            told.append(replace(topic, experiments=tuple(p for p, _ in own), said=tuple(s for _, s in own)))
+            told.append(
+                replace(topic, experiments=tuple(p for p, _ in own), said=tuple(s for _, s in own))
+            )
     return tuple(told)
 
 
@@ -84,11 +109,15 @@ def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
         for anchor in dict.fromkeys(anchors):
             places[anchor].append((anchors.index(anchor) + 1) / (len(anchors) + 1))
     gainers = sorted(
-        (t for t in topics if t.anchor in places), key=lambda t: (sum(places[t.anchor]) / len(places[t.anchor]), t.anchor)
+        (t for t in topics if t.anchor in places),
+        key=lambda t: (sum(places[t.anchor]) / len(places[t.anchor]), t.anchor),
     )
     size = -(-len(gainers) // _MOST_PHASES) or 1
     gains = Counter(home[e.path] for e in won if e.path in home)
-    return [sorted(gainers[i : i + size], key=lambda t: (-gains[t.anchor], t.anchor)) for i in range(0, len(gainers), size)]
+    return [
+        sorted(gainers[i : i + size], key=lambda t: (-gains[t.anchor], t.anchor))
+        for i in range(0, len(gainers), size)
+    ]
 
 
 def _state(topic: Topic, material: Material) -> dict:
@@ -116,9 +145,14 @@ def _ladder(phases: list[list[tuple[Topic, dict]]], material: Material) -> list[
     """One row a phase: what it holds, and the largest gain that one of its runs reports."""
     if not phases:
         return []
-    lines = ["| Phase | Topics | Tried | Supported | Kept | Failed | Largest gain |", "|---:|---|---:|---:|---:|---:|---|"]
+    lines = [
+        "| Phase | Topics | Tried | Supported | Kept | Failed | Largest gain |",
+        "|---:|---|---:|---:|---:|---:|---|",
+    ]
     for number, phase in enumerate(phases, 1):
-        counts = [sum(len(state[of]) for _, state in phase) for of in ("supported", "kept", "failed")]
+        counts = [
+            sum(len(state[of]) for _, state in phase) for of in ("supported", "kept", "failed")
+        ]
         best = material.best(material.facts[state["best"]] for _, state in phase if state["best"])
         topics = cell(", ".join(topic.name for topic, _ in phase), 160)
         tried = sum(state["tried"] for _, state in phase)
@@ -149,7 +183,10 @@ def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
     failed = [_gain(material.facts[p], material) for p in state["failed"][:_MOST_FAILED]]
     if failed:
         more = len(state["failed"]) - len(failed)
-        lines += [f"Failed beside it: {'; '.join(failed)}{f'; and {more} more' if more else ''}.", ""]
+        lines += [
+            f"Failed beside it: {'; '.join(failed)}{f'; and {more} more' if more else ''}.",
+            "",
+        ]
     return lines
 
 
@@ -164,7 +201,9 @@ def _chains(won: list[Facts], material: Material) -> list[tuple[str, tuple[Facts
     for e in won:  # In trail order, so what a run builds on has its line already.
         cited = (e.parent, *material.graph.outlinks.get(e.path, ()))
         lines = [best[p] for p in cited if p in best and best[p][-1].target == e.target]
-        best[e.path] = (*max(lines, key=lambda line: (len(line), line[-1].order)), e) if lines else (e,)
+        best[e.path] = (
+            (*max(lines, key=lambda line: (len(line), line[-1].order)), e) if lines else (e,)
+        )
         if len(best[e.path]) > len(longest.get(e.target, (e,))):
             longest[e.target] = best[e.path]
     return sorted(longest.items())
@@ -177,7 +216,10 @@ def _chain_lines(chains: Iterable[tuple[str, tuple[Facts, ...]]], material: Mate
         largest = _by_size(chain, material)[:_MOST_STEPS]
         told = [e for e in chain if e in largest]
         of = f", the {len(told)} largest of {len(chain)} steps" if len(told) < len(chain) else ""
-        steps = [f"{link(e)}{f' ({cell(text, 60)})' if (text := material.change(e).text) else ''}" for e in told]
+        steps = [
+            f"{link(e)}{f' ({cell(text, 60)})' if (text := material.change(e).text) else ''}"
+            for e in told
+        ]
         lines.append(f"- {cell(target, 60)}{of}: {' → '.join(steps)}")
     return lines
 

@@ -50,7 +50,9 @@ def compiled(
     readings = readings_by_topic(topics, material)
     blueprint, phases = blueprint_files(topics, material)
     files = {
-        **topic_files("hypothesis", "Hypothesis index", topics, rows, material, lead=_LEADS["hypothesis"]),
+        **topic_files(
+            "hypothesis", "Hypothesis index", topics, rows, material, lead=_LEADS["hypothesis"]
+        ),
         **profile_files(readings),
         **blueprint,
         **catalog_files(material),
@@ -59,7 +61,9 @@ def compiled(
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, kept, only=_pages_in(graph, patterns))
         title = f"{name} index"
-        files |= topic_files(name, title, own, topic_rows(own, material), material, lead=_LEADS["scope"])
+        files |= topic_files(
+            name, title, own, topic_rows(own, material), material, lead=_LEADS["scope"]
+        )
     return Compiled(files, rows, phases, readings)
 
 
@@ -69,5 +73,10 @@ def _pages_in(graph: Graph, patterns: Iterable[str]) -> frozenset[str]:
     return frozenset(
         path
         for path, page in graph.pages.items()
-        if any(w.removeprefix("tag:") in page.words("tags") if w.startswith("tag:") else fnmatchcase(path, w) for w in wanted)
+        if any(
+            w.removeprefix("tag:") in page.words("tags")
+            if w.startswith("tag:")
+            else fnmatchcase(path, w)
+            for w in wanted
+        )
     )

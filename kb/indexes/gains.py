@@ -32,7 +32,11 @@ def paid(e: Facts) -> bool:
 
 def kept_only(e: Facts) -> bool:
     """Whether the loop built on a run that no verdict supports: mostly one whose noise nobody measured."""
-    return e.decision == "keep" and not e.failed and e.verdict.canonical not in (Verdict.SUPPORTED, Verdict.BASELINE)
+    return (
+        e.decision == "keep"
+        and not e.failed
+        and e.verdict.canonical not in (Verdict.SUPPORTED, Verdict.BASELINE)
+    )
 
 
 def _signed(text: str) -> Change | None:
@@ -48,7 +52,12 @@ def _beside(e: Facts, parent: Facts | None) -> Change | None:
     """The primary metric beside the parent's; where the page calls none so, the first that differs from it."""
     for metric in e.metrics if parent else ():
         before = parent.metric(metric.name)
-        if before is None or before.value is None or metric.value is None or before.unit != metric.unit:
+        if (
+            before is None
+            or before.value is None
+            or metric.value is None
+            or before.unit != metric.unit
+        ):
             continue
         if metric.name == e.primary or not e.primary and metric.value != before.value:
             text = f"{metric.name} {number_text(before.value)} → {number_text(metric.value)} {metric.unit}".rstrip()
@@ -57,4 +66,8 @@ def _beside(e: Facts, parent: Facts | None) -> Change | None:
 
 
 def _gain(metric: Metric, before: float) -> float | None:
-    return gain_of(metric.value, before, direction=metric.direction) if metric.direction and metric.value is not None else None
+    return (
+        gain_of(metric.value, before, direction=metric.direction)
+        if metric.direction and metric.value is not None
+        else None
+    )

@@ -83,7 +83,11 @@ def _paragraphs(section: Section, lines: list[str], coded: set[int]):
     for number in range(section.start, section.end):
         line = lines[number - 1] if number <= len(lines) else ""
         plain = line.strip()
-        other = number in coded or not plain or plain.startswith(("#", "|", ">", "<", "```", "---", "===", "!["))
+        other = (
+            number in coded
+            or not plain
+            or plain.startswith(("#", "|", ">", "<", "```", "---", "===", "!["))
+        )
         if held and (other or _BULLET.match(line)):
             yield first, " ".join(held)
             held = []
@@ -113,7 +117,9 @@ def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...
                 continue
             row = line.strip().startswith("|")
             said = plain_text(
-                " · ".join(c.strip() for c in line.strip().strip("|").split("|")) if row else _BULLET.sub("", line.strip("#> "))
+                " · ".join(c.strip() for c in line.strip().strip("|").split("|"))
+                if row
+                else _BULLET.sub("", line.strip("#> "))
             )
             if _FIGURE.search(said) and len(said) > 15:
                 found.append(Figure(cut(said, _LINE), number, section.anchor))

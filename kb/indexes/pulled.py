@@ -70,17 +70,26 @@ class Statements:
         """Runs whose statement or mechanism shares a telling word with the names."""
         stems = _stems(names)
         most = max(LARGE, _COMMON * len(self.texts))
-        return frozenset().union(*(own for s in stems if len(own := self.stems.get(s, frozenset())) <= most))
+        return frozenset().union(
+            *(own for s in stems if len(own := self.stems.get(s, frozenset())) <= most)
+        )
 
     def speaking(self, name: str) -> frozenset[str]:
         """Runs whose statement or mechanism has all words of a name, in any form."""
-        return frozenset.intersection(*(self.stems.get(_stem(word), frozenset()) for word in plain_words(name)))
+        return frozenset.intersection(
+            *(self.stems.get(_stem(word), frozenset()) for word in plain_words(name))
+        )
 
     def shares(self, names: Iterable[str], runs: Iterable[str]) -> dict[str, float]:
         """How much of a name each run says, 0 to 1; of several names, the one that it says most of. What most of a trail says does not count."""
         stems = [{_stem(w) for w in name.split() if w not in STOP} for name in names]
         told = {s: self.told(s) for some in stems for s in some}
-        return {p: max((sum(p in told[s] for s in some) / (len(some) or 1) for some in stems), default=0.0) for p in runs}
+        return {
+            p: max(
+                (sum(p in told[s] for s in some) / (len(some) or 1) for some in stems), default=0.0
+            )
+            for p in runs
+        }
 
     def told(self, stem: str) -> frozenset[str]:
         """Runs that a stem tells apart from the others of their trail."""
@@ -114,7 +123,9 @@ def statements_of(tries: Iterable[Facts], trail: Trail, kept: Kept) -> Statement
     known: dict[str, _Said] = {}
     for target, runs in of_target.items():
         inputs = [(e.path, digest_of(trail.rows[e.path])) for e in runs]
-        known |= kept.of(f"said/{target}", inputs, dict[str, _Said], lambda: {e.path: _said(e) for e in runs})  # noqa: B023
+        known |= kept.of(
+            f"said/{target}", inputs, dict[str, _Said], lambda: {e.path: _said(e) for e in runs}
+        )  # noqa: B023
     said = {e.path: known[e.path] for e in tries}
     runs_of: dict[str, set[str]] = defaultdict(set)
     stems: dict[str, set[str]] = defaultdict(set)
@@ -126,8 +137,13 @@ def statements_of(tries: Iterable[Facts], trail: Trail, kept: Kept) -> Statement
         for stem in said[e.path].stems:
             stems[stem].add(e.path)
     tables = ({k: frozenset(v) for k, v in table.items()} for table in (runs_of, stems, targets))
-    heads, texts = {p: one.head for p, one in said.items()}, {p: one.text for p, one in said.items()}
-    return Statements(heads, texts, *tables, frozenset(m for one in said.values() for m in one.measured))
+    heads, texts = (
+        {p: one.head for p, one in said.items()},
+        {p: one.text for p, one in said.items()},
+    )
+    return Statements(
+        heads, texts, *tables, frozenset(m for one in said.values() for m in one.measured)
+    )
 
 
 def _said(e: Facts) -> _Said:
@@ -136,7 +152,12 @@ def _said(e: Facts) -> _Said:
     # A dot keeps the words of one saying from being read on into the next.
     head = f" {' '.join(title)} . {' . '.join(' '.join(plain_words(t)) for t in e.tags)} "
     stems = tuple(sorted({_stem(w) for w in (*title, *hypothesis, *plain_words(e.mechanism))}))
-    return _Said(head, f"{head}. {' '.join(hypothesis)} ", stems, tuple(" ".join(plain_words(m.name)) for m in e.metrics))
+    return _Said(
+        head,
+        f"{head}. {' '.join(hypothesis)} ",
+        stems,
+        tuple(" ".join(plain_words(m.name)) for m in e.metrics),
+    )
 
 
 def pulls(tries: Iterable[Facts]) -> list[Facts]:
@@ -149,17 +170,28 @@ def names_of(page: Page) -> tuple[str, ...]:
     whole = page.title[:_LONGEST_TITLE]
     title = re.sub(r"\(.*?\)", "", whole)
     head = re.split(r"\s[—–-]\s|:\s", title)[0]
-    said = (" ".join(plain_words(t)) for t in (title, head, *re.findall(r"\((.*?)\)", whole), page.stem, *page.words("aliases")))
+    said = (
+        " ".join(plain_words(t))
+        for t in (title, head, *re.findall(r"\((.*?)\)", whole), page.stem, *page.words("aliases"))
+    )
     return tuple(sorted({n for n in said if len(n) >= 3 and n not in STOP}))
 
 
 def plain_words(text: str) -> list[str]:
     """Words in lower case, without the s of a plural."""
-    return [w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w for w in _WORD.findall(text.lower())]
+    return [
+        w[:-1] if len(w) > 3 and w[-1] == "s" and w[-2] != "s" else w
+        for w in _WORD.findall(text.lower())
+    ]
 
 
 def _stems(names: Iterable[str]) -> set[str]:
-    return {_stem(w) for name in names for w in name.split() if len(w) >= 3 and w not in STOP and not w.isdigit()}
+    return {
+        _stem(w)
+        for name in names
+        for w in name.split()
+        if len(w) >= 3 and w not in STOP and not w.isdigit()
+    }
 
 
 def _stem(word: str) -> str:

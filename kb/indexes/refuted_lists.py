@@ -23,9 +23,13 @@ def refuted_files(cards: Iterable[Card]) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for target, group in sorted(by_target.items()):
         newest = sorted(group, key=lambda c: (*c.order, c.id), reverse=True)
-        name = "refuted/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
+        name = "refuted/" + "/".join(
+            part for part in target.split("/") if part not in ("", ".", "..")
+        )
         files[f"{name}.md"] = bytes_of(_lines(target, newest, up="../" * (name.count("/") + 1)))
-        files[f"{name}.json"] = to_json({"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]})
+        files[f"{name}.json"] = to_json(
+            {"target": "" if target == _GENERIC else target, "cards": [_twin(c) for c in newest]}
+        )
     return files
 
 
@@ -51,9 +55,13 @@ def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
 
 
 def _card(card: Card, up: str) -> list[str]:
-    page = f"{up}{quote(card.evidence, safe='/~@!$&*+,;=:')}" + (f"#{card.anchor}" if card.anchor else "")
+    page = f"{up}{quote(card.evidence, safe='/~@!$&*+,;=:')}" + (
+        f"#{card.anchor}" if card.anchor else ""
+    )
     levers = ", ".join(
-        f"`{one_line(v.name)}{'=' if v.value else ''}{one_line(v.value)}`".replace("|", "\\|") for v in card.levers[:4] if "`" not in v.name + v.value
+        f"`{one_line(v.name)}{'=' if v.value else ''}{one_line(v.value)}`".replace("|", "\\|")
+        for v in card.levers[:4]
+        if "`" not in v.name + v.value
     )
     marks = (
         ""
@@ -64,7 +72,11 @@ def _card(card: Card, up: str) -> list[str]:
         f"- [{cell(card.title, 120)}]({page}) ({', '.join(x for x in (card.verdict, card.date, card.delta) if x)}):{marks} {cell(card.claim, 280)}"
     ]
     lines += [f"  - because: {cell(card.because, 420)}"] if card.because else []
-    lines += [f"  - levers: {levers}" + (f"; moved: {card.direction}" if card.direction else "")] if levers else []
+    lines += (
+        [f"  - levers: {levers}" + (f"; moved: {card.direction}" if card.direction else "")]
+        if levers
+        else []
+    )
     return [*lines, f"  - reopen if {cell(card.reopen_if, 200)}"]
 
 

@@ -37,7 +37,11 @@ class Material:
 
     def best(self, experiments: Iterable[Facts]) -> Facts | None:
         """The run that paid off most; None where none states a gain."""
-        sizes = {e.path: (size, e) for e in experiments if paid(e) and (size := self.change(e).size) and size > 0}
+        sizes = {
+            e.path: (size, e)
+            for e in experiments
+            if paid(e) and (size := self.change(e).size) and size > 0
+        }
         return max(sizes.values(), key=lambda s: (s[0], s[1].path))[1] if sizes else None
 
 
@@ -58,7 +62,19 @@ def href(path: str, anchor: str = "") -> str:
 
 
 def page_head(title: str, lead: str) -> list[str]:
-    return ["---", f"title: {title}", "type: index", "---", "", _MADE, "", f"# {title}", "", lead, ""]
+    return [
+        "---",
+        f"title: {title}",
+        "type: index",
+        "---",
+        "",
+        _MADE,
+        "",
+        f"# {title}",
+        "",
+        lead,
+        "",
+    ]
 
 
 def bytes_of(lines: Iterable[str]) -> bytes:
@@ -71,7 +87,13 @@ def topic_rows(topics: tuple[Topic, ...], material: Material) -> list[dict]:
 
 
 def topic_files(
-    name: str, title: str, topics: tuple[Topic, ...], rows: list[dict], material: Material, *, lead: str
+    name: str,
+    title: str,
+    topics: tuple[Topic, ...],
+    rows: list[dict],
+    material: Material,
+    *,
+    lead: str,
 ) -> dict[str, bytes]:
     """`<name>.md` and `<name>.json`: a table of topics, then each with its pages, figures and experiments."""
     lines = page_head(title, lead)
@@ -81,11 +103,17 @@ def topic_files(
     lines += _known([t for t in told if not t[0].experiments], material)
     for topic, row in zip(topics, rows, strict=True):
         lines += _topic_lines(topic, row, material)
-    return {f"{name}.md": bytes_of(lines), f"{name}.json": to_json({"title": title, "topics": rows})}
+    return {
+        f"{name}.md": bytes_of(lines),
+        f"{name}.json": to_json({"title": title, "topics": rows}),
+    }
 
 
 def _table(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
-    lines = ["| Topic | Pages | Tried | Supported | Kept | Failed | Best reported |", "|---|---:|---:|---:|---:|---:|---|"]
+    lines = [
+        "| Topic | Pages | Tried | Supported | Kept | Failed | Best reported |",
+        "|---|---:|---:|---:|---:|---:|---|",
+    ]
     for topic, slug, row in told:
         n = row["counts"]
         best = material.facts.get(row["best"])
@@ -140,7 +168,13 @@ def _topic_row(topic: Topic, material: Material) -> dict:
         },
         "best": best.path if best else "",
         "pages": [
-            {"path": p, "title": graph.pages[p].title, "type": graph.pages[p].type, "gist": material.gist(p)} for p in topic.pages
+            {
+                "path": p,
+                "title": graph.pages[p].title,
+                "type": graph.pages[p].type,
+                "gist": material.gist(p),
+            }
+            for p in topic.pages
         ],
         "figures": figures[:_MOST_FIGURES],
         "experiments": [
@@ -167,7 +201,8 @@ def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
     if topic.pages:
         lines += ["**Pages**", ""]
         lines += [
-            f"- {link(graph.pages[p])} ({graph.pages[p].type})" + (f": {cell(material.gist(p))}" if material.gist(p) else "")
+            f"- {link(graph.pages[p])} ({graph.pages[p].type})"
+            + (f": {cell(material.gist(p))}" if material.gist(p) else "")
             for p in topic.pages[:_MOST_PAGES]
         ]
         lines += _rest(len(topic.pages) - _MOST_PAGES, "pages")
@@ -179,7 +214,9 @@ def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
         ] + [""]
     if topic.experiments:
         lines += ["**Experiments**, newest first", ""]
-        lines += experiment_rows([material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]], material)
+        lines += experiment_rows(
+            [material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]], material
+        )
         lines += _rest(len(topic.experiments) - _MOST_EXPERIMENTS, "experiments")
     return lines
 
@@ -195,7 +232,10 @@ def experiment_rows(experiments: Iterable[Facts], material: Material) -> list[st
 
 def _rest(count: int, what: str) -> list[str]:
     return (
-        [f"- and {count} more {what if count > 1 else what.removesuffix('s')} in the .json beside this file", ""]
+        [
+            f"- and {count} more {what if count > 1 else what.removesuffix('s')} in the .json beside this file",
+            "",
+        ]
         if count > 0
         else [""]
     )
@@ -205,7 +245,11 @@ def readings_by_topic(topics: tuple[Topic, ...], material: Material) -> list[dic
     """Sections that say how things show in a profile, each under the first topic that has its page; none of a page that hopes for something."""
     graph = material.graph
     hoping = ("experiment", "hypothesis", "analysis")
-    readings = {p: n.readings for p, n in material.notes.items() if n.readings and graph.pages[p].type not in hoping}
+    readings = {
+        p: n.readings
+        for p, n in material.notes.items()
+        if n.readings and graph.pages[p].type not in hoping
+    }
     other = ("Other pages", tuple(sorted(readings, key=lambda p: (-graph.rank[p], p))))
     told: set[str] = set()
     rows = []
@@ -213,7 +257,13 @@ def readings_by_topic(topics: tuple[Topic, ...], material: Material) -> list[dic
         fresh = [p for p in pages if p in readings and p not in told]
         told.update(fresh)
         found = [
-            {"path": p, "anchor": r.anchor, "title": graph.pages[p].title, "section": r.title, "text": r.text}
+            {
+                "path": p,
+                "anchor": r.anchor,
+                "title": graph.pages[p].title,
+                "section": r.title,
+                "text": r.text,
+            }
             for p in fresh
             for r in readings[p]
         ]
@@ -232,7 +282,10 @@ def profile_files(topics: list[dict]) -> dict[str, bytes]:
             for f in topic["readings"][:_MOST_PAGES]
         ]
         lines += _rest(len(topic["readings"]) - _MOST_PAGES, "sections")
-    return {"profile.md": bytes_of(lines), "profile.json": to_json({"title": "Profile index", "topics": topics})}
+    return {
+        "profile.md": bytes_of(lines),
+        "profile.json": to_json({"title": "Profile index", "topics": topics}),
+    }
 
 
 def catalog_files(material: Material) -> dict[str, bytes]:
@@ -260,5 +313,8 @@ def _catalog(by_type: Mapping[str, list[tuple[str, str, str, str]]]) -> dict[str
                 for path, title, date, gist in by_type[name]
             ]
         lines.append("")
-    twin = {t: [{"path": path, "title": title, "date": date} for path, title, date, _ in by_type[t]] for t in order}
+    twin = {
+        t: [{"path": path, "title": title, "date": date} for path, title, date, _ in by_type[t]]
+        for t in order
+    }
     return {"catalog.md": bytes_of(lines), "catalog.json": to_json(twin)}

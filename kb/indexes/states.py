@@ -46,7 +46,9 @@ def state_files(trail: Trail, kept: Kept) -> dict[str, bytes]:
         stated = trail.metrics.get(target, "")
         others = [other for other in wins if other != target]
         inputs = (rows[target], [won[o] for o in others], sorted(near.items()), stated)
-        make = partial(_files_of, runs[target], [w for o in others for w in wins[o]], near, target, stated)
+        make = partial(
+            _files_of, runs[target], [w for o in others for w in wins[o]], near, target, stated
+        )
         files |= kept.of(f"state/{target}", inputs, dict[str, bytes], make)
     return files
 
@@ -57,7 +59,10 @@ def _files_of(
     paths = {handle(e.path): e.path for e in (*wins, *runs)}
     state = state_of(runs, wins, near, target=target, stated=stated)
     name = "state/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
-    parts = {part: [{"text": line.text, "path": line.path} for line in getattr(state, part)] for part, _, _ in _PARTS}
+    parts = {
+        part: [{"text": line.text, "path": line.path} for line in getattr(state, part)]
+        for part, _, _ in _PARTS
+    }
     return {
         f"{name}.md": bytes_of(_page(state, paths, up="../" * name.count("/"))),
         f"{name}.json": to_json({"target": target, **parts}),
@@ -83,7 +88,12 @@ def _rows(line: Line, paths: dict[str, str], up: str) -> Iterator[str]:
     """A line as a list item, its rows as items below; what it calls by handle is linked."""
     first, *rest = (_escaped(row) for row in line.text.split("\n"))
     for indent, row in (("- ", first), *(("  - ", row) for row in rest)):
-        yield indent + _HANDLE.sub(lambda m: f"[{label_of(paths[m[0]])}]({up}{href(paths[m[0]])})" if m[0] in paths else m[0], row)
+        yield indent + _HANDLE.sub(
+            lambda m: (
+                f"[{label_of(paths[m[0]])}]({up}{href(paths[m[0]])})" if m[0] in paths else m[0]
+            ),
+            row,
+        )
 
 
 def _escaped(text: str) -> str:

@@ -24,16 +24,25 @@ def save(db: sqlite3.Connection, compiled: Compiled) -> None:
     # What no run pulls tells a loop nothing of what was tried; before the first run it is all there is.
     topics = [t for t in compiled.topics if t["experiments"]] or compiled.topics
     said = ("path", "verdict", "target", "change", "title", "size")
-    rows = ({"hub": t["hub"], "tried": [[e[key] for key in said] for e in t["experiments"]]} for t in topics)
+    rows = (
+        {"hub": t["hub"], "tried": [[e[key] for key in said] for e in t["experiments"]]}
+        for t in topics
+    )
     db.executemany(
         "insert into topic values (?, ?, ?)",
         ((t["anchor"], t["name"], json.dumps(row)) for t, row in zip(topics, rows, strict=True)),
     )
-    ties = {(tied["path"], t["anchor"]) for t in topics for tied in (*t["pages"], *t["experiments"])}
+    ties = {
+        (tied["path"], t["anchor"]) for t in topics for tied in (*t["pages"], *t["experiments"])
+    }
     db.executemany("insert into topic_page values (?, ?)", sorted(ties))
     ladder = ((n, json.dumps(anchors[:_LEADING])) for n, anchors in enumerate(compiled.phases, 1))
     db.executemany("insert into ladder values (?, ?)", ladder)
     db.executemany(
         "insert into reading (path, anchor, section, topic, text) values (?, ?, ?, ?, ?)",
-        ((r["path"], r["anchor"], r["section"], t["name"], r["text"]) for t in compiled.readings for r in t["readings"]),
+        (
+            (r["path"], r["anchor"], r["section"], t["name"], r["text"])
+            for t in compiled.readings
+            for r in t["readings"]
+        ),
     )

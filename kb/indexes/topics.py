@@ -18,7 +18,16 @@ from kb.trail import Facts, Trail
 from kb.trail.levers import key_of
 from kb.trail.themes import is_outcome, themes_of
 
-_KNOWLEDGE = ("concept", "observation", "source", "analysis", "codebase", "hypothesis", "target", "topic")
+_KNOWLEDGE = (
+    "concept",
+    "observation",
+    "source",
+    "analysis",
+    "codebase",
+    "hypothesis",
+    "target",
+    "topic",
+)
 # Pages that a run links because of what it tries; it links sources, targets and codebases whatever it tries.
 _ABOUT_MATTER = ("concept", "topic", "observation", "hypothesis")
 # A tag on more than this share of the pages says what kind of page it is, not what it is about.
@@ -58,11 +67,19 @@ class _Survey:
     said: Statements
 
 
-def topics_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None = None) -> tuple[Topic, ...]:
+def topics_of(
+    graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None = None
+) -> tuple[Topic, ...]:
     """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages."""
-    pages = {p: page for p, page in graph.pages.items() if page.type in _KNOWLEDGE and (only is None or p in only)}
+    pages = {
+        p: page
+        for p, page in graph.pages.items()
+        if page.type in _KNOWLEDGE and (only is None or p in only)
+    }
     tries = [e for e in trail.experiments if only is None or e.path in only]
-    tags = _telling_tags([*pages.values(), *(graph.pages[e.path] for e in tries if e.path in graph.pages)], tries)
+    tags = _telling_tags(
+        [*pages.values(), *(graph.pages[e.path] for e in tries if e.path in graph.pages)], tries
+    )
     changes = tuple(pulls(tries))
     survey = _Survey(
         pages,
@@ -74,13 +91,21 @@ def topics_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | 
     )
     candidates = _candidates(pages)
     spoken = {p: _speaking(survey, p) for p in candidates}
-    if not any(spoken.values()) and not any(survey.said.sharing(names_of(pages[p])) for p in candidates):
+    if not any(spoken.values()) and not any(
+        survey.said.sharing(names_of(pages[p])) for p in candidates
+    ):
         # No run shares a word with any concept, as where they are written in different languages: links are all there is.
         spoken = {p: survey.said.telling(survey.tied.get(p, ())) for p in candidates}
-    near = {p: _unit(_pulled_ties(survey, p, spoken[p]) if p in spoken else ties) for p, ties in survey.near.items()}
+    near = {
+        p: _unit(_pulled_ties(survey, p, spoken[p]) if p in spoken else ties)
+        for p, ties in survey.near.items()
+    }
     hubs, absorbed = _hubs(survey, spoken, near)
     members = _members(pages, near, hubs)
-    made = [_topic(survey, own, frozenset().union(*(spoken[p] for p in (hub, *absorbed[hub])))) for hub, own in members.items()]
+    made = [
+        _topic(survey, own, frozenset().union(*(spoken[p] for p in (hub, *absorbed[hub]))))
+        for hub, own in members.items()
+    ]
     made = [t for t in made if len(t.pages) >= _LEAST_PAGES or len(t.experiments) >= _LEAST_PULLED]
     made += _loose_topics(survey, made)
     made.sort(key=lambda t: (-len(t.experiments), -len(t.pages), t.name))
@@ -159,7 +184,9 @@ def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     return sum([weight * many[key] for key, weight in few.items() if key in many])
 
 
-def _tied(graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]) -> dict[str, frozenset[str]]:
+def _tied(
+    graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]
+) -> dict[str, frozenset[str]]:
     """page -> runs that it links or that link it."""
     runs = {e.path for e in tries}
     tied: dict[str, set[str]] = defaultdict(set)
@@ -173,9 +200,15 @@ def _tied(graph: Graph, pages: Mapping[str, Page], tries: Iterable[Facts]) -> di
 
 def _candidates(pages: Mapping[str, Page]) -> list[str]:
     """Concepts (observations where a wiki has no concepts); not those that stand in the folder of another type, such as a codebase's own pages."""
-    kinds = ("concept", "topic") if any(p.type in ("concept", "topic") for p in pages.values()) else ("observation", "hypothesis")
+    kinds = (
+        ("concept", "topic")
+        if any(p.type in ("concept", "topic") for p in pages.values())
+        else ("observation", "hypothesis")
+    )
     all_of_kind = [p for p, page in pages.items() if page.type in kinds]
-    return [p for p in all_of_kind if type_of_folder(p.split("/")[1]) in (None, pages[p].type)] or all_of_kind
+    return [
+        p for p in all_of_kind if type_of_folder(p.split("/")[1]) in (None, pages[p].type)
+    ] or all_of_kind
 
 
 def _speaking(survey: _Survey, path: str) -> frozenset[str]:
@@ -205,8 +238,13 @@ def _hubs(
     First the concepts that most runs pull, then those that much leads to from several parts of the wiki, each unlike the hubs before it.
     """
     weight = {p: sum(survey.near[p].values()) for p in spoken}
-    pulled = sorted((p for p in spoken if len(spoken[p]) >= 2), key=lambda p: (-len(spoken[p]), -weight[p], p))
-    known = sorted((p for p in spoken if len(spoken[p]) < 2 and _parts(p, survey.near[p]) >= 2), key=lambda p: (-weight[p], p))
+    pulled = sorted(
+        (p for p in spoken if len(spoken[p]) >= 2), key=lambda p: (-len(spoken[p]), -weight[p], p)
+    )
+    known = sorted(
+        (p for p in spoken if len(spoken[p]) < 2 and _parts(p, survey.near[p]) >= 2),
+        key=lambda p: (-weight[p], p),
+    )
     least = max(3.0, weight[known[-len(known) // 3]]) if known else 0
     absorbed: dict[str, list[str]] = {}
     order: dict[str, int] = {}
@@ -226,7 +264,9 @@ def _parts(path: str, near: Mapping[str, float]) -> int:
     return len({k.split("/")[1] for k in (*near, path) if "/" in k and k[0] != "#"})
 
 
-def _members(pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]], hubs: list[str]) -> dict[str, list[str]]:
+def _members(
+    pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]], hubs: list[str]
+) -> dict[str, list[str]]:
     """hub -> its pages, nearest first. A page may belong to several topics: to those it is tied to nearly as much as to its first."""
     members: dict[str, list[tuple[float, str]]] = {hub: [(9.0, hub)] for hub in hubs}
     nearest = _Nearest()
@@ -234,12 +274,17 @@ def _members(pages: Mapping[str, Page], near: Mapping[str, Mapping[str, float]],
         nearest.add(hub, near[hub])
     for path in sorted(pages.keys() - members.keys()):
         linked = near[path].keys() & members.keys()
-        tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.cosines(near[path])
+        tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.cosines(
+            near[path]
+        )
         ties = sorted(((tie, hub) for hub, tie in tied.items()), reverse=True)
         for tie, hub in ties[:4]:
             if tie >= 0.25 and tie >= 0.5 * ties[0][0]:
                 members[hub].append((tie, path))
-    return {hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))] for hub, own in members.items()}
+    return {
+        hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))]
+        for hub, own in members.items()
+    }
 
 
 def _topic(survey: _Survey, own: list[str], spoken: frozenset[str]) -> Topic:
@@ -247,7 +292,11 @@ def _topic(survey: _Survey, own: list[str], spoken: frozenset[str]) -> Topic:
     page = survey.pages[own[0]]
     counted = Counter(k[1:] for path in own for k in survey.near[path] if k.startswith("#"))
     names = names_of(page)
-    mine = {t for t, n in counted.items() if n >= 2 and 2 * n >= len(own) or " ".join(plain_words(t)) in names}
+    mine = {
+        t
+        for t, n in counted.items()
+        if n >= 2 and 2 * n >= len(own) or " ".join(plain_words(t)) in names
+    }
     tried = set(spoken)
     if spoken:
         tried |= survey.tied.get(page.path, frozenset())
@@ -314,7 +363,9 @@ def _by_theme(survey: _Survey, loose: Iterable[Facts]) -> dict[str, set[str]]:
     groups: dict[str, set[str]] = defaultdict(set)
     for target, titles in of_target.items():
         for name, own in themes_of(titles):
-            if 3 * len(survey.said.speaking(name) & survey.said.targets[target]) <= len(survey.said.targets[target]):
+            if 3 * len(survey.said.speaking(name) & survey.said.targets[target]) <= len(
+                survey.said.targets[target]
+            ):
                 groups[name].update(own)
     return groups
 
@@ -336,7 +387,11 @@ def _settings(survey: _Survey) -> set[tuple[str, str]]:
     stated: Counter[tuple[str, str]] = Counter()
     for e in survey.tries:
         stated.update({(e.target, key_of(lever.name)) for lever in e.levers})
-    return {pair for pair, n in stated.items() if len(whole := survey.said.targets[pair[0]]) >= LARGE and 2 * n > len(whole)}
+    return {
+        pair
+        for pair, n in stated.items()
+        if len(whole := survey.said.targets[pair[0]]) >= LARGE and 2 * n > len(whole)
+    }
 
 
 def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:

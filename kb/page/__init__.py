@@ -158,14 +158,21 @@ class Page:
         if self.path.count("/") < 2 or type_of_folder(above) is not None:
             return self.stem
         trail = type_of_folder(self.path.split("/")[1]) == "experiment"
-        record = records_run(above, self.stem) or trail and type_of_file(self.stem) == "index" and self._reports
+        record = (
+            records_run(above, self.stem)
+            or trail
+            and type_of_file(self.stem) == "index"
+            and self._reports
+        )
         return above if record and (trail or self.stem.lower() == "findings") else self.stem
 
     @property
     def _reports(self) -> bool:
         """Whether a page without the name or type of a run says how one came out, in its front matter or behind a label."""
         spoken = (self.field(name) for name in ("verdict", *OUTCOME_FIELDS, "status"))
-        return "outcome" in self.labels or any(field_verdict(text) not in (None, Verdict.OTHER) for text in spoken if text)
+        return "outcome" in self.labels or any(
+            field_verdict(text) not in (None, Verdict.OTHER) for text in spoken if text
+        )
 
     @cached_property
     def type(self) -> str:
@@ -179,7 +186,9 @@ class Page:
         if by_file:
             return said or by_file
         if by_folder == "experiment":
-            run = said == "experiment" or names_run(self.stem) or not (said or raw) and self._reports
+            run = (
+                said == "experiment" or names_run(self.stem) or not (said or raw) and self._reports
+            )
             return "experiment" if run else said or raw or "page"
         if not (said or raw or by_folder) and {"hypothesis", "outcome"} <= set(self.labels):
             return "experiment"
@@ -219,7 +228,11 @@ class Page:
     @cached_property
     def anchors(self) -> frozenset[str]:
         """Every anchor a link may name here: GitHub slugs, explicit ids, symbols (lines `L12` are checked apart)."""
-        return frozenset([h.slug for h in self.headings]) | frozenset(self.ids) | frozenset(self.symbols)
+        return (
+            frozenset([h.slug for h in self.headings])
+            | frozenset(self.ids)
+            | frozenset(self.symbols)
+        )
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -227,13 +240,16 @@ class Page:
         tops = [h for h in self.headings if h.top]
         starts = [(self.body_line, "", "", 0)] + [(h.line, h.slug, h.text, h.level) for h in tops]
         ends = [s[0] for s in starts[1:]] + [self.lines + 1]
-        return tuple(Section(a, t, lv, s, e) for (s, a, t, lv), e in zip(starts, ends, strict=True) if e > s)
+        return tuple(
+            Section(a, t, lv, s, e) for (s, a, t, lv), e in zip(starts, ends, strict=True) if e > s
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What reading this page found wrong with it."""
         return tuple(
-            Finding(self.path, line, code, message, target=target, hint=hint) for line, code, message, target, hint in self.problems
+            Finding(self.path, line, code, message, target=target, hint=hint)
+            for line, code, message, target, hint in self.problems
         )
 
     def field(self, name: str) -> str:
@@ -244,13 +260,32 @@ class Page:
     def words(self, name: str) -> tuple[str, ...]:
         """A front-matter value as a list of texts: a list's items, or one value alone, or nothing."""
         value = self.front.get(name)
-        items = value if isinstance(value, list) else [] if value is None or isinstance(value, dict) else [value]
-        return tuple(str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list)))
+        items = (
+            value
+            if isinstance(value, list)
+            else []
+            if value is None or isinstance(value, dict)
+            else [value]
+        )
+        return tuple(
+            str(v).strip() for v in items if v is not None and not isinstance(v, (dict, list))
+        )
 
 
 def _names_target(page: Page) -> bool:
     """Whether a page of a folder that may hold targets (`models/` of a wiki of kernels, or of recommenders) says how it is measured."""
-    return any(name in page.front for name in ("metric", "primary_metric", "benchmark", "bench", "repository", "repo", "baseline"))
+    return any(
+        name in page.front
+        for name in (
+            "metric",
+            "primary_metric",
+            "benchmark",
+            "bench",
+            "repository",
+            "repo",
+            "baseline",
+        )
+    )
 
 
 def document_of(text: str) -> "Document":
@@ -291,7 +326,17 @@ class _Row(NamedTuple):
 
 def to_row(page: Page) -> bytes:
     """A page as the compiled tables keep it, without path and digest."""
-    return row_of(_Row(page.front, page.body_line, page.lines, page.first_heading, page.cited, page.row, page.labels))
+    return row_of(
+        _Row(
+            page.front,
+            page.body_line,
+            page.lines,
+            page.first_heading,
+            page.cited,
+            page.row,
+            page.labels,
+        )
+    )
 
 
 def from_row(path: str, digest: str, row: bytes) -> Page:

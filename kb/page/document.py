@@ -247,7 +247,9 @@ class _Reading:
             if span.kind == "html":
                 self.ids.extend(_ID.findall(span.text))
             elif span.kind in _LINKS:
-                self.links.append(Link(span.href, span.text, self.places.line(span.start), _LINKS[span.kind]))
+                self.links.append(
+                    Link(span.href, span.text, self.places.line(span.start), _LINKS[span.kind])
+                )
         self._references(piece)
 
     def _code(self, kind: str | dict, place: dict, at: int) -> int:
@@ -289,7 +291,10 @@ class _Reading:
             if event == {"Start": "TableCell"}:
                 plain, spans, at = inline_of(self.events, at, self.places)
                 cell = TableCell(
-                    self.places.char(spot["start"]), self.places.char(spot["end"]), plain.strip(), spans
+                    self.places.char(spot["start"]),
+                    self.places.char(spot["end"]),
+                    plain.strip(),
+                    spans,
                 )
                 at += 1
                 cells.append(cell)

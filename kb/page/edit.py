@@ -15,7 +15,9 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
     Raises KbError if the markers are broken or if `content` itself holds a marker.
     """
     if "kb:auto" in content:
-        raise KbError(f"{path}: the text for block '{name}' holds a kb:auto marker of its own; it would break the page")
+        raise KbError(
+            f"{path}: the text for block '{name}' holds a kb:auto marker of its own; it would break the page"
+        )
     page = read(path, data)
     broken = [p for p in page.problems if p[1] == "managed-block"]
     if broken:

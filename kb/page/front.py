@@ -12,7 +12,10 @@ _CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _KEY = re.compile(r"\n([A-Za-z_][\w .-]*?)[ \t]*:")
 # A `symbols:` map of plain one-line entries, as machines write it: thousands of lines that need no YAML parser.
 _UNTIL_COLON = r"[^\n:#]*+(?:(?::(?![ \n])|(?<! )#)[^\n:#]*+)*+"
-_SYMBOLS = re.compile(rf"^symbols:[ \t]*\n((?:  [A-Za-z_]{_UNTIL_COLON}: [A-Za-z_(.]{_UNTIL_COLON}\n)++)(?=\S|\Z)", re.MULTILINE)
+_SYMBOLS = re.compile(
+    rf"^symbols:[ \t]*\n((?:  [A-Za-z_]{_UNTIL_COLON}: [A-Za-z_(.]{_UNTIL_COLON}\n)++)(?=\S|\Z)",
+    re.MULTILINE,
+)
 _SYMBOL = re.compile(r"\n  (.*?): ")
 
 
@@ -40,7 +43,13 @@ def front_of(text: str, path: str) -> Front:
     opening = _FENCE.match(text)
     closing = _CLOSE.search(text, opening.end() - 1) if opening else None
     if not closing:
-        unclosed = Finding(path, 1, "front-matter", "the front matter opens with --- and never closes", hint="add a line ---")
+        unclosed = Finding(
+            path,
+            1,
+            "front-matter",
+            "the front matter opens with --- and never closes",
+            hint="add a line ---",
+        )
         return Front({}, {}, 1, 0, (unclosed,) if opening else ())
     raw = text[opening.end() : closing.start() + 1]
     end = min(closing.end() + 1, len(text))
@@ -49,7 +58,9 @@ def front_of(text: str, path: str) -> Front:
     listed = _SYMBOLS.search(raw, at) if at >= 0 else None
     names = _SYMBOL.findall("\n" + listed[1]) if listed else []
     if len(set(names)) == len(names) and names:
-        values, findings = _values(raw[: listed.start()] + "\n" * listed[0].count("\n") + raw[listed.end() :], path)
+        values, findings = _values(
+            raw[: listed.start()] + "\n" * listed[0].count("\n") + raw[listed.end() :], path
+        )
         values["symbols"] = dict.fromkeys(names)
     else:
         values, findings = _values(raw, path)
@@ -87,7 +98,10 @@ def plain_fields(raw: str) -> dict[str, object] | None:
             value = None
         elif kind == 4:
             items = [item.strip(" ") for item in text.split(",")] if text else []
-            if not all(item[:1].isalpha() and item.isascii() and item.lower() not in _NO_WORDS for item in items):
+            if not all(
+                item[:1].isalpha() and item.isascii() and item.lower() not in _NO_WORDS
+                for item in items
+            ):
                 return None
             value = items
         elif kind == 5:

@@ -23,7 +23,11 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 
     def construct_object(self, node, deep=False):
         # Most nodes are plain strings, which need none of the machinery for nodes that hold nodes.
-        return node.value if node.tag == _TEXT and type(node) is yaml.ScalarNode else super().construct_object(node, deep)
+        return (
+            node.value
+            if node.tag == _TEXT and type(node) is yaml.ScalarNode
+            else super().construct_object(node, deep)
+        )
 
     def construct_mapping(self, node, deep=False):
         seen = set()
@@ -35,16 +39,22 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, True))
+_Loader.add_constructor(
+    "tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node, True)
+)
 
 
 def yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:
-    def finding(line: int, message: str, hint: str, target: str = "", code: str = "front-matter") -> Finding:
+    def finding(
+        line: int, message: str, hint: str, target: str = "", code: str = "front-matter"
+    ) -> Finding:
         return Finding(path, 2 + line, code, message, target=target, hint=hint)
 
     plain_hint = "keep it to plain values, lists and short tables"
     if _nested_deeply(raw):
-        return _line_by_line(raw), (finding(0, "the front matter is nested too deeply", plain_hint),)
+        return _line_by_line(raw), (
+            finding(0, "the front matter is nested too deeply", plain_hint),
+        )
     loader = None
     try:
         loader = _Loader(raw.replace("\0", "\ufffd"))
@@ -52,20 +62,38 @@ def yaml_values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, 
         if value is None:
             return {}, ()
         if not isinstance(value, dict):
-            return {}, (finding(0, f"the front matter is a {type(value).__name__}, not fields", "write `key: value` lines"),)
+            return {}, (
+                finding(
+                    0,
+                    f"the front matter is a {type(value).__name__}, not fields",
+                    "write `key: value` lines",
+                ),
+            )
         fields = _plain(value, [_MOST_NODES])
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         hint = "quote values that hold ': ' or start with a special character"
-        return _line_by_line(raw), (finding(mark.line if mark else 0, f"the front matter is not valid YAML: {problem}", hint),)
+        return _line_by_line(raw), (
+            finding(
+                mark.line if mark else 0, f"the front matter is not valid YAML: {problem}", hint
+            ),
+        )
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        return _line_by_line(raw), (finding(0, f"the front matter cannot be read: {str(error)[:200]}", plain_hint),)
+        return _line_by_line(raw), (
+            finding(0, f"the front matter cannot be read: {str(error)[:200]}", plain_hint),
+        )
     finally:
         if loader is not None:
             loader.dispose()
     twice = (
-        finding(line, f"the key '{key}' stands twice; the last one counts", "remove one", key, "duplicate-key")
+        finding(
+            line,
+            f"the key '{key}' stands twice; the last one counts",
+            "remove one",
+            key,
+            "duplicate-key",
+        )
         for key, line in loader.twice
     )
     return fields, tuple(twice)
@@ -82,7 +110,10 @@ def _nested_deeply(raw: str) -> bool:
         deepest = max(deepest, depth)
     lines = raw.split("\n")
     inner = max(len(line) - len(line.lstrip(" ")) for line in lines)
-    return max(deepest, inner // 2, *(line.count("- ") + line.count("? ") for line in lines)) > _DEEPEST * 4
+    return (
+        max(deepest, inner // 2, *(line.count("- ") + line.count("? ") for line in lines))
+        > _DEEPEST * 4
+    )
 
 
 _LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]+(\S.*)$")
@@ -116,11 +147,19 @@ def _plain(value: object, budget: list[int]) -> object:
         case datetime.date():
             return value.isoformat()
         case dict():
-            return {key: _plain(v, budget) for k, v in value.items() if (key := _sayable(str(k)).strip())}
+            return {
+                key: _plain(v, budget)
+                for k, v in value.items()
+                if (key := _sayable(str(k)).strip())
+            }
         case list() | tuple() | set():
             return [_plain(v, budget) for v in value]
     return _sayable(str(value))
 
 
 def _sayable(text: str) -> str:
-    return text if text.isprintable() else text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    return (
+        text
+        if text.isprintable()
+        else text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    )

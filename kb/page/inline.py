@@ -59,7 +59,9 @@ def destination_of(name: str, link: dict) -> tuple[str, str]:
     return link["dest_url"], SPANS[name]
 
 
-def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[InlineSpan, ...], int]:
+def inline_of(
+    events: list[Event], at: int, places: Places
+) -> tuple[str, tuple[InlineSpan, ...], int]:
     """Shown text and marked stretches of the run of inline events that begins at `at`, and the first event behind it."""
     char = places.char
     pieces: list[str] = []
@@ -73,18 +75,24 @@ def inline_of(events: list[Event], at: int, places: Places) -> tuple[str, tuple[
         pictured = shown is not pieces  # The text of a picture is no part of what is shown.
         if kind in _SHOWN:
             if kind == "Code" and not pictured:
-                spans.append(InlineSpan("code", char(place["start"]), char(place["end"]), size, value))
+                spans.append(
+                    InlineSpan("code", char(place["start"]), char(place["end"]), size, value)
+                )
             shown.append(value)
             size += 0 if pictured else len(value)
         elif kind == "InlineHtml":
             if not pictured:
-                spans.append(InlineSpan("html", char(place["start"]), char(place["end"]), size, value))
+                spans.append(
+                    InlineSpan("html", char(place["start"]), char(place["end"]), size, value)
+                )
         else:
             name = value if type(value) is str else next(iter(value), "")
             if name not in SPANS or kind == "Rule":
                 return "".join(pieces), tuple(spans), at
             if kind == "Start":
-                href, mark = destination_of(name, value[name]) if type(value) is dict else ("", SPANS[name])
+                href, mark = (
+                    destination_of(name, value[name]) if type(value) is dict else ("", SPANS[name])
+                )
                 shown = [] if name == "Image" and not pictured else shown
                 opened = (mark, char(place["start"]), char(place["end"]), size, href)
                 begun.append((-1 if pictured else len(spans), shown, len(shown), opened))

@@ -29,7 +29,13 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     """
     digest = digest_of(data)
     if b"\0" in data[:65536]:
-        binary = (1, "binary", "holds NUL bytes: this is no text", "", "move it to sources/ or raw/")
+        binary = (
+            1,
+            "binary",
+            "holds NUL bytes: this is no text",
+            "",
+            "move it to sources/ or raw/",
+        )
         return _page(path, digest, Front({}, {}, 1, 0, ()), 0, Detail(problems=(binary,)))
     problems: list[_Problem] = []
     if len(data) > LARGEST:
@@ -39,7 +45,15 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     text = text_of(data)
     if "\ufffd" in text and b"\xef\xbf\xbd" not in data:
         line = text.count("\n", 0, text.index("\ufffd")) + 1
-        problems.append((line, "encoding", "bytes that are not UTF-8 were replaced", "", "save the page as UTF-8"))
+        problems.append(
+            (
+                line,
+                "encoding",
+                "bytes that are not UTF-8 were replaced",
+                "",
+                "save the page as UTF-8",
+            )
+        )
     if not text.strip():
         problems.append((1, "empty", "the page is empty", "", "write it or remove it"))
     front = front_of(text, path)
@@ -50,20 +64,39 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     symbols = tuple(front.fields.pop("symbols")) if isinstance(symbols, dict) else ()
     lines = text.count("\n") + (not text.endswith("\n") and text != "")
     # A page that calls itself a catalog may be an experiment by its place, and then all of it counts.
-    if skim and symbols and not WIKILINK.search(text) and Page(path, digest, front.fields, 1, 0, "", (), b"").type == "catalog":
+    if (
+        skim
+        and symbols
+        and not WIKILINK.search(text)
+        and Page(path, digest, front.fields, 1, 0, "", (), b"").type == "catalog"
+    ):
         headings, hrefs = skimmed(text[front.body_offset :])
         named = tuple(Heading(level, shown.strip(), "", 0, True) for level, shown in headings)
-        return _page(path, digest, front, lines, Detail(headings=named, symbols=symbols), hrefs=hrefs)
+        return _page(
+            path, digest, front, lines, Detail(headings=named, symbols=symbols), hrefs=hrefs
+        )
     document = document_of(text)
     if document.open_fence:
         open_fence = "a code fence is never closed; all that follows reads as code"
-        problems.append((document.open_fence, "open-fence", open_fence, "", "close it with the same marker"))
+        problems.append(
+            (document.open_fence, "open-fence", open_fence, "", "close it with the same marker")
+        )
     ids = list(document.ids)
     headings = tuple(_headings(document, ids))
     fences = tuple((b.line, b.stop) for b in document.of("fence"))
     blocks = tuple(_managed(text, fences, problems)) if "kb:auto" in text else ()
     allowed = tuple(_allowed(text)) if "kb:allow" in text else ()
-    detail = Detail(front.lines, headings, document.links, tuple(ids), symbols, fences, blocks, allowed, tuple(problems))
+    detail = Detail(
+        front.lines,
+        headings,
+        document.links,
+        tuple(ids),
+        symbols,
+        fences,
+        blocks,
+        allowed,
+        tuple(problems),
+    )
     return _page(path, digest, front, lines, detail, labels=_labels(path, front, document))
 
 
@@ -79,16 +112,26 @@ def _page(
 ) -> Page:
     """The page; `hrefs` are where a skimmed one leads, whose detail is not kept."""
     first = next((h.text for h in detail.headings if h.level == 1 and h.text), "")
-    ways = hrefs if hrefs is not None else [_way(link.href, link.kind) for link in detail.links if link.kind != "unresolved"]
+    ways = (
+        hrefs
+        if hrefs is not None
+        else [_way(link.href, link.kind) for link in detail.links if link.kind != "unresolved"]
+    )
     cited = tuple(dict.fromkeys(way.partition("#")[0] for way in ways))
     row = row_of(detail) if hrefs is None else b""
-    return Page(path, digest, front.fields, front.body_line, lines, first, cited, row, detail, labels)
+    return Page(
+        path, digest, front.fields, front.body_line, lines, first, cited, row, detail, labels
+    )
 
 
 def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     """Which of a hypothesis and an outcome the text labels, of a page that neither type, folder nor name settles."""
     place = type_of_place(path)[0]
-    if front.fields.get("type") or place not in (None, "experiment") or names_run(path.rpartition("/")[2]):
+    if (
+        front.fields.get("type")
+        or place not in (None, "experiment")
+        or names_run(path.rpartition("/")[2])
+    ):
         return ()
     lines = (line for b in document.of("heading", "paragraph") for line in b.plain.split("\n"))
     heads = (_LABEL_END.split(line, maxsplit=1)[0] for line in lines if line)
@@ -104,14 +147,27 @@ def _unnamable(front: Front) -> Iterator[_Problem]:
     for key in _NAMING:
         value = front.fields.get(key)
         name = str(value) if isinstance(value, (str, int, float)) else ""
-        if value and not (is_inner(name) and len(name) <= _LONGEST_NAME and "\ufffd" not in name and name.isprintable()):
+        if value and not (
+            is_inner(name)
+            and len(name) <= _LONGEST_NAME
+            and "\ufffd" not in name
+            and name.isprintable()
+        ):
             del front.fields[key]
-            yield (front.lines.get(key, 1), "front-matter", f"'{key}' names no folder", name[:80], "write a short plain name")
+            yield (
+                front.lines.get(key, 1),
+                "front-matter",
+                f"'{key}' names no folder",
+                name[:80],
+                "write a short plain name",
+            )
 
 
 def _english(fields: dict[str, object]) -> dict[str, object]:
     """Fields that are spelled in another language or with a capital, under the name by which rooms ask for them."""
-    named = {key: FIELD_NAMES.get(key.lower(), key.lower()) for key in fields if isinstance(key, str)}
+    named = {
+        key: FIELD_NAMES.get(key.lower(), key.lower()) for key in fields if isinstance(key, str)
+    }
     return {name: fields[key] for key, name in named.items() if name not in fields}
 
 
@@ -139,11 +195,17 @@ def _allowed(text: str) -> Iterator[tuple[int, str]]:
                 yield number + (line.strip() == comment[0]), code
 
 
-def _managed(text: str, fences: tuple[tuple[int, int], ...], problems: list[_Problem]) -> Iterator[tuple[str, int, int]]:
+def _managed(
+    text: str, fences: tuple[tuple[int, int], ...], problems: list[_Problem]
+) -> Iterator[tuple[str, int, int]]:
     """Managed blocks as (name, first line, last line); markers without a partner become problems."""
     name, start = "", 0
     coded = {line for first, stop in fences for line in range(first, stop)}
-    markers = ((n, m) for n, line in enumerate(text.split("\n"), 1) if "kb:auto" in line and n not in coded and (m := _AUTO.match(line)))
+    markers = (
+        (n, m)
+        for n, line in enumerate(text.split("\n"), 1)
+        if "kb:auto" in line and n not in coded and (m := _AUTO.match(line))
+    )
     for line, marker in markers:
         if not marker[1] and not name and marker[2]:
             name, start = marker[2], line
@@ -152,7 +214,15 @@ def _managed(text: str, fences: tuple[tuple[int, int], ...], problems: list[_Pro
             name = ""
         else:
             hint = "write <!-- kb:auto NAME --> ... <!-- /kb:auto -->"
-            problems.append((line, "managed-block", "a kb:auto marker without its partner", marker[2] or "", hint))
+            problems.append(
+                (
+                    line,
+                    "managed-block",
+                    "a kb:auto marker without its partner",
+                    marker[2] or "",
+                    hint,
+                )
+            )
     if name:
         message = f"the managed block '{name}' is never closed"
         problems.append((start, "managed-block", message, name, "add <!-- /kb:auto -->"))

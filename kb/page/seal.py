@@ -11,7 +11,10 @@ from kb.schema import Finding
 from kb.store import digest_of
 
 FIELD = "sealed"
-_NOTE = re.compile(rb"^(?:##[ \t]+Note[ \t]+\d{4}-\d{2}-\d{2}\b|> \d{4}-\d{2}-\d{2} supersedes verdict:)", re.MULTILINE)
+_NOTE = re.compile(
+    rb"^(?:##[ \t]+Note[ \t]+\d{4}-\d{2}-\d{2}\b|> \d{4}-\d{2}-\d{2} supersedes verdict:)",
+    re.MULTILINE,
+)
 _FIELD_LINE = re.compile(rb"^" + FIELD.encode() + rb"[ \t]*:[^\r\n]*(?:\r\n|\n|\r)?", re.MULTILINE)
 
 
@@ -21,7 +24,9 @@ def digest_of_filed(path: str, data: bytes) -> str:
     hidden = {n for _, start, end in page.blocks for n in range(start, end + 1)}
     lines = re.findall(rb"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z", data)
     front = _FIELD_LINE.sub(b"", b"".join(lines[: page.body_line - 1]), count=1)
-    body = b"".join(line for n, line in enumerate(lines, 1) if n >= page.body_line and n not in hidden)
+    body = b"".join(
+        line for n, line in enumerate(lines, 1) if n >= page.body_line and n not in hidden
+    )
     note = _NOTE.search(body)
     return digest_of(front + body[: note.start() if note else len(body)].rstrip())
 
@@ -56,4 +61,8 @@ def findings(path: str, data: bytes) -> tuple[Finding, ...]:
 
 def renewed(path: str, before: bytes, *, after: bytes) -> bytes:
     """A page whose links kb mended, sealed anew if it was sealed and whole before; a broken seal stays broken."""
-    return sealed(path, after) if after != before and read(path, before).field(FIELD) and holds(path, before) else after
+    return (
+        sealed(path, after)
+        if after != before and read(path, before).field(FIELD) and holds(path, before)
+        else after
+    )

@@ -74,15 +74,25 @@ class PageHit:
     score: float
 
 
-def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tuple[Page, tuple[Chunk, ...]]]) -> None:
+def sync(
+    db: sqlite3.Connection,
+    *,
+    removed: Iterable[str],
+    added: Iterable[tuple[Page, tuple[Chunk, ...]]],
+) -> None:
     """Bring the search tables up to date: all chunks of `removed` paths out, those of `added` pages in."""
     for path in removed:
         found = db.execute("select id, head, type from searched where path = ?", (path,)).fetchone()
         if found:
-            ids = [i for (i,) in db.execute("select id from chunk where path = ? order by id", (path,))]
-            whole, parts = _words(found[1], [chunk_at(db, i) for i in ids], catalog=found[2] == "catalog")
+            ids = [
+                i for (i,) in db.execute("select id from chunk where path = ? order by id", (path,))
+            ]
+            whole, parts = _words(
+                found[1], [chunk_at(db, i) for i in ids], catalog=found[2] == "catalog"
+            )
             db.execute(
-                "insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)", (found[0], *whole)
+                "insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
+                (found[0], *whole),
             )
             db.executemany(
                 "insert into chunk_words (chunk_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
@@ -106,10 +116,20 @@ def sync(db: sqlite3.Connection, *, removed: Iterable[str], added: Iterable[tupl
                 part += 1
                 texts.append((part, chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text))
                 parts.append((part, *said))
-        db.executemany("insert into searched (id, path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?, ?)", heads)
-        db.executemany("insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", wholes)
-        db.executemany("insert into chunk (id, path, anchor, title, line, text) values (?, ?, ?, ?, ?, ?)", texts)
-        db.executemany("insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)", parts)
+        db.executemany(
+            "insert into searched (id, path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?, ?)",
+            heads,
+        )
+        db.executemany(
+            "insert into page_words (rowid, head, body, names) values (?, ?, ?, ?)", wholes
+        )
+        db.executemany(
+            "insert into chunk (id, path, anchor, title, line, text) values (?, ?, ?, ?, ?, ?)",
+            texts,
+        )
+        db.executemany(
+            "insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)", parts
+        )
 
 
 # Pages whose rows are written together.
@@ -120,19 +140,27 @@ _NO_GIST = ("catalog", "experiment")
 
 def _head(page: Page) -> str:
     """What a page says of itself: its title on the first line, then file name, tags and the texts of its front matter."""
-    texts = [v for k, v in page.front.items() if isinstance(v, str) and k not in ("title", "type", "created", "updated")]
+    texts = [
+        v
+        for k, v in page.front.items()
+        if isinstance(v, str) and k not in ("title", "type", "created", "updated")
+    ]
     lists = [" ".join(page.words(k)) for k, v in page.front.items() if isinstance(v, list)]
     return "\n".join([" ".join(page.title.split()), page.stem.replace("-", " "), *texts, *lists])
 
 
-def _words(head: str, chunks: Sequence[Chunk], *, catalog: bool) -> tuple[tuple[str, str, str], list[tuple[str, str, str]]]:
+def _words(
+    head: str, chunks: Sequence[Chunk], *, catalog: bool
+) -> tuple[tuple[str, str, str], list[tuple[str, str, str]]]:
     """What the word tables hold of a page (head, body, identifiers) and of each of its chunks.
 
     A catalog, most of some wikis by size, is found section by section and by the parts of its names alone.
     """
     title = head.partition("\n")[0]
     bodies = [without_links(chunk.text) for chunk in chunks]
-    names = ["" if catalog else " ".join([*names_of(body), *foreign_forms(body)]) for body in bodies]
+    names = [
+        "" if catalog else " ".join([*names_of(body), *foreign_forms(body)]) for body in bodies
+    ]
     heads = [f"{title}\n{chunk.title}" for chunk in chunks]
     parts = [
         (above, body, named if above.isascii() else " ".join([named, *foreign_forms(above)]))
@@ -148,7 +176,8 @@ def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
     """Inverse page frequency of every term that some page holds, ln(1 + N / df)."""
     total = db.execute("select count(*) from searched").fetchone()[0]
     rows = db.execute(
-        "select t.term, t.doc from json_each(?) j join page_terms t on t.term = j.value", (json.dumps(sorted(set(terms))),)
+        "select t.term, t.doc from json_each(?) j join page_terms t on t.term = j.value",
+        (json.dumps(sorted(set(terms))),),
     )
     return {term: math.log(1 + total / pages) for term, pages in rows}
 
@@ -190,12 +219,17 @@ def pages_like(
 
 def updated(db: sqlite3.Connection, path: str) -> str:
     """Day on which a page says it was last touched; empty where it does not say."""
-    return (db.execute("select updated from searched where path = ?", (path,)).fetchone() or ("",))[0]
+    return (db.execute("select updated from searched where path = ?", (path,)).fetchone() or ("",))[
+        0
+    ]
 
 
 def gist(db: sqlite3.Connection, path: str) -> tuple[str, str]:
     """(anchor, text): what a page says of its matter in its own words; empty for a page that says nothing."""
-    return db.execute("select anchor, gist from searched where path = ?", (path,)).fetchone() or ("", "")
+    return db.execute("select anchor, gist from searched where path = ?", (path,)).fetchone() or (
+        "",
+        "",
+    )
 
 
 def find(
@@ -224,10 +258,15 @@ def find(
         f"where chunk_words match ?{narrowed} order by score desc, c.path, c.line limit ?",
         (*values, limit),
     ).fetchall()
-    return [Hit(chunk_at(db, row), kind, head.partition("\n")[0], score) for row, kind, head, score in best]
+    return [
+        Hit(chunk_at(db, row), kind, head.partition("\n")[0], score)
+        for row, kind, head, score in best
+    ]
 
 
-def find_titled(db: sqlite3.Connection, words: Iterable[str], *, limit: int, types: Collection[str]) -> list[Chunk]:
+def find_titled(
+    db: sqlite3.Connection, words: Iterable[str], *, limit: int, types: Collection[str]
+) -> list[Chunk]:
     """Chunks of some types whose titles (page and section) hold any of these words, best first, ties by path and line."""
     match = "head : (" + " OR ".join(f'"{w}"' for w in words) + ")"
     rows = db.execute(
@@ -240,18 +279,26 @@ def find_titled(db: sqlite3.Connection, words: Iterable[str], *, limit: int, typ
 
 def chunk_at(db: sqlite3.Connection, row: int) -> Chunk:
     """The chunk of one row of the table."""
-    return Chunk(*db.execute("select path, anchor, title, line, text from chunk where id = ?", (row,)).fetchone())
+    return Chunk(
+        *db.execute(
+            "select path, anchor, title, line, text from chunk where id = ?", (row,)
+        ).fetchone()
+    )
 
 
 def chunks_in(db: sqlite3.Connection, path: str) -> list[Chunk]:
     """All chunks of one page, in page order."""
     return [
-        Chunk(*row) for row in db.execute("select path, anchor, title, line, text from chunk where path = ? order by id", (path,))
+        Chunk(*row)
+        for row in db.execute(
+            "select path, anchor, title, line, text from chunk where path = ? order by id", (path,)
+        )
     ]
 
 
 def size_of(db: sqlite3.Connection, path: str, anchor: str) -> int:
     """Characters of one section of a page, of the whole page without an anchor."""
     return db.execute(
-        "select coalesce(sum(length(text)), 0) from chunk where path = ? and (? = '' or anchor = ?)", (path, anchor, anchor)
+        "select coalesce(sum(length(text)), 0) from chunk where path = ? and (? = '' or anchor = ?)",
+        (path, anchor, anchor),
     ).fetchone()[0]

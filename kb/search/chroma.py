@@ -34,7 +34,9 @@ class Shared:
         """Open the collection of knowledge base `name` (kb.toml, [kb] name) and of a model's key, made if need be. Raises KbError where nobody answers."""
         self.url = url
         if not name:
-            raise KbError('kb.toml: a shared store needs a name that all machines use: write name = "…" below [kb]')
+            raise KbError(
+                'kb.toml: a shared store needs a name that all machines use: write name = "…" below [kb]'
+            )
         host, port, encrypted = _address(url)
         if importlib.util.find_spec("chromadb") is None:
             raise KbError(
@@ -51,10 +53,15 @@ class Shared:
         self._failures = (ChromaError, httpx.HTTPError, ValueError)
         with self._answering():
             client = chromadb.HttpClient(
-                host=host, port=port, ssl=encrypted, settings=chromadb.Settings(anonymized_telemetry=False)
+                host=host,
+                port=port,
+                ssl=encrypted,
+                settings=chromadb.Settings(anonymized_telemetry=False),
             )
             self._collection = client.get_or_create_collection(
-                collection_of(name, model), embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+                collection_of(name, model),
+                embedding_function=None,
+                configuration={"hnsw": {"space": "cosine"}},
             )
 
     def known(self, digests: Sequence[str]) -> set[str]:
@@ -68,12 +75,22 @@ class Shared:
     def fetch(self, digests: Sequence[str]) -> "dict[str, np.ndarray]":
         """Vectors of those texts that are there with all their rows."""
         first = self._rows([f"{d}.0" for d in digests])
-        more = self._rows([f"{i.removesuffix('.0')}.{n}" for i, (_, parts) in first.items() for n in range(1, parts)])
+        more = self._rows(
+            [
+                f"{i.removesuffix('.0')}.{n}"
+                for i, (_, parts) in first.items()
+                for n in range(1, parts)
+            ]
+        )
         return _whole(first, more)
 
     def keep(self, vectors: "Mapping[str, np.ndarray]") -> None:
         """Put vectors there. The first row of a text goes last, so that a text is known only when all of it is there; putting twice is fine."""
-        rows = [(f"{d}.{n}", row, len(some)) for d, some in sorted(vectors.items()) for n, row in enumerate(some)]
+        rows = [
+            (f"{d}.{n}", row, len(some))
+            for d, some in sorted(vectors.items())
+            for n, row in enumerate(some)
+        ]
         for some in _batches(sorted(rows, key=lambda r: r[0].endswith(".0")), _IDS):
             with self._answering():
                 self._collection.upsert(
@@ -85,7 +102,14 @@ class Shared:
     def remove(self, digests: Collection[str]) -> None:
         """Take all rows of texts out; texts that are not there are fine."""
         first = self._rows([f"{d}.0" for d in sorted(digests)])
-        for some in _batches([f"{i.removesuffix('.0')}.{n}" for i, (_, parts) in first.items() for n in range(parts)], _IDS):
+        for some in _batches(
+            [
+                f"{i.removesuffix('.0')}.{n}"
+                for i, (_, parts) in first.items()
+                for n in range(parts)
+            ],
+            _IDS,
+        ):
             with self._answering():
                 self._collection.delete(ids=some)
 
@@ -98,7 +122,9 @@ class Shared:
             found.update(
                 {
                     i: (row, int(said["parts"]))
-                    for i, row, said in zip(got["ids"], got["embeddings"], got["metadatas"], strict=True)
+                    for i, row, said in zip(
+                        got["ids"], got["embeddings"], got["metadatas"], strict=True
+                    )
                 }
             )
         return found
@@ -126,10 +152,16 @@ def _address(url: str) -> tuple[str, int, bool]:
     try:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/"):
-            return parts.hostname, parts.port or (443 if parts.scheme == "https" else 8000), parts.scheme == "https"
+            return (
+                parts.hostname,
+                parts.port or (443 if parts.scheme == "https" else 8000),
+                parts.scheme == "https",
+            )
     except ValueError:
         pass
-    raise KbError(f"kb.toml: [search] chroma: '{url}' is no address of a server; write http://HOST:PORT")
+    raise KbError(
+        f"kb.toml: [search] chroma: '{url}' is no address of a server; write http://HOST:PORT"
+    )
 
 
 def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:

@@ -57,11 +57,15 @@ def model_at(layout: store.Layout) -> Model:
     if not folder.is_dir():
         folder = _fetched(name)
     if not (folder / "modules.json").is_file():
-        raise KbError(f"kb.toml: [search] semantic_model: {folder} holds no sentence-transformers model (no modules.json)")
+        raise KbError(
+            f"kb.toml: [search] semantic_model: {folder} holds no sentence-transformers model (no modules.json)"
+        )
     try:
         key = _key_of(folder)
     except OSError as error:
-        raise KbError(f"kb.toml: [search] semantic_model: {folder} cannot be read: {error.strerror or error}") from error
+        raise KbError(
+            f"kb.toml: [search] semantic_model: {folder} cannot be read: {error.strerror or error}"
+        ) from error
     return Model(key, folder)
 
 
@@ -83,12 +87,20 @@ def _key_of(folder: Path) -> str:
     """Digest of what decides a vector: the weights and every setting beside them, and the recipe of this module."""
     weights = next((found for glob in _WEIGHTS if (found := sorted(folder.rglob(glob)))), [])
     if not weights:
-        raise KbError(f"kb.toml: [search] semantic_model: {folder} holds no weights (*.safetensors or pytorch_model.bin)")
+        raise KbError(
+            f"kb.toml: [search] semantic_model: {folder} holds no weights (*.safetensors or pytorch_model.bin)"
+        )
     sha = hashlib.sha256(_RECIPE)
     # READMEs and lists of training data differ between copies of one model.
-    for file in (*sorted(f for f in folder.rglob("*.json") if f.name != "data_config.json"), *weights):
+    for file in (
+        *sorted(f for f in folder.rglob("*.json") if f.name != "data_config.json"),
+        *weights,
+    ):
         with open(file, "rb") as data:
-            sha.update(file.relative_to(folder).as_posix().encode() + hashlib.file_digest(data, "sha256").digest())
+            sha.update(
+                file.relative_to(folder).as_posix().encode()
+                + hashlib.file_digest(data, "sha256").digest()
+            )
     return sha.hexdigest()[:16]
 
 
@@ -121,16 +133,18 @@ class Encoder:
 
     def question(self, text: str) -> "np.ndarray":
         """Vector of a question, length 1, float32. A question longer than the model's window is read up to there."""
-        return self._loaded.encode_query([text], normalize_embeddings=True, show_progress_bar=False)[0]
+        return self._loaded.encode_query(
+            [text], normalize_embeddings=True, show_progress_bar=False
+        )[0]
 
     def passages(self, texts: Sequence[tuple[str, str]]) -> list["np.ndarray"]:
         """For every (head, body) the vectors of its parts, one row each, length 1, float16. Each part is read under the head."""
         parts = [self._parts(head, body) for head, body in texts]
         flat = [part for some in parts for part in some]
         together = 1 if self._loaded.device.type == "cpu" else _TOGETHER
-        rows = self._loaded.encode_document(flat, batch_size=together, normalize_embeddings=True, show_progress_bar=False).astype(
-            "float16"
-        )
+        rows = self._loaded.encode_document(
+            flat, batch_size=together, normalize_embeddings=True, show_progress_bar=False
+        ).astype("float16")
         ends = [0, *accumulate(map(len, parts))]
         return [rows[start:end] for start, end in pairwise(ends)]
 
@@ -144,9 +158,16 @@ class Encoder:
         room = max(1, window - len(named))
         count = max(1, -(-len(places) // room))
         cuts = [places[len(places) * i // count][0] for i in range(1, count)]
-        return [f"{head}\n{body[start:end]}" for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+        return [
+            f"{head}\n{body[start:end]}"
+            for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)
+        ]
 
     def _places(self, text: str) -> list[tuple[int, int]]:
         return self._loaded.tokenizer(
-            text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+            text,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            truncation=False,
+            verbose=False,
         )["offset_mapping"]

@@ -21,7 +21,8 @@ _DEAR = str.maketrans("", "", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 
 # Sections that list where else to look; they hold many words and say nothing.
 REFERENCES = re.compile(
-    r"(?:^|> )(?:see also|sources?|references?|related|links|further reading|bibliography|connections)\b[^>]*$", re.IGNORECASE
+    r"(?:^|> )(?:see also|sources?|references?|related|links|further reading|bibliography|connections)\b[^>]*$",
+    re.IGNORECASE,
 )
 
 # No chunk is longer but a list of names, whose head is as good as the whole.
@@ -37,7 +38,11 @@ def clean(text: str) -> str:
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("", text)
     # Bold marks are most of the noise, and all of it where none of the other marks stands.
-    return _NOISE.sub("", text) if ">" in text or "__" in text or "--" in text else text.replace("**", "")
+    return (
+        _NOISE.sub("", text)
+        if ">" in text or "__" in text or "--" in text
+        else text.replace("**", "")
+    )
 
 
 def sentences_of(text: str) -> list[str]:
@@ -47,7 +52,9 @@ def sentences_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=128)
 def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece)
+    return tuple(
+        piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece
+    )
 
 
 def runs(pieces: Sequence[str], size: int) -> Iterator[tuple[int, int]]:
@@ -96,7 +103,9 @@ def gist_of(chunks: Sequence[Chunk], *, size: int = SHORTEST) -> tuple[str, str]
         pieces = pieces_from(chunks, order, size=size)
         for start, end in islice(runs(pieces, size), 4):
             text = cut(" ".join(pieces[start:end]), size)
-            score = plainness(text) - 0.05 * order - 0.02 * start - (0.5 if len(text) < size else 0.0)
+            score = (
+                plainness(text) - 0.05 * order - 0.02 * start - (0.5 if len(text) < size else 0.0)
+            )
             score -= 0.3 if REFERENCES.search(chunk.title) else 0.0
             if score > best[0]:
                 best = (score, chunk.anchor, text)

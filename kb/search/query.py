@@ -44,7 +44,9 @@ class Answer:
         return asdict(self)
 
 
-def answers(db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]] = find) -> list[Answer]:
+def answers(
+    db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]] = find
+) -> list[Answer]:
     """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type, verdict or day that cannot be."""
     types = tuple(_known_type(t) for t in query.types)
     for verdict in query.verdicts:
@@ -59,9 +61,17 @@ def answers(db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]
     found = []
     for hit in hits:
         chunk = hit.chunk
-        tried = db.execute("select target, verdict from experiment where path = ?", (chunk.path,)).fetchone() or ("", "")
-        dated = db.execute("select date from standing where path = ?", (chunk.path,)).fetchone() or ("",)
-        title = f"{hit.page_title} > {chunk.title}" if chunk.title and chunk.title != hit.page_title else hit.page_title
+        tried = db.execute(
+            "select target, verdict from experiment where path = ?", (chunk.path,)
+        ).fetchone() or ("", "")
+        dated = db.execute(
+            "select date from standing where path = ?", (chunk.path,)
+        ).fetchone() or ("",)
+        title = (
+            f"{hit.page_title} > {chunk.title}"
+            if chunk.title and chunk.title != hit.page_title
+            else hit.page_title
+        )
         found.append(
             Answer(
                 chunk.path,
@@ -97,9 +107,16 @@ def _narrowed(db: sqlite3.Connection, query: Query) -> set[str] | None:
         if query.verdicts:
             where.append(f"verdict in ({', '.join('?' * len(query.verdicts))})")
             values.extend(query.verdicts)
-        paths = {p for (p,) in db.execute(f"select path from experiment where {' and '.join(where)}", values)}
+        paths = {
+            p
+            for (p,) in db.execute(
+                f"select path from experiment where {' and '.join(where)}", values
+            )
+        }
     if query.before:
-        dated = {p for (p,) in db.execute("select path from standing where date < ?", (query.before,))}
+        dated = {
+            p for (p,) in db.execute("select path from standing where date < ?", (query.before,))
+        }
         paths = dated if paths is None else paths & dated
     return paths
 

@@ -78,7 +78,9 @@ def sync(
                 fetched += len(found)
                 have |= found.keys()
             missing = [d for d in missing if d not in have]
-        for start, some in zip(range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=True):
+        for start, some in zip(
+            range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=True
+        ):
             note(start, len(missing))
             made = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
             _keep(kept, model, made)
@@ -89,7 +91,9 @@ def sync(
                 shared.keep(_rows(kept, model, some))
             shared.remove(gone)
         kept.execute("begin immediate")
-        kept.executemany("delete from vector where model = ? and digest = ?", [(model, d) for d in gone])
+        kept.executemany(
+            "delete from vector where model = ? and digest = ?", [(model, d) for d in gone]
+        )
         kept.execute("delete from vector where model != ?", (model,))
         kept.execute("commit")
     return Synced(len(sections), len(missing), fetched, len(gone))
@@ -130,7 +134,8 @@ def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[s
 def _keep(kept: sqlite3.Connection, model: str, rows: "Mapping[str, np.ndarray]") -> None:
     kept.execute("begin immediate")
     kept.executemany(
-        "insert or replace into vector values (?, ?, ?, ?)", [(model, d, len(r), r.tobytes()) for d, r in rows.items()]
+        "insert or replace into vector values (?, ?, ?, ?)",
+        [(model, d, len(r), r.tobytes()) for d, r in rows.items()],
     )
     kept.execute("commit")
 
@@ -142,7 +147,8 @@ def _rows(kept: sqlite3.Connection, model: str, digests: Sequence[str]) -> "dict
     return {
         d: np.frombuffer(rows, "float16").reshape(parts, -1)
         for d, parts, rows in kept.execute(
-            f"select digest, parts, rows from vector where model = ? and digest in ({marks}) order by digest", (model, *digests)
+            f"select digest, parts, rows from vector where model = ? and digest in ({marks}) order by digest",
+            (model, *digests),
         )
     }
 
@@ -161,30 +167,52 @@ class Vectors:
         order = {digest: place for place, digest in enumerate(sorted(found))}
         parts = [np.frombuffer(found[d][1], "float16").reshape(found[d][0], -1) for d in order]
         # One row a part of a text, and where each text starts: texts that stand on several pages are compared once.
-        self._rows = np.concatenate(parts).astype("float32") if parts else np.zeros((0, 1), "float32")
+        self._rows = (
+            np.concatenate(parts).astype("float32") if parts else np.zeros((0, 1), "float32")
+        )
         self._starts = np.cumsum([0, *(len(p) for p in parts)])[:-1]
         self._text = np.array([order[s.digest] for s in self.sections], dtype=int)
 
     def similar(
-        self, question: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None
+        self,
+        question: str,
+        *,
+        limit: int,
+        types: Collection[str] = (),
+        paths: Collection[str] | None = None,
     ) -> list[Hit]:
         """Sections by cosine of their best part, best first, ties by path and place; `types` and `paths` narrow down which pages are asked."""
         import numpy as np
 
         if not self.sections:
             return []
-        scores = np.round(np.maximum.reduceat(self._rows @ self.encoder.question(question), self._starts), 5)[self._text]
+        scores = np.round(
+            np.maximum.reduceat(self._rows @ self.encoder.question(question), self._starts), 5
+        )[self._text]
         hits: list[Hit] = []
         for place in np.argsort(-scores, kind="stable"):
             section = self.sections[place]
             if len(hits) == limit:
                 break
             if (not types or section.type in types) and (paths is None or section.path in paths):
-                hits.append(Hit(chunk_at(self.db, section.row), section.type, section.title, float(scores[place])))
+                hits.append(
+                    Hit(
+                        chunk_at(self.db, section.row),
+                        section.type,
+                        section.title,
+                        float(scores[place]),
+                    )
+                )
         return hits
 
     def find(
-        self, db: sqlite3.Connection, asked: str, *, limit: int, types: Collection[str] = (), paths: Collection[str] | None = None
+        self,
+        db: sqlite3.Connection,
+        asked: str,
+        *,
+        limit: int,
+        types: Collection[str] = (),
+        paths: Collection[str] | None = None,
     ) -> list[Hit]:
         """What `kb.search.find` finds by words and `similar` by meaning, as one ranking; called as `find` is. `score` is that of the fusion."""
         deep = max(limit, _DEEP)
@@ -199,13 +227,17 @@ class Vectors:
         ]
 
 
-def _stored(layout: store.Layout, model: str, wanted: Collection[str]) -> dict[str, tuple[int, bytes]]:
+def _stored(
+    layout: store.Layout, model: str, wanted: Collection[str]
+) -> dict[str, tuple[int, bytes]]:
     if not (layout.state / _FILE).is_file():
         return {}
     with _opened(layout) as kept:
         return {
             d: (parts, rows)
-            for d, parts, rows in kept.execute("select digest, parts, rows from vector where model = ?", (model,))
+            for d, parts, rows in kept.execute(
+                "select digest, parts, rows from vector where model = ?", (model,)
+            )
             if d in wanted
         }
 

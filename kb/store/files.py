@@ -26,9 +26,13 @@ def _checked(path: Path, *, declared: bool = False) -> Path:
     """
     if ".." in path.parts or "\0" in os.fspath(path):
         raise KbError(f"{os.fspath(path)[:300]!r}: no plain path; nothing was written")
-    home = next((folder for folder in path.absolute().parents if (folder / CONFIG_NAME).is_file()), None)
+    home = next(
+        (folder for folder in path.absolute().parents if (folder / CONFIG_NAME).is_file()), None
+    )
     if not declared and (home is None or not Layout(home, Config()).holds(path)):
-        raise KbError(f"{path}: leads out of the knowledge base, and no command named it; nothing was written")
+        raise KbError(
+            f"{path}: leads out of the knowledge base, and no command named it; nothing was written"
+        )
     return path
 
 
@@ -48,7 +52,9 @@ def write(path: Path, data: bytes | str, *, durable: bool = True, declared: bool
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
-        raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
+        raise KbError(
+            f"{path}: cannot write: {error.strerror or error}; nothing was changed there"
+        ) from error
 
 
 def create(path: Path, data: bytes | str, *, declared: bool = False) -> None:
@@ -64,7 +70,9 @@ def create(path: Path, data: bytes | str, *, declared: bool = False) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise KbError(f"{path}: cannot write: {error.strerror or error}; nothing was changed there") from error
+        raise KbError(
+            f"{path}: cannot write: {error.strerror or error}; nothing was changed there"
+        ) from error
 
 
 def remove(path: Path) -> None:
@@ -97,8 +105,12 @@ def _beside(path: Path, raw: bytes, *, mode: int, durable: bool) -> Iterator[str
 def _fresh_file(path: Path) -> tuple[int, str]:
     """Handle and name of a fresh, locked file beside `path`."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=BESIDE, dir=path.parent)
-        with contextlib.suppress(OSError):  # Not every network disk has locks; there nothing is ever swept either.
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name[:40]}.", suffix=BESIDE, dir=path.parent
+        )
+        with contextlib.suppress(
+            OSError
+        ):  # Not every network disk has locks; there nothing is ever swept either.
             fcntl.flock(handle, fcntl.LOCK_EX)
         # Before it was locked, a sweep may have taken it for one that was left behind.
         if os.fstat(handle).st_nlink:
@@ -157,10 +169,19 @@ def write_tree(folder: Path, wanted: Mapping[str, bytes]) -> Diff:
     noted = manifest_of(folder)
     have = tree_digests(folder, {*noted, *wanted})
     digests = {name: digest_of(data) for name, data in wanted.items()}
-    change = diff(digests, {name: digest for name, digest in have.items() if name in wanted or digest == noted.get(name)})
+    change = diff(
+        digests,
+        {
+            name: digest
+            for name, digest in have.items()
+            if name in wanted or digest == noted.get(name)
+        },
+    )
     for name in change.changed:
         if name not in noted:
-            raise KbError(f"{folder / name}: kb did not write this file; move it away, and `kb build` makes its own")
+            raise KbError(
+                f"{folder / name}: kb did not write this file; move it away, and `kb build` makes its own"
+            )
     for left in _left_beside(folder):
         remove(left)
     for name in (*change.added, *change.changed):
@@ -200,9 +221,13 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
         layout.state.mkdir(exist_ok=True)
         held.acquire()
     except filelock.Timeout as error:
-        raise KbError(f"{layout.state / name}.lock: another kb has held it for {wait_s:.0f} s; wait for it or end it") from error
+        raise KbError(
+            f"{layout.state / name}.lock: another kb has held it for {wait_s:.0f} s; wait for it or end it"
+        ) from error
     except OSError as error:
-        raise KbError(f"{layout.state}: cannot take the lock '{name}': {error.strerror or error}") from error
+        raise KbError(
+            f"{layout.state}: cannot take the lock '{name}': {error.strerror or error}"
+        ) from error
     # What goes wrong while the lock is held is not the lock's fault, and is told by whoever meets it.
     try:
         yield
@@ -215,5 +240,7 @@ def own_state(layout: Layout, name: str = "") -> Path:
     path = layout.state / name if name else layout.state
     for place in {layout.state, path}:
         if place.is_symlink():
-            raise KbError(f"{place}: is a link to elsewhere; kb keeps its state here only: remove the link and build again")
+            raise KbError(
+                f"{place}: is a link to elsewhere; kb keeps its state here only: remove the link and build again"
+            )
     return path

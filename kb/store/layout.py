@@ -94,7 +94,9 @@ class Layout:
             raise KbError(f"{path[:200]!r}: no path inside this knowledge base")
         file = self.root / path
         if not self.holds(file):
-            raise KbError(f"{path}: a link on the way leads out of this knowledge base; move the files here")
+            raise KbError(
+                f"{path}: a link on the way leads out of this knowledge base; move the files here"
+            )
         return file
 
     def holds(self, file: Path) -> bool:
@@ -135,7 +137,9 @@ def config_from(text: str) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise KbError(f"{CONFIG_NAME}: not valid TOML: {error}") from error
     except RecursionError as error:
-        raise KbError(f"{CONFIG_NAME}: nested too deeply; settings are plain values and lists") from error
+        raise KbError(
+            f"{CONFIG_NAME}: nested too deeply; settings are plain values and lists"
+        ) from error
     wanted: dict[str, object] = {}
     kinds = {f.name: f.type for f in fields(Config)}
     for table, keys in tables.items():
@@ -143,11 +147,15 @@ def config_from(text: str) -> Config:
             wanted["scopes"] = {name: _scope(name, patterns) for name, patterns in keys.items()}
             continue
         if table not in _KEYS or not isinstance(keys, dict):
-            raise KbError(f"{CONFIG_NAME}: no such table '[{table}]'{_near(table, [*_KEYS, 'scopes'])}")
+            raise KbError(
+                f"{CONFIG_NAME}: no such table '[{table}]'{_near(table, [*_KEYS, 'scopes'])}"
+            )
         for key, value in keys.items():
             name = _KEYS[table].get(key)
             if name is None:
-                raise KbError(f"{CONFIG_NAME}: no such key '{key}' in [{table}]{_near(key, _KEYS[table])}")
+                raise KbError(
+                    f"{CONFIG_NAME}: no such key '{key}' in [{table}]{_near(key, _KEYS[table])}"
+                )
             wanted[name] = _value(value, kinds[name], f"[{table}] {key}")
     config = Config(**wanted)  # type: ignore[arg-type]
     if config.wiki != "." and (not is_inner(config.wiki) or config.wiki.startswith(".")):
@@ -162,7 +170,9 @@ def _near(word: str, known: Iterable[str]) -> str:
 
 def _scope(name: str, patterns: object) -> tuple[str, ...]:
     if not is_inner(name) or any(part.startswith(".") for part in name.split("/")):
-        raise KbError(f"{CONFIG_NAME}: [scopes] {name[:80]!r} is no name of a folder below indexes/")
+        raise KbError(
+            f"{CONFIG_NAME}: [scopes] {name[:80]!r} is no name of a folder below indexes/"
+        )
     words = _value(patterns, tuple[str, ...], f"[scopes] {name}")
     if any("\0" in word for word in words):
         raise KbError(f"{CONFIG_NAME}: [scopes] {name}: a pattern holds NUL")
@@ -176,10 +186,14 @@ def _value(value: object, kind: object, where: str) -> object:
         return tuple(value)
     if kind == Mapping[str, str]:
         if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-            raise KbError(f'{CONFIG_NAME}: {where} takes a table of strings, such as {{ orphan = "off" }}')
+            raise KbError(
+                f'{CONFIG_NAME}: {where} takes a table of strings, such as {{ orphan = "off" }}'
+            )
         return dict(value)
     if type(value) is not kind:
-        raise KbError(f"{CONFIG_NAME}: {where} takes a {getattr(kind, '__name__', kind)}, not {value!r:.80}")
+        raise KbError(
+            f"{CONFIG_NAME}: {where} takes a {getattr(kind, '__name__', kind)}, not {value!r:.80}"
+        )
     return value
 
 
@@ -197,4 +211,6 @@ def root_of(start: Path) -> Path:
 def layout_at(start: Path) -> Layout:
     """Layout of the knowledge base that holds `start`."""
     root = root_of(start)
-    return Layout(root, config_from((root / CONFIG_NAME).read_text(encoding="utf-8", errors="replace")))
+    return Layout(
+        root, config_from((root / CONFIG_NAME).read_text(encoding="utf-8", errors="replace"))
+    )

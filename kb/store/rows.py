@@ -62,7 +62,9 @@ def _decoder(kind: object) -> "msgspec.msgpack.Decoder":
 
 def digest_of(data: bytes | str) -> str:
     """sha256 of bytes (or of UTF-8 text), first 16 hex digits: long enough to be a key, short enough to print."""
-    return hashlib.sha256(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data).hexdigest()[:16]
+    return hashlib.sha256(
+        data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    ).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

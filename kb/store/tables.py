@@ -30,13 +30,17 @@ def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sql
             connection = sqlite3.connect(file, timeout=60, isolation_level=None)
             connection.execute("pragma journal_mode = wal")
         except (OSError, sqlite3.OperationalError) as error:
-            raise KbError(f"{file}: cannot write the compiled tables: {error}; is the disk read-only or full?") from error
+            raise KbError(
+                f"{file}: cannot write the compiled tables: {error}; is the disk read-only or full?"
+            ) from error
         _claim(connection, file)
     else:
         if not file.is_file():
             raise KbError("nothing is built here yet; run `kb build`")
         mode = "mode=ro" if os.access(layout.state, os.W_OK) else "immutable=1"
-        connection = sqlite3.connect(f"{file.resolve().as_uri()}?{mode}", timeout=60, isolation_level=None, uri=True)
+        connection = sqlite3.connect(
+            f"{file.resolve().as_uri()}?{mode}", timeout=60, isolation_level=None, uri=True
+        )
     connection.execute("pragma synchronous = normal")
     connection.execute("pragma cache_size = -65536")
     connection.execute("pragma mmap_size = 268435456")
@@ -50,12 +54,28 @@ def _claim(connection: sqlite3.Connection, file: os.PathLike) -> None:
     tables = {name for (name,) in connection.execute("select name from sqlite_master")}
     if tables and not tables & {"meta", "vector", "answer"}:
         connection.close()
-        raise KbError(f"{file}: another program's tables; kb keeps its own there: move the file away and build again")
+        raise KbError(
+            f"{file}: another program's tables; kb keeps its own there: move the file away and build again"
+        )
     connection.execute(f"pragma application_id = {_OURS}")
 
 
 # Rooms whose code makes no table.
-_NOT_COMPILING = ("cli", "experiments", "formats", "harness", "ingest", "lint", "model", "profiles", "research", "server", "site", "source", "verbs")
+_NOT_COMPILING = (
+    "cli",
+    "experiments",
+    "formats",
+    "harness",
+    "ingest",
+    "lint",
+    "model",
+    "profiles",
+    "research",
+    "server",
+    "site",
+    "source",
+    "verbs",
+)
 
 
 def made_by() -> str:
@@ -77,16 +97,35 @@ def _compiling_code(*, everything: bool = False) -> list[str]:
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     found = []
     for folder, folders, files in os.walk(home):
-        folders[:] = sorted(f for f in folders if f != "__pycache__" and (everything or folder != home or f not in _NOT_COMPILING))
+        folders[:] = sorted(
+            f
+            for f in folders
+            if f != "__pycache__" and (everything or folder != home or f not in _NOT_COMPILING)
+        )
         found.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
     return found
 
 
 def shape_of(db: sqlite3.Connection) -> str:
     """The tables there are and how many rows each has: other than a build left it where somebody's hand was in the file."""
-    names = [n for (n,) in db.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")]
-    own = [name for name in names if not name.endswith(("_data", "_idx", "_config", "_words", "_terms")) and name not in ("meta", "file")]
-    return " ".join([str(len(names)), *(f"{n}={db.execute(f'select count(*) from {n}').fetchone()[0]}" for n in own)])
+    names = [
+        n
+        for (n,) in db.execute(
+            "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name"
+        )
+    ]
+    own = [
+        name
+        for name in names
+        if not name.endswith(("_data", "_idx", "_config", "_words", "_terms"))
+        and name not in ("meta", "file")
+    ]
+    return " ".join(
+        [
+            str(len(names)),
+            *(f"{n}={db.execute(f'select count(*) from {n}').fetchone()[0]}" for n in own),
+        ]
+    )
 
 
 def is_current(db: sqlite3.Connection) -> bool:
@@ -94,7 +133,11 @@ def is_current(db: sqlite3.Connection) -> bool:
     try:
         db.execute("savepoint look")
         try:
-            known = dict(db.execute("select key, value from meta where key in ('made_by', 'code_state', 'shape')"))
+            known = dict(
+                db.execute(
+                    "select key, value from meta where key in ('made_by', 'code_state', 'shape')"
+                )
+            )
             whole = known.get("shape") == shape_of(db)
         finally:
             db.execute("release look")
@@ -118,11 +161,15 @@ class Kept:
         """What `make` gives for these inputs, from the tables where it was made of the same."""
         digest = digest_of(row_of(inputs))
         self.names.add(name)
-        row = self.db.execute("select row from kept where name = ? and inputs = ?", (name, digest)).fetchone()
+        row = self.db.execute(
+            "select row from kept where name = ? and inputs = ?", (name, digest)
+        ).fetchone()
         if row:
             return value_of(row[0], kind)
         value = make()
-        self.db.execute("insert or replace into kept values (?, ?, ?)", (name, digest, row_of(value)))
+        self.db.execute(
+            "insert or replace into kept values (?, ?, ?)", (name, digest, row_of(value))
+        )
         return value
 
     def close(self) -> None:

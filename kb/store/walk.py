@@ -17,7 +17,9 @@ from kb.store.rows import digest_of
 _LEFT_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.kb-tmp")
 _LEFT = ("left-behind", "", "")
 # Signs that break a line, steer a terminal or turn the direction of writing.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
 # Folders of a knowledge base that hold no pages, where its wiki is the root itself.
 _NO_PAGES = frozenset(("sources", "indexes", "site", "prompts", "raw", "node_modules"))
 # Beyond so many files a look at each would cost more than the question that it is for.
@@ -49,7 +51,9 @@ def look_of(layout: Layout) -> str:
                 for entry in entries:
                     count += 1
                     if entry.is_dir(follow_symlinks=False):
-                        if not entry.name.startswith(".") and (folder != os.fspath(layout.root) or entry.name not in _NO_PAGES):
+                        if not entry.name.startswith(".") and (
+                            folder != os.fspath(layout.root) or entry.name not in _NO_PAGES
+                        ):
                             folders.append(entry.path)
                     elif entry.name.endswith(".md"):
                         newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
@@ -79,33 +83,66 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
     """
     wiki, name = layout.wiki, layout.config.wiki
     if not wiki.is_dir():
-        raise KbError(f"{name}/: the folder of the pages is not here; bring it back, or make an empty one to start anew")
-    if wiki.is_symlink() and not layout.links_wiki() and not layout.holds(Path(os.path.realpath(wiki)) / "x"):
-        raise KbError(f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant")
+        raise KbError(
+            f"{name}/: the folder of the pages is not here; bring it back, or make an empty one to start anew"
+        )
+    if (
+        wiki.is_symlink()
+        and not layout.links_wiki()
+        and not layout.holds(Path(os.path.realpath(wiki)) / "x")
+    ):
+        raise KbError(
+            f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant"
+        )
     digests: dict[str, str] = {}
     findings: list[Finding] = []
     left: list[str] = []
     root = os.path.realpath(layout.root)
     stats: dict[str, str] = {}
     settled = _moment(layout) - _TICK_NS if known is not None else 0
-    for path, problem in _walk(wiki, "" if name == "." else f"{name}/", (root, os.path.realpath(wiki))):
+    for path, problem in _walk(
+        wiki, "" if name == "." else f"{name}/", (root, os.path.realpath(wiki))
+    ):
         if problem is _LEFT:
             left.append(path)
         elif problem:
             code, message, hint = problem
-            findings.append(Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint))
+            findings.append(
+                Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint)
+            )
         else:
             try:
                 stats[path] = _stat_of(layout, path, settled) if known is not None else ""
                 stat, digest = known.get(path, ("", "")) if known else ("", "")
-                digests[path] = digest if stat and stat == stats[path] else digest_of(_content(layout, path))
+                digests[path] = (
+                    digest if stat and stat == stats[path] else digest_of(_content(layout, path))
+                )
             except FileNotFoundError:
-                findings.append(Finding(path, 1, "vanished", "the file went away while it was read", hint="run kb build again"))
+                findings.append(
+                    Finding(
+                        path,
+                        1,
+                        "vanished",
+                        "the file went away while it was read",
+                        hint="run kb build again",
+                    )
+                )
             except OSError as error:
                 findings.append(
-                    Finding(path, 1, "unreadable", f"cannot be read: {error.strerror or error}", hint="check its permissions")
+                    Finding(
+                        path,
+                        1,
+                        "unreadable",
+                        f"cannot be read: {error.strerror or error}",
+                        hint="check its permissions",
+                    )
                 )
-    return Scan(dict(sorted(digests.items())), tuple(sorted(findings, key=lambda f: f.path)), tuple(left), stats)
+    return Scan(
+        dict(sorted(digests.items())),
+        tuple(sorted(findings, key=lambda f: f.path)),
+        tuple(left),
+        stats,
+    )
 
 
 def _stat_of(layout: Layout, path: str, settled: int) -> str:
@@ -135,13 +172,22 @@ def read_bytes(layout: Layout, path: str) -> bytes:
     return _content(layout, path)
 
 
-def _walk(folder: Path, prefix: str, homes: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
+def _walk(
+    folder: Path, prefix: str, homes: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
     try:
         entries = sorted(os.scandir(folder), key=lambda e: e.name)
     except FileNotFoundError:
         return
     except OSError as error:
-        yield prefix.rstrip("/"), ("unreadable", f"folder cannot be read: {error.strerror or error}", "check its permissions")
+        yield (
+            prefix.rstrip("/"),
+            (
+                "unreadable",
+                f"folder cannot be read: {error.strerror or error}",
+                "check its permissions",
+            ),
+        )
         return
     for entry in entries:
         path = prefix + entry.name
@@ -151,7 +197,11 @@ def _walk(folder: Path, prefix: str, homes: tuple[str, ...]) -> Iterator[tuple[s
                 yield path, problem
             if problem or not entry.name.endswith(".md"):
                 continue
-        if entry.name.endswith(BESIDE) and _LEFT_BESIDE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+        if (
+            entry.name.endswith(BESIDE)
+            and _LEFT_BESIDE.fullmatch(entry.name)
+            and entry.is_file(follow_symlinks=False)
+        ):
             yield path, _LEFT
         elif entry.is_dir():
             if not entry.name.startswith(".") and (prefix or entry.name not in _NO_PAGES):
@@ -160,7 +210,14 @@ def _walk(folder: Path, prefix: str, homes: tuple[str, ...]) -> Iterator[tuple[s
             if path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") != path:
                 yield path, ("file-name", "the file name is not valid UTF-8", "rename the file")
             elif _UNSEEN.search(path):
-                yield path, ("file-name", "the file name holds a line break or another sign that no reader sees", "rename the file")
+                yield (
+                    path,
+                    (
+                        "file-name",
+                        "the file name holds a line break or another sign that no reader sees",
+                        "rename the file",
+                    ),
+                )
             else:
                 yield path, None
 
@@ -171,7 +228,19 @@ def _link_problem(entry: os.DirEntry, homes: tuple[str, ...]) -> tuple[str, str,
         return None
     real = os.path.realpath(entry.path)
     if folder:
-        return "symlink", "a link to a folder is not followed", "move the pages here, or link to them"
+        return (
+            "symlink",
+            "a link to a folder is not followed",
+            "move the pages here, or link to them",
+        )
     if not any(real.startswith(home + os.sep) for home in homes):
-        return "symlink", "links out of the knowledge base and is not read", "copy it below sources/ or raw/, and link to that"
-    return None if os.path.exists(real) else ("symlink", "the link leads nowhere", "remove it or mend it")
+        return (
+            "symlink",
+            "links out of the knowledge base and is not read",
+            "copy it below sources/ or raw/, and link to that",
+        )
+    return (
+        None
+        if os.path.exists(real)
+        else ("symlink", "the link leads nowhere", "remove it or mend it")
+    )

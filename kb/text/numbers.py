@@ -74,7 +74,11 @@ def number_of(text: str) -> Number | None:
 def bare(text: str) -> str:
     """A cell without the markdown emphasis around all of it."""
     text = text.strip()
-    while text[:1] in ("*", "_", "`", "~") and (match := _WRAPPED.fullmatch(text)) and match[1] not in match[2]:
+    while (
+        text[:1] in ("*", "_", "`", "~")
+        and (match := _WRAPPED.fullmatch(text))
+        and match[1] not in match[2]
+    ):
         text = match[2].strip()
     return text
 
@@ -83,7 +87,12 @@ def _begins(text: str, match: re.Match[str]) -> bool:
     """Whether a number begins here, not in the middle of a name, a version or another number."""
     start = match.start("sign") if match["sign"] else match.start("value")
     before = text[start - 1] if start else ""
-    if before.isalnum() or before in ("_", ".", "/", "\\", "#", "@", ":") and start > 1 and text[start - 2].isalnum():
+    if (
+        before.isalnum()
+        or before in ("_", ".", "/", "\\", "#", "@", ":")
+        and start > 1
+        and text[start - 2].isalnum()
+    ):
         return False
     return not (match["sign"] == "-" and before and before in ")]}'\"")
 

@@ -5,7 +5,9 @@ import unicodedata
 # Seen as nothing though they count as letters: fillers of Hangul and Braille.
 _BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 # Of the characters that only format others these are drawn: signs before Arabic and Kaithi numbers.
-_DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+_DRAWN = frozenset(
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
 
 
 class _Safe(dict[int, str]):

@@ -25,13 +25,19 @@ _TABLE = {
     "size": (
         ("B", 1.0, "byte bytes"),
         *((f"{p}B", 1e3**n, f"{p}b" if p != "k" else "KB kb") for n, p in enumerate("kMGTP", 1)),
-        *((f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB ")) for n, p in enumerate("KMGTP", 1)),
+        *(
+            (f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB "))
+            for n, p in enumerate("KMGTP", 1)
+        ),
     ),
     "work": tuple(
         (f"{p}FLOP", 1e3**n, f"{p}FLOPs {p}flop {p}flops" if p else "flop")
         for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))
     ),
-    "compute": tuple((f"{p}FLOP/s", 1e3**n, f"{p}FLOPS {p}flop/s") for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))),
+    "compute": tuple(
+        (f"{p}FLOP/s", 1e3**n, f"{p}FLOPS {p}flop/s")
+        for n, p in enumerate(("", "K", "M", "G", "T", "P", "E"))
+    ),
     "tokens": (("tok", 1.0, "t token tokens toks"),),
     "share": (("%", 0.01, "percent per cent pct"), ("pp", 0.01, "percentage points")),
     "ratio": (("×", 1.0, "x X times"),),
@@ -119,7 +125,9 @@ def unit_of(spelling: str) -> Unit | None:
     above, *below = (unit_of(part) for part in text.split("/"))
     if above is None:
         return None
-    parts = [unit or Unit(word, word, 1.0) for unit, word in zip(below, text.split("/")[1:], strict=True)]
+    parts = [
+        unit or Unit(word, word, 1.0) for unit, word in zip(below, text.split("/")[1:], strict=True)
+    ]
     factor = above.factor
     for part in parts:
         factor /= part.factor

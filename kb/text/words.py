@@ -9,7 +9,9 @@ from itertools import chain
 _LONGEST_NAME = 60
 
 _IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:[.\-:=]+\w+)*")
-_TOKEN = re.compile(r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+")
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+"
+)
 _JOINER = re.compile(r"[_=.\-:]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
@@ -96,7 +98,9 @@ def fold(word: str) -> str:
     if word.isascii():
         return word.lower()
     plain = unicodedata.normalize("NFKD", word.casefold())
-    return unicodedata.normalize("NFC", "".join(c for c in plain if unicodedata.category(c) != "Mn" or c in "\u3099\u309a"))
+    return unicodedata.normalize(
+        "NFC", "".join(c for c in plain if unicodedata.category(c) != "Mn" or c in "\u3099\u309a")
+    )
 
 
 @lru_cache(maxsize=1 << 16)
@@ -115,7 +119,11 @@ def _split(word: str) -> tuple[str, ...]:
 def words_of(text: str) -> list[str]:
     """Words of a text in order, folded; runs of scripts without blanks as overlapping pairs of signs (`编程模型` → 编程, 程模, 模型)."""
     words = _WORD.findall(without_links(text))
-    return [w.lower() for w in words] if text.isascii() else list(chain.from_iterable(map(_split, words)))
+    return (
+        [w.lower() for w in words]
+        if text.isascii()
+        else list(chain.from_iterable(map(_split, words)))
+    )
 
 
 def foreign_forms(text: str) -> list[str]:
@@ -141,7 +149,9 @@ def names_of(text: str) -> list[str]:
     """Identifiers of a text as single words: `scoped_vmem_limit_kib` → scopedvmemlimitkib, `nwarps=8` → nwarps8 (and nwarps stands in the
     text itself), `--a_b=1` → ab1 and ab, `CamelCase` → camelcase, camel, case. What FTS5 splits or keeps whole by itself is left out."""
     # Most of a text is plain words, which have no other form: they are passed over before the pattern looks.
-    dense = " ".join([w for w in text.split() if not (w.isalpha() and (w.islower() or w.istitle()))])
+    dense = " ".join(
+        [w for w in text.split() if not (w.isalpha() and (w.islower() or w.istitle()))]
+    )
     return list(chain.from_iterable(map(_forms, _TOKEN.findall(dense))))
 
 
@@ -167,7 +177,11 @@ def _forms(raw: str) -> tuple[str, ...]:
 def terms_of(query: str) -> list[str]:
     """Words to ask for, most telling forms included, without stop words and repeats, in the order of the query."""
     words = [*words_of(query), *names_of(without_links(query))]
-    return list(dict.fromkeys(w for w in words if w not in STOP and (len(w) > 1 or not w.isascii() or w.isdigit())))
+    return list(
+        dict.fromkeys(
+            w for w in words if w not in STOP and (len(w) > 1 or not w.isascii() or w.isdigit())
+        )
+    )
 
 
 @lru_cache(maxsize=1 << 16)
@@ -177,12 +191,21 @@ def stem(word: str) -> str:
         return word[:-3] + "y"
     if "\u0400" <= word[-1:] <= "\u04ff":
         return next(
-            (word[: -len(end)] for end in _CYRILLIC if word.endswith(end) and len(word) - len(end) >= 3),
+            (
+                word[: -len(end)]
+                for end in _CYRILLIC
+                if word.endswith(end) and len(word) - len(end) >= 3
+            ),
             word,
         )
     for suffix in _SUFFIXES:
         rest = word[: -len(suffix)]
-        if word.endswith(suffix) and len(rest) >= 3 and not word.endswith(("ss", "eed")) and _VOWEL.search(rest):
+        if (
+            word.endswith(suffix)
+            and len(rest) >= 3
+            and not word.endswith(("ss", "eed"))
+            and _VOWEL.search(rest)
+        ):
             word = rest
             break
     return word[:-1] if len(word) > 3 and word.endswith("e") else word

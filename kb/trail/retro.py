@@ -310,7 +310,9 @@ def _run(e: Facts) -> str:
 def _frontier(p: Progress) -> str:
     band = "noise unknown" if p.band is None else f"noise {p.band:.1%}"
     best = f"frontier {number_text(p.frontier.value)} {p.unit} {p.metric} ([page]({_link(p.frontier.path)}); {band})"
-    return f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by {SMALLEST_GAIN_TEXT}"
+    return (
+        f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by {SMALLEST_GAIN_TEXT}"
+    )
 
 
 def _plain(text: str) -> str:

@@ -87,7 +87,9 @@ def _standing(told: Outcomes) -> Iterable[Line]:
         if not place:
             more += [_noise(told, f)]
             more += [
-                f"last moved by {SMALLEST_GAIN_TEXT} or more {still} runs ago" if still else "moved by the last run"
+                f"last moved by {SMALLEST_GAIN_TEXT} or more {still} runs ago"
+                if still
+                else "moved by the last run"
             ]
             more += [f"commit {cut(e.commit, 60)}"] if e.commit else []
         figures = measured(e, 5 if not place else 3)

@@ -31,7 +31,9 @@ class Init:
 
     adopt: bool = flag("take over the wiki that is here: add kb.toml and .kb/, touch nothing else")
     name: str = option("name of the knowledge base (default: the folder's)")
-    wiki: str = option("folder of the pages to adopt (default: wiki/, else the one with most pages)")
+    wiki: str = option(
+        "folder of the pages to adopt (default: wiki/, else the one with most pages)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,9 @@ class Start(Result):
 def run(request: Init, caller: Caller) -> Start:
     root = caller.folder
     if (root / store.CONFIG_NAME).exists():
-        raise KbError(f"{store.CONFIG_NAME} is here already; `kb build` compiles the knowledge base")
+        raise KbError(
+            f"{store.CONFIG_NAME} is here already; `kb build` compiles the knowledge base"
+        )
     if (root / ".kb").is_symlink():
         raise KbError(".kb is a link to elsewhere; kb keeps its state here only: remove the link")
     name = (request.name or root.name or "knowledge base").replace('"', "'").replace("\\", "/")
@@ -60,7 +64,9 @@ def run(request: Init, caller: Caller) -> Start:
     if request.adopt:
         wiki, found = _wiki_of(root, request.wiki.rstrip("/"))
     elif (root / "wiki").exists():
-        raise KbError("there is a wiki/ here; `kb init --adopt` takes it over without touching a page")
+        raise KbError(
+            "there is a wiki/ here; `kb init --adopt` takes it over without touching a page"
+        )
     else:
         index = _INDEX.format(name=name, date=caller.today)
         store.create(root / "wiki" / "index.md", index, declared=True)
@@ -78,7 +84,21 @@ def run(request: Init, caller: Caller) -> Start:
 
 
 # Folders whose markdown is about the code beside it, or no page of a wiki.
-_NO_WIKI = frozenset(("sources", "indexes", "site", "raw", "node_modules", "vendor", "third_party", "tests", "test", "build", "dist"))
+_NO_WIKI = frozenset(
+    (
+        "sources",
+        "indexes",
+        "site",
+        "raw",
+        "node_modules",
+        "vendor",
+        "third_party",
+        "tests",
+        "test",
+        "build",
+        "dist",
+    )
+)
 
 
 def _wiki_of(root: Path, given: str) -> tuple[str, str]:
@@ -91,15 +111,28 @@ def _wiki_of(root: Path, given: str) -> tuple[str, str]:
     best = max(counts, key=lambda folder: (counts[folder], folder == "docs"), default="")
     whole = sum(counts.values()) + sum(f.suffix == ".md" for f in root.iterdir() if f.is_file())
     if not whole:
-        raise KbError(f"there is no wiki/ or other folder with pages in {root} to adopt; `kb init` starts an empty wiki/")
+        raise KbError(
+            f"there is no wiki/ or other folder with pages in {root} to adopt; `kb init` starts an empty wiki/"
+        )
     # A vault is the folder itself; else one folder that holds most of the pages is the wiki.
     if (root / ".obsidian").is_dir() or not best or counts[best] * 2 <= whole:
-        return ".", f"the pages are the {whole} markdown files of this folder (wiki = \".\" in kb.toml)\n"
-    return best, f"the pages are the {counts[best]} markdown files of {best}/ (wiki = \"{best}\" in kb.toml)\n"
+        return (
+            ".",
+            f'the pages are the {whole} markdown files of this folder (wiki = "." in kb.toml)\n',
+        )
+    return (
+        best,
+        f'the pages are the {counts[best]} markdown files of {best}/ (wiki = "{best}" in kb.toml)\n',
+    )
 
 
 def _may_hold(entry: Path) -> bool:
-    return entry.is_dir() and not entry.is_symlink() and entry.name[0] != "." and entry.name not in _NO_WIKI
+    return (
+        entry.is_dir()
+        and not entry.is_symlink()
+        and entry.name[0] != "."
+        and entry.name not in _NO_WIKI
+    )
 
 
 def _pages_in(folder: Path) -> int:

@@ -29,7 +29,13 @@ class Option:
         return self.default is MISSING
 
 
-def argument(help: str | Callable[[], str], *, default=MISSING, metavar: str = "", choices: tuple[str, ...] = ()):
+def argument(
+    help: str | Callable[[], str],
+    *,
+    default=MISSING,
+    metavar: str = "",
+    choices: tuple[str, ...] = (),
+):
     """A positional field; a tuple takes one or more words, or any number where it has a default. `help` may be looked up late."""
     return _field(help, default, metavar, choices, positional=True)
 

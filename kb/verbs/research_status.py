@@ -125,6 +125,8 @@ def run(request: ResearchStatus, caller: Caller) -> CaptureStatus:
         from kb.research.freshness import freshness_of
         from kb.research.network import NetworkSession
 
-        with NetworkSession(access_of(request, caller, api=request.rest), layout.state / CACHE) as session:
+        with NetworkSession(
+            access_of(request, caller, api=request.rest), layout.state / CACHE
+        ) as session:
             origins = tuple(freshness_of(session, listed, api=request.api, rest=request.rest))
     return CaptureStatus(rows, jobs, tuple(damaged_sources(layout)), origins)
