@@ -97,6 +97,12 @@ def test_no_slice_exceeds_its_budget_and_the_same_question_gives_the_same_slice(
     assert Loader(loader.db).slice(request) == made
 
 
+@pytest.mark.parametrize("budget", range(200, 260, 5))
+def test_a_budget_that_leaves_no_room_for_what_was_left_out_is_kept(loader, budget):
+    made = loader.slice(Request("hypothesis", query="fuse softmax `kq_tile` pass", budget=budget, audience="cold"))
+    assert tokens_of(to_markdown(made)) <= budget
+
+
 def test_every_item_names_page_anchor_and_digest(loader, shipped):
     made = loader.slice(Request("hypothesis", query="memory-bound decode", target="llama-cpp-cuda"))
     for item in items(made):

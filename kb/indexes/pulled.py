@@ -124,8 +124,11 @@ def statements_of(tries: Iterable[Facts], trail: Trail, kept: Kept) -> Statement
     for target, runs in of_target.items():
         inputs = [(e.path, digest_of(trail.rows[e.path])) for e in runs]
         known |= kept.of(
-            f"said/{target}", inputs, dict[str, _Said], lambda: {e.path: _said(e) for e in runs}
-        )  # noqa: B023
+            f"said/{target}",
+            inputs,
+            dict[str, _Said],
+            lambda runs=runs: {e.path: _said(e) for e in runs},
+        )
     said = {e.path: known[e.path] for e in tries}
     runs_of: dict[str, set[str]] = defaultdict(set)
     stems: dict[str, set[str]] = defaultdict(set)

@@ -104,20 +104,22 @@ def to_markdown(slice: Slice, *, explain: bool = False) -> str:
             lines += rest if head == last else [head, *rest]
             last = head
         lines.append("")
-    if slice.omitted:
-        lines += ["## left out", "", *_omitted(slice, explain)]
+    lines += _omitted(slice, explain)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _omitted(slice: Slice, explain: bool) -> list[str]:
-    left = slice.budget - slice.tokens
+    """What was left out, as far as the budget goes; nothing where not even its heading fits."""
+    head, more = ["## left out", ""], "- and {} more (`--explain` lists them)"
+    left = slice.budget - slice.tokens - tokens_of("\n".join([*head, more.format(999)]) + "\n") - 2
+    if not slice.omitted or left < 0 and not explain:
+        return []
     lines: list[str] = []
     for o in slice.omitted:
         place = f"{handle(o.path)}#{o.anchor}" if o.anchor else handle(o.path)
         line = f"- {place} ({o.tokens} tokens, {o.why})"
         left -= tokens_of(line + "\n") + 1
         if left < 0 and not explain:
-            lines.append(f"- and {len(slice.omitted) - len(lines)} more (`--explain` lists them)")
-            break
+            return [*head, *lines, more.format(len(slice.omitted) - len(lines))]
         lines.append(line)
-    return lines
+    return [*head, *lines]
