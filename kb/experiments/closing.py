@@ -178,6 +178,8 @@ def _closed_again(
     attempt = last_attempt(layout, stub) if stub.opened_by_kb else None
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
     known = {page.field("measured"), *(n.evidence for n in notes)}
+    # Closing that was killed between page and log is made good, whatever this call says.
+    logged = () if dry else writeback.log_missing(layout, target.name, today=today)
     remarked = remarks.expectation != Expectation() or remarks.overrule
     if (
         not measured
@@ -185,11 +187,10 @@ def _closed_again(
         or overruled
         and not remarks.overrule
     ):
-        logged = () if dry else writeback.log_missing(layout, target.name, today=today)
         about = (stub.path, stands, page.field("rule"), "", None, stub.facts.decision)
         return Closed(*about, overruled=overruled, again=True, written=logged)
     case, done = _ruled(layout, stub, target, remarks, earlier=earlier)
-    done = replace(done, again=True)
+    done = replace(done, again=True, written=logged)
     if done.verdict == stands:
         return done
     reason = remarks.reason if remarks.overrule else case.ruling.reason

@@ -19,7 +19,7 @@ class Check:
     """A proposal or a batch of them, and the moment."""
 
     proposal: str = argument(
-        "file with the proposal, or - for stdin", default="", metavar="PROPOSAL"
+        "file with the proposal, or - for stdin, or its words", default="", metavar="PROPOSAL"
     )
     target: str = option("what is to be optimized")
     before: str = option("as of just before this page", metavar="PAGE")
@@ -77,7 +77,7 @@ def run(request: Check, caller: Caller) -> Checked:
         )
     text = _proposal(request.proposal, caller)
     caller.doubt_target(gate.db, request.target)
-    name = "" if request.proposal == "-" else request.proposal
+    name = "" if request.proposal in ("-", text) else request.proposal
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.
         page = (
@@ -94,7 +94,9 @@ def run(request: Check, caller: Caller) -> Checked:
 
 
 def _proposal(name: str, caller: Caller) -> str:
-    text = caller.text(name)
+    # Several words that name no file are the proposal itself.
+    spoken = len(name.split()) > 2 and not caller.confined and not caller.file(name).exists()
+    text = name if spoken else caller.text(name)
     if not text.strip():
         raise KbError(
             f"{name}: the proposal is empty; say what is to be changed and why it should help"
