@@ -33,6 +33,13 @@ VERDICTS: Mapping[str, str] = {
 # What says that a run is still to end.
 RUNNING = "offen läuft laufend geplant ouvert en-cours prévu abierto en-curso em-andamento in-corso открыт идёт план 进行中 進行中 计划中 待办 計画中 実行中 진행".split()
 
+# Headings of lists of what was tried and failed.
+FAILED_LISTS = (
+    "verworfen gescheitert sackgasse fehlgeschlagen was-nicht-funktionier was-nichts-gebracht pas-marché pas-fonctionné écarté "
+    "impasse abandonné no-funcion descartad callejones não-funcion non-ha-funzionato scartat не-сработал не-помогло отклонен "
+    "тупик 没用 无效的尝试 失败的尝试 失败尝试 失敗した ボツ うまくいかなかった 실패한"
+).split()
+
 # What stands before a verdict and turns it round.
 DENIALS = "not never nicht kein keine non pas no não не niet".split()
 

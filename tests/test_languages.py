@@ -69,3 +69,28 @@ def test_a_trail_in_german_is_listed_with_its_verdicts(make_base):
         "Synonyme.md": Verdict.REFUTED,
         "BM25.md": Verdict.SUPPORTED,
     }
+
+
+@pytest.mark.parametrize(
+    "heading, listed",
+    [
+        ("Went nowhere", True),
+        ("Backfired", True),
+        ("Graveyard", True),
+        ("Was nicht funktioniert hat", True),
+        ("Ce qui n'a pas marché", True),
+        ("失败的尝试", True),
+        ("Not buried, only asleep", False),
+        ("What paid off", False),
+    ],
+)
+def test_a_list_of_failures_is_told_by_its_heading_in_any_of_many_words(make_base, heading, listed):
+    import json
+
+    from kb.build import build
+
+    page = f"# Notes\n\n## {heading}\n\n* SpecAugment time masks: 0.38 to 0.41, slower.\n* Learned filterbanks, 4x slower.\n"
+    layout = make_base({"wiki/notes/buried.md": page})
+    build(layout)
+    lists = [json.loads(f.read_text()) for f in (layout.indexes / "refuted").rglob("*.json")]
+    assert ("filterbanks" in json.dumps(lists)) is listed

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kb.graph.paths import target_of
+from kb.languages import FAILED_LISTS
 from kb.page import Page, document_of
 from kb.page.document import Block, Document, Row
 from kb.refuted.aim import Aim, aim_of_page, aim_of_text, labelled, readable
@@ -53,7 +54,9 @@ class RunAim:
 # Headings that say that what stands below was tried and failed.
 _FAILED_LIST = re.compile(
     r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
-    r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter)",
+    r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
+    r"backfired|fell flat|\bno luck\b|in vain\b|\bflop(?:s|ped)\b|\bduds?\b|lost causes?|"
+    + "|".join(word.replace("-", " ") for word in FAILED_LISTS),
     re.IGNORECASE,
 )
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
@@ -63,7 +66,7 @@ _TURNED_DOWN = re.compile(
 )
 # Headings that only tell where to look, how, or what is still open.
 _NO_LIST = re.compile(
-    r"\bopen\b|refuted when|refuted if|honestly|how to|next|falsif\w+ criteri|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted)",
+    r"\bopen\b|refuted when|refuted if|honestly|how to|next|falsif\w+ criteri|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
     re.IGNORECASE,
 )
 _FURNITURE = re.compile(
@@ -80,7 +83,7 @@ _REPORTS = re.compile(
 )
 # An entry of somebody's own notes that says so, in the past tense, tells of a failure wherever it stands.
 _FAILED_ENTRY = re.compile(
-    r"\b(?:did(?:n['’]t| not) (?:help|work|pay|matter)|no (?:effect|improvement|gain|change)\b|made (?:it|things) worse|backfired|"
+    r"\b(?:did(?:n['’]t| not) (?:help|work|pay|matter)|no (?:effect|improvement|gain|change)\b|made (?:it|things|[\w ]{1,30}?) worse|removed again|rolled back|backfired|"
     r"failed to|gave up|(?:went|gone) back to|we reverted|taken back|not used|not kept|overfit(?:s|ted)?)\b|[,;] worse\b",
     re.IGNORECASE,
 )
@@ -266,13 +269,15 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs;
     of an owner's notes every entry that says that it failed.
     """
-    mode, level, anchor = "", 0, ""
+    mode, level, anchor, silent = "", 0, "", False
     anchors = {s.start: s.anchor for s in page.sections}
     for at, block in enumerate(document.blocks):
         if block.kind == "heading":
             anchor, title = anchors.get(block.line, anchor), block.plain
             mode = "" if block.level <= level else mode
-            if mode and block.level == level + 1 and not _FURNITURE.fullmatch(title):
+            # Below a list of failures a heading may say of its part that it is none.
+            silent = bool(_NO_LIST.search(title))
+            if mode and not silent and block.level == level + 1 and not _FURNITURE.fullmatch(title):
                 later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
                 end = next(later, page.lines + 1)
                 prose = _prose(document, block.line + 1, end)[:400]
@@ -285,7 +290,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
         elif text := _entry(document, at):
             tells = _is_note(page) and _FAILED_ENTRY.search(text)
             crossed = text[:8].lstrip("* ")[:1] in _CROSSES
-            if tells or block.kind == "item" and (mode or crossed):
+            if tells or block.kind == "item" and (mode and not silent or crossed):
                 own = "failed" if tells or mode == "failed" else "turned-down"
                 yield from _item(page, block.line, block.stop, anchor, text, own)
 
