@@ -142,7 +142,7 @@ def test_a_job_for_skypilot_is_written_checked_and_run_and_its_log_is_filed(make
     filed = sh(root, *loop, *(w for name in ("done", "crash", "checks_failed") for w in ("--log", str(root / f"{name}.log"))))
     assert filed.returncode == 0 and len(filed.stdout.splitlines()) == 3, filed.stderr
     pages = [(root / path).read_text() for path in filed.stdout.splitlines()]
-    assert "101" in pages[0] and "verdict: crash" in pages[1]
+    assert "101" in pages[0] and 'verdict: "crash"' in pages[1]
     (repo / "experiment.yaml").write_text("name: mine\nworkdirs: .\nenvs: {9X: 1}\nrun: echo hello\n")
     refused = sh(root, *loop)
     assert refused.returncode == 2 and "'workdirs' is no field" in refused.stderr and "no name of a variable" in refused.stderr and "EXPERIMENT_STATUS" in refused.stderr

@@ -400,7 +400,9 @@ def _add(entry: Entry, text: str, into: str, part: str, *, item: bool) -> str:
         return ""
     named = _FIELD.match(text[:_LONGEST])
     key = _NAMED.get(named[1].strip().lower(), "") if named else ""
-    if key:
+    figure = quantity_of(named[2]) if key == "when" else None
+    # `Time: 48.2 s` is measured; `Time: 14:05` is when.
+    if key and not (figure and figure.unit):
         entry.say(key, named[2])
         return key
     if named and quantity_of(named[2]):

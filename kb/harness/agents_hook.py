@@ -87,8 +87,7 @@ def _reasons(layout: store.Layout, caller: Caller, target: str) -> list[str]:
     reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
     folder = f"wiki/experiments/{target}"
     if (layout.root / folder).is_dir():
-        lints = _call(caller, "lint", {"paths": [folder]})
-        errors = sum(lints.levels[f.code] == "error" for f in lints.findings)
+        errors = _call(caller, "lint", {"paths": [folder]}).report.errors
         reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
     return reasons + list(_call(caller, "stop-check", {"target": target}).reasons)
 
