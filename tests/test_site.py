@@ -636,9 +636,14 @@ def test_the_command_builds_where_it_is_told_and_says_where(tmp_path):
     assert ran.stdout.strip() == "public/index.html" and (tmp_path / "public/index.html").is_file() and not (tmp_path / "site/html").exists()
 
 
+def interruptible() -> None:
+    """What is started in the background of a shell would never hear of an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_the_site_is_served_on_this_machine_only_and_follows_edits(tmp_path):
     write(tmp_path, {"wiki/a.md": "# A\n"})
-    with subprocess.Popen([sys.executable, "-m", "kb", "site", "serve", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen([sys.executable, "-m", "kb", "site", "serve", "--port", "0"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=interruptible) as server:
         try:
             address = server.stdout.readline().split()[0]
             assert address.startswith("http://127.0.0.1:")
@@ -862,7 +867,7 @@ def test_mkdocs_serve_shows_the_pages_and_an_edit(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = "127.0.0.1:%d" % free.getsockname()[1]
-    with subprocess.Popen([sys.executable, "-m", "mkdocs", "serve", "-q", "-a", address], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([sys.executable, "-m", "mkdocs", "serve", "-q", "-a", address], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible) as server:
         try:
             def loaded(path: str) -> str:
                 try:
