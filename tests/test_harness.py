@@ -171,3 +171,5 @@ def test_session_logs_say_which_steps_were_skipped(make_base):
     assert any(t.startswith("codex: 1 of 1 experiments without `kb check`: skill `formulate-hypothesis` was never loaded") for t in told["proposals"])
     assert "process-retrospective.md" in kb(root, "agents", "sessions", "logs", "--write")
     kb(root, "agents", "sessions", "logs", "--write", code=2)
+    (root / "notes.json").write_text('{"a": 1}')
+    kb(root, "agents", "sessions", "notes.json", code=2)

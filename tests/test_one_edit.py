@@ -64,7 +64,7 @@ EDITS = {
     "lint rule": ("lint/rules/shouting.py", "", RULE),
     "column of the run table": ("site/runs.py", "COLUMNS = (", 'COLUMNS = (\n    Column("Pages", "text", lambda r: r.facts.path, lambda r: "in " + r.facts.path),'),
     "noise threshold": ("run/noise.py", "SMALLEST_GAIN = 0.01", "SMALLEST_GAIN = 0.07"),
-    "token estimate": ("slices/tokens.py", "_MARGIN = ", "_MARGIN = 1000 * "),
+    "token estimate": ("slices/tokens.py", "math.ceil(sum(", "math.ceil(1000 * sum("),
 }  # fmt: skip
 RUN = """---
 title: RUN {n}

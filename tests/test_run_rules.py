@@ -15,7 +15,7 @@ from kb.run.criterion import criteria_of, holds, to_text
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.interval import _differences, gain_interval, gain_of_spreads, level_of, student
 from kb.run.measure import host_facts, metrics_in, without_secrets
-from kb.run.noise import Spread, band_of, confidence_of, gain_of, least_effect_of, spread_of
+from kb.run.noise import Spread, band_of, gain_of, least_effect_of, spread_of
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Falsification
 from kb.run.rules import RULES, ruling_of
@@ -203,14 +203,6 @@ def test_student_quantiles_are_the_published_ones():
 def test_invalid_and_crashed_runs_report_no_gain():
     for more in ({"touched": ("x",)}, {"checks": "failed"}, {"crash": "it hung"}):
         assert ruling_of(evidence(**more)).gain is None
-
-
-def test_confidence_is_pis():
-    # |8 - 10| over the MAD of (10, 9, 8, 12): median 9.5, deviations .5 .5 1.5 2.5, MAD 1.
-    assert confidence_of(2.0, [10, 9, 8, 12]) == 2.0
-    assert confidence_of(2.0, [10, 8]) is None
-    assert confidence_of(2.0, [10, 10, 10, 8]) is None
-    assert confidence_of(2.0, [10, 0, -1]) is None
 
 
 def test_bands_need_three_repeats_or_a_stated_spread():

@@ -52,7 +52,11 @@ def run(request: ReadSessions, caller: Caller) -> SessionReport:
     for file in files:
         if not file.is_file() or file.stat().st_size > _LARGEST:
             raise KbError(f"{file}: no transcript, or larger than {_LARGEST} bytes")
-        sessions.append(calls_in(file.read_text(encoding="utf-8", errors="replace")))
+        session = calls_in(file.read_text(encoding="utf-8", errors="replace"))
+        if session.harness or session.calls:
+            sessions.append(session)
+    if not sessions:
+        raise KbError(f"{request.path}: holds no session of Claude Code, Codex or Gemini CLI")
     conducts = conduct_of(sessions)
     proposals = proposals_of(conducts)
     filed = ""

@@ -11,8 +11,6 @@ from kb import KbError
 
 __all__ = ["Endpoint", "ModelError", "Prompt", "Refusal", "ModelReply", "ask", "ask_command"]
 
-PROTOCOLS = ("openai", "anthropic")
-
 
 class ModelError(KbError):
     """A model, its server or its command gave no usable reply. The message says which, what came, and what to do."""
@@ -24,7 +22,7 @@ class Refusal(ModelError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A server that speaks one of `PROTOCOLS`. `url` is the base address, without `/chat/completions` or `/messages`.
+    """A server that speaks `protocol`. `url` is the base address, without `/chat/completions` or `/messages`.
 
     `attempts` counts the first; `patience_s` bounds a wait that a server asks for, and `timeout_s` the silence on an open line.
     """

@@ -22,6 +22,7 @@ class Rarity:
 
     def __init__(self, counts: Callable[[str], Counts]):
         self.counts = counts
+        self._known: dict[tuple[str, str], float] = {}
 
     def _share(self, target: str) -> Counts:
         size, terms = self.counts(target)
@@ -29,8 +30,11 @@ class Rarity:
 
     def of(self, term: str, target: str = "") -> float:
         """How much a term tells: the log of how rare it is."""
-        size, terms = self._share(target)
-        return max(0.0, math.log((size + 1) / (terms.get(term, 0) + 0.5)))
+        if (term, target) not in self._known:
+            size, terms = self._share(target)
+            rarity = math.log((size + 1) / (terms.get(term, 0) + 0.5))
+            self._known[term, target] = max(0.0, rarity)
+        return self._known[term, target]
 
     def pulls(self, aim: Aim, target: str) -> dict[str, Move]:
         """The levers that an aim is about, by key and the most telling first: without those that runs of its target share by habit,

@@ -85,15 +85,6 @@ def mad_of(values: Sequence[float]) -> float:
     return median(abs(v - middle) for v in values)
 
 
-def confidence_of(gain: float, segment: Sequence[float]) -> float | None:
-    """pi's confidence: |gain| over the MAD of all runs of the segment with a value above 0; None below three runs or where the MAD is 0."""
-    values = [v for v in segment if v > 0]
-    if len(values) < 3:
-        return None
-    mad = mad_of(values)
-    return abs(gain) / mad if mad else None
-
-
 def gain_of(change: float, parent: float, *, direction: Direction) -> float | None:
     """Relative gain over the parent, positive when better (0.05 is 5 %); None over a parent of 0."""
     if not parent:

@@ -1,7 +1,7 @@
 """Tokens of a text by a stated estimate. Refuses to load a tokenizer: a slice must cost the same on every machine.
 
-A fit (scripts/calibrate_tokens.py) to what o200k_base and cl100k_base count on 7,000 stretches of wiki pages, paths and loop logs, raised by
-3 %: on whole slices the real count stays within 5 % of it. What is not ASCII counts at its dear end.
+A fit to what o200k_base and cl100k_base count on 7,000 stretches of wiki pages, paths and loop logs. Of 261 whole slices the mean is .98 to
+1.03 of the real count and none is below .96 (scripts/calibrate_tokens.py). What is not ASCII counts at its dear end.
 """
 
 import math
@@ -23,14 +23,12 @@ _SHAPE = str.maketrans(
 )
 _PIECE = re.compile(r" ?(?:A{2,}(?!a)|[Aa]a*|0{1,3}|\.+|_+|[^\x00-\x7f]+)|\s+")
 
-_MARGIN = 1.0
-
 
 @lru_cache(maxsize=1 << 13)
 def tokens_of(text: str) -> int:
     """Estimated tokens of a text, rounded up."""
     pieces = Counter(_PIECE.findall(text.translate(_SHAPE)))
-    return math.ceil(_MARGIN * sum(_cost(piece) * count for piece, count in pieces.items()))
+    return math.ceil(sum(_cost(piece) * count for piece, count in pieces.items()))
 
 
 @lru_cache(maxsize=4096)

@@ -94,8 +94,9 @@ def run(request: Check, caller: Caller) -> Checked:
 
 
 def _proposal(name: str, caller: Caller) -> str:
-    # Several words that name no file are the proposal itself.
-    spoken = len(name.split()) > 2 and not caller.confined and not caller.file(name).exists()
+    # Several words that name no file are the proposal itself; what ends as a file does is a path that was mistyped.
+    words = len(name.split()) > 2 and not name.endswith((".md", ".markdown", ".txt"))
+    spoken = words and not caller.confined and not caller.file(name).exists()
     text = name if spoken else caller.text(name)
     if not text.strip():
         raise KbError(
