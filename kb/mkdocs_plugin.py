@@ -50,12 +50,7 @@ class KbPlugin(BasePlugin):
             layout = store.layout_at(Path(config.config_file_path).parent)
             build(layout)
             db = store.state(layout)
-            try:
-                self.shown = rendered_site(
-                    layout, db, handed=slice_now(db, budget=layout.config.budget)
-                )
-            finally:
-                db.close()
+            self.shown = rendered_site(layout, db, handed=slice_now(layout, db))
         except KbError as error:
             raise PluginError(str(error)) from error
         self.frames = {f.place: f for f in self.shown.frames}
@@ -63,15 +58,12 @@ class KbPlugin(BasePlugin):
             File.generated(config, f"{place.removesuffix('.html')}.md", content="")
             for place in self.frames
         ]
-        return Files(
-            [
-                *pages,
-                *(
-                    File.generated(config, name, content=data)
-                    for name, data in self.shown.files.items()
-                ),
-            ]
-        )
+        others = [
+            File.generated(config, name, content=data())
+            for name, (_, data) in self.shown.files.items()
+        ]
+        db.close()
+        return Files([*pages, *others])
 
     def on_page_context(self, context, *, page, config, nav):
         context["kb"] = self.shown.shell.slots(self.frames[page.file.dest_uri])

@@ -20,7 +20,7 @@ HOME = Path(kb.__file__).parent
 MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob("*.py"))}
 # Logical lines (radon) that a room may hold; a room of one file counts as one.
 BUDGETS = {
-    "verbs": 3530, "formats": 3390, "experiments": 2980, "trail": 2830, "site": 2470,
+    "verbs": 3530, "formats": 3390, "experiments": 2980, "trail": 2830, "site": 2600,
     "research": 2290, "profiles": 1850, "refuted": 1560, "slices": 1560, "lint": 1210,
     "indexes": 1140, "ingest": 1130, "page": 1110, "run": 1080, "claims": 950, "harness": 830,
     "search": 820, "store": 650, "source": 470, "graph": 430, "replay": 420, "loop": 410,

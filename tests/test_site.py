@@ -67,7 +67,7 @@ def published(layout: store.Layout, out: Path | None = None) -> site.SiteReport:
     build(layout)
     db = store.state(layout)
     try:
-        return site.publish(layout, db, out=out, handed=slice_now(db, budget=2000))
+        return site.publish(layout, db, out=out, handed=slice_now(layout, db))
     finally:
         db.close()
 

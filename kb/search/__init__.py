@@ -21,6 +21,7 @@ __all__ = [
     "chunk_at",
     "chunks_in",
     "chunks_of",
+    "columns_of",
     "find",
     "find_titled",
     "gist",
@@ -170,6 +171,12 @@ def _words(
         return (head, "", ""), parts
     body = "\n".join(f"{chunk.title}\n{body}" for chunk, body in zip(chunks, bodies, strict=True))
     return (head, body, " ".join([*names_of(head), *foreign_forms(head), *names])), parts
+
+
+def columns_of(db: sqlite3.Connection, path: str) -> tuple[str, str, str]:
+    """What the word table of pages holds of one: head, body, identifiers."""
+    head, kind = db.execute("select head, type from searched where path = ?", (path,)).fetchone()
+    return _words(head, chunks_in(db, path), catalog=kind == "catalog")[0]
 
 
 def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:

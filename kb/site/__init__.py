@@ -19,14 +19,12 @@ from kb import KbError, store
 if TYPE_CHECKING:
     from kb.site.shell import Shell
     from kb.site.survey import Survey
-    from kb.site.templating import Frame
+    from kb.site.templating import Frame, RenderedSheet
 
 __all__ = ["Rendered", "SiteReport", "publish", "rendered_site"]
 
 _IGNORED = "# Made by `kb site build`; safe to delete.\n.gitignore\nhtml/\n"
 _OWN_TEXTS = (".css", ".js")
-# Of a catalog's names, and of a captured text, as much is searched.
-_MOST_SEARCHED = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +38,20 @@ class SiteReport:
     fresh: bool
 
 
+# A file of the site: a key that changes with it, and its bytes when they are asked for.
+SiteFile = tuple[str, Callable[[], bytes]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The site before it is written: its pages, its shell, its other files by place, and how many
-    pages were rendered anew.
+    """The site before it is written: its pages, its shell, its other files by place, the files outside
+    the wiki that it hangs on with their stamps, and how many pages were rendered anew.
     """
 
     frames: tuple["Frame", ...]
     shell: "Shell"
-    files: Mapping[str, bytes]
+    files: Mapping[str, SiteFile]
+    stamps: frozenset[tuple[str, str]]
     fresh: int
 
 
@@ -57,7 +60,7 @@ def publish(
     db: sqlite3.Connection,
     *,
     out: Path | None = None,
-    handed: Callable[[str], object | None] = lambda target: None,
+    handed: Callable[[str], object] | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> SiteReport:
     """Bring the site in `out` (default site/html) up to date with the compiled tables; `handed` gives
@@ -65,10 +68,15 @@ def publish(
     kb.toml is none, or the shell cannot be had.
     """
     from kb.site.folder import built_in
+    from kb.site.wiki_pages import cache_of, kept_pages, stamps_of
 
     target = out or layout.site / "html"
     had = built_in(layout, target, declared=out is not None)
-    if had.inputs == _inputs(layout, db) and had.is_current(target):
+    db.execute("begin")  # One state of the tables, whatever is built meanwhile.
+    inputs = _inputs(layout, db)
+    with closing(cache_of(layout)) as cache:
+        stamps = frozenset(stamps_of(layout, kept_pages(cache)).items())
+    if had.inputs == _with_stamps(inputs, stamps) and had.is_current(target):
         return SiteReport(had.pages, 0, 0, 0, True)
     gc.disable()  # Much is made here and nothing cyclic: looking for garbage took a fifth of the time.
     try:
@@ -76,22 +84,23 @@ def publish(
         site = rendered_site(layout, db, handed=handed, note=note, have=has)
         if out is None and not (layout.site / ".gitignore").exists():
             store.write(layout.site / ".gitignore", _IGNORED, durable=False)
-        return _put_in_place(target, site, had, inputs=_inputs(layout, db))
+        return _put_in_place(target, site, had, inputs=_with_stamps(inputs, site.stamps))
     finally:
         gc.enable()
 
 
-def _put_in_place(target: Path, site: Rendered, had, *, inputs: str) -> SiteReport:
-    from kb.site.folder import KEPT, bring
+def _with_stamps(inputs: str, stamps: frozenset[tuple[str, str]]) -> str:
+    return store.digest_of(store.row_of((inputs, sorted(stamps))))
 
-    shell, wanted = site.shell, {}
+
+def _put_in_place(target: Path, site: Rendered, had, *, inputs: str) -> SiteReport:
+    from kb.site.folder import bring
+
+    shell, wanted = site.shell, dict(site.files)
     for frame in site.frames:
         key = f"{shell.digest} {frame.key} {frame.title}"
         wanted[frame.place] = key, lambda frame=frame: shell.page(frame)
     wanted["404.html"] = shell.digest, shell.missing_page
-    for name, data in site.files.items():
-        # A picture that stands already came without its bytes.
-        wanted[name] = (store.digest_of(data) if data else KEPT), lambda data=data: data
     written, removed = bring(target, wanted, had, inputs=inputs, pages=len(site.frames))
     return SiteReport(len(site.frames), site.fresh, written, removed, False)
 
@@ -100,87 +109,88 @@ def rendered_site(
     layout: store.Layout,
     db: sqlite3.Connection,
     *,
-    handed: Callable[[str], object | None],
+    handed: Callable[[str], object] | None,
     note: Callable[[str], None] = lambda text: None,
     have: Callable[[str], bool] = lambda place: False,
 ) -> Rendered:
-    """The site as it should be; pages that earlier builds rendered come from their cache. `have` is
-    whether a picture is in place already.
+    """The site as it should be; what earlier builds made comes from their cache. `have` is whether a
+    picture is in place already.
     """
-    from kb.site.overviews import sheets_of
+    from kb.site.folder import KEPT
+    from kb.site.search_index import scripts_of
     from kb.site.shell import groups_of, shell_of
     from kb.site.source_pages import source_frames
     from kb.site.survey import survey_of
-    from kb.site.templating import sheet_frame
     from kb.site.wiki_pages import cache_of, wiki_pages_of
 
     _check_settings(layout)
-    survey, code = survey_of(layout, db), _code_digest()
-    # It stays open with the frames, which read their content from it.
-    pages = wiki_pages_of(survey, cache_of(layout), code=code, have=have, note=note)
-    name = layout.config.site_name or layout.config.name or "Knowledge base"
+    cache, code = cache_of(layout), _code_digest()
+    kept = store.Kept(cache)
+    survey = survey_of(layout, db, kept)
+    # The cache stays open with the frames, which read their content from it.
+    pages = wiki_pages_of(survey, cache, code=code, have=have, note=note)
     replay = _replayed(layout)
     table = replay.get("kb-assets/replay.txt", b"").decode("utf-8", "replace")
-    sheets = list(sheets_of(survey, name=name, handed=handed, replayed=table))
+    shapes = {path: row.shape for path, row in pages.kept.items()}
+    sheets = tuple(_sheets(survey, kept, (code, table, shapes), handed=handed, replayed=table))
     captured = tuple(source_frames(survey, pages.linking, code=code))
-    frames = (*pages.frames, *(sheet_frame(survey, sheet) for sheet in sheets), *captured)
+    frames = (*pages.frames, *(sheet.frame for sheet in sheets), *captured)
     groups = groups_of(survey, captured=bool(captured), replay=bool(replay))
-    depth = max(f.place.count("/") for f in frames)
-    shell = shell_of(layout, layout.config.site_shell, groups, depth=depth)
-    files = {**shell.files, **_assets(), **pages.pictures, **replay, **_search(survey, db)}
-    files |= {place: data for sheet in sheets for place, data in sheet.files.items()}
+    shell = shell_of(layout, kept, groups, depth=max(f.place.count("/") for f in frames))
+    whole = {**shell.files, **_assets(), **replay}
+    whole |= {place: data for sheet in sheets for place, data in sheet.files.items()}
     if layout.config.site_url:
-        files["sitemap.xml"] = _sitemap(
-            layout.config.site_url.rstrip("/"), [f.place for f in frames]
+        places = [f.place for f in frames]
+        whole["sitemap.xml"] = _sitemap(layout.config.site_url.rstrip("/"), places)
+    files = {place: _site_file(data) for place, data in whole.items()}
+    # A picture that stands already came without its bytes.
+    pictures = {
+        p: _site_file(data) if data else (KEPT, bytes) for p, data in pages.pictures.items()
+    }
+    scripts = scripts_of(survey, db, kept)
+    kept.close()
+    stamps = frozenset(stamp for row in pages.kept.values() for stamp in row.files)
+    return Rendered(frames, shell, {**files, **pictures, **scripts}, stamps, pages.fresh)
+
+
+def _site_file(data: bytes) -> SiteFile:
+    return store.digest_of(data), lambda: data
+
+
+def _sheets(
+    survey: "Survey",
+    kept: store.Kept,
+    more: object,
+    *,
+    handed: Callable[[str], object] | None,
+    replayed: str,
+) -> Iterator["RenderedSheet"]:
+    """The pages that no one wrote, from the cache where nothing of what they are made from changed."""
+    from kb.site.overviews import asked_targets, sheets_of, state_sheet
+    from kb.site.templating import RenderedSheet, rendered_sheet
+
+    config = survey.layout.config
+    name = config.site_name or config.name or "Knowledge base"
+    slices = {target: handed(target) for target in asked_targets(survey)} if handed else {}
+    said = [
+        (path, survey.places[path], p.title, p.type, p.date, repr(p.front))
+        for path, p in survey.pages.items()
+    ]
+    links = [(path, survey.wiki.outlinks.get(path, ())) for path in survey.wiki.pages]
+    trails = (survey.experiments, survey.cards, survey.standings)
+    inputs = store.digest_of(store.row_of((more, repr(config), said, links, trails, list(slices))))
+
+    def made() -> tuple[RenderedSheet, ...]:
+        sheets = sheets_of(survey, name=name, handed=slices, replayed=replayed)
+        return tuple(rendered_sheet(survey, sheet) for sheet in sheets)
+
+    yield from kept.of("sheets", inputs, tuple[RenderedSheet, ...], made)
+    for target, slice_now in slices.items():
+        sheet = state_sheet(survey, target, slice_now)
+        shown = (inputs, slice_now)
+        yield kept.of(
+            sheet.place, shown, RenderedSheet, lambda sheet=sheet: rendered_sheet(survey, sheet)
         )
-    return Rendered(frames, shell, files, pages.fresh)
-
-
-def _search(survey: "Survey", db: sqlite3.Connection) -> dict[str, bytes]:
-    """The scripts of the search over pages and captured sources; indexes stay out."""
-    from kb.search.postings import every_chunk, postings_of
-    from kb.site.captures import text_of_capture
-    from kb.site.raw_html import anchor_of
-    from kb.site.search_index import scripts_of
-
-    texts = {}
-    for source in survey.captures.sources:
-        named = f"{source.title} {source.origin} {text_of_capture(survey.layout, source)[0]}"
-        texts[f"sources/{source.id}"] = named[:_MOST_SEARCHED]
-
-    def passages() -> Iterator[tuple[str, tuple[str, str, str]]]:
-        for chunk in every_chunk(db):
-            text = chunk.text[:_MOST_SEARCHED]
-            yield chunk.path, (anchor_of(chunk.anchor), chunk.title, text)
-        for path, text in texts.items():
-            yield path, ("", "", text)
-
-    catalogs = {p.path for p in survey.wiki.pages.values() if p.type == "catalog"}
-    names = [(c.path, c.text[:_MOST_SEARCHED]) for c in every_chunk(db) if c.path in catalogs]
-    postings = postings_of(db, [*names, *texts.items()])
-    return scripts_of(dict(_entries(survey)), passages(), postings)
-
-
-def _entries(survey: "Survey") -> Iterator[tuple[str, tuple[str, str, str, str, str, str]]]:
-    from kb.site.captures import place_of_source
-    from kb.site.runs import settings_of
-    from kb.site.survey import tags_of
-
-    for path, page in survey.wiki.pages.items():
-        facts = survey.facts.get(path)
-        if page.type == "index":
-            continue
-        levers = settings_of(facts) if facts else []
-        keys = [*levers, *tags_of(page), page.stem, facts.variant if facts else ""]
-        status = page.field("status") if page.type == "hypothesis" else ""
-        verdict = facts.verdict.canonical or "" if facts else status
-        target = facts.target if facts else page.field("target")
-        row = (survey.places[path], page.title, page.type, target, str(verdict), " ".join(keys))
-        yield path, row
-    for source in survey.captures.sources:
-        title = source.title or source.id
-        row = (place_of_source(source.id), title, "captured source", "", "", source.id)
-        yield f"sources/{source.id}", row
 
 
 def _check_settings(layout: store.Layout) -> None:
@@ -198,19 +208,13 @@ def _check_settings(layout: store.Layout) -> None:
 
 
 def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
-    """Digest of all that the site is made from, the files outside the wiki that pages hang on among
-    it.
-    """
+    """Digest of what the site is made from, but for the files outside the wiki that pages hang on."""
     from kb.site.shell import overrides_of, versions
-    from kb.site.wiki_pages import cache_of, kept_pages, stamps_of
 
     _check_settings(layout)
     sha = hashlib.sha256(f"{_code_digest()} {versions()} {layout.config!r}".encode())
     for row in db.execute("select path, digest from page order by path"):
         sha.update(repr(row).encode("utf-8", "surrogatepass"))
-    with closing(cache_of(layout)) as cache:
-        stamps = sorted(stamps_of(layout, kept_pages(cache)).items())
-    sha.update(repr(stamps).encode("utf-8", "surrogatepass"))
     overrides = overrides_of(layout)
     files = [
         layout.state / "replay.svg",

@@ -3,7 +3,7 @@ judge or to render: it gathers what each shows, and the template of that name la
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kb.page import Page
@@ -55,17 +55,21 @@ def type_place(survey: Survey, type_name: str) -> str:
     return "runs.html" if is_runs else f"by-type/{name_of(type_name)}.html"
 
 
+def asked_targets(survey: Survey) -> list[str]:
+    """Targets with as many runs that a slice tells a loop more than their pages."""
+    return [name for name, runs in survey.trails.items() if name and len(runs) >= _FEWEST_RUNS]
+
+
 def sheets_of(
-    survey: Survey, *, name: str, handed: Callable[[str], object | None], replayed: str
+    survey: Survey, *, name: str, handed: Collection[str], replayed: str
 ) -> Iterator[Sheet]:
-    """Every page that no one wrote. `replayed` is the table of `kb replay`, empty where none was kept;
-    `handed` gives the slice that a loop on a target would be handed now.
+    """Every page that no one wrote but what loops are handed. `replayed` is the table of `kb replay`,
+    empty where none was kept; `handed` are the targets with a slice.
     """
     views = tuple(TargetView(survey, target) for target in survey.trails)
     yield _home(survey, name, views)
     for view in views:
-        is_asked = view.target and len(view.runs) >= _FEWEST_RUNS
-        yield from _target(survey, view, handed(view.target) if is_asked else None)
+        yield from _target(survey, view, handed)
     if survey.experiments:
         every = [run for view in views for run in view.runs]
         newest = sorted(every, key=lambda r: r.facts.order)[-_MOST_RUNS:]
@@ -102,10 +106,24 @@ def _home(survey: Survey, name: str, views: Sequence[TargetView]) -> Sheet:
     return Sheet("index.html", name, "home.html", shows)
 
 
-def _target(survey: Survey, view: TargetView, handed: object | None) -> Iterator[Sheet]:
-    place = f"{view.folder}/index.html"
+def state_sheet(survey: Survey, target: str, handed: object) -> Sheet:
+    """What the loop on a target would be handed now: `handed` is its slice."""
+    view = TargetView(survey, target)
+    title = f"What the loop is handed: {view.name}"
+    back = (f"{view.folder}/index.html", view.name)
+    shows = {"view": view, "handed": handed, "state": _state(survey, view), "back": back}
+    return Sheet(f"{view.folder}/state.html", title, "state.html", shows)
+
+
+def _state(survey: Survey, view: TargetView) -> str:
     state = f"indexes/state/{view.name}.md"
-    shows = {"view": view, "handed": handed, "state": state if state in survey.pages else ""}
+    return state if state in survey.pages else ""
+
+
+def _target(survey: Survey, view: TargetView, handed: Collection[str]) -> Iterator[Sheet]:
+    place = f"{view.folder}/index.html"
+    has_slice = view.target in handed
+    shows = {"view": view, "handed": has_slice, "state": _state(survey, view)}
     yield Sheet(place, view.name, "target.html", shows)
     back = (place, view.name)
     title = f"Runs of {view.name} ({len(view.runs)})"
@@ -113,9 +131,6 @@ def _target(survey: Survey, view: TargetView, handed: object | None) -> Iterator
     if view.cards:
         title = f"Why refuted: {view.name}"
         yield _refuted(survey, view.cards, f"{view.folder}/refuted.html", title, back)
-    if handed is not None:
-        title = f"What the loop is handed: {view.name}"
-        yield Sheet(f"{view.folder}/state.html", title, "state.html", {**shows, "back": back})
 
 
 def _run_sheet(

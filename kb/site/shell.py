@@ -26,7 +26,7 @@ from kb.site.overviews import plural, type_place
 from kb.site.survey import Survey
 from kb.site.targets import short_names
 from kb.site.templating import Frame, plain_title, template
-from kb.store import Layout, digest_of
+from kb.store import Kept, Layout, code_state, digest_of
 
 SHELLS = ("material", "plain")
 _HERE = Path(__file__).parent
@@ -170,24 +170,29 @@ def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, .
     return tuple(Group(title, some) for title, some in groups.items() if some)
 
 
-def shell_of(layout: Layout, name: str, groups: tuple[Group, ...], *, depth: int) -> Shell:
-    """The shell of a name for pages down to a depth of folders. Raises KbError where it is not installed or MkDocs fails."""
+# Skeletons for each depth of folder, the page for missing addresses, files.
+_Made = tuple[tuple[str, ...], str, dict[str, bytes]]
+
+
+def shell_of(layout: Layout, kept: Kept, groups: tuple[Group, ...], *, depth: int) -> Shell:
+    """The shell that kb.toml names, for pages down to a depth of folders. Raises KbError where it is not installed or MkDocs fails."""
     url = web_address(layout.config.site_url, "url")
     base = f"/{url.split('/', 3)[3]}/" if url.count("/") > 2 else "/"
     title = plain_title(layout.config.site_name or layout.config.name or "Knowledge base")
-    if name == "plain":
-        made = [
-            template("plain/shell.html")(root="../" * n, name=title, url=url)
-            for n in range(depth + 1)
-        ]
-        return Shell(
-            tuple(made),
-            template("plain/shell.html")(root=base, name=title, url=""),
-            {},
-            groups,
-            base,
-        )
-    return Shell(*_material(layout, title, url, depth), groups, base)
+    if layout.config.site_shell == "plain":
+        shell = template("plain/shell.html")
+        made = tuple(shell(root="../" * n, name=title, url=url) for n in range(depth + 1))
+        return Shell(made, shell(root=base, name=title, url=""), {}, groups, base)
+    overrides = overrides_of(layout)
+    own = sorted(overrides.rglob("*")) if overrides else []
+    texts = [(str(file), file.read_bytes()) for file in own if file.is_file()]
+    inputs = versions(), code_state(everything=True), title, url, depth, texts, _own_templates()
+    made = kept.of("shell", inputs, _Made, lambda: _material(overrides, title, url, depth))
+    return Shell(*made, groups, base)
+
+
+def _own_templates() -> list[bytes]:
+    return [file.read_bytes() for file in sorted(TEMPLATES.rglob("*.html"))]
 
 
 def versions() -> str:
@@ -229,10 +234,7 @@ def theme_config(theme: str) -> dict[str, object]:
     }
 
 
-def _material(
-    layout: Layout, title: str, url: str, depth: int
-) -> tuple[tuple[str, ...], str, Mapping[str, bytes]]:
-    versions()
+def _material(overrides: Path | None, title: str, url: str, depth: int) -> _Made:
     with tempfile.TemporaryDirectory(prefix="kb-shell-") as work:
         home = Path(work)
         shutil.copytree(TEMPLATES, home / "theme")
@@ -245,7 +247,6 @@ def _material(
             "extra": {"generator": False, "kb_url": url},
             "plugins": [],
         }
-        overrides = overrides_of(layout)
         if overrides:
             shutil.copytree(overrides, home / "theme", dirs_exist_ok=True)
             shutil.copy(_HERE / "sandbox.py", home)

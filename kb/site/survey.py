@@ -165,13 +165,13 @@ class Survey:
         return around
 
 
-def survey_of(layout: store.Layout, db: sqlite3.Connection) -> Survey:
+def survey_of(layout: store.Layout, db: sqlite3.Connection, kept: store.Kept) -> Survey:
     """Everything the site shows but the text of the pages."""
     read = {
         p: page.from_row(p, d, row)
         for p, d, row in db.execute("select path, digest, row from page order by path")
     }
-    compiled = _compiled(layout)
+    compiled = _compiled(layout, kept)
     pages = {**read, **compiled}
     experiments = tuple(e for e in trail.experiments(db) if e.path in read)
     text_of = partial(_text_of, layout)
@@ -210,10 +210,17 @@ def _text_of(layout: store.Layout, path: str) -> str:
     return page.text_of(store.read_bytes(layout, path)) if (layout.root / path).is_file() else ""
 
 
-def _compiled(layout: store.Layout) -> dict[str, Page]:
+def _compiled(layout: store.Layout, kept: store.Kept) -> dict[str, Page]:
     files = sorted(layout.indexes.rglob("*.md")) if layout.indexes.is_dir() else []
     paths = [f.relative_to(layout.root).as_posix() for f in files if f.is_file()]
-    return {path: page.read(path, store.read_bytes(layout, path)) for path in paths}
+    texts = {path: store.read_bytes(layout, path) for path in paths}
+    digests = {path: store.digest_of(data) for path, data in texts.items()}
+
+    def rows() -> dict[str, bytes]:
+        return {path: page.to_row(page.read(path, data)) for path, data in texts.items()}
+
+    known = kept.of("indexes", (store.made_by(), digests), dict[str, bytes], rows)
+    return {path: page.from_row(path, digests[path], row) for path, row in known.items()}
 
 
 def _words(name: str) -> frozenset[str]:

@@ -30,15 +30,27 @@ class Frame:
     section: str
 
 
-def sheet_frame(survey: Survey, sheet: Sheet) -> Frame:
+@dataclass(frozen=True, slots=True)
+class RenderedSheet:
+    """A page that no one wrote as it is kept: `files` are other files that belong to it."""
+
+    place: str
+    title: str
+    content: str
+    files: Mapping[str, bytes]
+
+    @property
+    def frame(self) -> Frame:
+        is_inner = self.place.count("/") > 1
+        section = f"{self.place.rsplit('/', 1)[0]}/index.html" if is_inner else self.place
+        key = digest_of(self.content)
+        return Frame(self.place, self.title, lambda: self.content, (), key, section)
+
+
+def rendered_sheet(survey: Survey, sheet: Sheet) -> RenderedSheet:
     """A page that no one wrote, rendered."""
-    section = (
-        sheet.place if sheet.place.count("/") < 2 else sheet.place.rsplit("/", 1)[0] + "/index.html"
-    )
     content = rendered(survey, sheet.place, sheet.template, {"title": sheet.title, **sheet.shows})
-    return Frame(
-        sheet.place, plain_title(sheet.title), lambda: content, (), digest_of(content), section
-    )
+    return RenderedSheet(sheet.place, plain_title(sheet.title), content, sheet.files)
 
 
 def rendered(survey: Survey, place: str, template: str, shows: Mapping[str, object]) -> str:

@@ -53,12 +53,14 @@ class ShownPage:
 @dataclass(frozen=True, slots=True)
 class WikiPages:
     """All pages of the wiki: their frames, their pictures by place (without bytes where they stand
-    already), pages by the files outside the wiki that they link to, and how many were rendered anew.
+    already), pages by the files outside the wiki that they link to, what was kept of each, and how
+    many were rendered anew.
     """
 
     frames: tuple[Frame, ...]
     pictures: Mapping[str, bytes]
     linking: Mapping[str, tuple[str, ...]]
+    kept: Mapping[str, ShownPage]
     fresh: int
 
 
@@ -70,6 +72,7 @@ def cache_of(layout: store.Layout) -> sqlite3.Connection:
         try:
             db = store.state(layout, writable=True, name=_FILE)
             db.execute(_TABLE)
+            db.execute(store.Kept.TABLE)
             return db
         except sqlite3.DatabaseError as error:
             if attempt == 2:
@@ -115,6 +118,7 @@ def wiki_pages_of(
         frames,
         {**known, **pictures},
         {file: tuple(paths) for file, paths in linking.items()},
+        {path: kept[path] for path in keys},
         len(stale),
     )
 

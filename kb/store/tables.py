@@ -152,7 +152,7 @@ class Kept:
     `close` drops those that nobody asked for.
     """
 
-    TABLE = "create table kept (name text primary key, inputs text not null, row blob not null) without rowid"
+    TABLE = "create table if not exists kept (name text primary key, inputs text not null, row blob not null) without rowid"
 
     def __init__(self, db: sqlite3.Connection):
         self.db, self.names = db, set[str]()
@@ -171,6 +171,11 @@ class Kept:
             "insert or replace into kept values (?, ?, ?)", (name, digest, row_of(value))
         )
         return value
+
+    def last(self, name: str, kind: type[_T]) -> _T | None:
+        """What was kept under a name, whatever it was made of."""
+        row = self.db.execute("select row from kept where name = ?", (name,)).fetchone()
+        return value_of(row[0], kind) if row else None
 
     def close(self) -> None:
         gone = {name for (name,) in self.db.execute("select name from kept")} - self.names

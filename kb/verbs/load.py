@@ -13,9 +13,11 @@ from kb.verbs import Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines, json_text
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from kb.claims import Claim
     from kb.research.ideas import Idea
-    from kb.slices import Slice
+    from kb.slices import Loader, Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +79,12 @@ class Loaded(Result):
 
 
 def run(request: Load, caller: Caller) -> Loaded:
-    from kb.slices import Loader
-
     if not request.step and not request.batch:
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = caller.layout()
     if request.batch:
         requests = _batch(request, caller, usual=layout.config.budget)
-        loader = Loader(caller.tables(layout), lambda: _claims(layout), lambda: _ideas(layout))
+        loader = loader_of(layout, caller.tables(layout))
         return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
     wanted = {
         "query": request.query,
@@ -102,10 +102,17 @@ def run(request: Load, caller: Caller) -> Loaded:
     db = caller.tables(layout)
     caller.doubt_target(db, one.target)
     return Loaded(
-        (Loader(db, lambda: _claims(layout), lambda: _ideas(layout)).slice(one),),
+        (loader_of(layout, db).slice(one),),
         batch=False,
         explain=request.explain,
     )
+
+
+def loader_of(layout: store.Layout, db: "sqlite3.Connection") -> "Loader":
+    """What loads slices from open tables, the claims on file, and what captures offer."""
+    from kb.slices import Loader
+
+    return Loader(db, lambda: _claims(layout), lambda: _ideas(layout))
 
 
 def _claims(layout: store.Layout) -> "tuple[Claim, ...]":

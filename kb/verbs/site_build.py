@@ -11,6 +11,8 @@ from kb.verbs import Caller, Result, option
 if TYPE_CHECKING:
     import sqlite3
 
+    from kb.slices import Slice
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteBuild:
@@ -50,7 +52,7 @@ def render(layout: store.Layout, caller: Caller, *, out: Path | None) -> Path:
                 layout,
                 db,
                 out=out,
-                handed=slice_now(db, budget=layout.config.budget),
+                handed=slice_now(layout, db),
                 note=caller.talk,
             )
         finally:
@@ -75,16 +77,10 @@ def _site():
     return site
 
 
-def slice_now(db: "sqlite3.Connection", *, budget: int) -> Callable[[str], object | None]:
+def slice_now(layout: store.Layout, db: "sqlite3.Connection") -> "Callable[[str], Slice]":
     """What a loop on a target would be handed at its next step."""
-    from kb.slices import Loader, Request
+    from kb.slices import Request
+    from kb.verbs.load import loader_of
 
-    loader = Loader(db)
-
-    def handed(target: str) -> object | None:
-        try:
-            return loader.slice(Request(step="hypothesis", target=target, budget=budget))
-        except KbError:
-            return None
-
-    return handed
+    loader, budget = loader_of(layout, db), layout.config.budget
+    return lambda target: loader.slice(Request(step="hypothesis", target=target, budget=budget))
