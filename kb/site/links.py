@@ -3,7 +3,6 @@
 import base64
 import os
 import posixpath
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -44,7 +43,6 @@ _KEPT_FOLDERS = frozenset(
         "captured",
     )
 )
-_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]*):")
 
 
 def site_paths(
@@ -235,9 +233,10 @@ def web_address(text: str, key: str) -> str:
 
 
 def _web(href: str) -> Destination:
-    scheme = _SCHEME.match(href)
-    if href.startswith("//") or (scheme and scheme[1].lower() in ("http", "https", "mailto")):
-        return Destination("web", href if not href.startswith("//") else "https:" + href)
+    if href.startswith("//"):
+        return Destination("web", "https:" + href)
+    if href.partition(":")[0].lower() in ("http", "https", "mailto"):
+        return Destination("web", href)
     return Destination("broken", note=f"not followed: {href[:80]}")
 
 

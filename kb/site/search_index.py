@@ -201,6 +201,6 @@ def _script(name: str, give: Callable[[], object]) -> bytes:
     literal; in single quotes it needs hardly an escape.
     """
     data = json.dumps(give(), ensure_ascii=False, separators=(",", ":"))
-    quoted = re.sub(r"['\\]", r"\\\g<0>", data).replace("\u2028", "\\u2028")
-    quoted = quoted.replace("\u2029", "\\u2029")
+    quoted = data.replace("\\", "\\\\").replace("'", "\\'")
+    quoted = quoted.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return f"kbSearch('{name}','{quoted}');\n".encode("utf-8", "replace")
