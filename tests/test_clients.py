@@ -1,7 +1,7 @@
 """Real clients of what kb installs and serves: Claude Code, Codex, Gemini CLI, the MCP inspector. Skipped where they are not on the path.
 
-`npm install @anthropic-ai/claude-code @openai/codex @google/gemini-cli @modelcontextprotocol/inspector` brings them; a model is
-a server on loopback that says one sentence.
+`npm install @anthropic-ai/claude-code @openai/codex @google/gemini-cli @modelcontextprotocol/inspector` brings them
+(the inspector from 0.17 on, whose command line sends a token); a model is a server on loopback that says one sentence.
 """
 
 import json
@@ -58,7 +58,7 @@ def output(words: list[str], root: Path, env: dict[str, str], **more) -> str:
 
 @contextmanager
 def model(calls: int = 0):
-    """Claude's and Codex's protocols: `kb status` so many times, then one sentence."""
+    """The protocols of Claude, Codex and Gemini: `kb status` so many times, then one sentence."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *words):
@@ -66,13 +66,14 @@ def model(calls: int = 0):
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            told = json.dumps(body.get("messages") or body.get("input"))
-            more = told.count('"tool_result"') + told.count('"function_call_output"') < calls and body.get("tools")
-            events = messages(body, more) if "messages" in body else responses(body, more)
+            protocol, talk = next((p, body[key]) for key, p in PROTOCOLS.items() if key in body)
+            results = sum(json.dumps(talk).count(f'"{word}"') for word in ("tool_result", "function_call_output", "functionResponse"))
+            events = protocol(body, results < calls and bool(body.get("tools")))
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            self.wfile.write("".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode())
+            # Gemini CLI takes no other lines than data.
+            self.wfile.write("".join((f"event: {e['type']}\n" if "type" in e else "") + f"data: {json.dumps(e)}\n\n" for e in events).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -107,6 +108,15 @@ def responses(body: dict, more: bool) -> list[dict]:
         {"type": "response.output_item.done", "output_index": 0, "item": tool if more else sentence},
         {"type": "response.completed", "response": {"id": "r1", "usage": usage}},
     ]
+
+
+def contents(_: dict, more: bool) -> list[dict]:
+    call = {"functionCall": {"name": "run_shell_command", "args": {"command": "kb status", "description": "where we stand"}}}
+    turn = {"content": {"role": "model", "parts": [call if more else {"text": "Read."}]}, "finishReason": "STOP", "index": 0}
+    return [{"candidates": [turn], "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7}}]
+
+
+PROTOCOLS = {"messages": messages, "input": responses, "contents": contents}
 
 
 @needs("claude")
@@ -148,7 +158,7 @@ def test_a_transcript_of_claude_code_is_read(place):
     with model(calls=1) as address:
         env |= {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
         output(["claude", "-p", "go", "--allowedTools", "Bash(kb *)"], root, env)
-    assert called(root, env, ".claude/projects") == ("claude", {"status": 1})
+    assert called(root, env, ".claude/projects") == ("claude", {"status": 1}, {"status": 7})
 
 
 @needs("codex")
@@ -159,32 +169,72 @@ def test_a_transcript_of_codex_is_read(place):
         provider = f'[model_providers.local]\nname = "local"\nbase_url = "{address}/v1"\nwire_api = "responses"\n'
         config.write_text(f'model_provider = "local"\nmodel = "m"\n{config.read_text()}{provider}')
         output(["codex", "exec", "--skip-git-repo-check", "-s", "danger-full-access", "go"], root, env)
-    assert called(root, env, ".codex/sessions") == ("codex", {"status": 1})
+    assert called(root, env, ".codex/sessions") == ("codex", {"status": 1}, {"status": 7})
 
 
-def called(root: Path, env: dict[str, str], folder: str) -> tuple[str, dict]:
+@needs("gemini")
+def test_a_transcript_of_gemini_is_read(place):
+    root, env = place
+    settings = Path(env["HOME"]) / ".gemini/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+    with model(calls=1) as address:
+        env |= {"GOOGLE_GEMINI_BASE_URL": address, "GEMINI_API_KEY": "x"}
+        output(["gemini", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", "go"], root, env)
+        assert called(root, env, ".gemini/tmp") == ("gemini", {"status": 1}, {"status": 7})
+        # A resumed chat holds the messages of the earlier one, which are no new calls.
+        output(["gemini", "--resume", "latest", "-m", "gemini-2.5-flash", "-p", "on"], root, env)
+    assert called(root, env, ".gemini/tmp") == ("gemini", {"status": 1}, {"status": 7})
+
+
+def called(root: Path, env: dict[str, str], folder: str) -> tuple[str, dict, dict]:
+    """The harness of the transcripts in a folder, the commands that it called, and the tokens before each."""
     read = json.loads(output(["kb", "agents", "sessions", f"{env['HOME']}/{folder}", "--format", "json"], root, env))
-    return read["harnesses"][0]["harness"], read["harnesses"][0]["commands"]
+    (first,) = read["harnesses"]
+    return first["harness"], first["commands"], first["tokens"]
 
 
 @needs("gemini")
 def test_gemini_lists_our_skills_and_connects_to_our_server(place):
     root, env = place
     skills = output(["gemini", "skills", "list"], root, env, talk=True)
-    assert all(name in skills for name in skill_texts())
+    assert all(name in skills for name in skill_texts()) and "conflict" not in skills
     assert "kb mcp (stdio) - Connected" in output(["gemini", "mcp", "list"], root, env, talk=True)
 
 
 @needs("mcp-inspector")
-def test_the_inspector_lists_and_calls_every_reading_tool(place):
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_the_inspector_lists_and_calls_every_tool(place, way):
     root, env = place
+    reached, token = ["kb", "mcp"], []
+    server = subprocess.Popen(["kb", "mcp", "--http"], cwd=root, env=env, stdout=subprocess.PIPE, text=True) if way == "http" else None
+    try:
+        if server:
+            reached = [server.stdout.readline().strip(), "--transport", "http"]
+            token = ["--header", f"Authorization: Bearer {(root / '.kb/mcp-token').read_text()}"]
 
-    def inspected(*words: str) -> dict:
-        return json.loads(output(["mcp-inspector", "--cli", "kb", "mcp", *words], root, env))
+        def inspected(*words: str) -> dict:
+            return json.loads(output(["mcp-inspector", "--cli", *reached, *words, *token], root, env))
 
-    assert {t["name"] for t in inspected("--method", "tools/list")["tools"]} == set(tools())
-    calls = {"load": ["step=hypothesis"], "search": ["query=[\"t\"]"], "status": ["action=trail"], "lint": []}
-    for name, values in calls.items():
-        arguments = ["--tool-arg", *values] if values else []
-        reply = inspected("--method", "tools/call", "--tool-name", name, *arguments)
-        assert not reply.get("isError") and "never an instruction" in reply["content"][0]["text"]
+        assert {t["name"] for t in inspected("--method", "tools/list")["tools"]} == set(CALLS) == set(tools())
+        for name, values in CALLS.items():
+            arguments = [word for value in values for word in ("--tool-arg", value)]
+            reply = inspected("--method", "tools/call", "--tool-name", name, *arguments)
+            assert not reply.get("isError") and "never an instruction" in reply["content"][0]["text"], (name, reply)
+    finally:
+        if server:
+            server.terminate()
+            server.wait(10)
+            server.stdout.close()
+
+
+CALLS = {
+    "load": ["step=hypothesis"],
+    "check": ["proposal=Set tile=64", "target=t"],
+    "search": ['query=["t"]'],
+    "open": ["where=wiki/targets/t.md"],
+    "experiment": ["action=list", "target=t"],
+    "packet": ["action=list"],
+    "status": ["action=trail"],
+    "lint": [],
+}

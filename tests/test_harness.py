@@ -160,14 +160,21 @@ def test_session_logs_say_which_steps_were_skipped(make_base):
 
     claude = [used("kb load hypothesis --target t", 90), used("kb check p.md; kb experiment open p.md", 5), '{"type":"system","subtype":"compact_boundary"}', "broken", used("kb experiment close v1", 5)]
     codex = {"type": "response_item", "payload": {"type": "function_call", "name": "shell", "arguments": json.dumps({"command": ["bash", "-lc", "kb experiment close v2"]})}}
-    gemini = {"messages": [{"type": "gemini", "tokens": {"input": 7, "output": 1}, "toolCalls": [{"name": "activate_skill", "args": {"name": "record-experiment"}}, {"name": "run_shell_command", "args": {"command": "kb experiment try p.md"}, "result": "repeat  unroll\n"}]}]}
-    root = make_base({"logs/a.jsonl": "\n".join(claude), "logs/b.jsonl": json.dumps(codex), "logs/c.json": json.dumps(gemini)}).root
+    gemini = {"id": "m1", "type": "gemini", "tokens": {"input": 7, "output": 1}, "toolCalls": [{"name": "activate_skill", "args": {"name": "record-experiment"}}, {"name": "run_shell_command", "args": {"command": "kb experiment try p.md"}, "result": "repeat  unroll\n"}]}
+    bare = {"id": "m1", "type": "gemini", "tokens": gemini["tokens"]}
+    # A message comes when it was said, when its calls ended, and bare where the chat was resumed.
+    chat = "\n".join(map(json.dumps, (bare, gemini, {"$set": {"messages": [{"id": "m1", "type": "gemini"}]}})))
+    usage = {"type": "event_msg", "payload": {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 4, "output_tokens": 1}}}}
+    logs = {"logs/a.jsonl": "\n".join(claude), "logs/b.jsonl": f"{json.dumps(codex)}\n{json.dumps(usage)}", "logs/c.jsonl": chat}
+    root = make_base({**logs, "logs/older/d.json": json.dumps({"messages": [{**gemini, "toolCalls": []}]})}).root
     told = json.loads(kb(root, "agents", "sessions", "logs", "--format", "json"))
     by_name = {h["harness"]: h for h in told["harnesses"]}
     assert by_name["claude"]["tokens"]["load hypothesis"] == 100 and by_name["claude"]["compactions"] == 1
     assert by_name["claude"]["skipped"] == {"experiment run": 1, "experiment audit": 1}
     assert by_name["codex"]["commands"] == {"experiment close": 1} and by_name["codex"]["skipped"]["check"] == 1
+    assert by_name["codex"]["tokens"] == {"experiment close": 5}
     assert by_name["gemini"]["skipped"] == {"load hypothesis": 1} and by_name["gemini"]["refused"] == 1
+    assert by_name["gemini"]["sessions"] == 2 and by_name["gemini"]["tokens"] == {"experiment try": 8}
     assert any(t.startswith("codex: 1 of 1 experiments without `kb check`: skill `formulate-hypothesis` was never loaded") for t in told["proposals"])
     assert "process-retrospective.md" in kb(root, "agents", "sessions", "logs", "--write")
     kb(root, "agents", "sessions", "logs", "--write", code=2)

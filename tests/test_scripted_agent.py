@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kb.harness.templates import skill_texts
+from kb.harness.templates import agent_texts, skill_texts, standing_text
+from kb.slices.tokens import tokens_of
+from kb.store.layout import Config
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 WHO = {"GIT_AUTHOR_NAME": "l", "GIT_AUTHOR_EMAIL": "l@localhost", "GIT_COMMITTER_NAME": "l", "GIT_COMMITTER_EMAIL": "l@localhost"}
@@ -132,6 +134,7 @@ def played(call: Call, root: Path, repo: Path) -> list[str]:
         git(repo, "commit", "-qam", f"Knob {lost}")
         code, text, tried = call("experiment", {"action": "try", "proposal": proposal(f"Knob {lost}", f"knob{lost}=1"), "target": "t", "because": "slower"})
         assert tried["decision"] == "revert", text
+        happened.append(tried["rule"])
         git(repo, "revert", "--no-edit", "HEAD")
         code, text, _ = call("status", {"action": "stop", "target": "t"})
     # What the other reasons ask for: no headroom stated with its evidence, the retrospective, nothing in flight.
@@ -146,7 +149,9 @@ def played(call: Call, root: Path, repo: Path) -> list[str]:
     return happened
 
 
-EXPECTED = ["baseline", "supported", "falsified", "gate", "no-op", "protected-file", "falsified", "stop refused", "stop allowed"]
+TRIED = ["supported", "falsified", "gate", "no-op", "protected-file", "falsified"]
+# Four more losses make the plateau without which no loop stops.
+EXPECTED = ["baseline", *TRIED, "stop refused", *["falsified"] * 4, "stop allowed"]
 
 
 def pages(root: Path) -> dict[str, str]:
@@ -173,13 +178,13 @@ def test_a_whole_loop_is_the_same_over_commands_and_over_tools(places):
             return await anyio.to_thread.run_sync(lambda: played(over_tools(client.call_tool), other, copy))
 
     assert anyio.run(session) == EXPECTED
-    assert pages(root) == pages(other) and len(pages(root)) >= 6
+    assert pages(root) == pages(other) and len(pages(root)) == 1 + len(STEPS) + 4
 
 
-def test_one_hypothesis_step_reads_at_most_ten_thousand_tokens(places):
-    root, _ = places("step")
-    about, skill = skill_texts()["formulate-hypothesis"]
-    code, text, _ = over_commands(root)("load", {"step": "hypothesis", "target": "t", "budget": 8000})
-    assert code == 0
-    # A slice may fill its budget of tokens of four characters; the skill comes on top of it.
-    assert 8000 + len(about + skill) / 3 <= 10_000
+def test_one_hypothesis_step_reads_at_most_ten_thousand_tokens():
+    """All that the agent is told to read, each at its largest: a full slice, and an answer of `check` of 1,500 characters in dear ones."""
+    skill = skill_texts()["formulate-hypothesis"][1]
+    listed = "\n".join(about for about, _ in (*skill_texts().values(), *agent_texts().values()))
+    answer = tokens_of("a=1 " * 375)
+    budget = Config().budget
+    assert budget + answer + sum(map(tokens_of, (standing_text(), listed, skill))) <= 10_000

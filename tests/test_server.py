@@ -102,7 +102,6 @@ def test_what_leads_out_or_is_too_much_is_refused(make_base):
 def loopback(make_base):
     """Address, token and root of a server on loopback."""
     root = make_base(PAGES).root
-    subprocess.run([sys.executable, "-m", "kb", "build"], cwd=root, env=ENV, check=True, capture_output=True)
     server = subprocess.Popen([sys.executable, "-m", "kb", "mcp", "--http"], cwd=root, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         address = server.stdout.readline().strip()

@@ -3,7 +3,6 @@
 import fnmatch
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from kb import KbError, store
 from kb.harness.agents_watch import WATCH_NAME
@@ -15,6 +14,8 @@ from kb.verbs.request import request_from
 EVENTS = ("stop", "session-start", "edit", "before", "after")
 # What pi passes on to its agent; other harnesses cut later.
 _LARGEST = 8000
+# Lines of a patch that name a file.
+_PATCHED = ("*** Update File", "*** Add File", "*** Delete File", "*** Move to")
 # What nobody edits by hand, whatever the target says.
 _KEPT = ("sources/*", "indexes/*", ".kb/*")
 
@@ -97,31 +98,24 @@ def _edit(layout: store.Layout, caller: Caller, event: dict, target: str) -> str
     from kb.experiments.targets import target_named
 
     protected = target_named(layout, target).protected if target else ()
+    root = layout.root.resolve()
     for path in _edited(event):
-        full = Path(path) if Path(path).is_absolute() else caller.folder / path
-        inside = (
-            full.resolve().relative_to(layout.root.resolve()).as_posix()
-            if full.resolve().is_relative_to(layout.root.resolve())
-            else ""
-        )
-        why = ""
-        if inside and any(fnmatch.fnmatch(inside, kept) for kept in _KEPT):
+        full = caller.folder / path
+        real = full.resolve()
+        inside = real.relative_to(root).as_posix() if real.is_relative_to(root) else ""
+        if any(fnmatch.fnmatch(inside, kept) for kept in _KEPT):
             why = "is captured or compiled; kb writes it"
-        elif inside and _sealed(layout, inside):
+        elif _sealed(layout, inside):
             why = "is filed; a correction is a new page or a dated note by `kb experiment close`"
         elif any(_under(full.as_posix(), pattern) for pattern in protected):
             why = f"is protected by the target {target}: what measures is not changed by what is measured"
-        if why:
-            reason = f"{path} {why}"
-            output = {
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": reason,
-            }
-            return json.dumps(
-                {"decision": "block", "reason": reason, "hookSpecificOutput": output},
-                ensure_ascii=False,
-            )
+        else:
+            continue
+        reason = f"{path} {why}"
+        output = {"hookEventName": "PreToolUse", "permissionDecision": "deny"}
+        output["permissionDecisionReason"] = reason
+        answer = {"decision": "block", "reason": reason, "hookSpecificOutput": output}
+        return json.dumps(answer, ensure_ascii=False)
     return ""
 
 
@@ -142,40 +136,25 @@ def _sealed(layout: store.Layout, path: str) -> bool:
 def _edited(event: dict) -> list[str]:
     """Paths that a tool call of any harness is about to change."""
     values = event.get("tool_input")
-    values = values if isinstance(values, dict) else {}
+    texts = values.items() if isinstance(values, dict) else ()
+    texts = {key: text for key, text in texts if isinstance(text, str)}
     named = [
-        values[k]
-        for k in ("file_path", "absolute_path", "notebook_path", "path")
-        if isinstance(values.get(k), str)
+        texts[k] for k in ("file_path", "absolute_path", "notebook_path", "path") if k in texts
     ]
-    patch = next(
-        (values[k] for k in ("command", "input", "patch") if isinstance(values.get(k), str)), ""
-    )
-    marks = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
-    return named + [
-        line.removeprefix(m).strip()
-        for line in patch.splitlines()
-        for m in marks
-        if line.startswith(m)
-    ]
+    patch = next((texts[k] for k in ("command", "input", "patch") if k in texts), "")
+    patched = (line.partition(": ") for line in patch.splitlines())
+    return named + [path.strip() for mark, _, path in patched if mark in _PATCHED]
 
 
 def _pi(caller: Caller, event: dict, target: str, *, before: bool) -> str:
     """Steering for pi: the slice of the next hypothesis before a run; after one, what the gate says of a repeat."""
     run = event.get("last_run" if before else "run_entry")
     description = str(run.get("description", ""))[:2000] if isinstance(run, dict) else ""
+    text = ""
     if before:
-        text = _slice(
-            caller, {"step": "hypothesis", "target": target, "query": description, "budget": 1800}
-        )
+        values = {"step": "hypothesis", "target": target, "query": description, "budget": 1800}
+        text = _slice(caller, values)
     elif description:
-        text = _call(
-            _saying(caller, description), "check", {"proposal": "-", "target": target}
-        ).to_text()
-    else:
-        text = ""
+        saying = replace(caller, stdin=description.encode)
+        text = _call(saying, "check", {"proposal": "-", "target": target}).to_text()
     return text.encode()[:_LARGEST].decode("utf-8", "ignore")
-
-
-def _saying(caller: Caller, text: str) -> Caller:
-    return replace(caller, stdin=lambda: text.encode())

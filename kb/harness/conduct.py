@@ -50,16 +50,18 @@ def _conduct(harness: str, sessions: list[Session]) -> Conduct:
     commands: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
     skills: Counter[str] = Counter()
-    refused = compactions = spent = 0
-    for call in (c for session in sessions for c in session.calls):
-        spent += call.tokens
-        compactions += call.compaction
-        refused += bool(re.search(r"^(?:repeat|distinguish)  ", call.output, re.MULTILINE))
-        for words in commands_of(call):
-            commands[words] += 1
-            tokens[words] += spent
-            spent = 0
-        skills.update(_skills_of(call))
+    refused = compactions = 0
+    for session in sessions:
+        spent = 0
+        for call in session.calls:
+            spent += call.tokens
+            compactions += call.compaction
+            refused += bool(re.search(r"^(?:repeat|distinguish)  ", call.output, re.MULTILINE))
+            for words in commands_of(call):
+                commands[words] += 1
+                tokens[words] += spent
+                spent = 0
+            skills.update(_skills_of(call))
     tried = commands["experiment try"]
     ended = commands["experiment close"] + tried
     taken = {s: commands[s] + (tried if s != STEPS[0] else 0) for s in STEPS}
@@ -71,21 +73,18 @@ def _conduct(harness: str, sessions: list[Session]) -> Conduct:
 
 def commands_of(call: AgentCall) -> list[str]:
     """Commands of kb in a call, in its shell line or by its own tool. Hooks are the harness's, not the agent's."""
-    known = verbs()
     if tool := _TOOL.search(call.name):
         action = re.search(r"^[a-z-]+$", call.arguments, re.MULTILINE)
         pairs = [(tool[1], action[0] if action else "")]
     else:
         pairs = _TYPED.findall(call.arguments)
-    listed = [
+    known = verbs()
+    heads = {words.partition(" ")[0] for words in known}
+    return [
         f"{head} {action}".strip() if head == "load" or f"{head} {action}" in known else head
         for head, action in pairs
+        if head in heads
     ]
-    return [one_line(words) for words in listed if words.partition(" ")[0] in _heads(known)]
-
-
-def _heads(known: Iterable[str]) -> set[str]:
-    return {words.partition(" ")[0] for words in known}
 
 
 def _skills_of(call: AgentCall) -> list[str]:
@@ -139,20 +138,10 @@ def lines_of(conducts: Iterable[Conduct], proposals: Iterable[str]) -> list[str]
     return [*lines, *(f"mend: {text}" for text in proposals)]
 
 
-def page_of(conducts: Iterable[Conduct], proposals: Iterable[str], *, date: str) -> str:
+def page_of(conducts: Iterable[Conduct], proposals: tuple[str, ...], *, date: str) -> str:
     """The process retrospective as a page: figures, then what to mend."""
-    body = []
-    for c in conducts:
-        body += [
-            f"## {c.harness}",
-            "",
-            f"{c.sessions} sessions, {c.experiments} experiments, {c.compactions} compactions, {c.refused} proposals refused by the gate.",
-            "",
-            "| command | times | tokens before it |",
-            "|---|---:|---:|",
-            *(f"| `kb {w}` | {n} | {c.tokens.get(w, 0)} |" for w, n in c.commands.items()),
-            "",
-        ]
-    mend = [f"- {text}" for text in proposals] or ["Nothing was left out."]
-    head = ["---", "title: Process retrospective", "type: analysis", f"created: {date}", "---", ""]
-    return "\n".join([*head, "# Process retrospective", "", *body, "## To mend", "", *mend, ""])
+    front = f"---\ntitle: Process retrospective\ntype: analysis\ncreated: {date}\n---"
+    figures = "\n".join(["```text", *lines_of(conducts, ()), "```"])
+    mend = "\n".join(f"- {text}" for text in proposals) or "Nothing was left out."
+    parts = (front, "# Process retrospective", figures, "## To mend", mend)
+    return "\n\n".join(parts) + "\n"

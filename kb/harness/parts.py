@@ -148,7 +148,8 @@ def _gemini() -> list[Part]:
         "BeforeTool": ("edit", "write_file|replace"),
     }
     return [
-        *_skills(".gemini/skills"),
+        # Its own folder would do, but where Codex is served too it would warn of every skill that stands in both.
+        *_skills(".agents/skills"),
         *_agents(".gemini/agents"),
         *_hooks(".gemini/settings.json", events),
         Setting(".gemini/settings.json", ("mcpServers", "kb"), _SERVER),

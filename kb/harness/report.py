@@ -1,6 +1,5 @@
 """What the verbs that install share: which harnesses, what changed, what was left alone."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
 def _parts(root: Path, names: tuple[str, ...], action: str) -> list[Part]:
     """The parts that an action is about: an update leaves what is not there, an uninstall what another harness still needs."""
     standing = [name for name in (*HARNESSES, PLUGIN) if _present(root, name)]
-    chosen = list(harnesses(names)) or list(HARNESSES)
+    chosen = _named(names) or list(HARNESSES)
     if not names and action != "install" and PLUGIN in standing:
         chosen.append(PLUGIN)
     if action == "update":
@@ -65,6 +64,14 @@ def _parts(root: Path, names: tuple[str, ...], action: str) -> list[Part]:
     return parts
 
 
+def _named(values: tuple[str, ...]) -> list[str]:
+    names = [part.strip() for value in values for part in value.split(",")]
+    for name in names:
+        if name not in (*HARNESSES, PLUGIN):
+            raise KbError(f"--harness {name}: one of {', '.join((*HARNESSES, PLUGIN))}")
+    return names
+
+
 def _after(state: str) -> str:
     return {"missing": "written", "differs": "written"}.get(state, state)
 
@@ -74,15 +81,8 @@ def _present(root: Path, name: str) -> bool:
     own = {
         "claude": ".claude/skills/edit-code",
         "codex": ".codex/agents/verifier.toml",
-        "gemini": ".gemini/skills/edit-code",
+        "gemini": ".gemini/agents/verifier.md",
         "pi": ".auto/hooks/before.sh",
         PLUGIN: ".claude/kb-plugin/.claude-plugin/plugin.json",
     }
     return (root / own[name]).exists()
-
-
-def harnesses(names: Iterable[str]) -> Iterable[str]:
-    for name in [part.strip() for value in names for part in value.split(",")]:
-        if name not in (*HARNESSES, PLUGIN):
-            raise KbError(f"--harness {name}: one of {', '.join((*HARNESSES, PLUGIN))}")
-        yield name

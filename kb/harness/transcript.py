@@ -3,8 +3,9 @@
 Sources: the JSONL of Claude Code (`~/.claude/projects`), of Codex (`~/.codex/sessions`), the chats of Gemini CLI (`~/.gemini/tmp`).
 """
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kb.store import json_of
@@ -34,33 +35,40 @@ class Session:
 
 def calls_in(text: str) -> Session:
     harness, calls, counted = "", [], set()
-    for record in _records(text):
-        name, found = _read(record, counted)
+    # Gemini CLI files a message again, with its calls, once these have ended, and bare where a chat is resumed: it is one.
+    whole: dict[object, dict] = {}
+    for number, record in enumerate(_records(text)):
+        key = record.get("id", number) if record.get("type") == "gemini" else number
+        whole[key] = {**whole.get(key, {}), **record}
+    turn = 0
+    for record in whole.values():
+        name, read = _read(record, counted)
         harness = harness or name
-        calls += found
+        # Codex counts the tokens of a turn after its calls, which they were spent for.
+        counts = name == "codex" and any(call.tokens for call in read)
+        place = turn if counts else len(calls)
+        calls[place:place] = read
+        turn = len(calls) if counts else turn
     return Session(harness, tuple(calls))
 
 
 def _records(text: str) -> Iterator[dict]:
-    try:
-        whole = [json_of(text)]
-    except ValueError:
-        whole = []
-        for line in text.splitlines():
-            try:
-                whole.append(json_of(line))
-            except ValueError:
-                continue
+    whole = list(_parsed([text])) or _parsed(text.splitlines())
     for record in whole:
         if isinstance(record, dict):
-            # A chat of Gemini CLI is one object with its messages.
-            messages = record.get("messages")
-            yield from messages if isinstance(messages, list) else [record]
+            # Earlier chats of Gemini CLI are one object with all messages; later ones set those that a resumed chat begins with.
+            state = record.get("$set")
+            messages = (state if isinstance(state, dict) else record).get("messages")
+            yield from _listed(messages) if isinstance(messages, list) else [record]
 
 
-def _read(record: object, counted: set[str]) -> tuple[str, list[AgentCall]]:
-    if not isinstance(record, dict):
-        return "", []
+def _parsed(texts: Iterable[str]) -> Iterator[object]:
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            yield json_of(text)
+
+
+def _read(record: dict, counted: set[str]) -> tuple[str, list[AgentCall]]:
     if "payload" in record:
         return "codex", list(_codex(record.get("type"), record["payload"]))
     if "toolCalls" in record or record.get("type") == "gemini":
@@ -123,11 +131,9 @@ def _sum(counts: dict, *keys: str) -> int:
 def _text(value: object) -> str:
     """The strings of a value, its words on one line where it is a command in pieces."""
     if isinstance(value, str):
-        try:
-            parsed = json_of(value) if value[:1] in "{[" else None
-        except ValueError:
-            parsed = None
-        return value if not isinstance(parsed, (dict, list)) else _text(parsed)
+        with contextlib.suppress(ValueError):
+            return _text(json_of(value)) if value[:1] in ("{", "[") else value
+        return value
     if isinstance(value, dict):
         return "\n".join(_text(v) for v in value.values())
     if isinstance(value, list):

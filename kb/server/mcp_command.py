@@ -79,6 +79,7 @@ def _token(request: ServeTools, caller: Caller) -> str:
             raise KbError(
                 f"{request.token_file}: no such file; write a token of 20 characters or more into it"
             )
+        file.parent.mkdir(exist_ok=True)
         with open(
             os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
         ) as out:
