@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb.harness.report import HarnessReport, report
+from kb.harness.report import WHICH, HarnessReport, report
 from kb.verbs import Caller, several
 
 
@@ -10,9 +10,7 @@ from kb.verbs import Caller, several
 class AgentsStatus:
     """For which harnesses."""
 
-    harness: tuple[str, ...] = several(
-        "claude, codex, gemini or pi, or several with commas (default: all)", metavar="NAME"
-    )
+    harness: tuple[str, ...] = several(WHICH, metavar="NAME")
 
 
 def run(request: AgentsStatus, caller: Caller) -> HarnessReport:

@@ -5,7 +5,17 @@ from pathlib import Path
 
 from kb import KbError
 from kb.harness.parts import HARNESSES, PLUGIN, Part, parts_of
-from kb.verbs import FINDINGS, FINE, Caller, Result
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, several
+
+WHICH = "claude, codex, gemini or pi, or several with commas (default: all)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForHarnesses:
+    """For which harnesses files are written or taken out."""
+
+    harness: tuple[str, ...] = several(WHICH, metavar="NAME")
+    dry_run: bool = flag("print the diff and change nothing")
 
 
 @dataclass(frozen=True, slots=True)
