@@ -1,6 +1,8 @@
 """Search: chunks by section, identifiers whole and in parts, filters, ranking that never wavers."""
 
+import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -177,3 +179,36 @@ def test_every_script_is_found_by_its_words(make_base, query, path):
     build(layout)
     found = answers(store.state(layout), Query(query))
     assert [a.path for a in found] == [f"wiki/{path}.md"] and found[0].snippet
+
+
+def captured_source(root: Path, id: str, text: str, title: str) -> None:
+    (root / "sources" / id).mkdir(parents=True, exist_ok=True)
+    (root / f"sources/{id}/text.md").write_text(text, encoding="utf-8")
+    data = text.encode()
+    file = {"name": "text.md", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "media_type": "text/markdown"}
+    meta = {"origin": "https://example.org", "title": title, "text": "text.md", "files": [file]}
+    (root / f"sources/{id}/meta.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+def test_captured_text_is_found_as_quoted_material_and_follows_its_source(base, make_base, kb_command):
+    captured_source(base.root, "paper", "# Paper\n\n## Method\n\nThe quokkafuse pass \u202e hides\u200b and runs.\n", "A paper")
+    found = json.loads(kb_command("search", "quokkafuse", "--format", "json", cwd=base.root).stdout)
+    assert [(a["path"], a["anchor"], a["type"]) for a in found] == [("sources/paper/text.md", "method", "captured")]
+    assert "\u202e" not in found[0]["snippet"] and "\u200b" not in found[0]["snippet"]
+    shown = kb_command("search", "quokkafuse", cwd=base.root).stdout
+    assert "(captured, quoted)\n    > The quokkafuse pass" in shown
+    assert kb_command("search", "quokkafuse", "--type", "concept", cwd=base.root).stdout.strip() == ""
+    assert kb_command("search", "vmem", "--type", "captured", cwd=base.root).stdout.strip() == ""
+    captured_source(base.root, "paper", "# Paper\n\nAbout wombats alone.\n", "A paper")
+    assert "quokkafuse" not in kb_command("search", "quokkafuse", cwd=base.root).stdout
+    assert "sources/paper" in kb_command("search", "wombats", cwd=base.root).stdout
+    (base.root / "sources/paper/meta.json").unlink()
+    assert "sources/paper" not in kb_command("search", "wombats", cwd=base.root).stdout
+
+
+def test_captured_material_never_takes_more_than_a_quarter_of_the_places(base, kb_command):
+    for n in range(9):
+        captured_source(base.root, f"p{n}", "memory memory scoped_vmem_limit_kib\n", f"Memory {n}")
+    paths = [a["path"] for a in json.loads(kb_command("search", "memory", "--limit", "4", "--format", "json", cwd=base.root).stdout)]
+    assert [p.startswith("sources/") for p in paths].count(True) == max(1, 4 - len([p for p in paths if p.startswith("wiki/")]))
+    assert paths == sorted(paths, key=lambda p: p.startswith("sources/")), "the wiki's own pages come first"

@@ -11,6 +11,8 @@ from kb.search import Hit, find, terms_of
 from kb.text import fold
 
 _SNIPPET = 200
+# The type of what was captured, beside the types of pages.
+CAPTURED = "captured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def answers(
     db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]] = find
 ) -> list[Answer]:
     """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type, verdict or day that cannot be."""
-    types = tuple(_known_type(t) for t in query.types)
+    types = tuple(_known_type(t) for t in query.types if t != CAPTURED)
     for verdict in query.verdicts:
         if verdict not in list(Verdict):
             raise KbError(f"no such verdict '{verdict}'; one of {', '.join(Verdict)}")
@@ -56,6 +58,8 @@ def answers(
         raise KbError(f"'{query.before}' is no day; write YYYY-MM-DD")
     if query.limit < 1:
         raise KbError("--limit takes a number of 1 or more")
+    if query.types and not types:
+        return []
     terms = terms_of(query.words)
     hits = by(db, query.words, limit=query.limit, types=types, paths=_narrowed(db, query))
     found = []
@@ -92,7 +96,9 @@ def answers(
 def _known_type(name: str) -> str:
     known = type_of(name)
     if not known:
-        raise KbError(f"no such page type '{name}'; one of {', '.join(t.name for t in PAGE_TYPES)}")
+        raise KbError(
+            f"no such page type '{name}'; one of {', '.join([*(t.name for t in PAGE_TYPES), CAPTURED])}"
+        )
     return known
 
 

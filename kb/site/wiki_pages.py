@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError, store
+from kb import store
 from kb.page import LARGEST, Page, text_of
 from kb.schema import FAILED
 from kb.site.body import Body, Destination, body_of
@@ -28,7 +28,7 @@ from kb.site.templating import Frame, plain_title, rendered
 # Fewer pages than this are rendered in this process: starting a pool costs more.
 _POOL_FROM = 100
 _FILE = "site.db"
-_TABLE = "create table if not exists shown (path text primary key, row blob not null, content blob not null)"
+_TABLE = "create table shown (path text primary key, row blob not null, content blob not null)"
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 # Headings that a table of contents lists at most.
 _MOST_HEADINGS = 150
@@ -65,21 +65,8 @@ class WikiPages:
 
 
 def cache_of(layout: store.Layout) -> sqlite3.Connection:
-    """What earlier builds rendered; begun anew where it is damaged. Raises KbError where it is a link,
-    or another program's.
-    """
-    for attempt in (1, 2):
-        try:
-            db = store.state(layout, writable=True, name=_FILE)
-            db.execute(_TABLE)
-            db.execute(store.Kept.TABLE)
-            return db
-        except sqlite3.DatabaseError as error:
-            if attempt == 2:
-                raise KbError(f".kb/{_FILE}: {error}; delete it and build again") from error
-            for name in (_FILE, f"{_FILE}-wal", f"{_FILE}-shm"):
-                store.remove(layout.state / name)
-    raise AssertionError("unreachable")
+    """What earlier builds of the site made."""
+    return store.cache(layout, _FILE, (_TABLE, store.Kept.TABLE))
 
 
 def kept_pages(cache: sqlite3.Connection) -> dict[str, ShownPage]:

@@ -22,7 +22,7 @@ from kb.store.layout import (
     root_of,
 )
 from kb.store.rows import Diff, diff, digest_of, json_of, packed, row_of, to_json, value_of
-from kb.store.tables import Kept, code_state, is_current, made_by, shape_of, state
+from kb.store.tables import Kept, cache, code_state, is_current, made_by, shape_of, state
 from kb.store.walk import Scan, changed_since, look_of, read_bytes, scan
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Layout",
     "Scan",
     "WIKI_LINK",
+    "cache",
     "changed_since",
     "code_state",
     "config_from",

@@ -3,11 +3,12 @@
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TypeVar
 
 from kb import KbError
-from kb.store.files import own_state
+from kb.store.files import own_state, remove
 from kb.store.layout import Layout
 from kb.store.rows import digest_of, row_of, value_of
 
@@ -45,6 +46,30 @@ def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sql
     connection.execute("pragma cache_size = -65536")
     connection.execute("pragma mmap_size = 268435456")
     return connection
+
+
+def cache(
+    layout: Layout, name: str, tables: Iterable[str], *, version: str = ""
+) -> sqlite3.Connection:
+    """Tables kept beside the compiled ones, for writing; begun anew where they are damaged or of
+    another shape or version. Raises KbError where the file is a link, or another program's.
+    """
+    shape = int(digest_of(repr((tuple(tables), version)))[:7], 16)
+    with suppress(sqlite3.DatabaseError):
+        db = state(layout, writable=True, name=name)
+        if db.execute("pragma user_version").fetchone()[0] == shape:
+            return db
+        db.close()
+    for part in (name, f"{name}-wal", f"{name}-shm"):
+        remove(layout.state / part)
+    try:
+        db = state(layout, writable=True, name=name)
+        for statement in tables:
+            db.execute(statement)
+        db.execute(f"pragma user_version = {shape}")
+    except sqlite3.DatabaseError as error:
+        raise KbError(f".kb/{name}: {error}; delete it and try again") from error
+    return db
 
 
 def _claim(connection: sqlite3.Connection, file: os.PathLike) -> None:
@@ -152,7 +177,7 @@ class Kept:
     `close` drops those that nobody asked for.
     """
 
-    TABLE = "create table if not exists kept (name text primary key, inputs text not null, row blob not null) without rowid"
+    TABLE = "create table kept (name text primary key, inputs text not null, row blob not null) without rowid"
 
     def __init__(self, db: sqlite3.Connection):
         self.db, self.names = db, set[str]()

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from kb.search.query import Answer
 
 
+# Of so many places, one is for captured material.
+_SHARE = 4
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """Words, and what the sections must be."""
@@ -16,7 +20,9 @@ class Search:
     query: tuple[str, ...] = argument(
         "words to look for; identifiers are found whole and by their parts"
     )
-    type: tuple[str, ...] = several("only pages of this type (may be repeated)")
+    type: tuple[str, ...] = several(
+        "only pages of this type (may be repeated); captured is the text of captured sources"
+    )
     target: str = option("only experiments of this target")
     verdict: tuple[str, ...] = several("only experiments with this verdict (may be repeated)")
     before: str = option("only pages dated before this day (YYYY-MM-DD)", metavar="DATE")
@@ -37,11 +43,18 @@ class Places(Result):
         return [a.to_json() for a in self.answers]
 
     def to_text(self) -> str:
-        places = ((f"{a.path}#{a.anchor}" if a.anchor else a.path, a) for a in self.answers)
-        return "\n".join(f"{place}:{a.line}  {a.title}\n    {a.snippet}" for place, a in places)
+        from kb.search.query import CAPTURED
+
+        lines = []
+        for a in self.answers:
+            place, is_quoted = f"{a.path}#{a.anchor}" if a.anchor else a.path, a.type == CAPTURED
+            mark, quote = (" (captured, quoted)", "> ") if is_quoted else ("", "")
+            lines.append(f"{place}:{a.line}  {a.title}{mark}\n    {quote}{a.snippet}")
+        return "\n".join(lines)
 
 
 def run(request: Search, caller: Caller) -> Places:
+    from kb.search.captured import captured_answers
     from kb.search.query import Query, answers
 
     query = " ".join(request.query)
@@ -50,10 +63,14 @@ def run(request: Search, caller: Caller) -> Places:
     )
     layout = caller.layout()
     db = caller.tables(layout)
-    if not request.semantic:
-        return Places(tuple(answers(db, question)))
-    from kb.verbs.vectors import opened
+    if request.semantic:
+        from kb.verbs.vectors import opened
 
-    return Places(
-        tuple(answers(db, question, by=opened(layout, db, caller, local=request.local).find))
-    )
+        found = answers(db, question, by=opened(layout, db, caller, local=request.local).find)
+    else:
+        found = answers(db, question)
+    captured = captured_answers(layout, question)
+    # What the wiki says comes first; what was captured has a quarter of the room, or what is left.
+    room = max(request.limit // _SHARE, request.limit - len(found))
+    captured = captured[:room]
+    return Places((*found[: request.limit - len(captured)], *captured))
