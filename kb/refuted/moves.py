@@ -4,10 +4,12 @@ Refuses to guess: a lever that is only named is neither on nor off, and a value 
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from kb.run.direction import direction_of
 from kb.trail.levers import (
@@ -79,17 +81,29 @@ _ON = frozenset(("1", "true", "on", "yes", "enabled"))
 # What a program does by itself is no setting of it.
 _OFF = frozenset(("0", "false", "off", "no", "none", "disabled", "auto", "default"))
 
-# What follows one of these is held, moved or set aside, to the end of its clause or the next of them.
-_CUES = re.compile(
-    r"\b(?:(?P<held>keep(?:s|ing)?|default|hold(?:s|ing)?|held|leav(?:e|es|ing)|reus\w+|same|unchanged|no (?:\w+ )?changes?|otherwise|"
-    r"everything else|all else|nothing else|as (?:in|on|before|[a-z]{0,3}\d+)|alongside|beside|frontier|base(?:line)?|parent(?:'s)?|config\w*(?= \+))|"
-    r"(?P<point>at)|(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|where|unlike|as opposed to|compared (?:to|with)|beyond|than|without|no|not|never|against|vs|versus|like)|"
-    r"(?P<moved>except|but|only|apart from|other than|isolat\w+|chang(?:e|es|ing)|set(?:s|ting)?|rais(?:e|es|ing)|lower(?:s|ing)?|increas(?:e|es|ing)|"
-    r"reduc(?:e|es|ing)|decreas(?:e|es|ing)|doubl(?:e|es|ing)|halv(?:e|es|ing)|grow(?:s|ing)?|shrink(?:s|ing)?|enabl(?:e|es|ing)|disabl(?:e|es|ing)|"
-    r"turn(?:s|ing)?|switch(?:es|ing)?|add(?:s|ing)?|drop(?:s|ping)?|remov(?:e|es|ing)|replac(?:e|es|ing)|swap(?:s|ping)?|tun(?:e|es|ing)|try|"
-    r"test(?:s|ing)?|appl(?:y|ies|ying)|forc(?:e|es|ing)|compile|build|pass|cap|limit|allow|ask|give|emit|put|launch|mak(?:e|ing)|use))\b",
-    re.IGNORECASE,
+# What follows one of these is held, moved or set aside, to the end of its clause or the next of them. `point` says where something is tried.
+_CUE_WORDS = {
+    "held": "keep keeps keeping default hold holds holding held leave leaves leaving reuse reuses reused reusing same unchanged otherwise "
+    "alongside beside frontier base baseline parent",
+    "point": "at",
+    "against": "where unlike beyond than without no not never against vs versus like",
+    "moved": "except but only isolate isolates isolated isolating change changes changing set sets setting raise raises raising lower "
+    "lowers lowering increase increases increasing reduce reduces reducing decrease decreases decreasing double doubles doubling halve "
+    "halves halving grow grows growing shrink shrinks shrinking enable enables enabling disable disables disabling turn turns turning "
+    "switch switches switching add adds adding drop drops dropping remove removes removing replace replaces replacing swap swaps "
+    "swapping tune tunes tuning try test tests testing apply applies applying force forces forcing compile build pass cap limit allow "
+    "ask give emit put launch make makes making use",
+}
+_CUE_OF = {word: kind for kind, words in _CUE_WORDS.items() for word in words.split()}
+_PHRASES = re.compile(
+    r"(?P<held>no (?:\w+ )?changes?|(?:everything|all|nothing) else|as (?:in|on|before|[a-z]{0,3}\d+)|config\w*(?= \+))\b|"
+    r"(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
+    r"(?P<moved>apart from|other than)\b"
 )
+_PHRASE_OPENS = frozenset(
+    "no everything all nothing as config configs configuration configurations instead symmetric opposite which rather in compared apart other".split()
+)
+_WORD = re.compile(r"\w+")
 # Said behind a lever: it stays.
 _STAYS = re.compile(
     r"[`*\s]*(?:\(?(?:is |are )?(?:kept|fixed|unchanged|held|left|stays?|staying|remains?|as (?:it|they|before|in)|today|alone)\b)",
@@ -108,6 +122,8 @@ _ACTS = re.compile(
 _OPENS = re.compile(
     r"(?:^|[.!?:]\s)[\s`*_]*(?:(?:the|an?)\s+)?(?:(?:[a-z]+\s+){1,3}of\s+)?[`*]*$", re.IGNORECASE
 )
+# As far before a lever as its clause may begin.
+_NEAR = 240
 _ENDS = re.compile(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
@@ -118,6 +134,39 @@ _ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
 _BLANKS = re.compile(r"[ \t]{2,}")
+
+
+class Cue(NamedTuple):
+    """A word or phrase that says what a text does with what follows: `kind` is held, point, against or moved."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@lru_cache(maxsize=64)
+def cues_of(text: str) -> tuple[Cue, ...]:
+    """The cues of a text, in order."""
+    lower = text.lower()
+    lower = lower if len(lower) == len(text) else text
+    found: list[Cue] = []
+    behind = 0
+    for word in _WORD.finditer(lower):
+        start = word.start()
+        if start < behind:
+            continue
+        phrase = _PHRASES.match(lower, start) if word[0] in _PHRASE_OPENS else None
+        kind = phrase.lastgroup if phrase else _CUE_OF.get(word[0])
+        if kind:
+            behind = (phrase or word).end()
+            found.append(Cue(start, behind, kind))
+    return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def ends_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Where the clauses of a text end, and what follows begins."""
+    return tuple(end.span() for end in _ENDS.finditer(text))
 
 
 def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
@@ -196,14 +245,15 @@ def stays(text: str, at: int) -> bool:
 def _role(text: str, mention: Mention, *, moved: bool) -> Role:
     if stays(text, mention.end):
         return Role.HELD
-    last, comma, begun = "", text.rfind(",", 0, mention.start), 0
-    for end in _ENDS.finditer(text, max(0, mention.start - 240), mention.start):
-        begun = end.end()
-    for cue in _CUES.finditer(text, begun, mention.start):
-        if cue[0].lower() == "at" and mention.name[:1] == "-":
+    last, comma = "", text.rfind(",", 0, mention.start)
+    ends, cues = ends_of(text), cues_of(text)
+    before = bisect_left(ends, (mention.start,))
+    begun = ends[before - 1][1] if before and ends[before - 1][0] >= mention.start - _NEAR else 0
+    for cue in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
+        if cue.kind == "point" and mention.name[:1] == "-":
             continue  # "caps the registers at --limit=64"
         # What is set aside stays so to the next comma: "instead of raising x".
-        last = last if last == "against" and comma < cue.start() else cue.lastgroup or ""
+        last = last if last == "against" and comma < cue.start else cue.kind
     if last in ("held", "against"):
         return Role.HELD
     if last == "point":
@@ -324,19 +374,22 @@ _ANNOUNCED = re.compile(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)
 
 def leads_to_change(text: str) -> bool:
     """Whether a paragraph announces that what follows is what changes: "Change only:", "The build line of this run"."""
-    last = [cue.lastgroup for cue in _CUES.finditer(text, max(0, len(text) - 200))]
-    return text.rstrip().endswith(":") and last[-1:] == ["moved"] or bool(_ANNOUNCED.match(text))
+    if _ANNOUNCED.match(text):
+        return True
+    cues = cues_of(text[-_NEAR:]) if text.rstrip().endswith(":") else ()
+    return bool(cues) and cues[-1].kind == "moved"
 
 
 def clauses(text: str) -> list[str]:
     """Clauses of a text but those that say what is held or set aside."""
     found, start = [], 0
-    for end in (*(m.span() for m in _ENDS.finditer(text)), (len(text), len(text))):
-        clause = text[start : end[0]]
-        start = end[1]
-        cues = [(m.start(), m.lastgroup, m[0]) for m in _CUES.finditer(clause)]
-        if cues and cues[0][1] in ("held", "against") and cues[0][0] < 3:
-            continue
-        aside = (at for at, group, word in cues if group == "against" or word.startswith("as "))
-        found.append(clause[: next(aside, len(clause))])
+    cues = cues_of(text)
+    for stop, after in (*ends_of(text), (len(text), len(text))):
+        own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
+        if not own or own[0].kind not in ("held", "against") or own[0].start - start >= 3:
+            aside = (
+                c.start for c in own if c.kind == "against" or text[c.start : c.start + 3].lower() == "as "
+            )
+            found.append(text[start : next(aside, stop)])
+        start = after
     return found
