@@ -388,7 +388,9 @@ def clauses(text: str) -> list[str]:
         own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
         if not own or own[0].kind not in ("held", "against") or own[0].start - start >= 3:
             aside = (
-                c.start for c in own if c.kind == "against" or text[c.start : c.start + 3].lower() == "as "
+                c.start
+                for c in own
+                if c.kind == "against" or text[c.start : c.start + 3].lower() == "as "
             )
             found.append(text[start : next(aside, stop)])
         start = after

@@ -5,6 +5,7 @@ Refuses to judge what a passage means.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kb.page import document_of, plain_text
@@ -132,14 +133,29 @@ def prose_of(passages: Iterable[Passage], *, most: int = 2400) -> str:
     return joined((p.text for p in passages if p.kind == "paragraph"), most=most)
 
 
-def phrases(stems: str) -> re.Pattern[str]:
-    """Finds any of some stems (`profil, hot-spot`) at the start of a word; one with `^` at the start of the text alone."""
-    split = stems.split(", ")
-    anywhere = "|".join(stem for stem in split if stem[0] != "^")
-    opening = "|".join(stem[1:] for stem in split if stem[0] == "^")
-    forms = [rf"(?<![^\W_])(?:{anywhere})"] if anywhere else []
-    forms += [rf"\A\W*(?:{opening})"] if opening else []
-    return re.compile("|".join(forms), re.IGNORECASE)
+class Phrases:
+    """Finds any of some stems (`profil, hot-spot`) at the start of a word; one with `^` at the start of the text alone, `whole`: as a word
+    of its own. Stems stand in small letters; the pattern is made when it is first asked for.
+    """
+
+    def __init__(self, stems: str, *, whole: bool = False):
+        self.stems, self.whole = stems, whole
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        # A pattern that begins with letters, and heeds case, is found many times faster than one that begins with what stands before them.
+        forms = [
+            rf"\A\W*(?:{stem[1:]})"
+            if stem[0] == "^"
+            else rf"{stem[0]}(?<![^\W_]{stem[0]}){stem[1:]}"
+            if stem[0].isalpha()
+            else rf"(?<![^\W_])(?:{stem})"
+            for stem in self.stems.split(", ")
+        ]
+        return re.compile("|".join(form + r"\b" * self.whole for form in forms))
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return self.pattern.search(text.lower())
 
 
 def joined(texts: Iterable[str], *, most: int = 2400) -> str:

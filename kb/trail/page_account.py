@@ -11,40 +11,49 @@ from kb.run.record import Lever
 from kb.text import cut, sentences_of
 from kb.trail.facts import Account, Note
 from kb.trail.levers import key_of, levers_in, number_of
-from kb.trail.outline import Passage, phrases
+from kb.trail.outline import Passage, Phrases
 
 # Headings below which a page says how it was run, where its time went, what is left to do, what it expected, and what it rests on.
-_CONFIG = phrases(
+_CONFIG = Phrases(
     "config, set-?up, stack, recipe, command, launch, environment, how to run, reproduc, hyper-?param, change"
 )
-_PROFILE = phrases(
+_PROFILE = Phrases(
     "profil, bucket, breakdown, attribution, hot-?spot, op diff, (?:where )?(?:the )?time goes, trace"
 )
-_LEADS = phrases(
+_LEADS = Phrases(
     "next, follow-?up, open (?:lead|hypothes|question), future, path to, remaining, still on, direction, to try, untried"
 )
-_EXPECTED = phrases("hypothes, falsif, predict, mechanism, expected, criteri")
-_REFERENCES = phrases("^see also, ^sources?, ^references?, ^related, ^links")
+_EXPECTED = Phrases("hypothes, falsif, predict, mechanism, expected, criteri")
+_REFERENCES = Phrases("^see also, ^sources?, ^references?, ^related, ^links")
 # A table of where time goes is headed by what it lists, and holds a share or a time.
-_LISTED = phrases(
+_LISTED = Phrases(
     "categor, bucket, ops?\\b, hlo, kernel, function, symbol, phase, stage, component, module, layer, region, event"
 )
-_SPENT = phrases("self, time, ms\\b, [uµ]s\\b, cycles, samples, total, share")
-_MEMORY = phrases(
-    "(?:hbm|vram|memory|rss|vmem|smem|heap|oom\\w*|overflow\\w*|overrun|peak|headroom|ceiling)\\b"
+_SPENT = Phrases("self, time, ms\\b, [uµ]s\\b, cycles, samples, total, share")
+_MEMORY = Phrases(
+    "hbm, vram, memory, rss, vmem, smem, heap, oom\\w*, overflow\\w*, overrun, peak, headroom, ceiling",
+    whole=True,
 )
-_STORE = phrases("(?:hbm|vram|vmem|memory|rss|heap)\\b")
+_STORE = Phrases("hbm, vram, vmem, memory, rss, heap", whole=True)
 _BYTES = re.compile(r"\d[\d.,]*\s?(?:[KMGT]i?B|[KMG]\b|bytes\b)")
 _GAIN = re.compile(
     r"\+\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+\.\d+\s?[×x](?!\w)|\b[2-9]\d*[×x] (?:faster|less|fewer)"
 )
 _FIGURE = re.compile(r"\d[\d.,]*\s?(?:%|ms\b|us\b|µs\b|s\b|[KMGT]i?B\b|pp\b)")
-_DEFERRED = phrases(
-    "(?:next|revisit\\w*|re-?test\\w*|not (?:yet )?(?:tried|exercised|explored|covered)|untried|unexplored|top lever|remaining levers?|"
-    "deferred|future (?:work|\\w+ should)|should (?:try|test|use|look)|worth (?:a|re)?try\\w*|reusable|durable|in place)\\b"
+_DEFERRED = Phrases(
+    "next, revisit\\w*, re-?test\\w*, not (?:yet )?(?:tried|exercised|explored|covered), untried, unexplored, top lever, "
+    "remaining levers?, deferred, future (?:work|\\w+ should), should (?:try|test|use|look), worth (?:a|re)?try\\w*, reusable, durable, "
+    "in place",
+    whole=True,
 )
-_STATED = phrases(
-    "(?:stable|current(?:[- ]best)?|best|frontier|final|winning|new) (?:config\\w*|stack|recipe|settings?)\\b, carr(?:y|ied)[- ]forward"
+_STACK = "(?:config\\w*|stack|recipe|settings?)"
+_STATED = Phrases(
+    ", ".join(
+        f"{how} {_STACK}"
+        for how in ("stable", "current(?:[- ]best)?", "best", "frontier", "final", "winning", "new")
+    )
+    + ", carr(?:y|ied)[- ]forward",
+    whole=True,
 )
 # The numbers of runs, alone or from one to another.
 _RUNS = re.compile(
@@ -114,21 +123,25 @@ class _Reading:
 
     def _prose(self, passage: Passage, own: str, upto: int) -> None:
         text = passage.text
-        sets = levers_in(text) or passage.listed and text.count(" ") >= _WORDS
-        if _CONFIG.search(own) and sets and not _GAIN.search(text):
+        gains = _GAIN.search(text)
+        sets = passage.listed and text.count(" ") >= _WORDS
+        if _CONFIG.search(own) and not gains and (sets or levers_in(text)):
             self._add("config", text, upto)
+        memory, stated = _MEMORY.search(text), _STATED.search(text) or text.count(" + ") >= 3
+        deferred = _DEFERRED.search(text) and not _EXPECTED.search(f"{own} {text[:40]}")
         profiled = _PROFILE.search(" ".join(passage.above))
-        whole = sentences_of(text)
+        # Most paragraphs say none of this, and need not be read by sentences.
+        whole = sentences_of(text) if memory or stated or deferred or profiled or gains else ()
         for place, sentence in enumerate(whole):
-            if _tells_memory(sentence, sentence):
+            if memory and _tells_memory(sentence, sentence):
                 self._add("memory", sentence, upto)
-            if _STATED.search(sentence) or sentence.count(" + ") >= 3:
+            if stated and (_STATED.search(sentence) or sentence.count(" + ") >= 3):
                 self._add("config", sentence, upto)
             if profiled and len(_FIGURE.findall(sentence)) >= (1 if len(sentence) < 120 else 2):
                 self._add("profile", sentence, upto)
-            if _GAIN.search(sentence) and levers_in(sentence):
+            if gains and _GAIN.search(sentence) and levers_in(sentence):
                 self._add("gains", sentence, upto)
-            if _DEFERRED.search(sentence) and not _EXPECTED.search(f"{own} {text[:40]}"):
+            if deferred and _DEFERRED.search(sentence):
                 self._defer(whole, place, upto)
 
     def _defer(self, sentences: list[str], place: int, upto: int) -> None:

@@ -15,30 +15,30 @@ from kb.schema import Verdict, canonical_decision, canonical_verdict
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
-from kb.trail.outline import Passage, items_of, labels_of, passages_of, phrases, prose_of
+from kb.trail.outline import Passage, items_of, labels_of, passages_of, Phrases, prose_of
 from kb.trail.page_account import account_of, point_of, settings_of
 from kb.trail.verdicts import is_running, labelled_verdict, titled_verdict, verdict_of
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
 _PLACES = {
-    "falsification": phrases("falsif, refuted if, success criteri, decision rule"),
-    "verdict": phrases("verdict, conclusion, outcome, decision, tl;?dr"),
-    "hypothesis": phrases("hypothesis, claim, ^statement, ^goal, ^question"),
-    "mechanism": phrases("^(?:expected )?mechanism, why it should, rationale"),
-    "predicted_signal": phrases("predict, ^expected"),
-    "next": phrases("next, follow[- ]?up, open lead, future"),
-    "results": phrases(
+    "falsification": Phrases("falsif, refuted if, success criteri, decision rule"),
+    "verdict": Phrases("verdict, conclusion, outcome, decision, tl;?dr"),
+    "hypothesis": Phrases("hypothesis, claim, ^statement, ^goal, ^question"),
+    "mechanism": Phrases("^(?:expected )?mechanism, why it should, rationale"),
+    "predicted_signal": Phrases("predict, ^expected"),
+    "next": Phrases("next, follow[- ]?up, open lead, future"),
+    "results": Phrases(
         "result, ^(?:measure|benchmark|numbers|performance|timing|throughput|latency|evaluation|metrics|findings)"
         "(?!.*\\b(?:plan|protocol|set-?up|method|goal))"
     ),
-    "setup": phrases(
+    "setup": Phrases(
         "^set-?up, ^method, ^config, ^change, ^how to, ^what (?:was )?(?:changed|tried)"
     ),
-    "profile": phrases("profil"),
-    "evidence": phrases(
+    "profile": Phrases("profil"),
+    "evidence": Phrases(
         "(?:hlo|ptx|sass|asm|assembly|dump|evidence|artifacts?|audit|disassembly)\\b"
     ),
-    "because": phrases("^why\\b, root cause, what went wrong, reason, what we learned, lesson"),
+    "because": Phrases("^why\\b, root cause, what went wrong, reason, what we learned, lesson"),
 }
 _Part = tuple[str, tuple[Passage, ...]]
 # A longer title is text that lost its line ends; of a reason and a set-up the head is kept.

@@ -11,18 +11,18 @@ from kb.page import Page, Section, read
 from kb.schema import Verdict, names_run, outcome_verdict
 from kb.text import one_line
 from kb.trail.facts import to_row
-from kb.trail.outline import passages_of, phrases
+from kb.trail.outline import passages_of, Phrases
 from kb.trail.page_facts import read_facts
 from kb.trail.verdicts import labelled_verdict
 
 # Titles of sections that say how what stands below came out, beyond the words of a verdict.
-_WON = phrases(
+_WON = Phrases(
     "^applied, ^landed, ^shipped, ^what (?:worked|helped), ^worked, ^wins?\\b, ^kept, ^adopted, ^merged"
 )
-_LOST = phrases(
+_LOST = Phrases(
     "^(?:tried and )?(?:failed|rejected|reverted|dropped|abandoned|discarded), ^dead ends?, ^what (?:failed|did(?:n.t| not)), ^did(?:n.t| not)"
 )
-_FIGURE = phrases(r"\d[\d.,]*\s?\w*\s*(?:→|->)\s*\d, [+−-]?\d[\d.]*\s?(?:%|×|x\b|ms\b|s\b)")
+_FIGURE = Phrases(r"\d[\d.,]*\s?\w*\s*(?:→|->)\s*\d, [+−-]?\d[\d.]*\s?(?:%|×|x\b|ms\b|s\b)")
 # Pages of other types are about one thing, and logs tell of runs that have pages; fewer headings than this are sections of one text.
 _TYPES = ("page", "observation", "analysis")
 _LEAST = 3

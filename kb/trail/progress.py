@@ -18,7 +18,7 @@ from kb.text import words_of as _words
 from kb.trail.facts import Facts
 from kb.trail.frontier import Step, frontier_of, metric_of
 from kb.trail.levers import key_of, levers_in
-from kb.trail.outline import phrases
+from kb.trail.outline import Phrases
 
 # HeyGen's stop rule: the best value not improved for eight profile-guided attempts in a row.
 PLATEAU = 8
@@ -185,14 +185,14 @@ def _streaks(experiments: Sequence[Facts], plateau: int) -> Iterable[Alarm]:
 
 
 # A change of what is computed, in words of computing at large; of a mere setting; the places where either may be.
-_CHANGES = phrases(
+_CHANGES = Phrases(
     "(?:un)?fus(?:e|ing|ion), rewr, replac, implement, restructur, port(?:s|ed|ing)?\\b, refactor, vectori[sz], paralleli[sz], "
     "translat, hand[- ]?written"
 )
-_TURNED = phrases(
+_TURNED = Phrases(
     "flags?\\b, knobs?\\b, sweep, tun(?:e|ed|es|ing)\\b, settings?\\b, parameters?\\b"
 )
-_PLACES = phrases(
+_PLACES = Phrases(
     "kernel, algorithm, layout, custom, cach, scan, simd, async, pipelin, parallel, schedul, shard"
 )
 # Runs whose titles tell what a trail takes along: each may name the whole stack that the run stands on.
