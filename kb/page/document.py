@@ -148,6 +148,7 @@ class _Reading:
 
     def __init__(self, text: str, body: str, places: Places):
         self.text, self.places = text, places
+        self.refers = "[[" in body or "][" in body
         self.events: list[Event] = list(PARSER.events_with_range(body))
         self.blocks: list[Block] = []
         self.links: list[Link] = []
@@ -250,7 +251,8 @@ class _Reading:
                 self.links.append(
                     Link(span.href, span.text, self.places.line(span.start), _LINKS[span.kind])
                 )
-        self._references(piece)
+        if self.refers:
+            self._references(piece)
 
     def _code(self, kind: str | dict, place: dict, at: int) -> int:
         fenced = type(kind) is dict

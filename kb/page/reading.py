@@ -67,7 +67,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
     if (
         skim
         and symbols
-        and not WIKILINK.search(text)
+        and not ("[[" in text and WIKILINK.search(text))
         and Page(path, digest, front.fields, 1, 0, "", (), b"").type == "catalog"
     ):
         headings, hrefs = skimmed(text[front.body_offset :])

@@ -6,7 +6,11 @@ Refuses what came after: verdicts, results and profiles are no part of an aim, a
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from msgspec.structs import replace
 
 from kb.page import Page, read
 from kb.page.document import Block, Document, document_of
@@ -146,7 +150,7 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
         _held(moves_in(p.text)) if p.kind == "setup" else moves_in(p.text, moved=p.moved)
         for p in plain
     ]
-    groups.append(_of_commands(commands, {t for p in plain for t in terms_in(p.text)}))
+    groups.append(_of_commands(commands, plain))
     moves = united(groups)[:_MOST_MOVES]
     terms = {term: float(count) for term, count in words.items()}
     for word in {
@@ -264,15 +268,18 @@ def _commands(code: str) -> list[tuple[Move, ...]]:
     return found
 
 
-def _of_commands(commands: list[tuple[Move, ...]], words: set[str]) -> tuple[Move, ...]:
+def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tuple[Move, ...]:
     """What differs between the commands of one text is moved; of one alone, what its words speak of."""
+    if not commands:
+        return ()
     if len(commands) > 1:
         return difference(commands[0], commands[1])
+    words = {term for part in plain for term in terms_in(part.text)}
     return tuple(
         replace(m, role=Role.MOVED)
         if any(stem(p) in words for p in parts_of_name(m.name.removeprefix("-D")) if len(p) > 2)
         else m
-        for m in (commands[0] if commands else ())
+        for m in commands[0]
     )
 
 
@@ -282,17 +289,17 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 def terms_in(text: str) -> set[str]:
     """Distinct words of a text as stems, and neighbours joined (`read ahead` and `readahead`)."""
-    found: set[str] = set()
-    last = ""
-    for word in words_of(text):
-        part = "" if word in STOP or word in _LETTERS else stem(word)
-        # A number alone tells nothing, behind a word it is a setting: `tile64`.
-        if part and not part.isdigit():
-            found.add(part)
-        if part and last and not last.isdigit():
-            found.add(last + part)
-        last = part
-    return found
+    parts = [*map(_part, words_of(text))]
+    # A number alone tells nothing, behind a word it is a setting: `tile64`.
+    found = {part for part in parts if not part.isdigit()}
+    found |= {one + other for one, other in pairwise(parts) if one and other and not one.isdigit()}
+    return found - {""}
+
+
+@lru_cache(maxsize=1 << 14)
+def _part(word: str) -> str:
+    """Stem of a word that says something; empty for any other."""
+    return "" if word in STOP or word in _LETTERS else stem(word)
 
 
 # "32k tokens", "128 generated tokens": how much of what a run works on. Starts with the digit, which is found fast.

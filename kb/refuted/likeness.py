@@ -5,9 +5,11 @@ Refuses to take a part for the whole: of several levers moved together, one alon
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
+
+from msgspec.structs import replace
 
 from kb.refuted.moves import (
     Move,

@@ -6,10 +6,12 @@ Refuses to guess: a lever that is only named is neither on nor off, and a value 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from kb.run.direction import direction_of
 from kb.trail.levers import (
@@ -32,8 +34,7 @@ class Role(IntEnum):
     DECLARED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """One lever of a text: `key` is its name without spelling, `way` one of raise, lower, enable, disable, replace or empty."""
 
     key: str

@@ -44,12 +44,13 @@ _TURNS = word_set(
 )
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(4096)
+def words_of(name: str) -> tuple[str, ...]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
     name = re.sub(
         r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u").replace("²", "2")
     )
-    return [w for w in re.split(r"[^a-z0-9]+", name.lower()) if w]
+    return tuple(w for w in re.split(r"[^a-z0-9]+", name.lower()) if w)
 
 
 @lru_cache(4096)
@@ -76,18 +77,22 @@ def direction_of(name: str) -> Direction | None:
             None if len(foreign) > 1 else "lower" if foreign & {"lower", "resource"} else "higher"
         )
     units = _LOWER_UNITS.intersection(words)
-    return "lower" if units - {"s"} or words[-1:] == ["s"] and len(words) > 1 else None
+    return "lower" if units - {"s"} or words[-1:] == ("s",) and len(words) > 1 else None
 
 
 def _foreign(name: str) -> set[str]:
     """What the words of other languages in a name measure: lower, higher, resource."""
-    words = re.findall(r"[^\W\d_]+", name.lower())
-    return {
-        kind
-        for kind, stems in languages.METRICS.items()
-        for stem in stems.split()
-        if any(stem in w if stem[0] > "\u2e7f" else w.startswith(stem) for w in words)
-    }
+    lower = name.lower()
+    known = {kind for stem, kind in _FOREIGN_SIGNS.items() if not lower.isascii() and stem in lower}
+    words = re.findall(r"[^\W\d_]+", lower)
+    heads = (word[:length] for word in words for length in range(1, len(word) + 1))
+    return known.union(kind for head in heads if (kind := _FOREIGN_STEMS.get(head)))
+
+
+_FOREIGN = {stem: kind for kind, stems in languages.METRICS.items() for stem in stems.split()}
+# Scripts that set no blanks: a word of theirs may stand anywhere in a name.
+_FOREIGN_SIGNS = {stem: kind for stem, kind in _FOREIGN.items() if stem[0] > "\u2e7f"}
+_FOREIGN_STEMS = {stem: kind for stem, kind in _FOREIGN.items() if stem not in _FOREIGN_SIGNS}
 
 
 def _rate_direction(name: str) -> Direction | None:
