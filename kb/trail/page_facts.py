@@ -15,7 +15,7 @@ from kb.schema import Verdict, canonical_decision, canonical_verdict
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
-from kb.trail.outline import Passage, items_of, labels_of, passages_of, Phrases, prose_of
+from kb.trail.outline import Passage, Phrases, items_of, labels_of, passages_of, prose_of
 from kb.trail.page_account import account_of, point_of, settings_of
 from kb.trail.verdicts import is_running, labelled_verdict, titled_verdict, verdict_of
 

@@ -11,7 +11,7 @@ from kb.page import Page, Section, read
 from kb.schema import Verdict, names_run, outcome_verdict
 from kb.text import one_line
 from kb.trail.facts import to_row
-from kb.trail.outline import passages_of, Phrases
+from kb.trail.outline import Phrases, passages_of
 from kb.trail.page_facts import read_facts
 from kb.trail.verdicts import labelled_verdict
 
