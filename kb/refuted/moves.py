@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -137,20 +136,12 @@ _MOST = 80
 _BLANKS = re.compile(r"[ \t]{2,}")
 
 
-class Cue(NamedTuple):
-    """A word or phrase that says what a text does with what follows: `kind` is held, point, against or moved."""
-
-    start: int
-    end: int
-    kind: str
-
-
 @lru_cache(maxsize=64)
-def cues_of(text: str) -> tuple[Cue, ...]:
-    """The cues of a text, in order."""
+def cues_of(text: str) -> tuple[tuple[int, str], ...]:
+    """(place, kind) of each word or phrase of a text that says what it does with what follows: held, point, against or moved."""
     lower = text.lower()
     lower = lower if len(lower) == len(text) else text
-    found: list[Cue] = []
+    found: list[tuple[int, str]] = []
     behind = 0
     for word in _WORD.finditer(lower):
         start = word.start()
@@ -160,7 +151,7 @@ def cues_of(text: str) -> tuple[Cue, ...]:
         kind = phrase.lastgroup if phrase else _CUE_OF.get(word[0])
         if kind:
             behind = (phrase or word).end()
-            found.append(Cue(start, behind, kind))
+            found.append((start, kind))
     return tuple(found)
 
 
@@ -250,11 +241,11 @@ def _role(text: str, mention: Mention, *, moved: bool) -> Role:
     ends, cues = ends_of(text), cues_of(text)
     before = bisect_left(ends, (mention.start,))
     begun = ends[before - 1][1] if before and ends[before - 1][0] >= mention.start - _NEAR else 0
-    for cue in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
-        if cue.kind == "point" and mention.name[:1] == "-":
+    for start, kind in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
+        if kind == "point" and mention.name[:1] == "-":
             continue  # "caps the registers at --limit=64"
         # What is set aside stays so to the next comma: "instead of raising x".
-        last = last if last == "against" and comma < cue.start else cue.kind
+        last = last if last == "against" and comma < start else kind
     if last in ("held", "against"):
         return Role.HELD
     if last == "point":
@@ -378,7 +369,7 @@ def leads_to_change(text: str) -> bool:
     if _ANNOUNCED.match(text):
         return True
     cues = cues_of(text[-_NEAR:]) if text.rstrip().endswith(":") else ()
-    return bool(cues) and cues[-1].kind == "moved"
+    return bool(cues) and cues[-1][1] == "moved"
 
 
 def clauses(text: str) -> list[str]:
@@ -387,11 +378,9 @@ def clauses(text: str) -> list[str]:
     cues = cues_of(text)
     for stop, after in (*ends_of(text), (len(text), len(text))):
         own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
-        if not own or own[0].kind not in ("held", "against") or own[0].start - start >= 3:
+        if not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
             aside = (
-                c.start
-                for c in own
-                if c.kind == "against" or text[c.start : c.start + 3].lower() == "as "
+                at for at, kind in own if kind == "against" or text[at : at + 3].lower() == "as "
             )
             found.append(text[start : next(aside, stop)])
         start = after
