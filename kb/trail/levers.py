@@ -60,21 +60,10 @@ _PATTERNS = (
         rf"(?:from\s+[`*]*(?P<before>\S+?(?:\s[kKMGT]i?B)?)[`*]*\s+)?to\s+[`*]*(?P<value>{_NUMBER}|true|false|on|off)(?![\w%]|\.\d|\s?%)",
         re.IGNORECASE,
     ),
-    # -j8, -Xmx4g: a short flag and its number in one. -O3 is a name of its own.
-    re.compile(
-        r"(?P<name>-(?<![\w-]-)(?!O|(?:"
-        + _FORMAT
-        + r")\d)[A-Za-z]{1,3})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"
-    ),
     re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
-    re.compile(r"#define\s+(?P<name>\w+)\s+(?P<value>[\w.+\-]*\w)"),
-    # A key with its value, as JSON, YAML and Python write one, and a line that is nothing else; a constant with its number.
+    # A key with its value, as JSON and Python write one; a constant with its number.
     re.compile(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
-    re.compile(
-        rf"^[ \t]*(?P<name>[A-Za-z][\w.\-]*):[ \t]+(?P<value>{_NUMBER}|true|false|on|off)[ \t]*$",
-        re.IGNORECASE | re.MULTILINE,
-    ),
     re.compile(
         rf"(?<![\w.-])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"
     ),
@@ -104,7 +93,7 @@ _NO_LEVER = re.compile(
 
 # What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "_" an identifier;
 # "n" (a setting with a digit) and "t" (a value behind "to") say also where to look.
-_SIGNS = ("-", "m", "t", "-0", "-", "=", "#", "q", ":", "0", "_", "0", "n")
+_SIGNS = ("-", "m", "t", "-", "=", "q", "0", "_", "0", "n")
 _DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
 _TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
@@ -150,15 +139,10 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
         "=": "=" in text,
         "0": _DIGIT.search(text) is not None,
         "_": _CODED.search(text) is not None,
-        "#": "#define " in text,
     }
-    signs["q"], signs[":"] = '":' in text or "':" in text, ": " in text
+    signs["q"] = '":' in text or "':" in text
     signs["m"] = " to " in lower or "→" in text or "->" in text
-    signs["-0"], signs["n"], signs["t"] = (
-        signs["-"] and signs["0"],
-        signs["0"],
-        " to" in lower or "\nto" in lower,
-    )
+    signs["n"], signs["t"] = signs["0"], " to" in lower or "\nto" in lower
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
         if not signs[sign]:
             continue
