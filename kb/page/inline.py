@@ -49,7 +49,7 @@ _CONTINUED = re.compile(rb"[\x80-\xbf]")
 SPANS = {"Emphasis": "emphasis", "Strong": "strong", "Link": "link", "Image": "image"}
 # What a stretch is until its text is known.
 _OPEN = InlineSpan("", 0, 0, 0, "")
-_SHOWN = frozenset(["Code", "SoftBreak", "HardBreak"])
+_SHOWN = frozenset(["Text", "Code", "SoftBreak", "HardBreak"])
 
 
 def destination_of(name: str, link: dict) -> tuple[str, str]:
@@ -63,9 +63,14 @@ def inline_of(
     events: list[Event], at: int, places: Places
 ) -> tuple[str, tuple[InlineSpan, ...], int]:
     """Shown text and marked stretches of the run of inline events that begins at `at`, and the first event behind it."""
-    first = events[at][0]
-    if type(first) is dict and "Text" in first and "End" in events[at + 1][0]:
-        return first["Text"], (), at + 1  # Most runs are plain text and no more.
+    if "Text" in events[at][0] and "End" in events[at + 1][0]:
+        return events[at][0]["Text"], (), at + 1  # Most runs are plain text and no more.
+    return _marked(events, at, places)
+
+
+def _marked(
+    events: list[Event], at: int, places: Places
+) -> tuple[str, tuple[InlineSpan, ...], int]:
     char = places.char
     pieces: list[str] = []
     spans: list[InlineSpan] = []
@@ -76,10 +81,7 @@ def inline_of(
         event, place = events[at]
         ((kind, value),) = event.items() if type(event) is dict else ((event, " "),)
         pictured = shown is not pieces  # The text of a picture is no part of what is shown.
-        if kind == "Text":
-            shown.append(value)
-            size += 0 if pictured else len(value)
-        elif kind in _SHOWN:
+        if kind in _SHOWN:
             if kind == "Code" and not pictured:
                 spans.append(
                     InlineSpan("code", char(place["start"]), char(place["end"]), size, value)

@@ -91,9 +91,9 @@ _NO_LEVER = re.compile(
     re.IGNORECASE,
 )
 
-# What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "_" an identifier;
-# "n" (a setting with a digit) and "t" (a value behind "to") say also where to look.
-_SIGNS = ("-", "m", "t", "-", "=", "q", "0", "_", "0", "n")
+# What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "_" an identifier, "→" a
+# change; of "n" (a setting with a digit) and "t" (a value behind "to") also where to look.
+_SIGNS = ("-", "→", "t", "-", "=", "q", "0", "_", "0", "n")
 _DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
 _TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
@@ -111,14 +111,6 @@ def _is_no_lever(name: str) -> bool:
     return _NO_LEVER.search(name) is not None
 
 
-def _near(
-    pattern: re.Pattern[str], text: str, site: re.Pattern[str], lower: str
-) -> Iterator[re.Match[str]]:
-    """Matches of a slow pattern around the sites of a quick one, which is looked for in lower case."""
-    for found in site.finditer(lower):
-        yield from pattern.finditer(text, max(0, found.start() - _AROUND), found.end() + _AROUND)
-
-
 def levers_in(text: str) -> tuple[Lever, ...]:
     """Levers named in a text, in order of first mention; a name with a value wins over the bare name."""
     return _each_once(Lever(mention.name, mention.value) for mention in mentions_in(text))
@@ -131,46 +123,47 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
     if not _MAYBE.search(text):
         return ()
     taken = bytearray(len(text))
-    hits: list[Mention] = []
+    mentions: list[Mention] = []
+    for sign, m in _matches(text):
+        start, end = m.span()
+        # "lower the latency to 3 ms" says what is measured.
+        measured = sign == "t" and "_" not in m["name"] and direction_of(m["name"])
+        if taken.find(1, start, end) < 0 and not measured and not _is_no_lever(m["name"]):
+            taken[start:end] = b"\1" * (end - start)
+            mentions.append(_mention(m))
+    return tuple(sorted(mentions))
+
+
+def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    """What each pattern that may find something finds, with its sign."""
     # In lower case, because a pattern that heeds case is many times faster.
     lower = text.lower()
+    digit = _DIGIT.search(text) is not None
     signs = {
         "-": "-" in text,
         "=": "=" in text,
-        "0": _DIGIT.search(text) is not None,
+        "0": digit,
+        "n": digit,
         "_": _CODED.search(text) is not None,
+        "q": '":' in text or "':" in text,
+        "→": " to " in lower or "→" in text or "->" in text,
+        "t": " to" in lower or "\nto" in lower,
     }
-    signs["q"] = '":' in text or "':" in text
-    signs["m"] = " to " in lower or "→" in text or "->" in text
-    signs["n"], signs["t"] = signs["0"], " to" in lower or "\nto" in lower
     for sign, pattern in zip(_SIGNS, _PATTERNS, strict=True):
-        if not signs[sign]:
-            continue
-        for m in (
-            _near(pattern, text, _SITES[sign], lower) if sign in _SITES else pattern.finditer(text)
-        ):
-            start, end = m.span()
-            name = m["name"]
-            if (
-                taken.find(1, start, end) >= 0
-                or _is_no_lever(name)
-                or sign == "t"
-                and "_" not in name
-                and direction_of(name)
-            ):
-                continue  # "lower the latency to 3 ms" says what is measured.
-            taken[start:end] = b"\1" * (end - start)
-            groups = m.groupdict()
-            value = groups.get("then") or groups.get("value") or ""
-            before = (
-                groups.get("before") or (groups.get("value") if groups.get("then") else "") or ""
-            )
-            hits.append(
-                Mention(
-                    start, end, name, *(v.strip("'\"`*").rstrip(".,:") for v in (value, before))
-                )
-            )
-    return tuple(sorted(hits))
+        if signs[sign] and sign in _SITES:
+            for site in _SITES[sign].finditer(lower):
+                around = max(0, site.start() - _AROUND), site.end() + _AROUND
+                yield from ((sign, m) for m in pattern.finditer(text, *around))
+        elif signs[sign]:
+            yield from ((sign, m) for m in pattern.finditer(text))
+
+
+def _mention(m: re.Match[str]) -> Mention:
+    groups = m.groupdict()
+    then, value = groups.get("then"), groups.get("value") or ""
+    before = groups.get("before") or (value if then else "")
+    cleaned = (v.strip("'\"`*").rstrip(".,:") for v in (then or value, before))
+    return Mention(*m.span(), m["name"], *cleaned)
 
 
 def levers_of(title: str, slug: str, *statements: str) -> tuple[Lever, ...]:

@@ -4,7 +4,7 @@ Whole rows and sentences in the page's own words. Refuses to sum up: that is the
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kb.page import Page
 from kb.run.record import Lever
@@ -123,24 +123,21 @@ class _Reading:
 
     def _prose(self, passage: Passage, own: str, upto: int) -> None:
         text = passage.text
-        gains = _GAIN.search(text)
-        sets = passage.listed and text.count(" ") >= _WORDS
-        if _CONFIG.search(own) and not gains and (sets or levers_in(text)):
+        if _CONFIG.search(own) and _sets(passage) and not _GAIN.search(text):
             self._add("config", text, upto)
-        memory, stated = _MEMORY.search(text), _STATED.search(text) or text.count(" + ") >= 3
-        deferred = _DEFERRED.search(text) and not _EXPECTED.search(f"{own} {text[:40]}")
         profiled = _PROFILE.search(" ".join(passage.above))
         # Most paragraphs say none of this, and need not be read by sentences.
-        whole = sentences_of(text) if memory or stated or deferred or profiled or gains else ()
+        spoken = [
+            (name, says)
+            for name, says in _SENTENCES
+            if (profiled if name == "profile" else says(text))
+        ]
+        deferred = _DEFERRED.search(text) and not _EXPECTED.search(f"{own} {text[:40]}")
+        whole = sentences_of(text) if spoken or deferred else ()
         for place, sentence in enumerate(whole):
-            if memory and _tells_memory(sentence, sentence):
-                self._add("memory", sentence, upto)
-            if stated and (_STATED.search(sentence) or sentence.count(" + ") >= 3):
-                self._add("config", sentence, upto)
-            if profiled and len(_FIGURE.findall(sentence)) >= (1 if len(sentence) < 120 else 2):
-                self._add("profile", sentence, upto)
-            if gains and _GAIN.search(sentence) and levers_in(sentence):
-                self._add("gains", sentence, upto)
+            for name, says in spoken:
+                if says(sentence):
+                    self._add(name, sentence, upto)
             if deferred and _DEFERRED.search(sentence):
                 self._defer(whole, place, upto)
 
@@ -162,10 +159,24 @@ class _Reading:
             )
 
 
+def _sets(passage: Passage) -> bool:
+    """Whether a paragraph says how something is set."""
+    return passage.listed and passage.text.count(" ") >= _WORDS or bool(levers_in(passage.text))
+
+
 def _tells_memory(name: str, values: str) -> bool:
     return bool(
         _MEMORY.search(name) and (_BYTES.search(values) or "%" in values and _STORE.search(name))
     )
+
+
+# What a sentence of a page says, by the part of the account that keeps it; that of a profile stands below its heading alone.
+_SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("memory", lambda text: _tells_memory(text, text)),
+    ("config", lambda text: _STATED.search(text) or text.count(" + ") >= 3),
+    ("profile", lambda text: len(_FIGURE.findall(text)) >= (1 if len(text) < 120 else 2)),
+    ("gains", lambda text: _GAIN.search(text) and levers_in(text)),
+)
 
 
 def _latest(text: str, own: int) -> int:
