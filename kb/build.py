@@ -198,13 +198,17 @@ def _compiled(
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
     tried = trail.trail_of(_rows(db, "facts"), whole)
     kept = store.Kept(db)
+    relatives = trail.relatives_of(tried, kept)
     cards, lists = kept.of(
         "refuted",
         _tried(db, tried, whole),
         tuple[int, dict[str, bytes]],
-        lambda: _refuted(db, tried, whole),
+        lambda: _refuted(db, tried, relatives, whole, kept),
+        within=refuted.KEPT,
     )
-    compiled = indexes.compiled(whole, tried, _rows(db, "notes"), config=layout.config, kept=kept)
+    compiled = indexes.compiled(
+        whole, tried, relatives, _rows(db, "notes"), config=layout.config, kept=kept
+    )
     kept.close()
     wanted = {**compiled.files, **lists}
     for name in source.INDEXES:
@@ -362,11 +366,15 @@ def _parts(made: Page, text: str) -> bytes | None:
 
 
 def _refuted(
-    db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph
+    db: sqlite3.Connection,
+    tried: trail.Trail,
+    relatives: trail.Relatives,
+    whole: graph.Graph,
+    kept: store.Kept,
 ) -> tuple[int, dict[str, bytes]]:
     """How many cards there are and their lists, with the tables of trail and cards brought up to date."""
-    deck = refuted.deck_of(tried, _rows(db, "statements"), whole)
-    trail.save(db, tried)
+    deck = refuted.deck_of(tried, _rows(db, "statements"), whole, kept)
+    trail.save(db, tried, relatives)
     refuted.save(db, tried, deck)
     return len(deck.cards), indexes.refuted_files(deck.cards)
 
@@ -409,22 +417,14 @@ def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:
 
 
 def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
-    for table in ("standing", "neighbours"):
-        db.execute(f"delete from {table}")
-    db.executemany(
-        "insert into standing values (?, ?, ?, ?, ?, ?)",
-        (
-            (p.path, p.type, p.title, p.date, p.lines, whole.rank[p.path])
-            for p in whole.pages.values()
-        ),
+    rank, cites, cited = whole.rank, whole.outlinks, whole.backlinks
+    pages = whole.pages.values()
+    standing = ((p.path, p.type, p.title, p.date, p.lines, rank[p.path]) for p in pages)
+    store.replace_rows(db, "standing", standing)
+    near = (
+        (p, store.packed(cites.get(p, ())), store.packed(cited.get(p, ()))) for p in whole.pages
     )
-    db.executemany(
-        "insert into neighbours values (?, ?, ?)",
-        (
-            (p, store.packed(whole.outlinks.get(p, ())), store.packed(whole.backlinks.get(p, ())))
-            for p in whole.pages
-        ),
-    )
+    store.replace_rows(db, "neighbours", near)
 
 
 def _indexes_digest(layout: store.Layout) -> str:

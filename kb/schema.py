@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
 from kb import languages
 from kb.languages import english_of, spellings
@@ -224,7 +225,12 @@ def type_of_folder(folder: str) -> str | None:
 
 def type_of_place(path: str) -> tuple[str | None, bool]:
     """(type of the first folder on a page's way that stands for one, whether that folder alone is enough to say so)."""
-    for folder in path.split("/")[:-1]:
+    return _type_of_way(path.rpartition("/")[0])
+
+
+@lru_cache(maxsize=1 << 12)
+def _type_of_way(folders: str) -> tuple[str | None, bool]:
+    for folder in folders.split("/"):
         if known := type_of_folder(folder):
             return known, folder.lower() not in TYPES[known].bare
     return None, False

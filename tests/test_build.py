@@ -92,6 +92,58 @@ def test_any_history_of_edits_builds_what_building_from_nothing_builds(tmp_path,
     assert build(layout).fresh
 
 
+def _run(n: int, *, target: str, verdict: str, lever: str, concept: str, gain: int) -> str:
+    return (
+        f"---\ntitle: Try {lever} {n}\ntype: experiment\ntarget: {target}\nverdict: {verdict}\ntags: [{lever}]\n---\n# Try {lever}\n\n"
+        f"**Hypothesis**: `{lever}={n}` helps [it](../../concepts/{concept}.md).\n\n## Results\n\n| Metric | Value |\n|---|---|\n| tok/s | {100 + gain} |\n\n"
+        f"## Verdict\n\n{verdict.capitalize()}: {gain:+} %, for the registers are full.\n"
+    )
+
+
+LEVERS, VERDICTS = ("tiling", "fusion", "prefetch"), ("supported", "refuted", "inconclusive")
+RUNS = {
+    f"wiki/experiments/{target}/2026-03-{n + 1:02}-v{n:03}-{lever}.md": _run(n, target=target, verdict=VERDICTS[n % 3], lever=lever, concept=lever, gain=5 - 3 * (n % 3))
+    for target in ("t", "u") for n, lever in enumerate(LEVERS * 2)
+}
+WOVEN = {
+    **PAGES,
+    **RUNS,
+    **{f"wiki/concepts/{lever}.md": f"---\ntitle: {lever.capitalize()}\ntype: concept\ntags: [{lever}, memory]\n---\n# {lever.capitalize()}\n\nHow {lever} saves 20 % of the time.\n" for lever in LEVERS},
+}
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(["link", "verdict", "lever", "target", "tag", "title", "add", "remove"]), st.sampled_from([*RUNS]), st.sampled_from(LEVERS), st.integers(0, 2)), min_size=1, max_size=5))
+def test_a_build_after_each_edit_of_links_and_runs_gives_what_building_from_nothing_gives(tmp_path, edits):
+    root = tmp_path / f"w{random.getrandbits(60)}"
+    for path, text in {"kb.toml": "", **WOVEN}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    layout = store.layout_at(root)
+    build(layout)
+    for what, path, lever, n in edits:
+        run, concept = root / path, root / f"wiki/concepts/{lever}.md"
+        text = run.read_text() if run.exists() else next(iter(RUNS.values()))
+        if what == "link":
+            concept.write_text(concept.read_text() + f"\nSee [{LEVERS[n]}]({LEVERS[n]}.md) and [a run](../experiments/t/{run.name}).\n")
+        elif what == "tag":
+            concept.write_text(concept.read_text().replace("memory", f"memory{n}"))
+        elif what == "title":
+            concept.write_text(concept.read_text().replace("title: ", f"title: {LEVERS[n]} and "))
+        elif what == "add":
+            run.with_name(f"2026-04-0{n + 1}-v10{n}-{lever}.md").write_text(_run(n, target="u", verdict=VERDICTS[n], lever=lever, concept=lever, gain=7))
+        elif what == "remove":
+            run.unlink(missing_ok=True)
+        else:
+            old, new = {"verdict": (VERDICTS, VERDICTS[n]), "lever": (LEVERS, lever), "target": (("target: t", "target: u"), f"target: {'tu'[n % 2]}")}[what]
+            for word in old:
+                text = text.replace(word, new)
+            run.write_text(text)
+        build(layout)
+        assert build(layout).fresh
+    assert logical(layout) == from_nothing(layout, tmp_path / "clean")
+
+
 def test_building_twice_changes_nothing_and_says_so(make_base):
     layout = make_base(PAGES)
     first = build(layout)

@@ -12,7 +12,7 @@ from kb.trail.facts import Facts, from_row, to_row
 from kb.trail.frontier import frontier_of, frontiers_of, parents_of
 from kb.trail.handles import handle, path_of
 from kb.trail.state import state_of
-from kb.trail.transfers import kinship_of, wins_of
+from kb.trail.transfers import kinship_of, traits_of, wins_of
 
 
 def run(number: int, verdict: str, *, title: str, rate: float | None, target: str = "engine", body: str = "", tags: str = "[engine]") -> Facts:
@@ -86,11 +86,15 @@ def test_text_that_names_later_runs_was_not_there_before_them():
     assert frontier.account.as_of(7).leads == frontier.account.leads
 
 
+def _kin(runs):
+    return kinship_of({target: traits_of([e for e in runs if e.target == target]) for target in {e.target for e in runs}})
+
+
 def test_wins_of_sister_targets_that_are_new_here_come_with_their_gain():
     sister = [run(1, "baseline", title="as shipped", rate=50, target="motor"),
               run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor", body="## Verdict\n\nSupported. The `huge_pages` setting brings +12 % by fewer misses.\n"),
               run(3, "supported", title="tile=64", rate=57, target="motor"), run(4, "refuted", title="spin=on", rate=40, target="motor")]
-    kin = {other: near for (one, other), near in kinship_of([*TRAIL, *sister]).items() if one == "engine"}
+    kin = {other: near for (one, other), near in _kin([*TRAIL, *sister]).items() if one == "engine"}
     lines = state_of(TRAIL, wins_of(sister), kin, target="engine").transfers
     assert lines[0].path == sister[1].path and "+12 %" in lines[0].text and not any("spin" in line.text for line in lines)
 
@@ -107,9 +111,9 @@ def test_a_target_that_shares_nothing_gives_no_transfers():
     text = "---\ntitle: hash inlined (ACCEPTED, +40 %)\ntype: experiment\nverdict: supported\ntags: [text]\nmetrics: {time_us: {value: 4, unit: us, direction: lower}}\n---\n"
     path = "wiki/experiments/words/2026-01-02-v002-run.md"
     stranger = read_facts(page.read(path, text.encode()), text)
-    assert ("engine", "words") not in kinship_of([*TRAIL, stranger])
+    assert ("engine", "words") not in _kin([*TRAIL, stranger])
     related = text.replace("[text]", "[engine]")
-    assert ("engine", "words") in kinship_of([*TRAIL, read_facts(page.read(path, related.encode()), related)])
+    assert ("engine", "words") in _kin([*TRAIL, read_facts(page.read(path, related.encode()), related)])
     assert not state_of(TRAIL, wins_of([stranger]), {}, target="engine").transfers
 
 

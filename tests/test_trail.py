@@ -498,13 +498,14 @@ def test_verdicts_of_the_open_wiki_agree_with_its_oracle(corpora):
 
 def test_saving_a_trail_twice_leaves_the_same_tables():
     db = sqlite3.connect(":memory:")
-    for statement in trail.TABLES:
+    for statement in (*trail.TABLES, store.Kept.TABLE):
         db.execute(statement)
     whole = trail.trail_of([(e.path, to_row(e)) for e in (run(2, 2.0), run(1, 1.0))], Graph({}, ()))
     assert [e.number for e in whole.experiments] == [1, 2]
-    trail.save(db, whole)
+    relatives = trail.relatives_of(whole, store.Kept(db))
+    trail.save(db, whole, relatives)
     first = db.execute("select * from experiment").fetchall()
-    trail.save(db, whole)
+    trail.save(db, whole, relatives)
     assert db.execute("select * from experiment").fetchall() == first
 
 

@@ -18,7 +18,7 @@ from kb.indexes.render import (
 from kb.indexes.states import state_files
 from kb.indexes.topics import topics_of
 from kb.store import Config, Kept, value_of
-from kb.trail import Trail
+from kb.trail import Relatives, Trail
 
 _LEADS = {
     "hypothesis": (
@@ -40,7 +40,13 @@ class Compiled:
 
 
 def compiled(
-    graph: Graph, trail: Trail, notes: Iterable[tuple[str, bytes]], *, config: Config, kept: Kept
+    graph: Graph,
+    trail: Trail,
+    relatives: Relatives,
+    notes: Iterable[tuple[str, bytes]],
+    *,
+    config: Config,
+    kept: Kept,
 ) -> Compiled:
     """All that follows from graph, trail and notes; what its inputs left as it was is taken from `kept`."""
     told = {p: value_of(row, Notes) for p, row in notes}
@@ -56,7 +62,7 @@ def compiled(
         **profile_files(readings),
         **blueprint,
         **catalog_files(material),
-        **state_files(trail, kept),
+        **state_files(trail, relatives, kept),
     }
     for name, patterns in sorted(config.scopes.items()):
         own = topics_of(graph, trail, kept, only=_pages_in(graph, patterns))

@@ -1,16 +1,15 @@
 """`state/<target>.md` and `.json`: where a target stands, put together from its trail, for people and for the next shift. Refuses what `trail` does not say."""
 
 import re
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from kb.indexes.render import bytes_of, href, page_head
 from kb.store import Kept, digest_of, row_of, to_json
-from kb.trail import Facts, Trail
+from kb.trail import Facts, Relatives, Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
 from kb.trail.state import State, state_of
-from kb.trail.transfers import Win, kinship_of, wins_of
+from kb.trail.transfers import Win
 
 # Titles of the parts, and so many lines at most on the page; the JSON twin has all.
 _PARTS = (
@@ -27,34 +26,38 @@ _PARTS = (
 _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 
 
-def state_files(trail: Trail, kept: Kept) -> dict[str, bytes]:
+def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, bytes]:
     """The state of every target with runs, by path below `indexes/`; of a target that nothing new is known of, as it was kept."""
-    kin = kinship_of(trail.experiments)
-    runs: dict[str, list[Facts]] = {}
-    for e in trail.experiments:
-        runs.setdefault(e.target, []).append(e)
-    rows = {target: [digest_of(trail.rows[e.path]) for e in own] for target, own in runs.items()}
-    wins: dict[str, tuple[Win, ...]] = {}
-    for target in sorted(filter(None, runs)):
+    targets = [target for target in trail.by_target if target]
+    wins, kin = relatives.wins, relatives.kin
+    won = {target: digest_of(row_of(wins[target])) for target in targets}
+
+    def inputs_of(target: str) -> str:
+        # Of a target that is no kin nothing is told but its name.
+        others = [
+            (
+                other,
+                kin.get((target, other)),
+                won[other] if (target, other) in kin else bool(wins[other]),
+            )
+            for other in targets
+            if other != target
+        ]
+        return digest_of(row_of((trail.target_digests[target], others)))
+
+    def files_of(target: str) -> dict[str, bytes]:
+        others = [win for other in targets if other != target for win in wins[other]]
+        near = {other: kin[target, other] for other in targets if (target, other) in kin}
         stated = trail.metrics.get(target, "")
-        make = lambda: tuple(wins_of(runs[target], stated=stated))  # noqa: B023, E731  It is called at once.
-        wins[target] = kept.of(f"wins/{target}", (rows[target], stated), tuple[Win, ...], make)
-    won = {target: digest_of(row_of(own)) for target, own in wins.items()}
-    files: dict[str, bytes] = {}
-    for target in wins:
-        near = {other: nearness for (one, other), nearness in kin.items() if one == target}
-        stated = trail.metrics.get(target, "")
-        others = [other for other in wins if other != target]
-        inputs = (rows[target], [won[o] for o in others], sorted(near.items()), stated)
-        make = partial(
-            _files_of, runs[target], [w for o in others for w in wins[o]], near, target, stated
-        )
-        files |= kept.of(f"state/{target}", inputs, dict[str, bytes], make)
-    return files
+        return _files_of(trail.by_target[target], others, near, target, stated)
+
+    inputs = {target: inputs_of(target) for target in targets}
+    made = kept.each("state", inputs, dict[str, bytes], files_of)
+    return {name: data for files in made.values() for name, data in files.items()}
 
 
 def _files_of(
-    runs: list[Facts], wins: list[Win], near: dict[str, float], target: str, stated: str
+    runs: Sequence[Facts], wins: list[Win], near: dict[str, float], target: str, stated: str
 ) -> dict[str, bytes]:
     paths = {handle(e.path): e.path for e in (*wins, *runs)}
     state = state_of(runs, wins, near, target=target, stated=stated)

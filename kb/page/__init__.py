@@ -64,6 +64,7 @@ LARGEST = 2 * 1024 * 1024
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _DATE = re.compile(rf"(?<!\d){_DAY}(?!\d)")
 _DATE_NAME = re.compile(rf"(?:^|/)({_DAY})(?=[-_. ]|$)")
+_CREATED = tuple(dict.fromkeys(s for f in CREATED_FIELDS for s in (f, f.replace("-", "_"))))
 # The number of a run: behind its date, labelled (`v165`, `exp-3`) or at the head of what follows.
 _NUMBER = re.compile(
     r"(?:\d{4}-\d{2}-\d{2}[-_]?)?+(?:.*?(?<![a-z0-9])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))"
@@ -208,7 +209,7 @@ class Page:
             named = _DATE_NAME.search(self.name)
             if named:
                 return named[1]
-        fields = (self.field(name) or self.field(name.replace("-", "_")) for name in CREATED_FIELDS)
+        fields = (self.field(name) for name in _CREATED if name in self.front)
         dated = next((d for value in fields if (d := _DATE.match(value))), None)
         if dated is None and self.type == "experiment":
             dated = _DATE.search(self.first_heading)

@@ -9,17 +9,17 @@ from kb import exports
 
 if TYPE_CHECKING:
     from kb.refuted.card import Card
-    from kb.refuted.deck import TABLES, Deck, cards, deck_of, save
+    from kb.refuted.deck import KEPT, TABLES, Deck, cards, deck_of, save
     from kb.refuted.statements import statements_of
 
-__all__ = ["TABLES", "Card", "Deck", "cards", "deck_of", "save", "statements_of"]
+__all__ = ["KEPT", "TABLES", "Card", "Deck", "cards", "deck_of", "save", "statements_of"]
 
 # Loaded when it is first asked for: the gate has no use for what makes cards of pages.
 __getattr__ = exports(
     __name__,
     {
         "card": ("Card",),
-        "deck": ("TABLES", "Deck", "cards", "deck_of", "save"),
+        "deck": ("KEPT", "TABLES", "Deck", "cards", "deck_of", "save"),
         "statements": ("statements_of",),
     },
 )

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from kb.refuted.aim import Aim, subject_of, terms_in
 from kb.refuted.card import Card
 from kb.refuted.moves import Move, Role, canonical, difference, move_of, pulled, united
-from kb.refuted.rarity import Rarity, counts_of, rarity_of
+from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.reasons import condition_of, reason_of
 from kb.refuted.statements import RunAim, Statement
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
+from kb.store import Kept, digest_of, row_of
 from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
 from kb.trail.levers import OPPOSITE, switch_of
@@ -49,13 +50,17 @@ def cards_of(
     runs: Mapping[str, RunAim],
     statements: Iterable[tuple[str, Sequence[Statement]]],
     graph: "Graph",
+    counts: Mapping[str, Counts],
+    kept: Kept,
 ) -> tuple[Card, ...]:
-    """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path."""
-    failed = {
-        e.path: _of_experiment(e, runs[e.path])
-        for e in trail.experiments
-        if is_failure(e, runs[e.path])
+    """Every card, in trail order of its evidence; `runs` are the aims of all experiments, failed or not, by path, `counts` what they count."""
+    known = {e.path: e for e in trail.experiments}
+    inputs = {
+        path: digest_of(trail.rows[path] + row_of(runs[path]))
+        for path, e in known.items()
+        if is_failure(e, runs[path])
     }
+    failed = kept.each("card", inputs, Card, lambda path: _of_experiment(known[path], runs[path]))
     # A failed run's own page is told by its card.
     statements = [
         *((p, run.statements) for p, run in runs.items() if p not in failed and run.statements),
@@ -63,7 +68,6 @@ def cards_of(
     ]
     told: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
-    known = {e.path: e for e in trail.experiments}
     by_label: dict[str, list[Card]] = defaultdict(list)
     for card in failed.values():
         by_label[str(card.number)].append(card)
@@ -98,14 +102,7 @@ def cards_of(
     cards = [
         replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()
     ]
-    rare = rarity_of(
-        counts_of(
-            [
-                *((e.target, runs[e.path].aim) for e in trail.experiments),
-                *((c.target, c.aim) for c in others),
-            ]
-        )
-    )
+    rare = rarity_of(counts_of(((c.target, c.aim) for c in others), beside=counts))
     cards = _reopened(
         cards,
         [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED],

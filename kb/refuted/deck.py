@@ -1,6 +1,5 @@
 """Every card of a knowledge base, and their tables. Refuses to match: that is `kb.refuted.gate`."""
 
-import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from kb.refuted.card import Card
 from kb.refuted.compile import cards_of, with_parents
-from kb.refuted.rarity import counts_of, rarity_of
+from kb.refuted.rarity import Counts, counts_of, rarity_of
 from kb.refuted.statements import RunAim, Statement
-from kb.store import diff, digest_of, row_of, value_of
+from kb.store import Kept, diff, digest_of, packed, replace_rows, row_of, value_of
 from kb.text import words_of
 from kb.trail import Moment, Trail
 
@@ -32,13 +31,20 @@ TABLES: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """Every card of a knowledge base, in trail order of its evidence, and what all its experiments wanted to move, by path."""
+    """Every card of a knowledge base, in trail order of its evidence; what all its experiments wanted to move, by path; how many of those hold each term."""
 
     cards: tuple[Card, ...]
     runs: Mapping[str, RunAim]
+    counts: Mapping[str, Counts]
 
 
-def deck_of(trail: Trail, statements: Iterable[tuple[str, bytes]], graph: "Graph") -> Deck:
+# What of a deck is kept run by run.
+KEPT = ("card",)
+
+
+def deck_of(
+    trail: Trail, statements: Iterable[tuple[str, bytes]], graph: "Graph", kept: Kept
+) -> Deck:
     """Deck of a trail and of the (path, row) pairs that `statements_of` made of all pages."""
     tried = {e.path for e in trail.experiments}
     runs: dict[str, RunAim] = {}
@@ -49,7 +55,8 @@ def deck_of(trail: Trail, statements: Iterable[tuple[str, bytes]], graph: "Graph
         else:
             stated.append((path, value_of(row, list[Statement])))
     runs = with_parents(trail, runs)
-    return Deck(cards_of(trail, runs, stated, graph), runs)
+    counts = counts_of((e.target, runs[e.path].aim) for e in trail.experiments)
+    return Deck(cards_of(trail, runs, stated, graph, counts, kept), runs, counts)
 
 
 def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
@@ -84,64 +91,31 @@ def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
                 "insert into card_term values (?, ?, ?)",
                 ((t, made.lastrowid, w) for t, w in card.aim.terms.items()),
             )
-    _save_frequencies(db, trail, deck)
+    _save_frequencies(db, deck)
     _save_attempts(db, trail, deck)
 
 
-def _save_frequencies(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    runs = [(e.target, deck.runs[e.path].aim) for e in trail.experiments]
-    counts = counts_of(
-        [
-            *runs,
-            *((c.target, c.aim) for c in deck.cards if c.kind not in ("experiment", "principle")),
-        ]
+def _save_frequencies(db: sqlite3.Connection, deck: Deck) -> None:
+    told = (c for c in deck.cards if c.kind not in ("experiment", "principle"))
+    counts = counts_of(((c.target, c.aim) for c in told), beside=deck.counts)
+    rows = (
+        (name, size, packed(dict(sorted(terms.items())))) for name, (size, terms) in counts.items()
     )
-    rows = {
-        name: (
-            size,
-            json.dumps(dict(sorted(terms.items())), ensure_ascii=False, separators=(",", ":")),
-        )
-        for name, (size, terms) in counts.items()
-    }
-    have = {
-        target: (aims, terms)
-        for target, aims, terms in db.execute("select target, aims, terms from card_frequency")
-    }
-    db.executemany(
-        "delete from card_frequency where target = ?",
-        [(t,) for t in have if rows.get(t) != have[t]],
-    )
-    db.executemany(
-        "insert into card_frequency values (?, ?, ?)",
-        [(t, *row) for t, row in sorted(rows.items()) if have.get(t) != row],
-    )
+    replace_rows(db, "card_frequency", rows)
 
 
 def _save_attempts(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
-    rare = rarity_of(counts_of([(e.target, deck.runs[e.path].aim) for e in trail.experiments]))
-    db.execute("delete from attempt")
+    rare = rarity_of(deck.counts)
+    rows = []
     for e in trail.experiments:
         run, verdict = deck.runs[e.path], str(e.verdict.canonical or "")
         if verdict == "inconclusive" and (run.rule == "tie" or "tie" in words_of(e.verdict.raw)):
             verdict = "tie"
-        db.executemany(
-            "insert into attempt values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    m.key,
-                    e.path,
-                    e.target,
-                    e.date,
-                    e.number,
-                    m.name,
-                    m.value,
-                    verdict,
-                    int(run.measured),
-                    run.settles,
-                )
-                for m in (() if e.first else rare.pulls(run.aim, e.target).values())
-            ),
-        )
+        about = (e.path, e.target, e.date, e.number)
+        for m in () if e.first else rare.pulls(run.aim, e.target).values():
+            outcome = (m.name, m.value, verdict, int(run.measured), run.settles)
+            rows.append((m.key, *about, *outcome))
+    replace_rows(db, "attempt", rows)
 
 
 def cards(

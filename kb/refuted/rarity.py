@@ -6,6 +6,7 @@ Refuses to judge by few: a target of less than ten aims is judged as the wiki is
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from kb.refuted.aim import Aim
 from kb.refuted.moves import Move, Role, canonical, pulled
@@ -72,10 +73,12 @@ def terms_of(aim: Aim) -> set[str]:
     return {*aim.terms, *(_point(key, value) for key, value in at if key not in moved)}
 
 
-def counts_of(aims: Iterable[tuple[str, Aim]]) -> dict[str, Counts]:
-    """Counts among (target, aim) pairs, by target and of all ('')."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    sizes: Counter[str] = Counter()
+def counts_of(
+    aims: Iterable[tuple[str, Aim]], *, beside: Mapping[str, Counts] = MappingProxyType({})
+) -> dict[str, Counts]:
+    """Counts among (target, aim) pairs, by target and of all (''); `beside` are those of others that count as well."""
+    counts = defaultdict(Counter, {name: Counter(terms) for name, (_, terms) in beside.items()})
+    sizes = Counter({name: size for name, (size, _) in beside.items()})
     for target, aim in aims:
         terms = terms_of(aim)
         for name in {"", target}:

@@ -22,7 +22,16 @@ from kb.store.layout import (
     root_of,
 )
 from kb.store.rows import Diff, diff, digest_of, json_of, packed, row_of, to_json, value_of
-from kb.store.tables import Kept, cache, code_state, is_current, made_by, shape_of, state
+from kb.store.tables import (
+    Kept,
+    cache,
+    code_state,
+    is_current,
+    made_by,
+    replace_rows,
+    shape_of,
+    state,
+)
 from kb.store.walk import Scan, changed_since, look_of, read_bytes, scan
 
 __all__ = [
@@ -52,6 +61,7 @@ __all__ = [
     "packed",
     "read_bytes",
     "remove",
+    "replace_rows",
     "root_of",
     "row_of",
     "scan",

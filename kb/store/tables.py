@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -182,20 +182,51 @@ class Kept:
     def __init__(self, db: sqlite3.Connection):
         self.db, self.names = db, set[str]()
 
-    def of(self, name: str, inputs: object, kind: type[_T], make: Callable[[], _T]) -> _T:
-        """What `make` gives for these inputs, from the tables where it was made of the same."""
+    def of(
+        self,
+        name: str,
+        inputs: object,
+        kind: type[_T],
+        make: Callable[[], _T],
+        *,
+        within: Iterable[str] = (),
+    ) -> _T:
+        """What `make` gives for these inputs, from the tables where it was made of the same; `within` names what it asks for itself."""
         digest = digest_of(row_of(inputs))
         self.names.add(name)
-        row = self.db.execute(
-            "select row from kept where name = ? and inputs = ?", (name, digest)
-        ).fetchone()
-        if row:
-            return value_of(row[0], kind)
-        value = make()
-        self.db.execute(
-            "insert or replace into kept values (?, ?, ?)", (name, digest, row_of(value))
-        )
+        query = "select row from kept where name = ? and inputs = ?"
+        row = self.db.execute(query, (name, digest)).fetchone()
+        if not row:
+            return self._keep(name, digest, make())
+        self.names.update(place for inner in within for place in self._rows(inner))
+        return value_of(row[0], kind)
+
+    def each(
+        self, name: str, inputs: Mapping[str, str], kind: type[_T], make: Callable[[str], _T]
+    ) -> dict[str, _T]:
+        """What `make` gives for each key of `inputs`, key -> digest of all that it is made from; made anew where that differs."""
+        have = self._rows(name)
+        found: dict[str, _T] = {}
+        for key, digest in inputs.items():
+            place = f"{name}/{key}"
+            self.names.add(place)
+            known, row = have.get(place, ("", b""))
+            found[key] = (
+                value_of(row, kind) if known == digest else self._keep(place, digest, make(key))
+            )
+        return found
+
+    def _keep(self, place: str, digest: str, value: _T) -> _T:
+        values = (place, digest, row_of(value))
+        self.db.execute("insert or replace into kept values (?, ?, ?)", values)
         return value
+
+    def _rows(self, name: str) -> dict[str, tuple[str, bytes]]:
+        query = "select name, inputs, row from kept where name >= ? and name < ?"
+        return {
+            place: (digest, row)
+            for place, digest, row in self.db.execute(query, (f"{name}/", f"{name}0"))
+        }
 
     def last(self, name: str, kind: type[_T]) -> _T | None:
         """What was kept under a name, whatever it was made of."""
@@ -205,3 +236,14 @@ class Kept:
     def close(self) -> None:
         gone = {name for (name,) in self.db.execute("select name from kept")} - self.names
         self.db.executemany("delete from kept where name = ?", ((name,) for name in gone))
+
+
+def replace_rows(db: sqlite3.Connection, table: str, rows: Iterable[tuple]) -> None:
+    """Make a table hold these rows and no others; of those that stand there already none is written."""
+    columns = db.execute(f"pragma table_info({table})").fetchall()
+    keys = {place: f"{name} = ?" for place, name, *_, key in columns if key}
+    wanted, have = set(rows), set(db.execute(f"select * from {table}"))
+    gone = ([row[place] for place in keys] for row in have - wanted)
+    db.executemany(f"delete from {table} where {' and '.join(keys.values())}", gone)
+    marks = ", ".join("?" * len(columns))
+    db.executemany(f"insert into {table} values ({marks})", sorted(wanted - have))

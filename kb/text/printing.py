@@ -29,13 +29,15 @@ class _Safe(dict[int, str]):
         return safe
 
 
-_COMMANDS = frozenset(map(chr, (*range(9), *range(11, 32), 127)))
+_PLAIN = bytes((*b"\n\t", *range(32, 127)))
 _SAFE = _Safe({ord("\n"): "\n", ord("\t"): "\t"})
 
 
 def printable(text: str) -> str:
     """Text whose lines end in `\\n` alone and hold nothing that commands: no control, no mark of direction, nothing unseen."""
-    if text.isascii() and not _COMMANDS.intersection(text):
+    # Files of megabytes come through here: what is no plain ASCII is looked at alone, each character once.
+    strange = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    if all(_SAFE[ord(char)] == char for char in set(strange.decode("utf-8", "surrogatepass"))):
         return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

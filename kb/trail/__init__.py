@@ -15,8 +15,9 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kb import KbError, exports
+from kb import KbError, exports, store
 from kb.page import Page
+from kb.store import Kept, digest_of
 from kb.trail.facts import Facts, Place, VerdictRead, from_row
 from kb.trail.facts import from_row as facts_in
 
@@ -31,6 +32,7 @@ __all__ = [
     "Facts",
     "Moment",
     "Place",
+    "Relatives",
     "Trail",
     "kin",
     "wins",
@@ -44,6 +46,7 @@ __all__ = [
     "moment",
     "parts_of",
     "read_facts",
+    "relatives_of",
     "save",
     "targets",
     "trail_of",
@@ -75,17 +78,50 @@ class Trail:
     rows: Mapping[str, bytes]
     metrics: Mapping[str, str]
 
-    def of(self, target: str | None) -> tuple[Facts, ...]:
-        """Experiments of one target, or all of them."""
-        return tuple(e for e in self.experiments if target is None or e.target == target)
+    @cached_property
+    def by_target(self) -> Mapping[str, tuple[Facts, ...]]:
+        """Experiments of each target, in trail order."""
+        found: dict[str, list[Facts]] = {}
+        for e in self.experiments:
+            found.setdefault(e.target, []).append(e)
+        return {target: tuple(found[target]) for target in sorted(found)}
 
     @cached_property
-    def wins(self) -> "Mapping[str, tuple[Win, ...]]":
-        """What other targets may learn of each target's runs, in trail order, by target."""
-        from kb.trail.transfers import wins_of
+    def digests(self) -> Mapping[str, str]:
+        """Digest of what each run says, by path."""
+        return {e.path: digest_of(self.rows[e.path]) for e in self.experiments}
 
-        targets = sorted({e.target for e in self.experiments})
-        return {t: tuple(wins_of(self.of(t), stated=self.metrics.get(t, ""))) for t in targets}
+    @cached_property
+    def target_digests(self) -> Mapping[str, str]:
+        """By target, digest of what its runs say and of what its metric is called."""
+        return {
+            target: digest_of(
+                "".join([self.metrics.get(target, ""), *(self.digests[e.path] for e in own)])
+            )
+            for target, own in self.by_target.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """What targets may learn of each other: the wins of each, in trail order, and how near each two are that are near at all."""
+
+    wins: "Mapping[str, tuple[Win, ...]]"
+    kin: Mapping[tuple[str, str], float]
+
+
+def relatives_of(trail: Trail, kept: Kept) -> Relatives:
+    """Relatives of all targets; what a target's runs say is taken from `kept` while none of them changes."""
+    from kb.trail.transfers import Traits, Win, kinship_of, traits_of, wins_of
+
+    def own_wins(target: str) -> tuple[Win, ...]:
+        return tuple(wins_of(trail.by_target[target], stated=trail.metrics.get(target, "")))
+
+    traits = kept.each(
+        "traits", trail.target_digests, Traits, lambda target: traits_of(trail.by_target[target])
+    )
+    wins = kept.each("wins", trail.target_digests, tuple[Win, ...], own_wins)
+    return Relatives(wins, kinship_of(traits))
 
 
 def facts_of(page: Page, text: str) -> bytes | None:
@@ -132,29 +168,16 @@ def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
     )
 
 
-def save(db: sqlite3.Connection, trail: Trail) -> None:
+def save(db: sqlite3.Connection, trail: Trail, relatives: Relatives) -> None:
     """Write what a fresh process needs to load the trail of one target quickly."""
-    db.execute("delete from experiment")
-    db.executemany(
-        "insert into experiment values (?, ?, ?, ?, ?, ?, ?)",
-        (
-            (e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path])
-            for e in trail.experiments
-        ),
+    runs = (
+        (e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path])
+        for e in trail.experiments
     )
-    from kb.trail.transfers import kinship_of
-
-    db.execute("delete from win")
-    db.execute("delete from kin")
-    for wins in trail.wins.values():
-        db.executemany(
-            "insert into win values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, wins)
-        )
-    kin = kinship_of(trail.experiments)
-    db.executemany(
-        "insert into kin values (?, ?, ?)",
-        ((one, other, nearness) for (one, other), nearness in kin.items()),
-    )
+    store.replace_rows(db, "experiment", runs)
+    won = (astuple(win) for own in relatives.wins.values() for win in own)
+    store.replace_rows(db, "win", won)
+    store.replace_rows(db, "kin", ((*pair, near) for pair, near in relatives.kin.items()))
 
 
 def experiments(

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -63,53 +63,45 @@ class Win:
         return self.date, self.number, self.path
 
 
-def kinship_of(experiments: Sequence[Facts]) -> dict[tuple[str, str], float]:
+class Traits(NamedTuple):
+    """What tells the relatives of a target: shares of its tags, its variants, keys of its settings, the kind of its metric."""
+
+    tags: dict[str, float]
+    variants: tuple[str, ...]
+    settings: tuple[str, ...]
+    measures: str
+
+
+def traits_of(runs: Sequence[Facts]) -> Traits:
+    """Traits of a target from its runs."""
+    tags = Counter(tag.lower() for e in runs for tag in e.tags)
+    metric = metric_of(runs)
+    unit = unit_of(metric.unit or metric.name.rpartition("_")[2]) if metric else None
+    settings = {key_of(v.name) for e in runs for v in e.settings if not is_common(v.name)}
+    return Traits(
+        {tag: n / len(runs) for tag, n in tags.items()},
+        tuple(sorted({e.variant for e in runs if e.variant})),
+        tuple(sorted(settings)),
+        unit.dimension if unit else "",
+    )
+
+
+def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
     """How near each two targets are: by the folders of their names, their variants, their tags, what both set, and what they measure.
 
     Targets that share none of these have nothing to learn from each other and stand in no pair.
     """
-    groups: dict[str, list[Facts]] = defaultdict(list)
-    for e in experiments:
-        groups[e.target].append(e)
-    traits = dict((target, _traits(runs)) for target, runs in groups.items())
     kin: dict[tuple[str, str], float] = {}
-    for one, other in permutations(sorted(groups), 2):
+    for one, other in permutations(sorted(traits), 2):
         mine, theirs = traits[one], traits[other]
         folders = len(set(one.split("/")) & set(other.split("/")))
         shared = sum(min(share, theirs.tags.get(tag, 0.0)) for tag, share in mine.tags.items())
-        variants = bool(mine.variants & theirs.variants)
-        stack = len(mine.settings & theirs.settings) >= _SAME_STACK
-        if (
-            folders
-            or variants
-            or shared
-            or stack
-            or mine.measures
-            and mine.measures == theirs.measures
-        ):
+        variants = not set(mine.variants).isdisjoint(theirs.variants)
+        stack = len(set(mine.settings).intersection(theirs.settings)) >= _SAME_STACK
+        alike = mine.measures and mine.measures == theirs.measures
+        if folders or variants or shared or stack or alike:
             kin[one, other] = 0.5 + 0.5 * folders + 0.3 * variants + 0.5 * min(1.0, shared)
     return kin
-
-
-class _Traits(NamedTuple):
-    """What tells the relatives of a target: shares of its tags, its variants, keys of its settings, the kind of its metric."""
-
-    tags: dict[str, float]
-    variants: set[str]
-    settings: set[str]
-    measures: str
-
-
-def _traits(runs: Sequence[Facts]) -> _Traits:
-    tags = Counter(tag.lower() for e in runs for tag in e.tags)
-    metric = metric_of(runs)
-    unit = unit_of(metric.unit or metric.name.rpartition("_")[2]) if metric else None
-    return _Traits(
-        dict((tag, n / len(runs)) for tag, n in tags.items()),
-        {e.variant for e in runs if e.variant},
-        {key_of(v.name) for e in runs for v in e.settings if not is_common(v.name)},
-        unit.dimension if unit else "",
-    )
 
 
 def wins_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Win]:

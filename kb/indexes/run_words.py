@@ -1,17 +1,17 @@
-"""Which runs pull a concept: a run pulls what its own statement speaks of. Refuses to take a link alone for it.
+"""Words of what each run changes, and which runs pull a concept by them: those whose own statement speaks of it, not those that only link it.
 
 Runs also link the gate that judges them, the rule that stopped them and the account that reports them; none of these is what they change.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kb.page import Page
 from kb.schema import Verdict
-from kb.store import Kept, digest_of
+from kb.store import Kept
 from kb.text import STOP
 from kb.trail import Facts, Trail
 
@@ -29,36 +29,35 @@ LARGE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Statements:
+class RunWords:
     """What every run says it changes, by path, as plain words: `heads` title, slug, levers and tags, `texts` its hypothesis as well.
 
     `runs_of` are the runs of every word of the texts, `stems` those whose statement or mechanism has a word with that stem,
-    `measured` the names of what runs measure.
+    `targets` those of every target, `measured` the names of what runs measure.
     """
 
     heads: Mapping[str, str]
     texts: Mapping[str, str]
-    runs_of: Mapping[str, frozenset[str]]
-    stems: Mapping[str, frozenset[str]]
-    targets: Mapping[str, frozenset[str]]
+    runs_of: Mapping[str, Set[str]]
+    stems: Mapping[str, Set[str]]
+    targets: Mapping[str, Set[str]]
     measured: frozenset[str]
-    # What `told` answered: most stems are asked for by many topics.
-    telling_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    # Answers of `_tellers`: most stems are asked for by many topics.
+    tellers: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def naming(self, names: Iterable[str]) -> frozenset[str]:
         """Runs whose statement holds one of the names. A single word may stand anywhere in a sentence: it counts in the head only."""
         names = tuple(names)
-        return self.headed(names) | self._holding([n for n in names if " " in n], self.texts)
+        several = [n for n in names if " " in n]
+        return self._holding(names, self.heads) | self._holding(several, self.texts)
 
-    def headed(self, names: Iterable[str]) -> frozenset[str]:
-        """Runs whose head holds one of the names."""
-        return self._holding(names, self.heads)
-
-    def _holding(self, names: Iterable[str], said: Mapping[str, str]) -> frozenset[str]:
+    def _holding(self, names: Iterable[str], texts: Mapping[str, str]) -> frozenset[str]:
         found: set[str] = set()
         for name in names:
             runs = sorted((self.runs_of.get(word, frozenset()) for word in name.split()), key=len)
-            found.update(p for p in frozenset.intersection(*runs) if f" {name} " in said[p])
+            found.update(
+                p for p in frozenset(runs[0]).intersection(*runs) if f" {name} " in texts[p]
+            )
         return frozenset(found)
 
     def sharing(self, names: Iterable[str]) -> bool:
@@ -68,34 +67,31 @@ class Statements:
 
     def agreeing(self, names: Iterable[str]) -> frozenset[str]:
         """Runs whose statement or mechanism shares a telling word with the names."""
-        stems = _stems(names)
         most = max(LARGE, _COMMON * len(self.texts))
-        return frozenset().union(
-            *(own for s in stems if len(own := self.stems.get(s, frozenset())) <= most)
-        )
+        owners = (self.stems.get(stem, frozenset()) for stem in _stems(names))
+        return frozenset().union(*(own for own in owners if len(own) <= most))
 
     def speaking(self, name: str) -> frozenset[str]:
         """Runs whose statement or mechanism has all words of a name, in any form."""
-        return frozenset.intersection(
-            *(self.stems.get(_stem(word), frozenset()) for word in plain_words(name))
-        )
+        first, *rest = (self.stems.get(_stem(word), frozenset()) for word in plain_words(name))
+        return frozenset(first).intersection(*rest)
 
     def shares(self, names: Iterable[str], runs: Iterable[str]) -> dict[str, float]:
         """How much of a name each run says, 0 to 1; of several names, the one that it says most of. What most of a trail says does not count."""
         stems = [{_stem(w) for w in name.split() if w not in STOP} for name in names]
-        told = {s: self.told(s) for some in stems for s in some}
+        owners = [[self._tellers(stem) for stem in some] for some in stems]
         return {
             p: max(
-                (sum(p in told[s] for s in some) / (len(some) or 1) for some in stems), default=0.0
+                (sum(p in own for own in some) / (len(some) or 1) for some in owners), default=0.0
             )
             for p in runs
         }
 
-    def told(self, stem: str) -> frozenset[str]:
+    def _tellers(self, stem: str) -> frozenset[str]:
         """Runs that a stem tells apart from the others of their trail."""
-        if stem not in self.telling_of:
-            self.telling_of[stem] = self.telling(self.stems.get(stem, ()))
-        return self.telling_of[stem]
+        if stem not in self.tellers:
+            self.tellers[stem] = self.telling(self.stems.get(stem, ()))
+        return self.tellers[stem]
 
     def telling(self, runs: Collection[str]) -> frozenset[str]:
         """Runs without those of a target most of whose runs are among them: what most of a trail has in common is no choice of any."""
@@ -106,7 +102,7 @@ class Statements:
         return kept
 
 
-class _Said(NamedTuple):
+class _Words(NamedTuple):
     """Plain words of one run: its head and all of its statement as texts to look names up in, stems of these and its mechanism, what it measures."""
 
     head: str
@@ -115,47 +111,33 @@ class _Said(NamedTuple):
     measured: tuple[str, ...]
 
 
-def statements_of(tries: Iterable[Facts], trail: Trail, kept: Kept) -> Statements:
-    """Statements of all runs that change something; words of a target's runs are kept until one of these changes."""
-    of_target: dict[str, list[Facts]] = defaultdict(list)
-    for e in trail.experiments:
-        of_target[e.target].append(e)
-    known: dict[str, _Said] = {}
-    for target, runs in of_target.items():
-        inputs = [(e.path, digest_of(trail.rows[e.path])) for e in runs]
-        known |= kept.of(
-            f"said/{target}",
-            inputs,
-            dict[str, _Said],
-            lambda runs=runs: {e.path: _said(e) for e in runs},
-        )
-    said = {e.path: known[e.path] for e in tries}
+def run_words(runs: Iterable[Facts], trail: Trail, kept: Kept) -> RunWords:
+    """Words of runs that change something; those of a run are kept until it says something else."""
+    known = {e.path: e for e in trail.experiments}
+    words = kept.each("words", trail.digests, _Words, lambda path: _words_of(known[path]))
     runs_of: dict[str, set[str]] = defaultdict(set)
     stems: dict[str, set[str]] = defaultdict(set)
     targets: dict[str, set[str]] = defaultdict(set)
-    for e in tries:
+    heads, texts, measured = {}, {}, set[str]()
+    for e in runs:
+        own = words[e.path]
+        heads[e.path], texts[e.path] = own.head, own.text
+        measured.update(own.measured)
         targets[e.target].add(e.path)
-        for word in set(said[e.path].text.split()):
+        for word in set(own.text.split()):
             runs_of[word].add(e.path)
-        for stem in said[e.path].stems:
+        for stem in own.stems:
             stems[stem].add(e.path)
-    tables = ({k: frozenset(v) for k, v in table.items()} for table in (runs_of, stems, targets))
-    heads, texts = (
-        {p: one.head for p, one in said.items()},
-        {p: one.text for p, one in said.items()},
-    )
-    return Statements(
-        heads, texts, *tables, frozenset(m for one in said.values() for m in one.measured)
-    )
+    return RunWords(heads, texts, runs_of, stems, targets, frozenset(measured))
 
 
-def _said(e: Facts) -> _Said:
+def _words_of(e: Facts) -> _Words:
     levers = " ".join(f"{lever.name} {lever.value}" for lever in e.levers[:8])
     title, hypothesis = plain_words(f"{e.title} {e.slug} {levers}"), plain_words(e.hypothesis)
-    # A dot keeps the words of one saying from being read on into the next.
+    # A dot keeps the words of one text from being read on into the next.
     head = f" {' '.join(title)} . {' . '.join(' '.join(plain_words(t)) for t in e.tags)} "
     stems = tuple(sorted({_stem(w) for w in (*title, *hypothesis, *plain_words(e.mechanism))}))
-    return _Said(
+    return _Words(
         head,
         f"{head}. {' '.join(hypothesis)} ",
         stems,
