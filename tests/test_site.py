@@ -788,7 +788,7 @@ def test_refuted_levers_are_filtered_by_words_and_target(visit):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width,height", [(1280, 860), (390, 844)])
+@pytest.mark.parametrize("width,height", [(1280, 720), (390, 664)], ids=["laptop", "phone between its browser's bars"])
 def test_the_first_screen_of_a_target_answers_the_four_questions(browser, built, width, height):
     context = browser.new_context(viewport={"width": width, "height": height}, java_script_enabled=False)
     tab = context.new_page()
@@ -899,3 +899,30 @@ def test_wikilinks_lead_where_a_vault_leads_them(tmp_path):
     text = content(layout, "a.html")
     assert '<a href="sub/Deep-Page.html">Deep Page</a> and <a href="sub/Deep-Page.html#two-words">label</a>' in text
     assert 'kb-broken" title="no page has this name: nowhere"' in text and "<code>[[Deep Page]]</code>" in text and ">in a cell</a>" in text
+
+
+def test_a_title_turns_no_text_beside_it(tmp_path):
+    layout = write(tmp_path, {**SMALL, "wiki/concepts/turned.md": "---\ntitle: \"\u202eevil \u05d0\"\ntype: concept\n---\n# x\n\n[t](tiling.md)\n"})
+    published(layout)
+    for place in ("by-type/concept.html", "concepts/tiling.html", "kb-search/pages.js"):
+        text = doc(layout, place)
+        assert "evil \u05d0" in text and "\u202e" not in text, place
+
+
+def test_a_build_beside_another_leaves_nothing_unseen(tmp_path):
+    layout = write(tmp_path, SMALL)
+    page = tmp_path / "wiki/concepts/tiling.md"
+    build(layout)
+    db = store.state(layout)
+
+    def edited(text: str) -> None:
+        if text.startswith("rendering"):
+            page.write_text(page.read_text() + "\nmeanwhile\n")
+            build(layout)
+
+    more = {f"wiki/n/p{n}.md": f"# P{n}\n" for n in range(120)}
+    write(tmp_path, more)
+    build(layout)
+    site.publish(layout, db, handed=None, note=edited)
+    db.close()
+    assert not published(layout).fresh and "meanwhile" in content(layout, "concepts/tiling.html")

@@ -173,10 +173,10 @@ def _levers(run: Run) -> str:
 
 
 COLUMNS = (
-    Column("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
     Column(
         "Value", "number", lambda r: repr(r.metric.value) if r.metric else "", lambda r: r.value
     ),
+    Column("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
     Column(
         "vs parent", "number", lambda r: _ratio(r.from_parent), lambda r: _changed(r.from_parent)
     ),

@@ -17,10 +17,12 @@ from functools import partial
 from kb import store
 from kb.search import chunks_in
 from kb.search.postings import postings_in, postings_of, text_of_words
+from kb.search.query import CAPTURED
 from kb.site.captures import place_of_source, text_of_capture
 from kb.site.raw_html import anchor_of
 from kb.site.runs import settings_of
 from kb.site.survey import Survey, tags_of
+from kb.site.templating import plain_title
 from kb.source import Source
 from kb.text.words import foreign_forms
 
@@ -102,10 +104,13 @@ def _entries(survey: Survey) -> Iterator[tuple[str, Entry]]:
             names = [*settings_of(facts), *names, facts.variant]
             target, verdict = facts.target, facts.verdict.canonical or ""
         place = survey.places[path]
-        yield path, (place, page.title, page.type, target, str(verdict), " ".join(names))
+        yield (
+            path,
+            (place, plain_title(page.title), page.type, target, str(verdict), " ".join(names)),
+        )
     for source in survey.captures.sources:
-        title, place = source.title or source.id, place_of_source(source.id)
-        yield f"sources/{source.id}", (place, title, "captured source", "", "", source.id)
+        title, place = plain_title(source.title or source.id), place_of_source(source.id)
+        yield f"sources/{source.id}", (place, title, CAPTURED, "", "", source.id)
 
 
 def _text_of(

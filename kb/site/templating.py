@@ -104,10 +104,21 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         auto_reload=False,
+        finalize=_steerless,
     )
     env.filters |= {"clipped": clipped, "anchor": anchor_of, "plural": plural, "safe_html": Markup}
     env.filters |= {"breakable": breakable, "is_address": _is_address}
     return env
+
+
+# Signs that turn the direction of the text around them, each with its partner unclosed.
+_TURNS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+
+
+def _steerless(value: object) -> object:
+    """A value without signs that turn the text beside it; what is HTML already stands by itself."""
+    is_plain = not isinstance(value, str) or isinstance(value, Markup) or value.isascii()
+    return value if is_plain else value.translate(_TURNS)
 
 
 def _is_address(text: str) -> bool:

@@ -189,13 +189,13 @@
       status.textContent = found.length.toLocaleString("en") + (found.length === 1 ? " page" : " pages");
       found.slice(0, 30).forEach(function (hit) {
         var page = pages[hit[0]], notes = [page.type, page.target, page.verdict].filter(Boolean).join(" · ");
-        var link = element("a", { href: base + page.place }, [element("b", { textContent: page.title }), element("small", { textContent: notes })]);
+        var link = element("a", { href: base + page.place }, [element("b", { dir: "auto", textContent: page.title }), element("small", { textContent: notes })]);
         results.append(element("li", {}, [link]));
         fetched("text-" + Math.floor(hit[0] / TOGETHER)).then(function (texts) {
           var best = quoted(texts[hit[0] % TOGETHER], words);
           if (!best || !link.isConnected) return;
           if (best[0]) link.href = base + page.place + "#" + encodeURIComponent(best[0]);
-          link.append(element("span", {}, (best[1] ? [element("em", { textContent: best[1] + " " })] : []).concat(excerpt(best[2], words))));
+          link.append(element("span", { dir: "auto" }, (best[1] ? [element("em", { textContent: best[1] + " " })] : []).concat(excerpt(best[2], words))));
         });
       });
     }
