@@ -541,7 +541,7 @@ def test_repeats_are_doubled_until_the_verdict_is_decided_or_as_many_are_there_a
 def test_repeats_are_added_to_an_attempt_by_turns_and_the_earlier_ones_count(loop):
     path = loop.open("a=1")
     assert "nothing to add repeats to" in loop.run("run", path, "--more", "2", ok=(2,)).stderr
-    loop.run("run", path, "--commit", loop.commit(to(99)))
+    loop.run("run", path, "--commit", loop.commit(to(101)))
     assert "without --commit" in loop.run("run", path, "--more", "2", "--commit", "main", ok=(2,)).stderr
     folder = attempts(loop, path)[0].folder
     first = {f.name: f.read_bytes() for f in folder.iterdir()}

@@ -222,5 +222,8 @@ def hint_of(ruling: Ruling, path: str) -> str:
     if ruling.rule in open_rules and ruling.more:
         return f"about {ruling.more} more samples of each side would decide: `kb experiment run {path} --more {ruling.more}`"
     if ruling.rule in open_rules[:2]:
-        return "the gain lies on the line itself: no number of samples decides"
+        return (
+            "no number of samples decides: the gain lies on the line itself, or readings are too coarse (let the benchmark print more "
+            "digits, or time more work)"
+        )
     return _HINTS.get(ruling.rule, "").format(path=path)

@@ -25,14 +25,11 @@ from kb.experiments.targets import Method, Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure
 from kb.run.direction import words_of
 from kb.run.measure import MOST_NAMES
+from kb.run.noise import TIMED
 from kb.run.rules import ruling_of
 from kb.text import number_text
 
 _KEEP_PROFILE = 4 << 20
-# A time or a rate that is 0 or less was not measured.
-_TIMED = frozenset(
-    "time ms us ns s sec seconds latency duration elapsed runtime tps qps rps fps throughput tok bandwidth gbps tflops gflops".split()
-)
 
 
 def run(
@@ -220,7 +217,7 @@ def _unmeasured(ended: Ended, metric: str) -> str:
     if len(ended.lines.counts) >= MOST_NAMES:
         return f"it printed METRIC lines of {MOST_NAMES} names or more; a benchmark reports a few"
     value = ended.lines.values.get(metric)
-    if value is not None and value <= 0 and _TIMED.intersection(words_of(metric)):
+    if value is not None and value <= 0 and TIMED.intersection(words_of(metric)):
         return f"{metric}={number_text(value)} is no measurement"
     return ended.lines.problem(metric)
 

@@ -6,8 +6,18 @@ from dataclasses import dataclass
 from kb.run.criterion import GAIN
 from kb.run.direction import Direction
 from kb.run.interval import Interval, gain_interval, level_of, value_interval
-from kb.run.noise import SMALLEST_GAIN, Spread, gain_of, spread_of
+from kb.run.noise import (
+    SMALLEST_GAIN,
+    SMALLEST_GAIN_LEARNT,
+    Spread,
+    gain_of,
+    rounding_of,
+    spread_of,
+)
 from kb.run.record import Falsification
+
+# Rounding by less than a tenth of the least effect that any metric has by default decides nothing.
+_FINE = SMALLEST_GAIN_LEARNT / 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +56,21 @@ def measured_of(
 ) -> Measured:
     """A metric from the samples of both sides; without a direction there is no gain."""
     level = level_of(look)
-    return Measured(
-        name,
-        spread_of(change),
-        spread_of(parent) if parent else None,
-        unit,
-        direction,
+    sides = spread_of(change), spread_of(parent) if parent else None
+    place = value_interval(change, level=level)
+    gain = (
         gain_interval(change, parent, direction=direction, level=level)
         if direction and parent
-        else None,
-        value_interval(change, level=level),
-        least,
+        else None
     )
+    # Where readings vary by less than their last place, each side may be off by half of that, and no repeat tells.
+    half = rounding_of((*change, *parent), name=name, unit=unit) / 2
+    arms = [half if s and s.stddev is not None and s.stddev < half else 0.0 for s in sides]
+    if place and arms[0] > _FINE * abs(sides[0].mean):
+        place = place.widened(arms[0])
+    if gain and sides[1] and sum(arms) > _FINE * abs(sides[1].mean):
+        gain = gain.widened(sum(arms) / abs(sides[1].mean))
+    return Measured(name, *sides, unit, direction, gain, place, least)
 
 
 @dataclass(frozen=True, slots=True)

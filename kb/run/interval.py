@@ -29,7 +29,8 @@ _SORTED = 2500
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate between two ends. `how` it came about: ranks, pairs, student, equal (no sample differs), trail (noise of earlier runs)."""
+    """An estimate between two ends. `how` it came about: ranks, pairs, student, equal (no sample differs), coarse (readings
+    vary by less than their last place, and repeats tell no more), trail (noise of earlier runs)."""
 
     low: float
     middle: float
@@ -41,12 +42,18 @@ class Interval:
 
     def narrowed(self, factor: float) -> "Interval":
         """What it would be, the estimate standing, with both arms so much shorter."""
+        if self.how == "coarse":
+            return self
         return Interval(
             self.middle - factor * (self.middle - self.low),
             self.middle,
             self.middle + factor * (self.high - self.middle),
             self.how,
         )
+
+    def widened(self, arm: float) -> "Interval":
+        """The same of readings that may be off by `arm` together, however often they are taken."""
+        return Interval(self.low - arm, self.middle, self.high + arm, "coarse")
 
 
 def level_of(look: int) -> float:

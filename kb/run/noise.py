@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from statistics import median
 
 from kb.run.direction import Direction, words_of
@@ -15,6 +16,10 @@ SMALLEST_GAIN = 0.01
 SMALLEST_GAIN_LEARNT = SMALLEST_GAIN / 100
 _LEARNT = frozenset(
     "loss losses nll bpb bpc bpd perplexity ppl logloss rmse mse mae brier accuracy acc auc auroc f1 map wer cer bleu".split()
+)
+# What is read off a clock rather than counted; 0 or less of it was not measured, and whole numbers of it are rounded.
+TIMED = frozenset(
+    "time ms us ns s sec seconds latency duration elapsed runtime tps qps rps fps throughput tok bandwidth gbps tflops gflops".split()
 )
 # hyperfine's modified z-score, beyond which a run did not measure what the others did.
 OUTLYING = 14.826
@@ -96,6 +101,14 @@ def gain_of(change: float, parent: float, *, direction: Direction) -> float | No
 def least_effect_of(metric: str) -> float:
     """The relative gain that matters where the target does not say: 1 % for times and rates, a hundredth of that for losses and scores."""
     return SMALLEST_GAIN_LEARNT if _LEARNT.intersection(words_of(metric)) else SMALLEST_GAIN
+
+
+def rounding_of(values: Sequence[float], *, name: str, unit: str = "") -> float:
+    """The last place that readings of a metric are given to; 0 for whole numbers of what is counted, which are exact."""
+    digits = (Decimal(repr(value)).normalize().as_tuple().exponent for value in values)
+    places = max(0, *(-int(exponent) for exponent in digits))
+    counted = not (TIMED | _LEARNT).intersection(words_of(f"{name} {unit}"))
+    return 0.0 if counted and not places else 10.0**-places
 
 
 def outliers_of(values: Sequence[float]) -> tuple[int, ...]:

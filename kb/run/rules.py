@@ -69,13 +69,13 @@ _ON_THE_LINE = 10
 
 def _more(e: Evidence) -> int | None:
     """Samples of each side that would decide: if the estimates stood as they are (arms shrink with the root of the count, and the next
-    look is held to a stricter level), or to see an effect of twice the least. None where the gain lies on the line itself.
+    look is held to a stricter level), or to see an effect of twice the least. None where the gain lies on the line itself, or readings are too coarse.
     """
     count = e.main.change.n or 0 if e.main else 0
     if not e.main or not e.main.interval:
         return LEAST_REPEATS - count if count < LEAST_REPEATS else None
     width = e.main.interval.high - e.main.interval.low
-    if _ON_THE_LINE * width < e.main.least:
+    if e.main.interval.how == "coarse" or _ON_THE_LINE * width < e.main.least:
         return None
     now, then = _quantile(e.look), _quantile(e.look + 1)
     steps = (
@@ -121,6 +121,9 @@ def span_of(interval: Interval) -> str:
     """`+3.1 to +4.2 %`: both ends, or `exactly` where every sample was equal."""
     if interval.how == "equal":
         return "exactly, for the repeats do not differ"
+    if interval.how == "coarse":
+        ends = f"{percent(interval.low)} to {percent(interval.high)}"
+        return f"somewhere from {ends}, for the readings are no finer"
     if interval.how == "trail":
         return f"with the noise of earlier runs {percent(interval.low)} to {percent(interval.high)}"
     return f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
