@@ -79,7 +79,7 @@ def test_a_page_is_named_as_it_is_seen_from_the_current_folder(make_base):
     root = make_base(PAGES).root
     kb(root, "build")
     here = root / "wiki/experiments/t"
-    for words in (["experiment", "list", "--before"], ["load", "hypothesis", "--before"], ["check", "../../concepts/kachel.md", "--before"], ["experiment", "show"], ["open"]):
+    for words in (["load", "hypothesis", "--before"], ["check", "../../concepts/kachel.md", "--before"], ["experiment", "show"], ["open"]):
         assert kb(here, *words, "2026-01-02-v001-x.md").returncode in (0, 3), words
         assert kb(here, *words, "wiki/experiments/t/2026-01-02-v001-x.md").returncode in (0, 3), words
 

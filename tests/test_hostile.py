@@ -73,7 +73,7 @@ def test_the_tools_take_what_is_listed_and_nothing_else():
         for verb in actions.values():
             assert set(_TAKEN[verb.words]) <= {o.name for o in verb.options}, verb.words
     properties = {name for _, actions in listed.values() for name in schema_of(actions)["properties"]}
-    assert not properties & {"bench", "build", "checks", "profile", "repo", "set", "record", "record_parent", "attach", "batch", "overrule", "fix", "baseline_file", "timeout"}
+    assert not properties & {"bench", "build", "checks", "profile", "repo", "set", "record", "record_parent", "batch", "overrule", "fix", "baseline_file", "timeout"}
 
 
 def test_a_field_that_the_tools_do_not_list_is_refused(make_base):

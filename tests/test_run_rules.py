@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kb import KbError
 from kb.run.criterion import criteria_of, holds, to_text
 from kb.run.evidence import Evidence, Measured, measured_of
-from kb.run.interval import _differences, gain_interval, gain_of_spreads, level_of, student
+from kb.run.interval import _differences, _shift, _signed_rank, gain_interval, gain_of_spreads, level_of, student, value_interval
 from kb.run.measure import host_facts, metrics_in, without_secrets
 from kb.run.noise import Spread, band_of, gain_of, least_effect_of, spread_of
 from kb.run.quantity import number_text, unit_beside
@@ -176,6 +176,55 @@ def test_simulated_pairs_are_judged_with_the_error_and_the_power_that_are_promis
     assert none["supported"] <= 0.05 * pairs and none["regression"] + none["falsified"] <= 0.05 * pairs, none
     twice = Counter(until_decided(0.02, noise, dice)[0] for _ in range(pairs))
     assert twice["supported"] >= 0.8 * pairs, twice
+
+
+def test_what_all_looks_may_spend_is_one_in_twenty():
+    assert level_of(1) == 0.025 and 0.0499 < sum(level_of(look) for look in range(1, 10_000)) < 0.05
+
+
+def test_a_limit_of_noise_is_broken_by_a_spread_of_just_that_much():
+    def limited(limit: float) -> str:
+        return ruled([88.0, 90.0, 92.0], [98.0, 100.0, 102.0], noise_limit=limit, falsification=())[1]
+
+    assert limited(2 / 90) == "noise-wide" and limited(2 / 90 + 1e-6) != "noise-wide"
+
+
+def test_a_loss_smaller_than_the_least_effect_is_a_tie():
+    assert ruled(around(100.5), around(100), falsification=()) == ("inconclusive", "tie")
+
+
+def test_only_a_whole_interval_holds_a_win_back_or_meets_a_criterion():
+    wide = measured_of("peak_gb", around(10.5, -2, -1, 0, 1, 2), around(10, -2, -1, 0, 1, 2), direction="lower")
+    won = evidence()
+    assert ruling_of(replace(won, measured=(*won.measured, wide), tracked=("peak_gb",))).rule == "supported"
+    equal = (Falsification("time_ms", "==", 91.0),)
+    assert ruled(falsification=equal) == ("inconclusive", "criterion-open")
+    assert ruled(falsification=(Falsification("time_ms", "==", 95.0),)) == ("supported", "supported")
+
+
+def test_a_stated_spread_of_no_stated_count_is_held_for_three_repeats():
+    stated = [gain_of_spreads(Spread(90, 1, n), Spread(100, 1, n), direction="lower", level=0.05) for n in (None, 3, 30)]
+    assert stated[0] == stated[1] and stated[0].low < stated[2].low
+
+
+def test_turns_are_compared_as_pairs_only_where_the_machine_drifts():
+    dice = random.Random(5)
+    parent = [dice.gauss(100, 1) for _ in range(20)]
+    assert gain_interval([dice.gauss(98, 1) for _ in parent], parent, direction="lower", level=0.05).how == "ranks"
+    drifting = [value + 2 * turn for turn, value in enumerate(parent)]
+    paired = gain_interval([0.98 * v + dice.gauss(0, 0.1) for v in drifting], drifting, direction="lower", level=0.05)
+    assert paired.how == "pairs" and paired.high - paired.low < 0.005
+    # Six pairs leave none out: the ends are the smallest and the largest of them.
+    parent = [0.0, 100.0, 200.0, 300.0, 400.0, 500.0]
+    change = [value + off for value, off in zip(parent, (1, 2, 3, 4, 5, 7), strict=True)]
+    assert _shift(change, parent, 0.05) == ((1.0, 3.5, 7.0), "pairs")
+
+
+def test_a_median_lies_between_order_statistics_alike_from_both_ends():
+    found = value_interval([float(v) for v in range(1, 10)], level=0.05)
+    assert (found.low, found.middle, found.high) == (2.0, 5.0, 8.0)
+    six = [1.0, 2.0, 3.0, 4.0, 5.0, 60.0]
+    assert _signed_rank(6, 0.05) == 1 and _signed_rank(8, 0.05) == 4 and value_interval(six, level=0.05).high == 60.0
 
 
 def test_looking_often_does_not_make_a_verdict_out_of_noise():

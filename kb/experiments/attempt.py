@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from kb import KbError, store
-from kb.experiments.plan import Kept, Measurement, More, Plan, Sample, Side
+from kb.experiments.plan import KeptFile, Measurement, More, Plan, Sample, Side
 from kb.experiments.stub import Stub
 from kb.page import read
 
@@ -49,7 +49,7 @@ class Attempt:
         return _last_word(len(self.added))
 
     @property
-    def kept(self) -> tuple[Kept, ...]:
+    def kept(self) -> tuple[KeptFile, ...]:
         return self.measurement.kept if self.measurement else ()
 
     @property
@@ -87,7 +87,7 @@ class Attempt:
         timed = (s for s in self.samples if s.kind == "bench")
         return tuple(sorted({name for s in timed for name, _ in s.metrics}))
 
-    def copy_of(self, kept: Kept) -> Path | None:
+    def copy_of(self, kept: KeptFile) -> Path | None:
         """The copy of a file that was kept, if it is still here."""
         place = (self.large if kept.large else self.folder) / kept.copy
         return place if kept.copy and place.is_file() else None
@@ -245,7 +245,9 @@ def with_file(attempt: Attempt, name: str, data: bytes, *, most: int = _SMALL) -
     return replace(attempt, digests={**attempt.digests, name: store.digest_of(data)})
 
 
-def keep(attempt: Attempt, item: Kept, data: bytes, *, kept: list[Kept]) -> tuple[Attempt, Kept]:
+def keep(
+    attempt: Attempt, item: KeptFile, data: bytes, *, kept: list[KeptFile]
+) -> tuple[Attempt, KeptFile]:
     """A file with its copy: beside the samples where it is a small text and these have left room, else with the large ones."""
     name = f"{item.role}-{item.side}/{item.path}"
     taken = sum(k.size for k in kept if k.side == item.side and k.copy and not k.large)

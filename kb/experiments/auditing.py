@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from kb import KbError, profiles
-from kb.experiments.attempt import SAMPLES, Attempt, create, decoded
+from kb.experiments.attempt import SAMPLES, Attempt
 from kb.experiments.plan import Side
 from kb.experiments.searching import PATIENCE_S, compiled, search
 from kb.experiments.stub import Stub
@@ -49,7 +49,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Sign:
     """One thing that was looked for. `held`: True, False, or None where nothing could be seen. `text` says what and where.
 
     `telling`: it stands in what was built or run, and not in the parent's; a line of the patch shows only what was written.
@@ -65,7 +65,7 @@ class Audit:
     """`firing` is empty where there was nothing to go by."""
 
     firing: str
-    findings: tuple[Finding, ...]
+    findings: tuple[Sign, ...]
 
 
 def move_of(text: str) -> Move:
@@ -140,7 +140,7 @@ def audit(attempt: Attempt, expectation: Expectation) -> Audit:
     return Audit(firing, (*([built] if built else []), *answers))
 
 
-def _built(attempt: Attempt) -> Finding | None:
+def _built(attempt: Attempt) -> Sign | None:
     """Whether something else was built than the parent's; None where nothing was kept, or nothing was changed that is built."""
     plan = attempt.plan
     before, after = (
@@ -152,24 +152,22 @@ def _built(attempt: Attempt) -> Finding | None:
     path = next((p for p in sorted({*before, *after}) if before.get(p) != after.get(p)), "")
     if path:
         one, other = before.get(path, "absent"), after.get(path, "absent")
-        return Finding(
-            True, f"built file {path} differs: {one} in the parent, {other} in the change"
-        )
+        return Sign(True, f"built file {path} differs: {one} in the parent, {other} in the change")
     if plan.set:
         return None  # Variables act when it runs; the same build is no sign that they did not.
     shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
     count = len(plan.changed)
     differ = f"{count} source file{'s differ' if count > 1 else ' differs'}"
     changes = differ if count else "something was changed"
-    return Finding(False, f"built files are the parent's byte for byte ({shown}), though {changes}")
+    return Sign(False, f"built files are the parent's byte for byte ({shown}), though {changes}")
 
 
-def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
+def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Sign:
     """Look for a pattern in what the change left: dumps and built files, outputs, then the patch."""
     result = search(text, _material(attempt, "change"), _material(attempt, "parent"))
     if result is None:
         what = f"the search for `{one_line(text)}` did not end within {PATIENCE_S:g} s"
-        return Finding(None, f"{what}; write it without repeats inside of repeats")
+        return Sign(None, f"{what}; write it without repeats inside of repeats")
     places, before = result
     hits = "; ".join(
         f"{n}:{line}: `{one_line(shown).replace('`', chr(39))}`" for n, line, shown in places
@@ -184,16 +182,16 @@ def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Finding:
             else ""
         )
         if not places:
-            return Finding(False, f"expected `{text}` not found in any dump, output or patch")
-        return Finding(True, f"expected `{text}` found at {hits}{also}", not before and not written)
+            return Sign(False, f"expected `{text}` not found in any dump, output or patch")
+        return Sign(True, f"expected `{text}` found at {hits}{also}", not before and not written)
     if places:
         also = (
             "; the parent has it too: does it stand in what the change does not touch?"
             if before
             else ""
         )
-        return Finding(False, f"forbidden `{text}` found at {hits}{also}")
-    return Finding(
+        return Sign(False, f"forbidden `{text}` found at {hits}{also}")
+    return Sign(
         True, f"forbidden `{text}` is absent{', though the parent has it' if before else ''}"
     )
 
@@ -233,7 +231,7 @@ def profile_of(attempt: Attempt, side: Side) -> tuple[Profile | None, tuple[str,
     return None, names
 
 
-def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Finding:
+def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Sign:
     """Whether a metric, else a bucket or an operation of the profiles, moved as was predicted."""
     predicted = f"predicted {name} {direction}{f' by {100 * least:g} %' if least else ''}"
     sign = 1 if direction == "up" else -1
@@ -242,25 +240,25 @@ def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Finding
         change, parent = attempt.values(metric, "change"), attempt.values(metric, "parent")
         shift = gain_interval(change, parent, direction="higher", level=ERROR)
         if shift is None:
-            return Finding(None, f"{predicted}: it was not measured three times on both sides")
+            return Sign(None, f"{predicted}: it was not measured three times on both sides")
         held = min(sign * shift.low, sign * shift.high) > least
         medians = [number_text(median(values), digits=5) for values in (parent, change)]
         shown = f"{' became '.join(medians)}, {100 * shift.low:+.3g} to {100 * shift.high:+.3g} %"
-        return Finding(held, f"{predicted}: {shown}")
+        return Sign(held, f"{predicted}: {shown}")
     before, after = profile_of(attempt, "parent")[0], profile_of(attempt, "change")[0]
     if before is None or after is None:
         lacking = "the change" if before else "the parent"
-        return Finding(None, f"{predicted}: there is no profile of {lacking} to see it in")
+        return Sign(None, f"{predicted}: there is no profile of {lacking} to see it in")
     start, end = _share(before, name), _share(after, name)
     # Shares of runs of unequal length do not compare; where both tell a total in the same unit, times do.
     if before.unit == after.unit and before.total and before.steps == after.steps:
         end *= after.total / before.total
     if not start and not end:
-        return Finding(None, f"{predicted}: neither profile has such a bucket or operation")
+        return Sign(None, f"{predicted}: neither profile has such a bucket or operation")
     held = (
         sign * (end - start) > _MOVED and sign * ((end - start) / start if start else 1.0) >= least
     )
-    return Finding(
+    return Sign(
         held, f"{predicted}: {100 * start:.1f} % of the parent's time became {100 * end:.1f} %"
     )
 
@@ -268,34 +266,3 @@ def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Finding
 def _share(profile: Profile, name: str) -> float:
     buckets = sum(b.share for b in profile.buckets if b.name.lower() == name)
     return buckets or sum(op.share for op in profile.ops if name in op.name.lower())
-
-
-@dataclass(frozen=True, slots=True)
-class FiledAudit:
-    """An audit as it is kept beside its attempt, and what it looked for."""
-
-    audit: Audit
-    expectation: Expectation
-
-
-def file_audit(attempt: Attempt, filed: FiledAudit) -> None:
-    """Keep an audit beside the attempt; a later audit does not replace it, one that is the last already is not kept twice."""
-    files = sorted(attempt.folder.glob("audit-*.json"))
-    if not files or decoded(FiledAudit, files[-1]) != filed:
-        create(attempt.folder / f"audit-{len(files) + 1:03d}.json", filed)
-
-
-def last_audit(attempt: Attempt) -> FiledAudit | None:
-    """The newest audit of the attempt as it stands; None where there is none, for one from before repeats were added is of another run.
-
-    Raises KbError where what it says is not what the run shows, as far as the files that it was made from are here.
-    """
-    before = dict(attempt.measurement.files) if attempt.measurement else {}
-    files = [f for f in sorted(attempt.folder.glob("audit-*.json")) if f.name not in before]
-    if not files:
-        return None
-    filed = decoded(FiledAudit, files[-1])
-    absent = any(k.large and attempt.copy_of(k) is None for k in attempt.kept)
-    if not absent and audit(attempt, filed.expectation) != filed.audit:
-        raise KbError(f"{files[-1]}: says something else than the run shows; audit again")
-    return filed

@@ -5,13 +5,12 @@ The page is written whole, so it is open or filed and never between; what follow
 is completed later makes a dated note below the sealed text.
 """
 
-import json
 from dataclasses import dataclass, replace
 
 from kb import KbError, store
 from kb.experiments import rendering, writeback
 from kb.experiments.attempt import last_attempt, receipt_of, refuse_tampered
-from kb.experiments.auditing import Expectation, file_audit
+from kb.experiments.auditing import Expectation
 from kb.experiments.judging import Case, blocks_of, judged
 from kb.experiments.stub import Stub, filled, stub_at, without_markers
 from kb.experiments.targets import Target
@@ -20,7 +19,6 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.seal import sealed
 from kb.page.superseding import Superseding, superseding, to_note
 from kb.run.evidence import Evidence
-from kb.run.record import Artifact, Check, Metric, Noise, Origin, Run, to_line
 from kb.run.rules import Ruling
 from kb.schema import Verdict
 from kb.text import one_line
@@ -92,22 +90,10 @@ def close(
             )
         case, done = _ruled(layout, stub, target, remarks, earlier=earlier)
         if dry:
-            return replace(done, written=_would_write(layout, case, target))
-        _file_evidence(case, done, created=today)
+            return done
         store.write(layout.root / path, _page(case, remarks, done, today=today))
         logged = writeback.log_missing(layout, target.name, today=today)
         return replace(done, written=(path, *logged))
-
-
-def _would_write(layout: store.Layout, case: Case, target: Target) -> tuple[str, ...]:
-    written = [case.stub.path, writeback.LOG]
-    if case.attempt:
-        folder = case.attempt.folder
-        names = ["run.json"]
-        if case.filed.audit.findings and not list(folder.glob("audit-*.json")):
-            names.append("audit-001.json")
-        written += [(folder / name).relative_to(layout.root).as_posix() for name in names]
-    return (*written, *([target.path] if writeback.followed(layout, target) else []))
 
 
 def _ruled(
@@ -143,10 +129,8 @@ def _ruled(
         raise KbError(
             f"{path}: {what}; `kb experiment run {path}` measures it, --overrule inconclusive --reason TEXT gives it up"
         )
-    ruling, audit = case.ruling, case.filed.audit
-    sought = case.filed.expectation != Expectation() and any(
-        f.held is not None for f in audit.findings
-    )
+    ruling, audit = case.ruling, case.audit
+    sought = case.sought != Expectation() and any(f.held is not None for f in audit.findings)
     halfway = ruling.rule == "not-fired" and audit.firing == "partial" and not sought
     if (ruling.rule == "no-audit" or halfway) and not remarks.overrule:
         raise KbError(
@@ -197,7 +181,6 @@ def _closed_again(
     because = one_line(remarks.because or reason).rstrip(".")
     note = Superseding(today, str(done.verdict), because, measured)
     if not dry:
-        _file_evidence(case, done, created=today)
         line = to_note(note, seal=seal)
         store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
         writeback.log_superseded(layout, stub, note, today=today)
@@ -233,54 +216,3 @@ def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
     }
     data = filled(stub.path, stub.data, blocks, {})
     return sealed(stub.path, filled(stub.path, without_markers(stub.path, data), {}, fields))
-
-
-def _file_evidence(case: Case, done: Closed, *, created: str) -> None:
-    """The audit and the normalised run record beside the attempt; a record that is there already stands."""
-    attempt, stub, evidence, ruling = case.attempt, case.stub, case.evidence, case.ruling
-    if attempt and case.filed.audit.findings:
-        file_audit(attempt, case.filed)
-    if not attempt or (attempt.folder / "run.json").exists():
-        return
-    facts, plan, main = stub.facts, attempt.plan, evidence.main
-    metrics = tuple(
-        Metric(m.name, m.change.mean, m.unit, m.direction, m.change.n, m.change.stddev)
-        for m in evidence.measured
-    )
-    noise = None
-    if main and main.interval and main.parent:
-        arm = (main.interval.high - main.interval.low) / 2 * abs(main.parent.mean)
-        noise = Noise(arm, "half of the 95 % interval")
-    artifacts = (k for k in attempt.kept if k.side == "change")
-    run = Run(
-        Origin(stub.run, plan.number),
-        "kb",
-        stub.page.stem,
-        facts.target,
-        facts.variant,
-        status=str(done.verdict),
-        description=stub.page.title,
-        primary=evidence.primary,
-        metrics=() if ruling.verdict in rendering.WITHHELD else metrics,
-        levers=facts.levers,
-        hypothesis=facts.hypothesis,
-        mechanism=facts.mechanism,
-        predicted_signal=facts.predicted_signal,
-        falsification=next(iter(evidence.falsification), None),
-        reason=ruling.reason,
-        parent=stub.page.field("parent"),
-        code=plan.change,
-        baseline=plan.parent,
-        checks=(Check("checks", evidence.checks),) if evidence.checks else (),
-        artifacts=tuple(Artifact(k.role, k.copy or k.path, k.digest) for k in artifacts),
-        firing=evidence.firing,
-        verdict=str(done.verdict),
-        decision=done.decision,
-        noise=noise,
-        created=created,
-        notes=(
-            ("rule", ruling.rule),
-            ("host", json.dumps(dict(plan.host), ensure_ascii=False, sort_keys=True)),
-        ),
-    )
-    store.write(attempt.folder / "run.json", to_line(run) + "\n")

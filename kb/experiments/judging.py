@@ -3,20 +3,13 @@
 Refuses to fill a gap: what was not measured is not there.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kb import KbError, store
 from kb.experiments import rendering
 from kb.experiments.attempt import Attempt, last_attempt, receipt_of
-from kb.experiments.auditing import (
-    Audit,
-    Expectation,
-    FiledAudit,
-    audit,
-    expectation_of,
-    file_audit,
-    last_audit,
-)
+from kb.experiments.auditing import Audit, Expectation, audit, expectation_from, expectation_of
 from kb.experiments.plan import Side
 from kb.experiments.stub import Stub, filled, stub_at, stub_in_flight
 from kb.experiments.targets import Target
@@ -37,7 +30,8 @@ class Case:
     attempt: Attempt | None
     evidence: Evidence
     ruling: Ruling
-    filed: FiledAudit = FiledAudit(Audit("", ()), Expectation())
+    audit: Audit = Audit("", ())
+    sought: Expectation = Expectation()
 
 
 def judged(
@@ -49,17 +43,11 @@ def judged(
     more: Expectation | None = None,
     earlier: tuple[Facts, ...] = (),
 ) -> Case:
-    """What the rules say of a finished attempt, audited by what its page expects, by what was asked before, and by `more`."""
-    before = last_audit(attempt)
-    sought = expectation_of(stub, attempt.metrics)
-    sought |= before.expectation if before else Expectation()
-    filed = FiledAudit(
-        audit(attempt, sought | (more or Expectation())), sought | (more or Expectation())
-    )
-    evidence = evidence_of(
-        layout, stub, target, attempt, firing=filed.audit.firing, earlier=earlier
-    )
-    return Case(stub, attempt, evidence, ruling_of(evidence), filed)
+    """What the rules say of a finished attempt, audited by what its page expects and by `more`."""
+    sought = expectation_of(stub, attempt.metrics) | (more or Expectation())
+    seen = audit(attempt, sought)
+    evidence = evidence_of(layout, stub, target, attempt, firing=seen.firing, earlier=earlier)
+    return Case(stub, attempt, evidence, ruling_of(evidence), seen, sought)
 
 
 def evidence_of(
@@ -177,7 +165,7 @@ def blocks_of(case: Case) -> dict[str, str]:
         "setup": rendering.setup_of(case.attempt),
         "results": rendering.results_of(case.evidence, case.ruling, case.attempt),
         "profile": rendering.profile_text(case.attempt, case.ruling.verdict),
-        "audit": rendering.audit_text(case.filed.audit),
+        "audit": rendering.audit_text(case.audit),
         "sources": rendering.sources_text(case.stub.path, case.attempt, run=case.stub.run),
     }
 
@@ -197,16 +185,28 @@ def show(layout: store.Layout, path: str, target: Target) -> Case | None:
     return case
 
 
+def expecting(
+    layout: store.Layout, path: str, *, stated: Mapping[str, tuple[str, ...]], keep: bool
+) -> Expectation:
+    """What somebody states (`expect`, `forbid`, `predict`) besides a page; `keep` it there where the page is not filed. Raises KbError for a pattern or a move that is none."""
+    sought = expectation_from(**stated)
+    with store.lock(layout, "pages"):
+        stub = stub_at(layout, path)
+        given = {key: (*stub.page.words(key), *words) for key, words in stated.items() if words}
+        fields = {key: tuple(dict.fromkeys(words)) for key, words in given.items()}
+        if fields and keep and stub.opened_by_kb and not stub.filed:
+            store.write(layout.root / path, filled(path, stub.data, {}, fields))
+    return sought
+
+
 def audit_page(layout: store.Layout, path: str, target: Target, *, more: Expectation) -> Audit:
-    """Audit the newest attempt of a page by what it expects and by `more`, and keep the audit. Raises KbError where nothing is measured."""
+    """Audit the newest attempt of a page by what it expects and by `more`. Raises KbError where nothing is measured."""
     stub = stub_in_flight(layout, path, filed=True)
     attempt = last_attempt(layout, stub)
     if not attempt or not attempt.measurement:
         raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
-    filed = judged(layout, stub, target, attempt, more=more).filed
-    file_audit(attempt, filed)
     show(layout, path, target)
-    return filed.audit
+    return judged(layout, stub, target, attempt, more=more).audit
 
 
 _HINTS = {

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from kb.experiments.attempt import Attempt, keep
-from kb.experiments.plan import Kept, Side
+from kb.experiments.plan import KeptFile, Side
 
 # A copy of a file may have this many bytes, and all of one side together so many; what is larger is known by its digest alone,
 # and beyond the last figure not even that: reading a sparse file of terabytes takes days.
@@ -22,7 +22,7 @@ def files_below(home: Path, patterns: tuple[str, ...], inside: Path = Path("."))
     return sorted(f for f in plain if f.resolve().is_relative_to(real))
 
 
-def described(home: Path, file: Path, role: str, side: Side) -> Kept:
+def described(home: Path, file: Path, role: str, side: Side) -> KeptFile:
     """A file by name, digest and size. A name that is no text is shown with its bytes escaped."""
     name = os.fsencode(file.relative_to(home)).decode("utf-8", "backslashreplace")
     name = "".join(c if c.isprintable() else "?" for c in name)
@@ -31,14 +31,14 @@ def described(home: Path, file: Path, role: str, side: Side) -> Kept:
         with open(file, "rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
     kind = "profile" if role == "dump" and "profile" in file.name.lower() else role
-    return Kept(kind, side, name, digest, size)
+    return KeptFile(kind, side, name, digest, size)
 
 
 def keep_all(
     attempt: Attempt, home: Path, files: list[Path], role: str, side: Side
-) -> tuple[Attempt, tuple[Kept, ...], tuple[str, ...]]:
+) -> tuple[Attempt, tuple[KeptFile, ...], tuple[str, ...]]:
     """The attempt with the files of one folder: copies of those that are not too large. Also what was left out, in words."""
-    kept: list[Kept] = []
+    kept: list[KeptFile] = []
     beyond = len(files) - _MOST_FILES
     left_out = [f"{beyond} more files of the {side}, beyond {_MOST_FILES}"] if beyond > 0 else []
     room = _COPIES

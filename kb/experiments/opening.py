@@ -36,7 +36,7 @@ _LABELS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ExperimentProposal:
     """What is to be tried. `falsification` is text that parses; `parent` a page, its label, or a git reference; `differs` the answer to a warning."""
 
     target: str = ""
@@ -67,14 +67,14 @@ class Proposal:
         return "\n\n".join(part for part in (self.title, levers, variant, *named) if part)
 
 
-def proposal_in(data: bytes, *, name: str) -> Proposal:
+def proposal_in(data: bytes, *, name: str) -> ExperimentProposal:
     """Proposal of a markdown file: front matter, and the four labels as bold runs or headings. Raises KbError for front matter that cannot be read."""
     page = read("wiki/experiments/0-proposal.md", data)
     if page.problems:
         line, _, message, _, hint = page.problems[0]
         raise KbError(f"{name}:{line}: {message}; {hint}")
     facts = read_facts(page, text_of(data))
-    return Proposal(
+    return ExperimentProposal(
         target=page.field("target"),
         title="" if page.title == page.stem else page.title,
         variant=facts.variant,
@@ -91,7 +91,9 @@ def proposal_in(data: bytes, *, name: str) -> Proposal:
     )
 
 
-def checked(proposal: Proposal, target: Target, *, named: tuple[str, ...] = ()) -> Proposal:
+def checked(
+    proposal: ExperimentProposal, target: Target, *, named: tuple[str, ...] = ()
+) -> ExperimentProposal:
     """The proposal with its texts on one line. Raises KbError naming every label that is missing; `named` are levers its text seems to name."""
     # A marker of a managed block in a text would open one.
     texts = {f.name: getattr(proposal, f.name) for f in fields(proposal) if f.type is str}
@@ -126,7 +128,7 @@ def checked(proposal: Proposal, target: Target, *, named: tuple[str, ...] = ()) 
 
 def opened(
     layout: store.Layout,
-    proposal: Proposal,
+    proposal: ExperimentProposal,
     target: Target,
     *,
     answer: Answer | None,
@@ -190,7 +192,7 @@ def _slug(title: str) -> str:
     return slug or "experiment"
 
 
-def _same(proposal: Proposal, stub: Stub) -> bool:
+def _same(proposal: ExperimentProposal, stub: Stub) -> bool:
     facts = stub.facts
     if proposal.baseline != stub.baseline or facts.variant.lower() != proposal.variant.lower():
         return False
@@ -199,7 +201,7 @@ def _same(proposal: Proposal, stub: Stub) -> bool:
     return proposal.baseline or alike or levers == {lever.lower() for lever in proposal.lever}
 
 
-def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> tuple[str, str]:
+def _parent(layout: store.Layout, proposal: ExperimentProposal, target: Target) -> tuple[str, str]:
     """A parent as its page's path, or as the git reference that it is with the commit that this means today, for a branch moves on."""
     name = proposal.parent
     page = layout.wiki / "experiments" / target.name / f"{name}.md"
@@ -210,7 +212,13 @@ def _parent(layout: store.Layout, proposal: Proposal, target: Target) -> tuple[s
 
 
 def page_of(
-    proposal: Proposal, target: Target, *, path: str, run: str, answer: Answer | None, code: str
+    proposal: ExperimentProposal,
+    target: Target,
+    *,
+    path: str,
+    run: str,
+    answer: Answer | None,
+    code: str,
 ) -> bytes:
     """The bytes of a stub."""
     head = _front(proposal, target, path=path, run=run, answer=answer, code=code)
@@ -241,7 +249,13 @@ def page_of(
 
 
 def _front(
-    proposal: Proposal, target: Target, *, path: str, run: str, answer: Answer | None, code: str
+    proposal: ExperimentProposal,
+    target: Target,
+    *,
+    path: str,
+    run: str,
+    answer: Answer | None,
+    code: str,
 ) -> str:
     """The front matter of a stub."""
     date = posixpath.basename(path)[:10]

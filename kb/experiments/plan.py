@@ -61,7 +61,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptFile:
     """A file that a run left. `role`: artifact (built, compared by digest), dump (left in KB_OUT), profile. `copy` is where it is kept:
     below the attempt, or (`large`) below the folder for large files; empty where it is not."""
 
@@ -84,7 +84,7 @@ class Measurement:
     touched: tuple[str, ...] = ()
     forged: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptFile, ...] = ()
     files: Pairs = ()
 
 

@@ -9,11 +9,10 @@ from kb import KbError, store
 from kb.experiments import worktree
 from kb.experiments.attempt import Attempt, attempts_of, home_of, last_attempt, refuse_tampered
 from kb.experiments.plan import Pairs, Plan
-from kb.experiments.stub import Stub, sealed_pages, stub_at
+from kb.experiments.stub import Stub, stub_at
 from kb.experiments.targets import Method, Target
 from kb.page import text_of
 from kb.run.measure import host_facts
-from kb.schema import Verdict
 
 Note = Callable[[str], None]
 # Commands of the autoresearch convention, taken where the target page names none.
@@ -27,7 +26,7 @@ _BUILD_FILES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class CodeState:
     """Which state of which repository is measured, and as which attempt. `set` are variables for the change alone; `tree` is clean,
     or edited (with the edits of known files) or snapshot (with all that is in the working tree); `more` adds so many repeats of each side."""
 
@@ -40,7 +39,7 @@ class Ask:
     more: int = 0
 
 
-def standing_attempt(layout: store.Layout, stub: Stub, ask: Ask) -> Attempt | None:
+def standing_attempt(layout: store.Layout, stub: Stub, state: CodeState) -> Attempt | None:
     """The attempt to go on with or to add repeats to, None where another is to begin.
 
     Raises KbError where the newest is measured and nobody said what for, and where repeats would tell nothing more.
@@ -49,17 +48,17 @@ def standing_attempt(layout: store.Layout, stub: Stub, ask: Ask) -> Attempt | No
     last = last_attempt(layout, stub)
     number = f"attempt {last.plan.number}" if last else ""
     problem = ""
-    if ask.more and (last is None or last.measurement is None):
+    if state.more and (last is None or last.measurement is None):
         what = f"{number} was cut off" if last else "nothing is measured yet"
         problem = f"{what}, so there is nothing to add repeats to; `kb experiment run {stub.path}` comes first"
-    elif last and ask.more:
+    elif last and state.more:
         refuse_tampered(last, stub)
         problem = _worth_no_more(last)
-    elif last and last.measurement and not ask.again:
+    elif last and last.measurement and not state.again:
         problem = f"{number} is measured; `kb experiment close` comes next, --more N adds repeats, --again measures another attempt"
-    elif last and last.plan.elsewhere and not ask.again:
+    elif last and last.plan.elsewhere and not state.again:
         problem = f"{number}, measured elsewhere, was being filed; give its files again with --record, or --again"
-    if last is None or ask.again or problem:
+    if last is None or state.again or problem:
         if problem:
             raise KbError(f"{stub.path}: {problem}")
         return None
@@ -91,7 +90,7 @@ def plan_of(
     stub: Stub,
     target: Target,
     *,
-    ask: Ask,
+    state: CodeState,
     method: Method,
     repository: Path,
     now: str,
@@ -99,14 +98,14 @@ def plan_of(
 ) -> Plan:
     """What to measure, before any tree is made."""
     without = worktree.own_folders(layout, repository)
-    change = worktree.commit_of(repository, ask.commit or "HEAD")
-    if not ask.commit:
-        change = _committed(stub, repository, change, ask=ask, without=without, note=note)
+    change = worktree.commit_of(repository, state.commit or "HEAD")
+    if not state.commit:
+        change = _committed(stub, repository, change, state=state, without=without, note=note)
     parent = parent_commit(layout, stub, repository)
     edited: tuple[str, ...] = ()
     if parent:
         edited = worktree.changed_paths(repository, parent, change=change, without=without)
-        if not edited and not ask.set:
+        if not edited and not state.set:
             raise KbError(
                 f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"
             )
@@ -117,7 +116,7 @@ def plan_of(
             )
     strayed = (p for p in edited if target.allowed and not worktree.matches(p, target.allowed))
     common = {f.name: getattr(method, f.name) for f in fields(Method)}
-    common["metric"] = ask.metric or method.metric
+    common["metric"] = state.metric or method.metric
     common["most"] = max(method.repeats, method.most or 4 * method.repeats)
     return Plan(
         **common,
@@ -128,7 +127,7 @@ def plan_of(
         repository=str(repository),
         change=change,
         parent=parent,
-        set=ask.set,
+        set=state.set,
         changed=edited,
         strayed=tuple(strayed),
         host=host_facts(),
@@ -137,12 +136,18 @@ def plan_of(
 
 
 def _committed(
-    stub: Stub, repository: Path, head: str, *, ask: Ask, without: tuple[str, ...], note: Note
+    stub: Stub,
+    repository: Path,
+    head: str,
+    *,
+    state: CodeState,
+    without: tuple[str, ...],
+    note: Note,
 ) -> str:
     """The commit of a working tree. Raises KbError where it is not what is committed, and nobody asked for a snapshot."""
     changed, untracked = worktree.dirt_of(repository, without=without)
-    whole = ask.tree == "snapshot"
-    if ask.tree != "clean" and (changed or whole and untracked):
+    whole = state.tree == "snapshot"
+    if state.tree != "clean" and (changed or whole and untracked):
         message = f"{stub.page.title}\n\nSnapshot of a working tree, measured by kb for {stub.path}"
         head = worktree.snapshot(repository, without=without, message=message, untracked=whole)
         note(f"measuring the working tree as commit {head[:12]}, kept as refs/kb/{head}")
@@ -216,42 +221,19 @@ def _script(command: str, folder: Path) -> tuple[str, ...]:
     return tuple(w for w in inside if (folder / w).is_file())[:1]
 
 
-def held(
-    layout: store.Layout, repository: Path, plan: Plan, stub: Stub, target: Target, *, note: Note
-) -> Plan:
-    """The plan of a baseline with its protected files held against those of the variant's last valid run, else against the target's base.
-
-    The first measurement of a target without a base has nothing to be held against: its own manifest is what later ones are held to.
-    """
-    name, known = _last_valid(layout, stub)
-    touched: tuple[str, ...] = ()
-    if known:
-        there, mine = dict(known.manifest), dict(plan.manifest)
-        if known.protected != plan.protected:
-            there = {p: d for p, d in there.items() if worktree.matches(p, plan.protected)}
-            mine = {p: d for p, d in mine.items() if p in there}
-        touched = worktree.differing(there, mine)
-    elif target.base:
-        name, base = f"the base '{target.base}'", worktree.commit_of(repository, target.base)
-        without = worktree.own_folders(layout, repository)
-        changed = worktree.changed_paths(repository, base, change=plan.change, without=without)
-        touched = tuple(p for p in changed if worktree.matches(p, plan.protected))
+def held(layout: store.Layout, repository: Path, plan: Plan, target: Target, *, note: Note) -> Plan:
+    """The plan of a baseline with its protected files held against the target's base, where it names one."""
+    if not target.base:
+        return plan
+    base, without = (
+        worktree.commit_of(repository, target.base),
+        worktree.own_folders(layout, repository),
+    )
+    changed = worktree.changed_paths(repository, base, change=plan.change, without=without)
+    touched = tuple(p for p in changed if worktree.matches(p, plan.protected))
     if touched:
         note(
-            f"protected files differ from those of {name}: {', '.join(touched[:5])}. Figures of two benchmarks do not compare: "
-            "if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
+            f"protected files differ from those of the base '{target.base}': {', '.join(touched[:5])}. Figures of two benchmarks do not "
+            "compare: if it was changed on purpose, move `base:` of the target page to it and open the baseline under another --variant"
         )
     return replace(plan, touched=touched or plan.touched)
-
-
-def _last_valid(layout: store.Layout, stub: Stub) -> tuple[str, Plan | None]:
-    """The newest filed experiment of the same target and variant whose figures count, with the plan that tells its protected files."""
-    for path in reversed(sealed_pages(layout, stub.facts.target)):
-        other = stub_at(layout, path)
-        void = other.facts.verdict.canonical in (Verdict.INVALID, Verdict.CRASH)
-        if other.facts.variant == stub.facts.variant and not void:
-            plans = (a.plan for a in reversed(attempts_of(layout, other)) if a.plan.manifest)
-            plan = next(plans, None)
-            if plan and not plan.touched:
-                return path, plan
-    return "", None

@@ -19,7 +19,7 @@ _FILE = "opening.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class FiledQuestion:
     """The question as it was asked, and the receipt of its answer."""
 
     receipt: str
@@ -31,7 +31,7 @@ class Opening:
 def keep_opening(home: Path, answer: Answer | None, *, target: str, text: str) -> None:
     """File the question and the receipt beside the attempts that are to come; a baseline has none."""
     if answer:
-        opening = Opening(answer.receipt, answer.outcome, target, text)
+        opening = FiledQuestion(answer.receipt, answer.outcome, target, text)
         data = msgspec.json.format(msgspec.json.encode(opening), indent=1) + b"\n"
         store.write(home / _FILE, data)
 
@@ -46,7 +46,7 @@ def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> t
     if stub.baseline:
         return ()
     try:
-        opening = msgspec.json.decode((home / _FILE).read_bytes(), type=Opening)
+        opening = msgspec.json.decode((home / _FILE).read_bytes(), type=FiledQuestion)
     except (OSError, RecursionError, msgspec.DecodeError) as error:
         raise KbError(
             f"{stub.path}: {stub.run}/{_FILE}, which `kb experiment open` wrote, is gone or cannot be read; restore it"

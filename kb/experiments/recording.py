@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.experiments.attempt import Attempt, add, attempts_of, begin, finish, last_attempt
-from kb.experiments.keeping import keep_all
-from kb.experiments.plan import Kept, Measurement, Plan, Sample, Side
-from kb.experiments.stub import Stub, stub_at, stub_in_flight
+from kb.experiments.attempt import Attempt, add, begin, finish, last_attempt
+from kb.experiments.plan import Measurement, Plan, Sample, Side
+from kb.experiments.stub import stub_in_flight
 from kb.experiments.targets import Target
 from kb.run.measure import metrics_in
 from kb.run.quantity import to_float
@@ -19,18 +18,17 @@ from kb.store import json_of
 
 _LARGEST = 64 << 20
 _LARGEST_KEPT = 32 << 10
-_SHAPE = '{"metrics": {"time_ms": {"value": 91.2, "stddev": 0.3, "n": 5}}, "checks": "passed", "commit": "...", "artifacts": {"program": "sha256..."}}'
+_SHAPE = '{"metrics": {"time_ms": {"value": 91.2, "stddev": 0.3, "n": 5}}, "checks": "passed", "commit": "..."}'
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """One run of a record: its sample, how its checks went, its bytes to keep, its commit, digests of what was built."""
+    """One run of a record: its sample, how its checks went, its bytes to keep, its commit."""
 
     sample: Sample
     checks: str = ""
     data: bytes = b""
     code: str = ""
-    artifacts: tuple[tuple[str, str], ...] = ()
 
 
 def record(
@@ -39,17 +37,19 @@ def record(
     target: Target,
     *,
     files: dict[Side, tuple[Path, ...]],
-    attached: tuple[Path, ...],
     metric: str,
     again: bool,
     now: str,
 ) -> Attempt:
-    """File runs of the change and of its parent as one attempt, with dumps and profiles that are `attached`. Raises KbError where a file is no record."""
+    """File runs of the change and of its parent as one attempt. Raises KbError where a file is no record."""
     metric = metric or target.metric
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2):
         stub = stub_in_flight(layout, path)
         last = last_attempt(layout, stub)
-        _refuse(last, attached, again=again)
+        if last and not again and (last.measurement or not last.plan.elsewhere):
+            raise KbError(
+                f"{path}: attempt {last.plan.number} is there already; --again files these as another attempt"
+            )
         runs = [run for side in ("parent", "change") for run in _runs_of(files[side], side, metric)]
         changes = [r for r in runs if r.sample.side == "change"]
         plan = Plan(
@@ -65,25 +65,9 @@ def record(
         attempt = last if last and not again else begin(layout, stub, plan)
         for run in runs[len(attempt.samples) :]:
             attempt = add(attempt, run.sample, run.data)
-        kept = [Kept("artifact", r.sample.side, *about, 0) for r in runs for about in r.artifacts]
-        if not any(k.side == "parent" for k in kept):
-            kept += _built_by_parent(layout, stub)
-        for file in attached:
-            attempt, copies, _ = keep_all(attempt, file.parent, [file], "dump", "change")
-            kept += copies
         # The worst word that the change's runs say of their checks.
         words = sorted((r.checks for r in changes if r.checks), key=("passed", "skipped").count)
-        return finish(attempt, Measurement(now, next(iter(words), ""), kept=tuple(kept)))
-
-
-def _refuse(last: Attempt | None, attached: tuple[Path, ...], *, again: bool) -> None:
-    if last and not again and (last.measurement or not last.plan.elsewhere):
-        raise KbError(
-            f"{last.plan.page}: attempt {last.plan.number} is there already; --again files these as another attempt"
-        )
-    for file in attached:
-        if not file.is_file():
-            raise KbError(f"{file}: no such file to attach")
+        return finish(attempt, Measurement(now, next(iter(words), "")))
 
 
 def _runs_of(files: tuple[Path, ...], side: Side, metric: str) -> Iterator[Elsewhere]:
@@ -93,15 +77,6 @@ def _runs_of(files: tuple[Path, ...], side: Side, metric: str) -> Iterator[Elsew
         data, most = run.data, _LARGEST_KEPT
         cut = data if len(data) <= 2 * most else data[:most] + b"\n[...]\n" + data[-most:]
         yield replace(run, sample=replace(run.sample, index=index), data=cut)
-
-
-def _built_by_parent(layout: store.Layout, stub: Stub) -> list[Kept]:
-    """What the parent's own run had built, as its page's record tells."""
-    parent = stub.page.field("parent")
-    attempts = attempts_of(layout, stub_at(layout, parent)) if parent.endswith(".md") else ()
-    kept = next((a.kept for a in reversed(attempts) if a.measurement), ())
-    own = (k for k in kept if k.role == "artifact" and k.side == "change")
-    return [Kept("artifact", "parent", k.path, k.digest, k.size) for k in own]
 
 
 def _runs_in(file: Path, side: Side, metric: str) -> Iterator[Elsewhere]:
@@ -170,7 +145,6 @@ def _run(item: dict, side: Side, metric: str, data: bytes) -> Elsewhere:
     about = {n: v if isinstance(v, dict) else {"value": v} for n, v in sorted(figures.items())}
     values = {name: to_float(v.get("value")) for name, v in about.items()}
     stddevs = {name: to_float(v.get("stddev")) for name, v in about.items()}
-    built = item.get("artifacts")
     sample = Sample(
         "bench",
         side,
@@ -186,11 +160,8 @@ def _run(item: dict, side: Side, metric: str, data: bytes) -> Elsewhere:
     )
     word = str(item.get("checks") or "").strip()
     known = {"pass": "passed", "skip": "skipped"}
-    artifacts = (
-        sorted((str(k), str(v)) for k, v in built.items()) if isinstance(built, dict) else ()
-    )
     checks = known.get(word.lower()[:4], word)
-    return Elsewhere(sample, checks, data, str(item.get("commit", "")), tuple(artifacts))
+    return Elsewhere(sample, checks, data, str(item.get("commit", "")))
 
 
 def _problem(

@@ -19,7 +19,7 @@ from kb.experiments.command import Ended, sandbox_problem, sandbox_weakness
 from kb.experiments.judging import evidence_of
 from kb.experiments.keeping import described, files_below, keep_all
 from kb.experiments.plan import Measurement, Plan, Sample, Side
-from kb.experiments.planning import Ask, guarded, held, plan_of, standing_attempt
+from kb.experiments.planning import CodeState, guarded, held, plan_of, standing_attempt
 from kb.experiments.stub import stub_in_flight
 from kb.experiments.targets import Method, Target, repository_of
 from kb.experiments.turns import Bench, Note, homes_over, turn_to_measure
@@ -37,7 +37,7 @@ def run(
     path: str,
     target: Target,
     *,
-    ask: Ask,
+    state: CodeState,
     method: Method,
     now: str,
     note: Note,
@@ -45,16 +45,22 @@ def run(
 ) -> Attempt:
     """Measure the experiment at `path` and file every sample. Raises KbError where it cannot start; a crash of the benchmark is a result."""
     with store.lock(layout, f"run-{store.digest_of(path)}", wait_s=2), _ending_with_us():
-        stub = stub_in_flight(layout, path, filed=bool(ask.more))
-        attempt = standing_attempt(layout, stub, ask)
+        stub = stub_in_flight(layout, path, filed=bool(state.more))
+        attempt = standing_attempt(layout, stub, state)
         before = str(layout.root / attempt.plan.repository) if attempt else ""
-        folder = repository_of(layout, target, given=ask.repository or before)
+        folder = repository_of(layout, target, given=state.repository or before)
         repository = worktree.top_of(folder)
-        if attempt and not ask.more:
+        if attempt and not state.more:
             note(
                 f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
             )
-        context = {"ask": ask, "method": method, "repository": repository, "now": now, "note": note}
+        context = {
+            "state": state,
+            "method": method,
+            "repository": repository,
+            "now": now,
+            "note": note,
+        }
         plan = attempt.plan if attempt else plan_of(layout, stub, target, **context)
         commits = {side: plan.parent if side == "parent" else plan.change for side in plan.sides}
         worktree.keep_commits(repository, *commits.values())
@@ -64,8 +70,8 @@ def run(
             bench = Bench(layout, stub, target, homes, inside, folder, over, progress)
             if attempt is None:
                 attempt = begin(layout, stub, _guarded(bench, plan, repository, note))
-            elif ask.more:
-                attempt = extend(attempt, ask.more, started=now)
+            elif state.more:
+                attempt = extend(attempt, state.more, started=now)
             if plan.parent:
                 own = worktree.own_folders(layout, repository)
                 patch = worktree.patch_of(repository, plan.parent, change=plan.change, without=own)
@@ -87,7 +93,7 @@ def _guarded(bench: Bench, plan: Plan, repository: Path, note: Note) -> Plan:
     layout, stub, target = bench.layout, bench.stub, bench.target
     plan = guarded(plan, {side: bench.tree(side) for side in bench.homes}, stub, target)
     if not plan.parent:
-        plan = held(layout, repository, plan, stub, target, note=note)
+        plan = held(layout, repository, plan, target, note=note)
     problem = "switched off by the target page" if target.sandbox == "off" else sandbox_problem()
     network = "with network" if target.network else "without network"
     walls = f"none: {problem}" if problem else f"user namespaces, {network}{sandbox_weakness()}"

@@ -2,14 +2,12 @@
 
 import fnmatch
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.harness.agents_watch import WATCH_NAME
 from kb.store import json_of
 from kb.verbs import Caller, Result, argument
-from kb.verbs.registry import verbs
-from kb.verbs.request import request_from
 
 EVENTS = ("stop", "session-start", "edit", "before", "after")
 # What pi passes on to its agent; other harnesses cut later.
@@ -56,19 +54,10 @@ def run(request: HookCall, caller: Caller) -> HookAnswer:
     if request.event == "edit":
         return HookAnswer(_edit(layout, caller, event, target))
     if request.event == "session-start":
-        text = _slice(caller, {"step": "resume", "target": target})
+        text = caller.call("load", {"step": "resume", "target": target}).to_text()
         output = {"hookEventName": "SessionStart", "additionalContext": text}
         return HookAnswer(json.dumps({"hookSpecificOutput": output}, ensure_ascii=False))
     return HookAnswer(_pi(caller, event, target, before=request.event == "before"))
-
-
-def _call(caller: Caller, words: str, values: dict[str, object]):
-    verb = verbs()[words]
-    return verb.run(request_from(verb.request, values), caller)
-
-
-def _slice(caller: Caller, values: dict[str, object]) -> str:
-    return _call(caller, "load", values).to_text()
 
 
 def _blocked(reasons: list[str]) -> str:
@@ -84,13 +73,13 @@ def _blocked(reasons: list[str]) -> str:
 
 def _reasons(layout: store.Layout, caller: Caller, target: str) -> list[str]:
     """Why the loop goes on: runs in flight, pages that do not pass, and what `stop-check` says."""
-    flying = [t for t in _call(caller, "status", {"target": target}).targets][0].in_flight
+    flying = [t for t in caller.call("status", {"target": target}).targets][0].in_flight
     reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
     folder = f"wiki/experiments/{target}"
     if (layout.root / folder).is_dir():
-        errors = _call(caller, "lint", {"paths": [folder]}).report.errors
+        errors = caller.call("lint", {"paths": [folder]}).report.errors
         reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
-    return reasons + list(_call(caller, "stop-check", {"target": target}).reasons)
+    return reasons + list(caller.call("stop-check", {"target": target}).reasons)
 
 
 def _edit(layout: store.Layout, caller: Caller, event: dict, target: str) -> str:
@@ -153,8 +142,8 @@ def _pi(caller: Caller, event: dict, target: str, *, before: bool) -> str:
     text = ""
     if before:
         values = {"step": "hypothesis", "target": target, "query": description, "budget": 1800}
-        text = _slice(caller, values)
+        text = caller.call("load", values).to_text()
     elif description:
-        saying = replace(caller, stdin=description.encode)
-        text = _call(saying, "check", {"proposal": "-", "target": target}).to_text()
+        values = {"proposal": "-", "target": target}
+        text = caller.call("check", values, text=description).to_text()
     return text.encode()[:_LARGEST].decode("utf-8", "ignore")

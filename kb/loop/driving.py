@@ -2,15 +2,13 @@
 
 import shlex
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.loop.ledger import Ledger, ledger_of
-from kb.verbs import FINE, Caller, Result
-from kb.verbs.registry import verbs
-from kb.verbs.request import request_from
+from kb.loop.ledger import LoopLog, ledger_of
+from kb.verbs import FINE, Caller
 
 if TYPE_CHECKING:
     from kb.experiments.targets import Target
@@ -55,7 +53,7 @@ class Drive:
     layout: store.Layout
     target: "Target"
     repo: Path
-    ledger: Ledger
+    ledger: LoopLog
 
     @property
     def proposal(self) -> Path:
@@ -76,7 +74,7 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     if ledger.pending:
         caller.talk(f"going on with {ledger.pending}, which was changed and not measured")
         _trial(loop, ledger.pending)
-    if not any(_call(caller, "experiment list", {"target": request.target}).to_json()):
+    if not any(caller.call("experiment list", {"target": request.target}).to_json()):
         _note_trial(loop, _try(loop, {"baseline": True, "commit": "HEAD"}))
     failures = 0
     while not (end := _end(loop, failures)):
@@ -94,7 +92,7 @@ def _end(loop: Drive, failures: int) -> str:
         return f"{request.tokens} tokens"
     if failures >= _FAILURES:
         return f"the agent brought nothing to measure {failures} times in a row"
-    may_stop = _call(loop.caller, "stop-check", {"target": request.target}).code == FINE
+    may_stop = loop.caller.call("stop-check", {"target": request.target}).code == FINE
     return "`kb stop-check` lets it stop" if may_stop and not request.anyway else ""
 
 
@@ -106,7 +104,7 @@ def _step(loop: Drive) -> bool:
         caller.talk("no proposal that the gate lets pass")
         return False
     question = {"step": "edit", "target": request.target, "proposal": "-", "budget": 4000}
-    known = _call(_saying(caller, proposal), "load", question).to_text()
+    known = caller.call("load", question, text=proposal).to_text()
     before = _changed(loop)
     if before:
         raise KbError(
@@ -134,7 +132,7 @@ def _proposal(loop: Drive) -> str:
     """A proposal that the gate lets pass; empty where the agent brings none."""
     refusal, target = "", loop.request.target
     for _ in range(1 + _MENDS):
-        known = _call(loop.caller, "load", {"step": "hypothesis", "target": target}).to_text()
+        known = loop.caller.call("load", {"step": "hypothesis", "target": target}).to_text()
         text, tokens = _ask(loop, _PROPOSE.format(target=target, slice=known, refusal=refusal))
         proposal = text[text.find("---\n") :].strip("\n") + "\n" if "---\n" in text else ""
         if not proposal:
@@ -142,7 +140,7 @@ def _proposal(loop: Drive) -> str:
             loop.ledger.note("refused: a reply without a proposal", tokens=tokens)
             continue
         question = {"proposal": "-", "target": target}
-        answer = _call(_saying(loop.caller, proposal), "check", question)
+        answer = loop.caller.call("check", question, text=proposal)
         title = proposal.partition("# ")[2].partition("\n")[0]
         if answer.code == FINE:
             loop.ledger.note(f"proposed: {title}", tokens=tokens)
@@ -195,8 +193,8 @@ def _filed(loop: Drive, commit: str) -> tuple[str, str, str, str] | None:
 
 def _try(loop: Drive, values: dict[str, object]) -> tuple[str, str, str, str]:
     question = {"target": loop.request.target, "repo": str(loop.repo), **values}
-    trial = _call(loop.caller, "experiment try", question)
-    return trial.ruling.verdict, trial.ruling.decision, trial.path, trial.ruling.reason
+    trial = loop.caller.call("experiment try", question)
+    return trial.ruling.verdict, trial.ruling.decision, trial.ruling.path, trial.ruling.reason
 
 
 def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
@@ -239,12 +237,3 @@ def _git(repo: Path, *words: str) -> str:
     from kb.experiments import worktree
 
     return worktree.git(repo, *words)
-
-
-def _call(caller: Caller, words: str, values: dict[str, object]) -> Result:
-    verb = verbs()[words]
-    return verb.run(request_from(verb.request, values), caller)
-
-
-def _saying(caller: Caller, text: str) -> Caller:
-    return replace(caller, stdin=lambda: text.encode())

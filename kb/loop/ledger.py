@@ -20,7 +20,7 @@ _LONGEST = 400
 
 
 @dataclass(slots=True)
-class Ledger:
+class LoopLog:
     """What was done since the loop was begun, as lines without their moment and cost, and what that has cost in all."""
 
     file: Path
@@ -60,10 +60,10 @@ class Ledger:
         )
 
 
-def ledger_of(layout: store.Layout, target: str, *, now: str, begun: str, afresh: bool) -> Ledger:
+def ledger_of(layout: store.Layout, target: str, *, now: str, begun: str, afresh: bool) -> LoopLog:
     """The ledger of a target's loop: what is on file since it was begun, or, `afresh` and where nothing is, a line that begins it."""
     name = re.sub(r"[^a-z0-9-]+", "-", target.lower())
-    ledger = Ledger(layout.state / "loops" / f"{name}.log", now)
+    ledger = LoopLog(layout.state / "loops" / f"{name}.log", now)
     text = ledger.file.read_text(encoding="utf-8") if ledger.file.exists() else ""
     for line in text.splitlines() if not afresh else ():
         if match := _LINE.fullmatch(line):

@@ -362,7 +362,7 @@ RULES = (
     Rule(
         "protected-file",
         Verdict.INVALID,
-        "a protected file differs from the parent's (a baseline's from that of the last valid run, else of the base), in the commit or "
+        "a protected file differs from the parent's (a baseline's from the base's), in the commit or "
         "at any turn of the run, or the parent's tree was written to",
         _touched,
     ),

@@ -27,7 +27,7 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
     "check": ("proposal", "target", "before", "as_of", "lever", "all"),
     "search": ("query", "type", "target", "verdict", "before", "limit"),
     "open": ("where",),
-    "experiment list": ("target", "verdict", "since", "lever", "text", "before", "as_of", "last", "page"),
+    "experiment list": ("target", "verdict", "since", "lever", "text", "last", "page"),
     "experiment show": ("page", "target"),
     "experiment open": ("proposal", *_STATED, "title", "hypothesis", "mechanism", "predicted", "falsification", "baseline", "receipt"),
     "experiment run": ("page", "target", "commit", "edited", "metric", "repeats", "most", "again", "more"),
@@ -35,7 +35,6 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
     "experiment audit": ("page", "target", "expect", "forbid", "predict"),
     "experiment close": ("page", "target", "because", "reopen_if", "expect", "forbid", "predict", "decision", "dry_run"),
     "experiment diff": ("one", "other", "target"),
-    "experiment rules": (),
     "packet next": ("by", "task"),
     "packet answer": ("file", "id", "by", "dry_run"),
     "packet list": ("task",),
@@ -65,7 +64,7 @@ DOORS = (
     Door(
         "experiment",
         "Experiments: list, show, open (before a change), run, audit, close (verdict by rule).",
-        {name: f"experiment {name}" for name in ("list", "show", "open", "run", "try", "audit", "close", "diff", "rules")},
+        {name: f"experiment {name}" for name in ("list", "show", "open", "run", "try", "audit", "close", "diff")},
         frozenset(("open", "audit", "close")),
     ),
     Door(

@@ -3,11 +3,12 @@
 import os
 import posixpath
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, store
+from kb.verbs.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,15 @@ class Caller:
             if typed.endswith(".md") and (self.folder / typed).exists()
             else typed
         )
+
+    def call(self, words: str, values: Mapping[str, object], *, text: str = "") -> Result:
+        """Another verb by its words; `text` stands on its stdin."""
+        from kb.verbs.registry import verbs
+        from kb.verbs.request import request_from
+
+        verb = verbs()[words]
+        asking = replace(self, stdin=text.encode) if text else self
+        return verb.run(request_from(verb.request, values), asking)
 
     def build(self, layout: store.Layout) -> None:
         """Compile what was changed, so that what follows from it is there."""

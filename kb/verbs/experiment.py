@@ -41,6 +41,10 @@ class StatesExpectation:
         "metric or cost bucket and its move, such as 'copy down' or 'misses -10%'", metavar="MOVE"
     )
 
+    @property
+    def stated(self) -> dict[str, tuple[str, ...]]:
+        return {"expect": self.expect, "forbid": self.forbid, "predict": self.predict}
+
 
 @dataclass(frozen=True, kw_only=True)
 class StatesProposal(StatesExpectation):

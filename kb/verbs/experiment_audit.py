@@ -38,11 +38,10 @@ class AuditAnswer(Result):
 
 
 def run(request: AuditExperiment, caller: Caller) -> AuditAnswer:
-    from kb.experiments.auditing import expectation_from
-    from kb.experiments.judging import audit_page
+    from kb.experiments.judging import audit_page, expecting
 
     layout, stub, target = named(request, caller)
-    more = expectation_from(request.expect, request.forbid, request.predict)
+    more = expecting(layout, stub.path, stated=request.stated, keep=True)
     answer = audit_page(layout, stub.path, target, more=more)
     caller.build(layout)
     return AuditAnswer(stub.path, answer)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.schema import Verdict
-from kb.verbs import Caller, Result, flag, option
+from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 from kb.verbs.experiment import (
     NamesExperiment,
     StatesExpectation,
@@ -41,42 +41,42 @@ class CloseExperiment(StatesExpectation, StatesLesson, NamesExperiment):
 
 @dataclass(frozen=True, slots=True)
 class Closing(Result):
-    """Verdict, rule and what was written, or would be."""
+    """Verdict, rule, what was written and what may still be done; of a trial also what the gate answered."""
 
-    path: str
     ruling: "Closed"
-    dry_run: bool
-    hint: str
+    hint: str = ""
+    dry_run: bool = False
+    outcome: str = ""
+    receipt: str = ""
+
+    @property
+    def code(self) -> int:
+        failed = self.ruling.verdict in (Verdict.INVALID, Verdict.CRASH)
+        return FINDINGS if self.outcome and failed else FINE
 
     def to_json(self) -> object:
-        dry = {"dry_run": True, "hint": self.hint} if self.dry_run else {}
-        return {**asdict(self.ruling), **dry}
+        about = {name: getattr(self, name) for name in ("hint", "dry_run", "outcome", "receipt")}
+        return {**asdict(self.ruling), **{name: value for name, value in about.items() if value}}
 
     def to_text(self) -> str:
         r = self.ruling
         if r.again and not r.superseded:
-            return f"{self.path} was filed before: {r.verdict}"
+            return f"{r.path} was filed before: {r.verdict}"
         by_hand = " (overruled by hand)" if r.overruled else ""
-        head = (
-            f"{r.verdict} supersedes {r.superseded}"
-            if r.superseded
-            else f"{r.verdict}{by_hand}, {r.decision}"
-        )
-        lines = [head, f"rule {r.rule}: {r.reason}", self.path]
-        if self.dry_run:
-            lines.append(f"would write: {', '.join(r.written)}; nothing was written")
-        return "\n".join([*lines, *([self.hint] if self.hint else [])])
+        then = f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
+        dry = "nothing was written" if self.dry_run else ""
+        lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, dry, self.hint)
+        return "\n".join(filter(None, lines))
 
 
 def run(request: CloseExperiment, caller: Caller) -> Closing:
-    from kb.experiments.auditing import expectation_from
     from kb.experiments.closing import Remarks, close
-    from kb.experiments.judging import hint_of
+    from kb.experiments.judging import expecting, hint_of
     from kb.experiments.receipts import refuse_forged
 
     layout, stub, target = named(request, caller)
     today, dry = caller.day(request.date), request.dry_run
-    expectation = expectation_from(request.expect, request.forbid, request.predict)
+    expectation = expecting(layout, stub.path, stated=request.stated, keep=not dry)
     overrule = Verdict(request.overrule) if request.overrule else None
     remarks = shared(Remarks, request, {"overrule": overrule, "expectation": expectation})
     if dry:
@@ -104,7 +104,7 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
                 f"{stub.path} is filed as {ruling.verdict}, only what follows from it is not there yet: {error}; "
                 "a later `kb build` suffices"
             ) from error
-    return Closing(stub.path, ruling, dry, hint)
+    return Closing(ruling, hint, dry)
 
 
 def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:

@@ -10,7 +10,7 @@ from kb.verbs import Caller, Result
 from kb.verbs.experiment import StatesProposal, trail_of
 
 if TYPE_CHECKING:
-    from kb.experiments.opening import Proposal
+    from kb.experiments.opening import ExperimentProposal
     from kb.experiments.targets import Target
     from kb.refuted.gate import Answer
 
@@ -37,12 +37,12 @@ class Opening(Result):
 
 def run(request: StatesProposal, caller: Caller) -> Opening:
     from kb.experiments.auditing import expectation_from
-    from kb.experiments.opening import Proposal, opened, proposal_in
+    from kb.experiments.opening import ExperimentProposal, opened, proposal_in
     from kb.experiments.targets import target_named
 
     layout, name = caller.layout(), request.proposal
-    proposal = proposal_in(caller.content(name), name=name) if name else Proposal()
-    stated = {f.name: getattr(request, f.name) for f in fields(Proposal)}
+    proposal = proposal_in(caller.content(name), name=name) if name else ExperimentProposal()
+    stated = {f.name: getattr(request, f.name) for f in fields(ExperimentProposal)}
     proposal = replace(proposal, **{key: value for key, value in stated.items() if value})
     if not proposal.target:
         raise KbError(
@@ -69,9 +69,9 @@ def _gate(
     layout: store.Layout,
     request: StatesProposal,
     caller: Caller,
-    proposal: "Proposal",
+    proposal: "ExperimentProposal",
     target: "Target",
-) -> "tuple[Proposal, str, Answer | None]":
+) -> "tuple[ExperimentProposal, str, Answer | None]":
     """The proposal with its parent, what the cards were asked, and what they say to it; with --receipt, what was checked before.
 
     Raises KbError where the receipt is not of this proposal.
@@ -107,7 +107,9 @@ def _gate(
     )
 
 
-def _tell(layout: store.Layout, caller: Caller, proposal: "Proposal", target: "Target") -> None:
+def _tell(
+    layout: store.Layout, caller: Caller, proposal: "ExperimentProposal", target: "Target"
+) -> None:
     """Say before anything is measured what will count as wrong, and that a win could not be audited; earlier runs tell what the benchmark prints."""
     from kb.experiments.auditing import moves_in
     from kb.run.criterion import GAIN, criteria_of, to_text

@@ -9,7 +9,7 @@ from kb.verbs.experiment import NamesExperiment, StatesMeasurement, named, share
 
 if TYPE_CHECKING:
     from kb.experiments.attempt import Attempt
-    from kb.experiments.planning import Ask
+    from kb.experiments.planning import CodeState
     from kb.experiments.stub import Stub
     from kb.experiments.targets import Target
 
@@ -42,9 +42,6 @@ class RunExperiment(StatesMeasurement, NamesExperiment):
     )
     record_parent: tuple[str, ...] = several(
         "a run of the parent measured elsewhere", metavar="FILE"
-    )
-    attach: tuple[str, ...] = several(
-        "with --record: a dump or a profile to keep with it", metavar="FILE"
     )
     edited: bool = flag("measure uncommitted edits of known files as a commit under refs/kb/")
     again: bool = flag("measure another attempt; the earlier ones stay on file")
@@ -161,18 +158,15 @@ def _attempt(
         raise KbError(
             f"--more repeats the attempt as it was measured, so it goes without {', '.join(beside)}; another measurement is --again"
         )
-    if request.record or request.record_parent or request.attach:
+    if request.record or request.record_parent:
         if not request.record:
-            raise KbError(
-                "--record-parent and --attach come with --record FILE, the run of the change"
-            )
+            raise KbError("--record-parent comes with --record FILE, the run of the change")
         records = {"parent": request.record_parent, "change": request.record}
         return record(
             layout,
             stub.path,
             target,
             files={side: tuple(map(caller.file, names)) for side, names in records.items()},
-            attached=tuple(map(caller.file, request.attach)),
             metric=request.metric,
             again=request.again,
             now=caller.now,
@@ -181,7 +175,7 @@ def _attempt(
         layout,
         stub.path,
         target,
-        ask=_ask(request),
+        state=_state(request),
         method=_method(request, target),
         now=caller.now,
         note=caller.talk,
@@ -189,16 +183,16 @@ def _attempt(
     )
 
 
-def _ask(request: RunExperiment) -> "Ask":
-    from kb.experiments.planning import Ask
+def _state(request: RunExperiment) -> "CodeState":
+    from kb.experiments.planning import CodeState
 
     pairs = [text.partition("=") for text in request.set]
     for name, sign, _ in pairs:
         if not sign or not name.isidentifier():
             raise KbError(f"--set {name}: write NAME=VALUE")
     tree = "snapshot" if request.snapshot else "edited" if request.edited else "clean"
-    state = {"repository": request.repo, "tree": tree, "set": tuple((n, v) for n, _, v in pairs)}
-    return shared(Ask, request, state)
+    where = {"repository": request.repo, "tree": tree, "set": tuple((n, v) for n, _, v in pairs)}
+    return shared(CodeState, request, where)
 
 
 def _method(request: RunExperiment, target: "Target") -> "Target":

@@ -1,14 +1,11 @@
 """kb experiment try [experiment]: check, open, run, audit and close one experiment, from one file."""
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from kb import KbError
-from kb.verbs import FINDINGS, FINE, Caller, Result
+from kb.verbs import Caller
 from kb.verbs.experiment import StatesLesson, StatesMeasurement, StatesProposal, shared
-
-if TYPE_CHECKING:
-    from kb.experiments.closing import Closed
+from kb.verbs.experiment_close import Closing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,31 +13,7 @@ class TryExperiment(StatesLesson, StatesMeasurement, StatesProposal):
     """A proposal, and what the later steps would ask. Edits of known files that are not committed are measured as they stand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial(Result):
-    """The page, what the gate answered, and the verdict."""
-
-    path: str
-    outcome: str
-    receipt: str
-    ruling: "Closed"
-    hint: str
-
-    @property
-    def code(self) -> int:
-        return FINDINGS if self.ruling.verdict in ("invalid", "crash") else FINE
-
-    def to_json(self) -> object:
-        gate = {"outcome": self.outcome, "receipt": self.receipt, "hint": self.hint}
-        return {**asdict(self.ruling), **gate}
-
-    def to_text(self) -> str:
-        r = self.ruling
-        lines = [f"{r.verdict}, {r.decision}", f"rule {r.rule}: {r.reason}", self.path]
-        return "\n".join([*lines, *([self.hint] if self.hint else [])])
-
-
-def run(request: TryExperiment, caller: Caller) -> Trial:
+def run(request: TryExperiment, caller: Caller) -> Closing:
     from kb.experiments import InFlight
     from kb.experiments.attempt import last_attempt
     from kb.experiments.stub import stub_at
@@ -61,5 +34,4 @@ def run(request: TryExperiment, caller: Caller) -> Trial:
         options = {"page": path, "edited": True}
         experiment_run.run(shared(experiment_run.RunExperiment, request, options), caller)
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
-    closing = experiment_close.run(close, caller)
-    return Trial(path, outcome, receipt, closing.ruling, closing.hint)
+    return replace(experiment_close.run(close, caller), outcome=outcome, receipt=receipt)
