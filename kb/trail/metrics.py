@@ -10,7 +10,7 @@ from kb.page import Page, plain_text
 from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Metric
-from kb.text import numbers_in, one_line
+from kb.text import Number, numbers_in, one_line
 from kb.trail.metric_names import Reading, caller_of, renamed
 from kb.trail.metric_sentences import sentence_readings
 from kb.trail.metric_tables import table_readings
@@ -32,18 +32,26 @@ def metrics_of(
     title = plain_text(page.title)
 
     @cache
+    def figures(text: str) -> tuple[Number, ...]:
+        return tuple(numbers_in(text))
+
+    @cache
     def cited() -> frozenset[float]:
         texts = (title, *(p.text for part in parts for p in part if p.kind == "paragraph"))
-        return frozenset(n.value for text in texts for n in numbers_in(text) if n.end - n.start > 2)
+        return frozenset(n.value for text in texts for n in figures(text) if n.end - n.start > 2)
 
     readings: list[Reading] = []
     for passage in (p for part in parts for p in part):
         if passage.rows:
             readings.extend(table_readings(passage.rows, run, cited))
         elif passage.kind in ("paragraph", "heading"):
-            readings.extend(sentence_readings(passage.text, run))
+            readings.extend(sentence_readings(passage.text, run, figures(passage.text)))
     found: dict[str, Reading] = {}
-    for reading in (*(r for r in readings if r.sure), *sentence_readings(title, run), *readings):
+    for reading in (
+        *(r for r in readings if r.sure),
+        *sentence_readings(title, run, figures(title)),
+        *readings,
+    ):
         named = renamed(reading.metric, tokens=tokens)
         known = found.get(named.name)
         if named.name and (known is None or _finer(named, known)):
