@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 from kb.page import read
@@ -124,7 +125,7 @@ def test_a_job_for_skypilot_is_written_checked_and_run_and_its_log_is_filed(make
     (repo / "bench.sh").write_text("n=$(cat ../n 2>/dev/null || echo 0); echo $((n + 1)) > ../n\nread ms < speed\necho METRIC ms=$((ms + n))\n")
     loop = [sys.executable, "-m", "kb", "loop", "t", "--on", "sky"]
     done = sh(root, *loop)
-    assert done.returncode == 0 and "valid by" in done.stdout and "sky launch" in done.stdout, done.stderr
+    assert done.returncode == 0 and ("valid by skypilot" if find_spec("sky") else "not checked") in done.stdout and "sky launch" in done.stdout, done.stderr
     job = read("wiki/x.md", b"---\n" + (repo / "experiment.yaml").read_bytes() + b"---\n").front
     assert job["envs"]["BENCH_CMD"] == "sh bench.sh" and job["envs"]["REPEATS"] == "3"
     # The job as a machine of the service runs it: the working folder below its home.
@@ -143,7 +144,7 @@ def test_a_job_for_skypilot_is_written_checked_and_run_and_its_log_is_filed(make
     assert filed.returncode == 0 and len(filed.stdout.splitlines()) == 3, filed.stderr
     pages = [(root / path).read_text() for path in filed.stdout.splitlines()]
     assert "101" in pages[0] and 'verdict: "crash"' in pages[1]
-    (repo / "experiment.yaml").write_text("name: mine\nworkdirs: .\nenvs: {9X: 1}\nrun: echo hello\n")
+    (repo / "experiment.yaml").write_text("name: mine\nrun: echo hello\n")
     refused = sh(root, *loop)
-    assert refused.returncode == 2 and "'workdirs' is no field" in refused.stderr and "no name of a variable" in refused.stderr and "EXPERIMENT_STATUS" in refused.stderr
+    assert refused.returncode == 2 and "is not kb's" in refused.stderr
     assert (repo / "experiment.yaml").read_text().startswith("name: mine")

@@ -23,7 +23,6 @@ class FiledQuestion:
     """The question as it was asked, and the receipt of its answer."""
 
     receipt: str
-    outcome: str
     target: str
     text: str
 
@@ -31,7 +30,7 @@ class FiledQuestion:
 def keep_opening(home: Path, answer: Answer | None, *, target: str, text: str) -> None:
     """File the question and the receipt beside the attempts that are to come; a baseline has none."""
     if answer:
-        opening = FiledQuestion(answer.receipt, answer.outcome, target, text)
+        opening = FiledQuestion(answer.receipt, target, text)
         data = msgspec.json.format(msgspec.json.encode(opening), indent=1) + b"\n"
         store.write(home / _FILE, data)
 

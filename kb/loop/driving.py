@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.experiments.stub import sealed_pages, stub_at
+from kb.experiments.targets import Target, target_named
+from kb.experiments.worktree import dirt_of, git, own_folders
 from kb.loop.ledger import LoopLog, ledger_of
+from kb.slices.tokens import tokens_of
 from kb.verbs import FINE, Caller
 
 if TYPE_CHECKING:
-    from kb.experiments.targets import Target
     from kb.loop.loop_command import DriveLoop
 
-# Characters a token of English and code, as the slices count them.
-_TOKEN = 3.3
 # How often an agent may mend a proposal that the gate refused, and how often in a row it may fail to bring one.
 _MENDS, _FAILURES = 2, 3
 
@@ -51,7 +52,7 @@ class Drive:
     request: "DriveLoop"
     caller: Caller
     layout: store.Layout
-    target: "Target"
+    target: Target
     repo: Path
     ledger: LoopLog
 
@@ -63,8 +64,6 @@ class Drive:
 
 def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, int]:
     """Lines of the experiments since the loop was begun, why it ended, and the tokens."""
-    from kb.experiments.targets import target_named
-
     layout = caller.layout()
     target = target_named(layout, request.target)
     repo = (layout.root / (target.repository or ".")).resolve()
@@ -120,9 +119,9 @@ def _step(loop: Drive) -> bool:
         caller.talk("the agent changed nothing")
         return False
     store.write(loop.proposal, proposal)
-    _git(loop.repo, "add", "--", *changed)
-    _git(loop.repo, "commit", "-q", "-m", title, "--", *changed)
-    commit = _git(loop.repo, "rev-parse", "HEAD").strip()
+    git(loop.repo, "add", "--", *changed)
+    git(loop.repo, "commit", "-q", "-m", title, "--", *changed)
+    commit = git(loop.repo, "rev-parse", "HEAD").strip()
     loop.ledger.note(f"changed: {commit}: {title}", tokens=tokens)
     _trial(loop, commit)
     return True
@@ -171,8 +170,8 @@ def _trial(loop: Drive, commit: str) -> None:
 
 def _revert(loop: Drive, commit: str) -> None:
     """Take a change back by a commit of its own, unless that was done before the loop was cut off."""
-    if _git(loop.repo, "rev-parse", "HEAD").strip() == commit:
-        _git(loop.repo, "revert", "--no-edit", commit)
+    if git(loop.repo, "rev-parse", "HEAD").strip() == commit:
+        git(loop.repo, "revert", "--no-edit", commit)
 
 
 def _note_trial(loop: Drive, result: tuple[str, str, str, str]) -> None:
@@ -182,8 +181,6 @@ def _note_trial(loop: Drive, result: tuple[str, str, str, str]) -> None:
 
 def _filed(loop: Drive, commit: str) -> tuple[str, str, str, str] | None:
     """Verdict, decision, page and rule of a commit that was measured and filed before the loop was cut off."""
-    from kb.experiments.stub import sealed_pages, stub_at
-
     for path in reversed(sealed_pages(loop.layout, loop.request.target)):
         page = stub_at(loop.layout, path).page
         if page.field("code") == commit:
@@ -211,11 +208,11 @@ def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
             timeout=request.patience,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        loop.ledger.note(f"failed: {error}", tokens=int(len(prompt) / _TOKEN))
+        loop.ledger.note(f"failed: {error}", tokens=tokens_of(prompt))
         raise KbError(
             f"--agent {request.agent}: {error}; what was filed stays filed, and the loop goes on where it is called again"
         ) from error
-    tokens = int((len(prompt) + len(done.stdout)) / _TOKEN)
+    tokens = tokens_of(prompt) + tokens_of(done.stdout)
     if done.returncode:
         loop.ledger.note(f"failed: the agent ended with {done.returncode}", tokens=tokens)
         raise KbError(
@@ -226,14 +223,6 @@ def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
 
 def _changed(loop: Drive) -> list[str]:
     """Changed files of the repository, those of the knowledge base aside."""
-    from kb.experiments import worktree
-
-    own = worktree.own_folders(loop.layout, loop.repo)
-    changed, untracked = worktree.dirt_of(loop.repo, without=own)
+    own = own_folders(loop.layout, loop.repo)
+    changed, untracked = dirt_of(loop.repo, without=own)
     return [*changed, *untracked]
-
-
-def _git(repo: Path, *words: str) -> str:
-    from kb.experiments import worktree
-
-    return worktree.git(repo, *words)

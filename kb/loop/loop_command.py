@@ -48,16 +48,20 @@ class LoopReport(Result):
 
 @dataclass(frozen=True, slots=True)
 class JobReport(Result):
-    """The job of one experiment, who has checked it, and the pages that its logs became."""
+    """The job of one experiment, whether skypilot has checked it, and the pages that its logs became."""
 
     file: str
-    checked_by: str
+    checked: bool
     launch: str
     pages: tuple[str, ...]
 
     def to_text(self) -> str:
-        head = f"{self.file}: valid by {self.checked_by}" if self.file else ""
-        return "\n".join([*([head, self.launch] if head else []), *self.pages])
+        by = (
+            "valid by skypilot"
+            if self.checked
+            else "not checked, for skypilot is not installed here"
+        )
+        return "\n".join([*([f"{self.file}: {by}", self.launch] if self.file else []), *self.pages])
 
 
 def run(request: DriveLoop, caller: Caller) -> LoopReport | JobReport:
@@ -91,7 +95,7 @@ def _job(request: DriveLoop, caller: Caller) -> JobReport:
         )
         pages += imported.report.pages
     if pages or request.log:
-        return JobReport("", "", "", tuple(pages))
-    file, by = write_job(layout, target, repository_of(layout, target))
+        return JobReport("", False, "", tuple(pages))
+    file, checked = write_job(layout, target, repository_of(layout, target))
     number = len(sealed_pages(layout, target.name)) + 1
-    return JobReport(str(file), by, launch_of(file, number), ())
+    return JobReport(str(file), checked, launch_of(file, number), ())

@@ -41,15 +41,17 @@ report done ""
 """
 
 
-def write_job(layout: store.Layout, target: Target, repository: Path) -> tuple[Path, str]:
-    """The job's file in the repository, and who has checked it. Raises KbError for one of somebody else that is no such job."""
+def write_job(layout: store.Layout, target: Target, repository: Path) -> tuple[Path, bool]:
+    """The job's file in the repository, and whether skypilot has checked it. Raises KbError where somebody else's stands there."""
     file = repository / NAME
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    if not text or text.startswith(_MARK):
-        text = job_of(layout, target)
-    by = check(text, file)
+    if file.is_file() and not file.read_text(encoding="utf-8").startswith(_MARK):
+        raise KbError(
+            f"{file}: is not kb's; move it aside, and kb writes the job of one experiment"
+        )
+    text = job_of(layout, target)
+    checked = check(text, file)
     store.write(file, text, declared=True)
-    return file, by
+    return file, checked
 
 
 def job_of(layout: store.Layout, target: Target) -> str:
@@ -89,56 +91,17 @@ def job_of(layout: store.Layout, target: Target) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check(text: str, file: Path) -> str:
-    """Who found the job valid: skypilot where it is installed, else kb by what SkyPilot's schema asks. Raises KbError where it is not."""
-    page = read("wiki/job.md", b"---\n" + text.encode() + b"---\n")
-    if page.problems:
-        raise KbError(f"{file}:{page.problems[0][0] - 1}: {page.problems[0][2]}")
-    problems, by = problems_of(page.front), "kb"
-    if not problems and find_spec("sky"):
-        # A program of its own: the package is large, and raises whatever it likes.
-        code = "import sky, sys; sky.Task.from_yaml_str(sys.stdin.read())"
-        words = [sys.executable, "-P", "-c", code]
-        done = subprocess.run(words, input=text, capture_output=True, text=True, cwd=file.parent)
-        by = "skypilot"
-        problems = [done.stderr.strip()[-400:] or "refused by skypilot"] if done.returncode else []
-    if problems:
-        raise KbError(f"{file}: is no job of one experiment: {'; '.join(problems[:3])}")
-    return by
-
-
-# What a task may hold, by the schema of SkyPilot 0.14 (sky/utils/schemas.py), as far as a job of one experiment needs it.
-_KINDS: dict[str, tuple[type, ...]] = {
-    "name": (str,),
-    "resources": (dict,),
-    "workdir": (str, dict),
-    "num_nodes": (int,),
-    "file_mounts": (dict,),
-    "envs": (dict,),
-    "secrets": (dict, list),
-    "setup": (str,),
-    "run": (str,),
-}
-
-
-def problems_of(task: dict) -> list[str]:
-    """What is wrong with a job, in words; nothing where it can run and leaves a log that kb reads."""
-    problems = [f"'{key}' is no field of a task" for key in task if key not in _KINDS]
-    for key, kinds in _KINDS.items():
-        if key in task and not isinstance(task[key], kinds):
-            problems.append(f"'{key}' must be {' or '.join(k.__name__ for k in kinds)}")
-    envs = task.get("envs")
-    for name, value in envs.items() if isinstance(envs, dict) else ():
-        if not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", str(name)):
-            problems.append(f"'{name}' of envs is no name of a variable")
-        elif not isinstance(value, (str, int, float, type(None))):
-            problems.append(f"'{name}' of envs must be text")
-    run = task.get("run")
-    if not isinstance(run, str) or "EXPERIMENT_STATUS" not in run:
-        problems.append(
-            "'run' prints no EXPERIMENT_STATUS, by which a log tells how the experiment ended"
-        )
-    return problems
+def check(text: str, file: Path) -> bool:
+    """Whether skypilot has found the job valid; False where it is not installed. Raises KbError where it refuses the job."""
+    if not find_spec("sky"):
+        return False
+    # A program of its own: the package is large, and raises whatever it likes.
+    code = "import sky, sys; sky.Task.from_yaml_str(sys.stdin.read())"
+    words = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(words, input=text, capture_output=True, text=True, cwd=file.parent)
+    if done.returncode:
+        raise KbError(f"{file}: refused by skypilot: {done.stderr.strip()[-400:]}")
+    return True
 
 
 def launch_of(file: Path, number: int) -> str:

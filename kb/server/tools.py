@@ -92,13 +92,9 @@ class Reply:
 
 
 def tools() -> dict[str, tuple[Door, dict[str, Verb]]]:
-    """The tools whose verbs exist, with them by action."""
+    """The tools with their verbs by action."""
     known = verbs()
-    listed = {
-        d.name: (d, {a: known[words] for a, words in d.actions.items() if words in known})
-        for d in DOORS
-    }
-    return {name: (door, actions) for name, (door, actions) in listed.items() if actions}
+    return {d.name: (d, {a: known[words] for a, words in d.actions.items()}) for d in DOORS}
 
 
 def schema_of(actions: Mapping[str, Verb]) -> dict[str, object]:
