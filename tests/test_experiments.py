@@ -619,6 +619,18 @@ def test_a_profile_that_reads_as_no_table_is_named_on_the_page(loop):
     assert "lies with the run record: `profile-change/profile.txt`." in loop.page(path)
 
 
+def test_the_costs_of_an_invalid_run_are_withheld(loop):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    profile = """profile: 'printf "main;fused 90\\nmain;copy 10\\n" > $KB_OUT/profile.folded'"""
+    page.write_text(page.read_text().replace("repeats: 3", f"repeats: 3\nbounds: [psnr >= 60]\n{profile}"))
+    bench = "sh bench.sh; test $KB_SIDE = parent && echo METRIC psnr=70 || echo METRIC psnr=$PSNR"
+    for number, (psnr, rule) in enumerate((("70", "not-fired"), ("10", "parity-broken"))):
+        path = loop.open(f"a={number}", "--expect", "no-such-thing")
+        loop.run("run", path, "--commit", loop.commit(to(90)), "--bench", bench, "--set", f"PSNR={psnr}", ok=(0, 1))
+        assert loop.closed(path)["rule"] == rule
+        assert ("Top operations:" in loop.page(path)) == (rule == "not-fired"), rule
+
+
 def test_a_gain_that_meets_its_criterion_is_told_in_percent(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(150)))
