@@ -28,8 +28,8 @@ BUDGETS = {
     "verbs": 3505, "formats": 3390, "experiments": 2895, "trail": 2860, "site": 2600,
     "research": 2290, "profiles": 1850, "refuted": 1600, "slices": 1560, "lint": 1210,
     "indexes": 1150, "ingest": 1130, "page": 1110, "run": 1102, "claims": 950, "harness": 808,
-    "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 400,
-    "packs": 340, "text": 340, "server": 290, "build": 280, "model": 240, "schema": 190,
+    "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
+    "packs": 340, "text": 340, "server": 281, "build": 280, "model": 240, "schema": 190,
     "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 30, "languages": 20, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
