@@ -64,6 +64,7 @@ EDITS = {
     "lint rule": ("lint/rules/shouting.py", "", RULE),
     "column of the run table": ("site/runs.py", "COLUMNS = (", 'COLUMNS = (\n    Column("Pages", "text", lambda r: r.facts.path, lambda r: "in " + r.facts.path),'),
     "noise threshold": ("run/noise.py", "SMALLEST_GAIN = 0.01", "SMALLEST_GAIN = 0.07"),
+    "part of a slice": ("trail/state.py", "STATE_PARTS = (", 'STATE_PARTS = (\n    StatePart(name="oldest", heading="Oldest run", most=1, slice="oldest", why="first of all", share=1.0, lines=lambda m: [Line(f"began with {m.told.runs[0].title}", m.told.runs[0].path)]),'),
     "token estimate": ("slices/tokens.py", "math.ceil(sum(", "math.ceil(1000 * sum("),
 }  # fmt: skip
 RUN = """---
@@ -156,6 +157,12 @@ def test_a_column_of_the_run_table_is_one_row(edited):
     (base / "kb.toml").write_text((base / "kb.toml").read_text() + '\n[site]\nshell = "plain"\n')
     output(base, env, "site", "build")
     assert any("in wiki/experiments/t/" in page.read_text() for page in (base / "site").rglob("*.html"))
+
+
+def test_a_part_of_a_slice_is_one_row(edited):
+    base, env = edited
+    assert "## oldest\n\n- first of all\n> began with RUN 1\n" in output(base, env, "load", "hypothesis", "--target", "t", "--budget", "200000")
+    assert "## Oldest run\n\n- began with RUN 1\n" in (base / "indexes/state/t.md").read_text()
 
 
 def test_the_least_gain_is_one_figure(edited):

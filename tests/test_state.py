@@ -12,7 +12,7 @@ from kb.trail.facts import Facts, from_row, to_row
 from kb.trail.frontier import frontier_of, frontiers_of, parents_of
 from kb.trail.handles import handle, path_of
 from kb.trail.state import state_of
-from kb.trail.transfers import kinship_of, traits_of, wins_of
+from kb.trail.transfers import kinship_of, traits_of, lessons_of
 
 
 def run(number: int, verdict: str, *, title: str, rate: float | None, target: str = "engine", body: str = "", tags: str = "[engine]") -> Facts:
@@ -45,38 +45,69 @@ def test_the_frontier_is_where_the_loop_works_and_others_stand_beside_it():
     first, second = frontiers_of(TRAIL)
     assert (first.run.number, first.point, second.run.number, second.point) == (7, "8192", 2, "2048")
     assert frontier_of(TRAIL[:5]).run.number == 2
-    standing = texts(state_of(TRAIL, target="engine").standing)
+    standing = texts(state_of(TRAIL, target="engine").parts["standing"])
     assert standing.startswith("frontier at size 8192: v007~") and "rate 66 op/s" in standing and "best at size 2048: v002~" in standing
 
 
-def test_every_setting_stands_with_the_run_that_set_it():
-    settings = state_of(TRAIL, target="engine").config[0].text
-    by_run = {part.split(":")[0].split("~")[0]: part for part in settings.partition(": ")[2].split("; ")}
-    assert "unroll=4" in by_run["v007"] and "seqlen=8192" in by_run["v006"] and "tile=64" in by_run["v002"] and "threads=8" in by_run["v001"]
+def test_the_best_configuration_is_one_line_to_run_with_who_set_each():
+    merged, setters, *_ = [line.text for line in state_of(TRAIL, target="engine").parts["config"]]
+    assert merged == "best configuration, merged: --tile=64 --seqlen=8192 --unroll=4 --threads=8"
+    by_run = dict(part.split("~") for part in setters.removeprefix("set by: ").split("; "))
+    assert by_run["v007"].endswith("unroll") and by_run["v006"].endswith("seqlen") and by_run["v002"].endswith("tile") and by_run["v001"].endswith("threads")
+
+
+def test_settings_of_the_runs_that_the_frontier_stands_on_stay_and_those_of_a_worse_one_do_not():
+    worse = run(8, "supported", title="another way", rate=40, body="## Setup\n\n- Command: `./engine --tile=8 --spin=9`\n")
+    short = run(9, "supported", title="unroll=8", rate=70, body="## Setup\n\n- The v007 stack with `--unroll=8`, noise ±0.4 % run to run.\n")
+    state = state_of([*TRAIL, worse, short], target="engine")
+    assert state.parts["config"][0].text == "best configuration, merged: --unroll=8 --tile=64 --seqlen=8192 --threads=8"
+    assert "noise ±0.4 % by v009~" in state.parts["standing"][0].text
+
+
+def test_rows_of_a_table_are_tries_of_their_own():
+    table = "## Follow-ups\n\n| Exp | Change | Result | Notes |\n|---|---|---|---|\n"
+    rows = ["| 7b | `--lanes=4` | rate 68 (+3.0 %) | accepted |", "| 7c | `--lanes=9` | rate 60 (-9.0 %) | refuted; spills |", "| 7d | `--pages=2` | OOM by 3 GiB | |"]
+    body = table + "\n".join(rows)
+    frontier = run(8, "supported", title="unroll=4 again on", rate=67, body=body)
+    dead = texts(state_of([*TRAIL, frontier], target="engine").parts["dead"])
+    assert "--lanes=9: rate 60 (-9.0 %); refuted; spills" in dead and "OOM by 3 GiB" in dead and "--lanes=4" not in dead
+    lessons = [w for w in lessons_of([run(1, "supported", title="tile=64 on", rate=100, target="motor", body=body)])]
+    gains = {w.subject: w.size for w in lessons}
+    assert gains["Exp 7b; --lanes=4"] == 0.03 and gains["Exp 7d; --pages=2"] == -1.0
+    lines = texts(state_of(TRAIL, lessons, {"motor": 1.0}, target="engine").parts["transfers"])
+    assert "--lanes=4" in lines and "--lanes=9" not in lines
+
+
+def test_a_lead_that_a_later_page_closed_or_a_sister_refuted_says_so():
+    asks = run(8, "refuted", title="spin=3", rate=50, body="## Next\n\n- Pin the workers to big cores with pin_cores=8.\n- Batch the queue flushes of the writer threads.\n")
+    closes = run(9, "refuted", title="spin=4", rate=50, body="## Verdict\n\nRefuted. Batching queue flushes of the writer threads is moot: the writer no longer flushes.\n")
+    sister = run(1, "refuted", title="pin_cores=8", rate=90, target="motor")
+    leads = texts(state_of([*TRAIL, asks, closes], lessons_of([run(0, "baseline", title="as shipped", rate=100, target="motor"), sister]), {"motor": 1.0}, target="engine").parts["leads"])
+    assert "(failed on a sister: motor v001~" in leads and "(since closed by v009~" in leads
 
 
 def test_buckets_are_the_frontiers_with_what_moved_since_the_table_before():
-    profile = texts(state_of(TRAIL, target="engine").profile)
+    profile = texts(state_of(TRAIL, target="engine").parts["profile"])
     assert "matmul · 70 % · 7 ms" in profile and "matmul 60 → 70 %; copy 30 → 20 %" in profile
 
 
 def test_memory_tells_the_peak_and_the_last_overshoot():
-    memory = texts(state_of(TRAIL, target="engine").memory)
+    memory = texts(state_of(TRAIL, target="engine").parts["memory"])
     assert "28.3 GiB of 32 GiB" in memory and "8.5 GiB over" in memory
 
 
 def test_dead_levers_stand_by_family_with_tally_results_and_the_newest_reason():
-    dead = next(line.text for line in state_of(TRAIL, target="engine").dead if "prefetch" in line.text)
+    dead = next(line.text for line in state_of(TRAIL, target="engine").parts["dead"] if "prefetch" in line.text)
     assert dead.startswith("prefetch (0 of 2 won): v004~") and "Twice the distance" in dead and "v003~" in dead
     won = [*TRAIL, run(9, "supported", title="prefetch=1", rate=70)]
-    assert "prefetch (1 of 3 won)" in texts(state_of(won, target="engine").dead)
+    assert "prefetch (1 of 3 won)" in texts(state_of(won, target="engine").parts["dead"])
 
 
 def test_a_lead_says_who_asked_and_whether_something_took_it_up():
-    lead = state_of(TRAIL, target="engine").leads[0].text
+    lead = state_of(TRAIL, target="engine").parts["leads"][0].text
     assert lead.startswith("v007~") and "Overlap the copy of the next tile" in lead and "since tried" not in lead
     later = [*TRAIL, run(9, "refuted", title="overlap copy of next tile with work", rate=60)]
-    assert "(since tried: v009~" in texts(state_of(later, target="engine").leads)
+    assert "(since tried: v009~" in texts(state_of(later, target="engine").parts["leads"])
 
 
 def test_text_that_names_later_runs_was_not_there_before_them():
@@ -95,7 +126,7 @@ def test_wins_of_sister_targets_that_are_new_here_come_with_their_gain():
               run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor", body="## Verdict\n\nSupported. The `huge_pages` setting brings +12 % by fewer misses.\n"),
               run(3, "supported", title="tile=64", rate=57, target="motor"), run(4, "refuted", title="spin=on", rate=40, target="motor")]
     kin = {other: near for (one, other), near in _kin([*TRAIL, *sister]).items() if one == "engine"}
-    lines = state_of(TRAIL, wins_of(sister), kin, target="engine").transfers
+    lines = state_of(TRAIL, lessons_of(sister), kin, target="engine").parts["transfers"]
     assert lines[0].path == sister[1].path and "+12 %" in lines[0].text and not any("spin" in line.text for line in lines)
 
 
@@ -103,8 +134,8 @@ def test_a_transfer_says_whether_its_size_of_work_holds_here_and_ports_are_none(
     won = run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor", body=SETUP)
     other = run(4, "supported", title="pin_cores=8 (ACCEPTED, +8 %)", rate=60, target="motor", body=SETUP.replace("2048", "8192"))
     port = run(3, "supported", title="port of the spin_loop from the engine (+9 %)", rate=60, target="motor")
-    lines = [line.text for line in state_of(TRAIL, wins_of([won, port, other]), {"motor": 1.0}, target="engine").transfers]
-    assert len(lines) == 2 and any("huge_pages" in t and "(size 2048, here 8192)" in t for t in lines) and any("pin_cores" in t and "(same size)" in t for t in lines)
+    lines = [line.text for line in state_of(TRAIL, lessons_of([won, port, other]), {"motor": 1.0}, target="engine").parts["transfers"]]
+    assert len(lines) == 2 and any("huge_pages" in t and "size 2048, here 8192)" in t for t in lines) and any("pin_cores" in t and "; same size)" in t for t in lines)
 
 
 def test_a_target_that_shares_nothing_gives_no_transfers():
@@ -114,14 +145,14 @@ def test_a_target_that_shares_nothing_gives_no_transfers():
     assert ("engine", "words") not in _kin([*TRAIL, stranger])
     related = text.replace("[text]", "[engine]")
     assert ("engine", "words") in _kin([*TRAIL, read_facts(page.read(path, related.encode()), related)])
-    assert not state_of(TRAIL, wins_of([stranger]), {}, target="engine").transfers
+    assert not state_of(TRAIL, lessons_of([stranger]), {}, target="engine").parts["transfers"]
 
 
 def test_a_setting_that_won_and_lost_is_disputed():
     won = run(9, "supported", title="pin_cores=8 on long input", rate=68, body=SETUP.replace("2048", "8192"))
     lost = run(10, "refuted", title="pin_cores=8 with align", rate=60, body=SETUP.replace("2048", "8192"))
-    disputed = texts(state_of([*TRAIL, won, lost], target="engine").disputed)
-    assert disputed.startswith("pin_cores=8: v009~") and "but v010~" in disputed and not state_of([*TRAIL, won], target="engine").disputed
+    disputed = texts(state_of([*TRAIL, won, lost], target="engine").parts["disputed"])
+    assert disputed.startswith("pin_cores=8: v009~") and "but v010~" in disputed and not state_of([*TRAIL, won], target="engine").parts["disputed"]
 
 
 def test_facts_come_back_from_their_row_as_they_were():
@@ -176,11 +207,11 @@ def test_a_run_builds_on_the_parent_that_it_declares_and_else_on_the_last_kept_o
 def test_a_rerun_of_a_win_is_no_win_of_its_own():
     won = run(2, "supported", title="huge_pages=on (ACCEPTED, +12 %)", rate=56, target="motor")
     again = run(3, "supported", title="rerun of huge_pages=on (+12 %)", rate=56, target="motor")
-    assert [w.path for w in wins_of([won, again])] == [won.path]
+    assert [w.path for w in lessons_of([won, again])] == [won.path]
 
 
 def test_what_something_made_moot_stands_behind_what_is_open():
     asks = "\n## Next hypotheses\n\n1. Overlap the copy of the next tile with the work on this one.\n2. Split the reduction over both memory channels.\n"
     runs = [run(1, "supported", title="tile=64", rate=100, body=asks), run(2, "refuted", title="overlap copy of next tile with work", rate=90)]
-    first, second = state_of(runs, target="engine").leads
+    first, second = state_of(runs, target="engine").parts["leads"]
     assert "Split the reduction" in first.text and "since tried: v002~" in second.text

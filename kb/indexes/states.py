@@ -8,29 +8,17 @@ from kb.store import Kept, digest_of, row_of, to_json
 from kb.trail import Facts, Relatives, Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
-from kb.trail.state import State, state_of
-from kb.trail.transfers import Win
+from kb.trail.state import STATE_PARTS, State, state_of
+from kb.trail.transfers import Lesson
 
-# Titles of the parts, and so many lines at most on the page; the JSON twin has all.
-_PARTS = (
-    ("standing", "Frontier", 8),
-    ("config", "Configuration", 24),
-    ("profile", "Where time goes", 16),
-    ("memory", "Memory", 12),
-    ("recent", "Last runs", 8),
-    ("dead", "Levers that failed, by family", 60),
-    ("transfers", "What other targets won with", 20),
-    ("leads", "Open leads", 24),
-    ("disputed", "Disputed", 12),
-)
 _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
 
 
 def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, bytes]:
     """The state of every target with runs, by path below `indexes/`; of a target that nothing new is known of, as it was kept."""
     targets = [target for target in trail.by_target if target]
-    wins, kin = relatives.wins, relatives.kin
-    won = {target: digest_of(row_of(wins[target])) for target in targets}
+    lessons, kin = relatives.lessons, relatives.kin
+    won = {target: digest_of(row_of(lessons[target])) for target in targets}
 
     def inputs_of(target: str) -> str:
         # Of a target that is no kin nothing is told but its name.
@@ -38,7 +26,7 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
             (
                 other,
                 kin.get((target, other)),
-                won[other] if (target, other) in kin else bool(wins[other]),
+                won[other] if (target, other) in kin else bool(lessons[other]),
             )
             for other in targets
             if other != target
@@ -46,7 +34,7 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
         return digest_of(row_of((trail.target_digests[target], others)))
 
     def files_of(target: str) -> dict[str, bytes]:
-        others = [win for other in targets if other != target for win in wins[other]]
+        others = [win for other in targets if other != target for win in lessons[other]]
         near = {other: kin[target, other] for other in targets if (target, other) in kin}
         stated = trail.metrics.get(target, "")
         return _files_of(trail.by_target[target], others, near, target, stated)
@@ -57,14 +45,14 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
 
 
 def _files_of(
-    runs: Sequence[Facts], wins: list[Win], near: dict[str, float], target: str, stated: str
+    runs: Sequence[Facts], lessons: list[Lesson], near: dict[str, float], target: str, stated: str
 ) -> dict[str, bytes]:
-    paths = {handle(e.path): e.path for e in (*wins, *runs)}
-    state = state_of(runs, wins, near, target=target, stated=stated)
+    paths = {handle(e.path): e.path for e in (*lessons, *runs)}
+    state = state_of(runs, lessons, near, target=target, stated=stated)
     name = "state/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
     parts = {
-        part: [{"text": line.text, "path": line.path} for line in getattr(state, part)]
-        for part, _, _ in _PARTS
+        part: [{"text": line.text, "path": line.path} for line in lines]
+        for part, lines in state.parts.items()
     }
     return {
         f"{name}.md": bytes_of(_page(state, paths, up="../" * name.count("/"))),
@@ -77,14 +65,13 @@ def _page(state: State, paths: dict[str, str], *, up: str) -> Iterator[str]:
         f"State of {state.target}",
         "Where this target stands by its own runs: what the frontier is set to and which run set it, where its time goes, what failed and what is open.",
     )
-    for part, title, most in _PARTS:
-        lines = getattr(state, part)
-        if lines:
-            yield from (f"## {title}", "")
-            yield from (row for line in lines[:most] for row in _rows(line, paths, up))
+    for part in STATE_PARTS:
+        if lines := state.parts[part.name]:
+            yield from (f"## {part.heading}", "")
+            yield from (row for line in lines[: part.most] for row in _rows(line, paths, up))
             yield ""
-            if len(lines) > most:
-                yield from (f"{len(lines) - most} more in the .json beside this file.", "")
+            if len(lines) > part.most:
+                yield from (f"{len(lines) - part.most} more in the .json beside this file.", "")
 
 
 def _rows(line: Line, paths: dict[str, str], up: str) -> Iterator[str]:

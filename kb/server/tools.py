@@ -23,7 +23,7 @@ _HELP = 60
 # Not here: commands, repositories and files of this machine, environment, overrules, batches, dates, ways of printing.
 _STATED = ("target", "variant", "lever", "parent", "differs", "expect", "forbid", "predict")
 _TAKEN: Mapping[str, tuple[str, ...]] = {
-    "load": ("step", "query", "proposal", "target", "variant", "before", "as_of", "budget", "exclude", "mode"),
+    "load": ("step", "query", "proposal", "target", "variant", "before", "as_of", "budget", "exclude", "mode", "beyond"),
     "check": ("proposal", "target", "before", "as_of", "lever", "all"),
     "search": ("query", "type", "target", "verdict", "before", "limit"),
     "open": ("where",),

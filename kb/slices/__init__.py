@@ -35,7 +35,7 @@ __all__ = [
 class Loader:
     """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little.
 
-    `claims` reads the claims on file and `ideas` what captures offer, once they are needed.
+    `claims` reads the claims on file and `ideas` what captures offer, once they are needed; `earlier` gives the texts of the slice of a digest.
     """
 
     def __init__(
@@ -43,9 +43,10 @@ class Loader:
         db: sqlite3.Connection,
         claims: "Callable[[], tuple[Claim, ...]]" = tuple,
         ideas: "Callable[[], tuple[Idea, ...]]" = tuple,
+        earlier: Callable[[str], tuple[str, ...]] = lambda digest: (),
     ):
         self.db = db
-        self.claims, self.ideas = cache(claims), cache(ideas)
+        self.claims, self.ideas, self.earlier = cache(claims), cache(ideas), earlier
         self.gate = cache(self._gate)
         self.standing: dict[str, Standing | None] = {}
         self.known: dict[str, Facts | None] = {}
@@ -58,7 +59,7 @@ class Loader:
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""
-        bare = replace(request, id="", budget=0, step="", mode="")
+        bare = replace(request, id="", budget=0, step="", mode="", beyond="")
         if not self.last or self.last[0] != bare:
             question = Question(
                 self.db,
@@ -70,7 +71,8 @@ class Loader:
                 ideas=self.ideas,
             )
             self.last = bare, question
-        into = OpenSlice(self.last[1], budget=request.budget)
+        known = self.earlier(request.beyond) if request.beyond else ()
+        into = OpenSlice(self.last[1], budget=request.budget, known=known)
         # Recipes of the rarer steps are imported when asked for: a load starts in the time of its imports.
         if request.step == "hypothesis":
             from kb.slices.hypothesis import fill_hypothesis as fill

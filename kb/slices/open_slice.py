@@ -17,7 +17,7 @@ from kb.trail import Facts
 from kb.trail.handles import handle, label_of
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
-_HEAD = 75
+_HEAD = 100
 _MOST_OMITTED = 20
 # As JSON an item has these characters beside its path, reason and text, and four of them are a token.
 _FIELDS = 24
@@ -33,7 +33,7 @@ _CHARACTERS = 3
 class OpenSlice:
     """The question, the items that answer it so far, and what was left out; open until it is closed."""
 
-    def __init__(self, question: Question, *, budget: int):
+    def __init__(self, question: Question, *, budget: int, known: tuple[str, ...] = ()):
         self.question, self.view = question, question.view
         self.target, self.runs = question.target, question.runs
         self.budget = budget
@@ -46,14 +46,17 @@ class OpenSlice:
         self.full: set[str] = set()
         labels = Counter(map(label_of, self.runs))
         self._names = {handle(p): n for p in self.runs if labels[n := label_of(p)] == 1}
-        self._stretches: set[tuple[str, ...]] = set()
+        # What an earlier slice told is said already.
+        self.beyond = bool(known)
+        self._told = {line for text in known for line in text.split("\n")}
+        self._stretches = set().union(*map(_stretches, known))
 
     def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
         """Bring one page; false if it does not fit. A page that says nothing, or no run and the same as another, is passed over."""
         anchor, text = self._words_of(path, closely)
         if not text.strip():
             return True
-        if not self.question.facts(path) and self.says(text):
+        if (self.beyond or not self.question.facts(path)) and self.says(text):
             self._leave(path, anchor, "says the same as another")
             return True
         if not self.words(part, path, anchor, why=why, text=text):
@@ -79,6 +82,8 @@ class OpenSlice:
         digest = self.view.digest(path) if page else digest_of(text)
         quoted = page is not None and page.type == "source"
         name, text = self.named(name_of(path)), self.named(text)
+        if self.beyond and self.says(text):
+            return True
         item = Item(path, anchor, digest, 0, why, text, quoted, name)
         held = self.parts.get(part)
         same = bool(held) and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why)
@@ -103,8 +108,11 @@ class OpenSlice:
         return _HANDLE.sub(lambda m: self._names.get(m[0], m[0]), text) if "~" in text else text
 
     def says(self, text: str) -> bool:
-        """Whether most of a text stands in the slice already, by stretches of five words."""
-        own = _stretches(self.named(text))
+        """Whether most of a text stands in the slice already, or in the one before it, by stretches of five words."""
+        text = self.named(text)
+        own = _stretches(text)
+        if self._told and len(own) <= 8:
+            return all(line in self._told for line in text.split("\n"))
         return len(own) > 8 and len(own & self._stretches) > 0.6 * len(own)
 
     def failed(self, path: str) -> bool:

@@ -149,9 +149,9 @@ class Question:
         metric = trail.metric_named(self.page) if self.page else ""
         near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
         kin = {t: near for t, near in trail.kin(db, self.target).items() if near > _STRANGER}
-        wins = trail.wins(db, self.target, before=moment)
-        wins = [w for w in wins if w.target in kin and self.view.sees(w.path)]
-        return state_of(self.tried, wins, kin, target=self.target, stated=metric, nearness=near)
+        lessons = trail.lessons(db, self.target, before=moment)
+        lessons = [w for w in lessons if w.target in kin and self.view.sees(w.path)]
+        return state_of(self.tried, lessons, kin, target=self.target, stated=metric, nearness=near)
 
     @property
     def frontier(self) -> trail.Facts | None:

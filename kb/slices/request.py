@@ -18,7 +18,9 @@ _RESUME = 2000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One slice asked for. `profile` and `proposal` are texts, not paths; `before` is a page, `as_of` a day."""
+    """One slice asked for. `profile` and `proposal` are texts, not paths; `before` is a page, `as_of` a day; `beyond` is the digest of an earlier
+    slice, whose statements are left out.
+    """
 
     step: str
     id: str = ""
@@ -33,6 +35,7 @@ class Request:
     proposal: str = ""
     mode: str = "auto"
     audience: str = "loop"
+    beyond: str = ""
 
 
 _KINDS = {f.name: f.type for f in fields(Request)}

@@ -8,9 +8,12 @@ from dataclasses import asdict, dataclass
 
 from kb.slices.tokens import tokens_of
 from kb.trail.handles import handle
+from kb.trail.state import STATE_PARTS
 
 # In the order in which an agent needs them, since tools cut what they print: where it stands, what won elsewhere, what was left to try, what failed.
-PARTS = ("state", "transfers", "leads", "refuted", "recent", "disputed", "retrospective", "envelope", "topics", "blueprint", "pages", "untried")  # fmt: skip
+_FIRST = ("state", "transfers", "leads", "refuted", "recent", "disputed")
+_LAST = ("retrospective", "envelope", "topics", "blueprint", "pages", "untried")
+PARTS = tuple(dict.fromkeys((*_FIRST, *(part.slice for part in STATE_PARTS), *_LAST)))
 # What a proposal that has no page yet stands under.
 PROPOSAL = "proposal"
 
@@ -114,7 +117,8 @@ def _more(slice: Slice) -> str:
     run = next((n for n in names if n and "~" not in n and "/" not in n and n != PROPOSAL), "")
     page = next((n for n in names if "~" in n), "")
     ways = [f"`kb open {slice.digest[:4]}:{run}`"] * bool(run) + [f"`kb open {page}`"] * bool(page)
-    return f" More: {', '.join(ways)}." if ways else ""
+    more = f" More: {', '.join(ways)}." if ways else ""
+    return f"{more} `--beyond {slice.digest}` leaves this out of a further load."
 
 
 def _omitted(slice: Slice, explain: bool) -> list[str]:

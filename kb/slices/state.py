@@ -10,26 +10,13 @@ from kb.slices.tokens import tokens_of
 from kb.text import words_of
 from kb.trail.handles import handle
 from kb.trail.line import Line
+from kb.trail.state import STATE_PARTS
 
 # An item is read as one statement, table or section of at most so many characters.
 _LONGEST = 1150
 
-# Part of a slice, part of the state, the name that its reader knows it by, share of what the state may cost. What one leaves over the
-# next may use.
-_PARTS = (
-    ("state", "standing", "frontier", 0.07),
-    ("state", "config", "configuration", 0.19),
-    ("state", "profile", "buckets", 0.13),
-    ("state", "memory", "memory", 0.07),
-    ("refuted", "dead", "dead", 0.19),
-    ("recent", "recent", "recent", 0.07),
-    ("transfers", "transfers", "transfers", 0.15),
-    ("leads", "leads", "leads", 0.10),
-    ("disputed", "disputed", "disputed", 0.03),
-)
-
 # Parts whose first lines say most.
-_CAPPED = {"transfers": 1.8, "leads": 1.6}
+_CAPPED = {"transfers": 1.8}
 # Of the pages that answer the question, so many are near enough for what their claims contradict.
 _NEAR = 40
 # In a slice this small the last run is told by one card.
@@ -46,29 +33,24 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
     if small:
         into.page("recent", into.runs[-1], "last run", closely=False)
     allowed = 0.0
-    for part, name, title, share in _PARTS:
-        if small and part == "recent":
+    for part in STATE_PARTS:
+        if small and part.name == "recent":
             continue
-        allowed += share * tokens
-        lines = getattr(question.state, name)
-        if name == "disputed":
+        allowed += part.share * tokens
+        lines = question.state.parts[part.name]
+        if part.name == "disputed":
             lines = (*_conflicts(into), *lines)
-        elif name == "recent":
+        elif part.name == "recent":
             lines = tuple(_once(into, lines))
         most = start + int(allowed)
-        if part in _CAPPED:
+        if part.name in _CAPPED:
             # What the parts before it left is better spent on pages than on its last lines.
-            most = min(most, into.tokens + int(_CAPPED[part] * share * tokens))
-        bring_lines(into, part, title, lines, most=most)
-        for idea in question.ideas if name == "leads" and not small else ():
-            into.words(
-                part,
-                f"sources/{idea.source}/meta.json",
-                "",
-                why="captured idea",
-                text=idea.to_lead(),
-            )
-        if name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):
+            most = min(most, into.tokens + int(_CAPPED[part.name] * part.share * tokens))
+        bring_lines(into, part.slice, part.why, lines, most=most)
+        for idea in question.ideas if part.name == "leads" and not small else ():
+            home = f"sources/{idea.source}/meta.json"
+            into.words(part.slice, home, "", why="captured idea", text=idea.to_lead())
+        if part.name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):
             # A lane may keep its breakdown of time beside its runs.
             bring_breakdown(into, most=start + int(allowed))
     for facts in [f for f in question.tried[-12:] if f.running][-3:]:

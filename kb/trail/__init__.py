@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kb.graph import Graph
     from kb.trail.frontier import metric_named
     from kb.trail.parts import Part
-    from kb.trail.transfers import Win
+    from kb.trail.transfers import Lesson
 
 __all__ = [
     "TABLES",
@@ -35,7 +35,7 @@ __all__ = [
     "Relatives",
     "Trail",
     "kin",
-    "wins",
+    "lessons",
     "VerdictRead",
     "experiment",
     "experiments",
@@ -64,8 +64,9 @@ TABLES: tuple[str, ...] = (
     number integer not null, verdict text, row text not null) without rowid""",
     "create index experiment_order on experiment (target, date, number, path)",
     # What other targets may learn of a target's wins, and how near two targets are.
-    "create table win (path text primary key, target text not null, date text not null, number integer not null, place integer not null, "
-    "size real not null, subject text not null, text text not null, quote text not null, point text not null, settings text not null) without rowid",
+    "create table lesson (path text not null, target text not null, date text not null, number integer not null, place integer not null, "
+    "size real not null, subject text not null, text text not null, quote text not null, point text not null, settings text not null, "
+    "upto integer not null, primary key (path, subject)) without rowid",
     "create table kin (target text not null, other text not null, nearness real not null, primary key (target, other)) without rowid",
 )
 
@@ -104,24 +105,24 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Relatives:
-    """What targets may learn of each other: the wins of each, in trail order, and how near each two are that are near at all."""
+    """What targets may learn of each other: what the runs of each teach, in trail order, and how near each two are that are near at all."""
 
-    wins: "Mapping[str, tuple[Win, ...]]"
+    lessons: "Mapping[str, tuple[Lesson, ...]]"
     kin: Mapping[tuple[str, str], float]
 
 
 def relatives_of(trail: Trail, kept: Kept) -> Relatives:
     """Relatives of all targets; what a target's runs say is taken from `kept` while none of them changes."""
-    from kb.trail.transfers import Traits, Win, kinship_of, traits_of, wins_of
+    from kb.trail.transfers import Lesson, Traits, kinship_of, lessons_of, traits_of
 
-    def own_wins(target: str) -> tuple[Win, ...]:
-        return tuple(wins_of(trail.by_target[target], stated=trail.metrics.get(target, "")))
+    def own_lessons(target: str) -> tuple[Lesson, ...]:
+        return tuple(lessons_of(trail.by_target[target], stated=trail.metrics.get(target, "")))
 
     traits = kept.each(
         "traits", trail.target_digests, Traits, lambda target: traits_of(trail.by_target[target])
     )
-    wins = kept.each("wins", trail.target_digests, tuple[Win, ...], own_wins)
-    return Relatives(wins, kinship_of(traits))
+    lessons = kept.each("lessons", trail.target_digests, tuple[Lesson, ...], own_lessons)
+    return Relatives(lessons, kinship_of(traits))
 
 
 def facts_of(page: Page, text: str) -> bytes | None:
@@ -175,8 +176,8 @@ def save(db: sqlite3.Connection, trail: Trail, relatives: Relatives) -> None:
         for e in trail.experiments
     )
     store.replace_rows(db, "experiment", runs)
-    won = (astuple(win) for own in relatives.wins.values() for win in own)
-    store.replace_rows(db, "win", won)
+    taught = (astuple(lesson) for own in relatives.lessons.values() for lesson in own)
+    store.replace_rows(db, "lesson", taught)
     store.replace_rows(db, "kin", ((*pair, near) for pair, near in relatives.kin.items()))
 
 
@@ -246,12 +247,34 @@ def moment(
     return None if as_of is None else (as_of, 1 << 31, "")
 
 
-def wins(db: sqlite3.Connection, target: str, *, before: Moment | None = None) -> "tuple[Win, ...]":
-    """Wins of all targets but one, strictly earlier than `before`."""
-    from kb.trail.transfers import Win
+def lessons(
+    db: sqlite3.Connection, target: str, *, before: Moment | None = None
+) -> "tuple[Lesson, ...]":
+    """What all targets but one teach, strictly earlier than `before`, without what names a run that was later."""
+    from kb.trail.transfers import Lesson
 
-    query = "select * from win where target <> ? and (date, number, path) < (?, ?, ?) order by path"
-    return tuple(Win(*row) for row in db.execute(query, (target, *(before or ("9999", 0, "")))))
+    moment = before or ("9999", 0, "")
+    query = "select * from lesson where target <> ? and (date, number, path) < (?, ?, ?) order by path, subject"
+    found = tuple(Lesson(*row) for row in db.execute(query, (target, *moment)))
+    if before is None:
+        return found
+    # What a page of a trail that went on names was written there when it was run; else its own day is the limit.
+    later = {
+        t
+        for (t,) in db.execute(
+            "select distinct target from experiment where (date, number, path) >= (?, ?, ?)", moment
+        )
+    }
+    rows = db.execute(
+        "select target, max(number) from experiment where (date, number, path) < (?, ?, ?) group by target",
+        moment,
+    )
+    last = dict(rows)
+    return tuple(
+        w
+        for w in found
+        if w.upto <= last.get(w.target, 0) or w.target not in later and w.date < before[0]
+    )
 
 
 def kin(db: sqlite3.Connection, target: str) -> dict[str, float]:

@@ -1,4 +1,6 @@
-"""Levers that failed on a target, one line a family: tally, each try with its result, the newest because. A lever that won later is not dead."""
+"""Levers that failed on a target, one line a family: tally, each try with its result, the newest because; then what tables of pages tell of
+tries that have no page. A lever that won later is not dead.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +17,8 @@ from kb.trail.themes import themes_of
 
 # Tries of one family that are told, and of them those that are told with their reason.
 _TRIES, _REASONS = 7, 3
+# Rows of a page's tables that make a line.
+_ROWS = 4
 
 
 def families_of(
@@ -53,7 +57,7 @@ def families_of(
 
 
 def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
-    """One line a family with failures, nearest to the question and newest first."""
+    """One line a family with failures and one a page whose tables tell of failures, nearest to the question and newest first."""
     age = {e.path: at for at, e in enumerate(reversed(told.runs))}
     decided = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
     families = []
@@ -61,19 +65,28 @@ def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
         if lost:
             near = max(nearness.get(e.path, 0.0) for e in lost)
-            families.append(
-                (
-                    -near - 1 / (2 + age[lost[0].path]) - 0.02 * min(len(lost), 5),
-                    name,
-                    len(group),
-                    lost,
-                )
-            )
-    for _, name, size, lost in sorted(families, key=lambda f: (f[0], f[1], f[3][0].path)):
-        tries = [_try(told, e, place) for place, e in enumerate(lost[:_TRIES])]
-        more = f" | and {len(lost) - _TRIES} more" if len(lost) > _TRIES else ""
-        head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
-        yield Line(head + " | ".join(tries) + more, lost[0].path)
+            weight = near + 1 / (2 + age[lost[0].path]) + 0.02 * min(len(lost), 5)
+            families.append((-weight, _family(told, name, size=len(group), lost=lost)))
+    best = told.best.run.path if told.best else ""
+    for e in told.runs:
+        near = nearness.get(e.path, 0.0) + 0.2 * (e.path == best)
+        for place, line in enumerate(_tables(told, e)):
+            families.append((-near - 1 / (2 + age[e.path] + place), line))
+    yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
+
+
+def _family(told: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
+    tries = [_try(told, e, place) for place, e in enumerate(lost[:_TRIES])]
+    more = f" | and {len(lost) - _TRIES} more" if len(lost) > _TRIES else ""
+    head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
+    return Line(head + " | ".join(tries) + more, lost[0].path)
+
+
+def _tables(told: Outcomes, e: Facts) -> Iterable[Line]:
+    """What a page's tables say failed beside the run itself, without what has a page of its own; a few rows a line."""
+    rows = [t.text for t in e.account.attempts if t.won is False and not told.has_page(t.subject)]
+    for at in range(0, len(rows), _ROWS):
+        yield Line(f"{handle(e.path)} also tried: {' | '.join(rows[at : at + _ROWS])}", e.path)
 
 
 def _try(told: Outcomes, e: Facts, place: int) -> str:

@@ -41,10 +41,24 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A try that stands in a row of a page's table only: what it changed, its row, its gain where that tells one (0.01 is 1 %), whether it
+    won or lost (None: neither); `upto` as of a note.
+    """
+
+    subject: str
+    text: str
+    gain: float | None
+    won: bool | None
+    upto: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """Notes of one page: `config` how it was run, `buckets` the rows of its profile's table under their header, `profile` what it
     says of it in sentences, `memory` what it needed and what did not fit, `gains` what it says to have brought, `leads` what it
-    leaves to try.
+    leaves to try, `closed` what it says is not to be tried any
+    more, `noise` the spread that it states, `attempts` what its tables tell of tries beside the run itself.
     """
 
     config: tuple[Note, ...] = ()
@@ -53,6 +67,9 @@ class Account:
     memory: tuple[Note, ...] = ()
     gains: tuple[Note, ...] = ()
     leads: tuple[Note, ...] = ()
+    closed: tuple[Note, ...] = ()
+    noise: tuple[Note, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
     def as_of(self, last: int) -> "Account":
         """The account without what names runs later than number `last`."""

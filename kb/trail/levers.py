@@ -28,7 +28,7 @@ _NUMBER = r"\d[\d.,_]*(?:[eE]-?\d+)?(?:\s?(?:[kKMGT]i?B|[KMGT]i)\b|[kKMG]\b)?"
 # What stands behind a name: a word of code, 1 << 16, 64*1024, 64 KiB.
 _VALUE = r"(?P<value>\d[\d_]*(?:\s?<<\s?|\*)\d[\d_]*(?![\w%])|\d[\d.,_]*\s(?:[kKMGT]i?B|[KMGT]i)\b|['\"]?[\w.+\-/:,%]*[\w%]['\"]?)"
 # `=81920` to `65536`, 512 → 256, from 2 to 3: the value that is tried is the last one.
-_THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?P<then>{_NUMBER})(?![\w.]*[%\w]))?"
+_THEN = rf"(?:[`*\s]*(?:→|->|to)[\s`*]+(?:(?P=name)[=\s]+)?(?P<then>{_NUMBER})(?![\w.]*[%\w]))?"
 # What a number behind a word says how much of; words of computing at large, in front of which any word may stand ("kv block
 # size 512").
 _SETTING = (

@@ -1,9 +1,13 @@
 """One statement of a state and the page that it stands on; whether a statement repeats others."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from kb.text import cut
+from kb.trail.facts import Facts, Note
+from kb.trail.handles import handle
 
 _WORD = re.compile(r"[\w.=]+")
 _LEVEL = re.compile(r"[a-z][a-z0-9_]{2,}|\d{3,}")
@@ -15,6 +19,16 @@ class Line:
 
     text: str
     path: str
+
+
+def quoted(
+    e: Facts, notes: Iterable[Note], before: list[str], *, most: int = 420
+) -> Iterable[Line]:
+    """Notes of a run that say something beside those quoted before."""
+    for note in notes:
+        if not repeats(note.text, before):
+            before.append(note.text)
+            yield Line(f"{handle(e.path)}: {cut(note.text, most)}", e.path)
 
 
 def repeats(text: str, before: Sequence[str]) -> bool:

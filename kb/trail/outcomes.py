@@ -10,6 +10,7 @@ from kb.run.record import Metric
 from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
+from kb.trail.handles import label_of
 from kb.trail.line import words_of
 
 _LABEL = re.compile(
@@ -28,6 +29,9 @@ _LOSS = re.compile(
 _WIN = re.compile(
     r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?",
     re.I,
+)
+_OWN_NUMBER = re.compile(
+    r"\W*(?:\w+\W+)?(?:v|exp|run|trial|iter)\w{0,8}[-_. ]?0*(\d{1,4}[a-z]?)\b", re.I
 )
 _VERDICT_WORD = re.compile(
     r"^\W*(?:verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,—–*-]*",
@@ -51,9 +55,15 @@ class Outcomes:
         self.best = frontiers[0] if frontiers else None
         self.metric = self.best.metric if self.best else None
         self.gains = _gains(runs, self.metric)
+        self.numbers = frozenset(label_of(e.path).lstrip("expvrunti-_0") for e in runs)
         clauses = Counter(c for e in runs for c in {_shape(c) for c in _clauses(e.because)})
         # What three runs say in the same words, whatever the figures, tells none of them apart.
         self.habits = {c for c, n in clauses.items() if n >= 3}
+
+    def has_page(self, subject: str) -> bool:
+        """Whether a text begins with the number of a run that has a page of its own."""
+        own = _OWN_NUMBER.match(subject)
+        return own is not None and own[1].lower() in self.numbers
 
     def result(self, e: Facts) -> str:
         """What a run came to in one figure: the share that its title, verdict or memory states, else its metric and that against the best before it."""

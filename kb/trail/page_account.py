@@ -5,11 +5,13 @@ Whole rows and sentences in the page's own words. Refuses to sum up: that is the
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from kb.page import Page
 from kb.run.record import Lever
 from kb.text import cut, sentences_of
-from kb.trail.facts import Account, Note
+from kb.trail.attempts import attempts_in
+from kb.trail.facts import Account, Attempt, Note
 from kb.trail.levers import key_of, levers_in, number_of
 from kb.trail.outline import Passage, Phrases
 
@@ -55,6 +57,19 @@ _STATED = Phrases(
     + ", carr(?:y|ied)[- ]forward",
     whole=True,
 )
+# A spread in per cent beside a word for it.
+_SPREAD = re.compile(
+    r"(?:noise|spread|run-to-run|jitter|std)\b[^.±]{0,60}?±\s?\d[\d.]*\s?%|±\s?\d[\d.]*\s?%[^.±]{0,40}?(?:noise|spread|run-to-run|jitter)",
+    re.I,
+)
+# What says that something is not to be tried any more.
+_CLOSED = Phrases(
+    "moot, is closed, are closed, now closed, no longer (?:needed|open|worth), rul(?:es|ed) out, retir(?:es|ed), closes (?:the|this), "
+    "don.t revisit, not a (?:config )?lever",
+    whole=True,
+)
+# A page of several runs: `exp27-28`.
+_SEVERAL = re.compile(r"(?:exp|run|v)-?\d{1,4}[a-z]?-(\d{1,4})[a-z]?(?=-|$)")
 # The numbers of runs, alone or from one to another.
 _RUNS = re.compile(
     r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)",
@@ -66,7 +81,17 @@ _WORKLOAD = re.compile(
     r"(?:(?:max)?seq(?:uence)?|context|prompt|input|problem|image|grid)(?:len(?:gth)?|size)|(?:max)?seq|context|ctx|resolution"
 )
 
-_MOST = {"config": 14, "buckets": 14, "profile": 6, "memory": 6, "gains": 8, "leads": 10}
+_MOST = {
+    "config": 14,
+    "buckets": 14,
+    "profile": 6,
+    "memory": 6,
+    "gains": 8,
+    "leads": 10,
+    "closed": 4,
+    "noise": 2,
+    "attempts": 40,
+}
 _LONGEST, _LONGEST_CODE, _LONGEST_BUCKET = 420, 900, 170
 # A list item of fewer words that sets nothing is an id; a work of less than this no size of it.
 _WORDS, _SMALLEST_WORK = 3, 16
@@ -74,13 +99,15 @@ _WORDS, _SMALLEST_WORK = 3, 16
 
 def account_of(page: Page, passages: Sequence[Passage]) -> Account:
     """Account of a run's page."""
-    reading = _Reading(page.number)
+    several = _SEVERAL.search(page.stem)
+    reading = _Reading(int(several[1]) if several else page.number)
     for passage in passages:
         reading.read(passage)
     parts = {
         **reading.parts,
         "buckets": reading.buckets[1],
         "leads": reading.parts["leads"] + reading.deferred,
+        "attempts": reading.attempts,
     }
     return Account(**{name: tuple(parts[name][:most]) for name, most in _MOST.items()})
 
@@ -92,6 +119,7 @@ class _Reading:
         self.number = number
         self.parts: dict[str, list[Note]] = {name: [] for name in _MOST}
         self.deferred: list[Note] = []
+        self.attempts: list[Attempt] = []
         self.buckets: tuple[int, list[Note]] = (0, [])
 
     def read(self, passage: Passage) -> None:
@@ -114,6 +142,9 @@ class _Reading:
         score, lines = _buckets(rows, above)
         if score and score >= self.buckets[0]:
             self.buckets = (score, [Note(line, upto) for line in lines])
+        for attempt in attempts_in(rows, above) if not score else ():
+            latest = max(upto, _latest(attempt.text, self.number))
+            self.attempts.append(replace(attempt, upto=latest))
         for row in rows[1:]:
             values = " ".join(row[1:])
             if row and _tells_memory(row[0], values):
@@ -176,6 +207,8 @@ _SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
     ("config", lambda text: _STATED.search(text) or text.count(" + ") >= 3),
     ("profile", lambda text: len(_FIGURE.findall(text)) >= (1 if len(text) < 120 else 2)),
     ("gains", lambda text: _GAIN.search(text) and levers_in(text)),
+    ("noise", _SPREAD.search),
+    ("closed", _CLOSED.search),
 )
 
 
@@ -225,10 +258,10 @@ def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:
                 and not (key in settings and settings[key].value)
             ):
                 settings[key] = lever
-    return tuple(v for key, v in settings.items() if not _is_alias(key, v, settings))
+    return tuple(v for key, v in settings.items() if not is_alias(key, v, settings))
 
 
-def _is_alias(key: str, lever: Lever, settings: Mapping[str, Lever]) -> bool:
+def is_alias(key: str, lever: Lever, settings: Mapping[str, Lever]) -> bool:
     """Whether a longer name has the same value: `bs` beside `batch_size`, `seq` beside `seqlen`."""
     for longer, other in settings.items():
         if other.value == lever.value and len(longer) > len(key):

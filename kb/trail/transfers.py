@@ -3,14 +3,14 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import NamedTuple
 
 from kb.schema import Verdict
 from kb.text import cut, unit_of
-from kb.trail.facts import Facts
+from kb.trail.facts import Facts, TableTry
 from kb.trail.frontier import frontiers_of, kept, metric_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
@@ -19,11 +19,14 @@ from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
 
 _SHARE = re.compile(r"\+\s?~?(\d+(?:\.\d+)?)\s?%|(\d+(?:\.\d+)?)\s?[×x]\b")
 # Larger gains are mostly a first repair; smaller ones are noise.
-_LARGEST = 0.15
+_LARGEST, _NOISE = 0.15, 0.002
 # A share in the midst of a page may be another run's.
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
-_QUOTED = 4
+_QUOTED, _SUBJECT, _QUOTE = 4, 100, 170
+_GAINED = re.compile(r"\+\s?\d|\d\s?[×x]\b")
+# A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
+_REFERENCE, _OTHER_SIZE = 3, 0.6
 # So many settings in common tell the same stack.
 _SAME_STACK = 3
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
@@ -40,10 +43,10 @@ _FIGURES = re.compile(r"[:(]?\s*\d[\d,.]*\s?(?:tok/s\S*|ms\b|%|tps\b)[^)]*\)?", 
 
 
 @dataclass(frozen=True, slots=True)
-class Win:
-    """A kept run that brought something, as other targets may read of it: `place` counts the runs before it, `size` is its gain.
+class Lesson:
+    """What a run teaches other targets: `place` counts the runs before it, `size` is its gain, -1 where it failed.
 
-    `point` is its size of work, `settings` what it was set to, a `name=value` a line.
+    `point` is its size of work, `settings` what it was set to, a `name=value` a line; `upto` the highest number of a run that it names.
     """
 
     path: str
@@ -57,6 +60,7 @@ class Win:
     quote: str
     point: str = ""
     settings: str = ""
+    upto: int = 0
 
     @property
     def order(self) -> tuple[str, int, str]:
@@ -104,112 +108,150 @@ def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
     return kin
 
 
-def wins_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Win]:
-    """Wins of one target's runs, in trail order: what each did, what it brought, and its page's own words on that; `stated` is its metric."""
+def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
+    """What others may learn of one target's runs, in trail order: what each did and what it brought or cost, in its page's own words; `stated` is its metric."""
     told = Outcomes(runs, frontiers_of(runs, stated=stated))
     points = points_of(runs)
     for place, e in enumerate(runs):
-        if (
-            kept(e)
-            and not is_repeat(e)
-            and not _NO_CHANGE.search(e.title)
-            and (size := _size(e, told.gains.get(e.path))) > 0
-        ):
-            subject = cut(_FIGURES.sub("", subject_of(e)).strip(" :—-") or subject_of(e), 100)
-            result = told.result(e)
-            figures = ", ".join(dict.fromkeys(x for x in (result, measured(e, 1)) if x))
-            named = sorted(
-                (n.text for n in e.account.gains), key=lambda t: -len(levers_in(t)) / (60 + len(t))
-            )
-            quotes = [cut(t, 190) for t in named[:2] if not repeats(t, [subject])] or [
-                told.reason(e, 150)
-            ]
-            if e.verdict.canonical is Verdict.BASELINE:
-                # What a reference is worth to others is how it is set and what that needs.
-                quotes = [
-                    cut(n.text, 190) for n in (*e.account.memory[:1], *e.account.config[:1])
-                ] or quotes
-            settings = "\n".join(
-                dict.fromkeys(
-                    f"{v.name.lstrip('-')}={v.value}"
-                    for v in e.settings
-                    if v.value and not is_common(v.name)
-                )
-            )
-            yield Win(
-                e.path,
-                e.target,
-                e.date,
-                e.number,
-                place,
-                round(size, 4),
-                subject,
-                f"{_short(e.target)} {handle(e.path)} {subject}: {figures}",
-                "; ".join(filter(None, quotes)),
-                points[e.path],
-                settings,
-            )
+        if is_repeat(e) or _NO_CHANGE.search(e.title):
+            continue
+        size = _size(e, told.gains.get(e.path)) if kept(e) else -1.0 if e.failed else 0.0
+        settings = (
+            f"{v.name.lstrip('-')}={v.value}"
+            for v in e.settings
+            if v.value and not is_common(v.name)
+        )
+        lesson = Lesson(
+            e.path,
+            e.target,
+            e.date,
+            e.number,
+            place,
+            round(size, 4),
+            *_words(told, e),
+            points[e.path],
+            "\n".join(dict.fromkeys(settings)),
+        )
+        # A baseline among many runs is what they left behind.
+        if size and (e.verdict.canonical is not Verdict.BASELINE or len(runs) <= _REFERENCE):
+            yield lesson
+        for t in _tables(told, e):
+            size = -1.0 if t.won is False else min(_LARGEST, t.gain or 0.0)
+            size = round(size, 4)
+            yield replace(lesson, size=size, subject=t.subject, text=t.text, quote="", upto=t.upto)
+
+
+def _words(told: Outcomes, e: Facts) -> tuple[str, str, str]:
+    """What a run did, the same with its figures, and its page's own words on what that brought."""
+    subject = cut(_FIGURES.sub("", subject_of(e)).strip(" :—-") or subject_of(e), _SUBJECT)
+    figures = told.result(e)
+    if (figure := measured(e, 1)) not in figures:
+        figures = ", ".join(filter(None, (figures, figure)))
+    own = e.account.as_of(e.number)
+    if e.verdict.canonical is Verdict.BASELINE:
+        # What a reference is worth to others is how it is set and what that needs.
+        quotes = [n.text for n in (*own.memory[:1], *own.config[:1])]
+    else:
+        named = sorted(own.gains, key=lambda n: -len(levers_in(n.text)) / (60 + len(n.text)))
+        quotes = [n.text for n in named[:2] if not _same(n.text, subject)]
+    quote = "; ".join(cut(q, _QUOTE) for q in quotes) or told.reason(e, _QUOTE)
+    return subject, f"{subject}: {figures}", quote
+
+
+def _same(one: str, other: str) -> bool:
+    return repeats(one, [other]) or repeats(other, [one])
+
+
+def _tables(told: Outcomes, e: Facts) -> Iterable[TableTry]:
+    """Rows of a page's tables that won or lost by a lever of theirs and have no page of their own: of those with the same first lever the best."""
+    best: dict[str, TableTry] = {}
+    for t in e.account.attempts:
+        named = [v for v in levers_in(t.subject) if not is_common(v.name)]
+        if named and (t.won is False or 0.003 < (t.gain or 0.0)) and not told.has_page(t.subject):
+            key = key_of(named[0].name)
+            best[key] = max(best.get(key, t), t, key=lambda t: (bool(t.won), t.gain or -1.0))
+    return best.values()
+
+
+class _Here(NamedTuple):
+    """What the target itself has: keys and words of what its runs pulled, its size of work, its settings, and its failed runs with their words and levers."""
+
+    keys: set[str]
+    words: set[str]
+    point: str
+    values: dict[str, str]
+    lost: list[tuple[Facts, frozenset[str], set[str]]]
+
+
+def _here(runs: Sequence[Facts]) -> _Here:
+    held = [e for e in reversed(runs) if kept(e)]
+    stands_on = reversed(held[:_STANDS_ON])
+    return _Here(
+        {key_of(v.name) for e in runs for v in (*e.levers, *e.settings)},
+        {w for e in runs for w in words_of(e.title)},
+        points_of(runs)[held[0].path] if held else "",
+        {key_of(v.name): v.value for e in stands_on for v in e.settings if v.value},
+        [(e, words_of(e.title), set(keys_in(e.title))) for e in runs if not kept(e)],
+    )
 
 
 def transfer_lines(
     runs: Sequence[Facts],
-    wins: Iterable[Win],
+    lessons: Iterable[Lesson],
     kin: Mapping[str, float],
     nearness: Mapping[str, float],
 ) -> Iterable[Line]:
-    """Wins of other targets by levers that this one's runs did not pull, by kinship, gain and newness."""
-    here = {key_of(v.name) for e in runs for v in (*e.levers, *e.settings)}
-    words_here = {w for e in runs for w in words_of(e.title)}
-
-    def weight(win: Win) -> float:
-        levers = {
-            key_of(v.name)
-            for v in levers_in(f"{win.subject} {win.quote}")
-            if not is_common(v.name) and len(key_of(v.name)) > 2
-        }
-        words = words_of(win.subject)
-        fresh = len(levers - here) / (len(levers) + 1) + 0.5 * sum(
-            w not in words_here for w in words
-        ) / (len(words) or 1)
-        late = (win.place + 1) / (win.place + 11)
-        return (
-            kin[win.target]
-            * (0.1 + fresh)
-            * (0.4 + late)
-            * math.log1p(100 * win.size)
-            * (1 + 2 * nearness.get(win.path, 0.0))
-        )
-
-    held = [e for e in reversed(runs) if kept(e)]
-    point = points_of(runs)[held[0].path] if held else ""
-    values = {
-        key_of(v.name): v.value for e in reversed(held[:_STANDS_ON]) for v in e.settings if v.value
-    }
+    """Wins of other targets by levers that this one's runs did not pull or did not win with, by kinship, gain and newness."""
+    here = _here(runs)
+    wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
+    weights = {id(w): kin[w.target] * _weight(w, here, nearness.get(w.path, 0.0)) for w in wins}
     before: list[str] = []
-    related = (w for w in wins if kin.get(w.target))
-    for win in sorted(related, key=lambda w: (-weight(w), w.order)):
-        if not repeats(win.subject, before):
-            before.append(win.subject)
-            quoted = len(before) <= _QUOTED or "+" not in win.text.partition(": ")[2]
-            text = f"{win.text} {_conditions(win, point, values)}".rstrip()
-            yield Line(f"{text}; {win.quote}" if quoted and win.quote else text, win.path)
+    for win in sorted(wins, key=lambda w: (-weights[id(w)], w.order)):
+        if repeats(win.subject, before):
+            continue
+        before.append(win.subject)
+        notes = [f"{_short(win.target)} {handle(win.path)}", *_conditions(win, here)]
+        text = f"{win.text} ({'; '.join(notes)})"
+        quoted = win.quote and (len(before) <= _QUOTED or not _GAINED.search(win.text))
+        yield Line(f"{text}; {win.quote}" if quoted else text, win.path)
 
 
-def _conditions(win: Win, point: str, values: Mapping[str, str]) -> str:
-    """Under what a win was had, and whether that holds here: its size of work, and settings that both targets state."""
-    said = []
-    if win.point and point:
-        said.append("same size" if win.point == point else f"size {win.point}, here {point}")
+def _weight(win: Lesson, here: _Here, nearness: float) -> float:
+    """How much a win is worth here: for what is new in it, its gain, how late it was had, and whether the size of work is the same."""
+    levers, words = set(keys_in(f"{win.subject} {win.quote}")), words_of(win.subject)
+    strange = sum(w not in here.words for w in words) / (len(words) or 1)
+    fresh = len(levers - here.keys) / (len(levers) + 1) + 0.5 * strange
+    late = (win.place + 1) / (win.place + 11)
+    same = _OTHER_SIZE if here.point and win.point and here.point != win.point else 1.0
+    gain = math.log1p(100 * win.size) * (1 + 2 * nearness)
+    return same * (0.1 + fresh) * (0.4 + late) * gain
+
+
+def keys_in(text: str) -> Iterator[str]:
+    """Keys of the levers that a text names, without those that any text may."""
+    return (k for v in levers_in(text) if not is_common(v.name) and len(k := key_of(v.name)) > 2)
+
+
+def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
+    """Under what a win was had, and whether that holds here: its size of work, settings that both targets state, and runs that lost by the same lever here."""
+    if win.point and here.point:
+        yield "same size" if win.point == here.point else f"size {win.point}, here {here.point}"
     own = (line.partition("=")[::2] for line in win.settings.split("\n"))
     other = [
-        f"{name}={value}, here {values[key_of(name)]}"
+        f"{name}={value}, here {here.values[key_of(name)]}"
         for name, value in own
-        if _tells(name, value, values.get(key_of(name), value), win)
+        if _tells(name, value, here.values.get(key_of(name), value), win)
     ]
-    return f"({'; '.join([*said, *other[:_MOST_OTHER]])})" if said or other else ""
+    yield from other[:_MOST_OTHER]
+    keys, words = set(keys_in(win.subject)), words_of(win.subject)
+    least = max(3, 0.75 * len(words))
+    lost = [e for e, w, k in here.lost if k and k <= keys or len(w & words) >= least]
+    if lost:
+        ends = (f"{handle(e.path)} {e.verdict.canonical or 'open'}" for e in lost[-2:])
+        yield f"here {', '.join(ends)}"
 
 
-def _tells(name: str, value: str, here: str, win: Win) -> bool:
+def _tells(name: str, value: str, here: str, win: Lesson) -> bool:
     """Whether a setting differs here, and is neither the size that is told already nor how a run is watched."""
     return (
         here != value
@@ -224,7 +266,8 @@ def _size(e: Facts, gain: float | None) -> float:
     if e.verdict.canonical is Verdict.BASELINE:
         return 0.03
     stated = [_share(m) for t in (e.title, e.because[:300]) if (m := _SHARE.search(t))]
-    inside = [min(_INSIDE, _share(m)) for n in e.account.gains if (m := _SHARE.search(n.text))]
+    own = e.account.as_of(e.number)
+    inside = [min(_INSIDE, _share(m)) for n in own.gains if (m := _SHARE.search(n.text))]
     return min(_LARGEST, max([*stated[:1], *inside, gain or 0.0, 0.0]))
 
 

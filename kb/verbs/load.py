@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
 from kb.schema import STEPS
+from kb.slices import printed
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
 from kb.store import json_of
 from kb.verbs import Caller, Result, argument, flag, option, several
@@ -33,12 +34,12 @@ class Load:
     query: str = option("what the step is about, in words")
     profile: str = option("profiler output, or text about it, as the query", metavar="FILE")
     proposal: str = option("a proposal or an experiment page as the query", metavar="FILE")
-    target: str = option("what is optimized; without it the whole wiki is asked")
+    target: str = option("what is optimized; without it the whole wiki")
     variant: str = option("operating point of the target")
     before: str = option("the state just before this page", metavar="PAGE")
     as_of: str = option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE")
     budget: int | None = option(
-        "tokens, default what kb.toml says or 8000, to resume 2000 at most",
+        "tokens (default: kb.toml or 8000, 2000 to resume)",
         default=None,
         metavar="N",
     )
@@ -48,6 +49,10 @@ class Load:
     mode: str = option("of the hypothesis step; auto finds it out", default="auto", choices=MODES)
     audience: str = option(
         "cold leaves out what gives away outcomes", default="loop", choices=AUDIENCES
+    )
+    beyond: str = option(
+        "leave out what this slice told",
+        metavar="DIGEST",
     )
     batch: str = option(
         "one request a line, one JSON answer a line; - reads stdin", metavar="FILE.jsonl"
@@ -95,24 +100,28 @@ def run(request: Load, caller: Caller) -> Loaded:
         "exclude": [*request.exclude, *_own_page(layout, caller, request.proposal)],
         "mode": request.mode,
         "audience": request.audience,
+        "beyond": request.beyond,
         "profile": _profile(caller, request.profile),
         "proposal": caller.text(request.proposal) if request.proposal else "",
     }
     one = request_from(wanted, step=request.step, budget=request.budget, usual=layout.config.budget)
-    db = caller.tables(layout)
-    caller.doubt_target(db, one.target)
-    return Loaded(
-        (loader_of(layout, db).slice(one),),
-        batch=False,
-        explain=request.explain,
-    )
+    loader = loader_of(layout, caller.tables(layout))
+    caller.doubt_target(loader.db, one.target)
+    slice = loader.slice(one)
+    printed.keep(layout, slice, known=loader.earlier(one.beyond) if one.beyond else ())
+    return Loaded((slice,), batch=False, explain=request.explain)
 
 
 def loader_of(layout: store.Layout, db: "sqlite3.Connection") -> "Loader":
     """What loads slices from open tables, the claims on file, and what captures offer."""
     from kb.slices import Loader
 
-    return Loader(db, lambda: _claims(layout), lambda: _ideas(layout))
+    return Loader(
+        db,
+        lambda: _claims(layout),
+        lambda: _ideas(layout),
+        lambda digest: printed.texts_of(layout, digest),
+    )
 
 
 def _claims(layout: store.Layout) -> "tuple[Claim, ...]":

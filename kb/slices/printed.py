@@ -1,0 +1,29 @@
+"""Slices that were printed, so that a further one may leave out what they told. Refuses to keep many: each can be loaded again."""
+
+from kb import KbError, store
+from kb.slices.slice import Slice
+
+# A session loads some dozens; older ones are forgotten.
+_MOST = 48
+
+
+def keep(layout: store.Layout, slice: Slice, *, known: tuple[str, ...] = ()) -> None:
+    """Note what a slice told, and what the slice told that it goes beyond."""
+    folder = store.own_state(layout, "slices")
+    texts = (*known, *(item.text for part in slice.parts for item in part.items))
+    store.write(folder / slice.digest, store.row_of(texts), durable=False)
+    old = sorted(folder.iterdir(), key=lambda f: (f.stat().st_mtime_ns, f.name))[:-_MOST]
+    for file in old:
+        store.remove(file)
+
+
+def texts_of(layout: store.Layout, digest: str) -> tuple[str, ...]:
+    """What the slice of a digest, or of the head of one, told. Raises KbError for none or several."""
+    folder = store.own_state(layout, "slices")
+    same = sorted(f for f in folder.glob("*") if f.name.startswith(digest))
+    if len(same) != 1:
+        raise KbError(
+            f"--beyond {digest}: {'no slice' if not same else f'{len(same)} slices'} of this digest on file; "
+            "take the one that the first line of an earlier slice prints, or load without it"
+        )
+    return store.value_of(same[0].read_bytes(), tuple[str, ...])

@@ -1,0 +1,134 @@
+"""The rows of a run's tables that are tries of their own: a sweep, an ablation, what was tried after a run was kept. Refuses tables whose rows are metrics."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kb.run.direction import direction_of
+from kb.run.noise import gain_of
+from kb.schema import FAILED, Verdict, canonical_verdict
+from kb.text import cut, numbers_in
+from kb.trail.facts import Attempt
+from kb.trail.metric_names import is_measured
+from kb.trail.outline import Phrases
+
+# Columns that tell how a try came out, what it changed against a reference, and what was only hoped for.
+_OUTCOME = Phrases(
+    "result, verdict, outcome, status, decision, note, comment, remark, reason, headline"
+)
+_REMARK = Phrases("note, comment, remark, reason")
+_CHANGE = Phrases("delta, change, vs\\b, gain, diff, δ")
+_HOPED = Phrases("expect, predict, conf, effort, score, wanted, goal")
+# Rows of these are the stretches and machines of one run.
+_PARTS_OF_RUN = Phrases(
+    "^stack, ^regime, ^lane, ^shape, ^worker, ^rank, ^host, ^node, ^step, ^iter, ^epoch, ^layer, ^issue, ^image, ^failure, ^symptom, "
+    "^op\\b, ^bucket, ^categor"
+)
+_DID_NOT_RUN = Phrases(
+    "oom\\b, out of memory, nan\\b, does(?: not|n.t) (?:fit|compile), compile error, exceed"
+)
+_REFERENCE = Phrases(
+    "baseline, reference, default, current, control, none\\b, before, prior, stock"
+)
+_SIGNED = re.compile(r"([+\-−–])\s?~?(\d+(?:\.\d+)?)\s?%")
+_FAILED_HEADING = Phrases("refuted, rejected, failed, dead, did not, discarded, invalid")
+# What gained less is noise where nothing else is said.
+_NOISE = 0.002
+_LONGEST, _LONGEST_SUBJECT = 260, 110
+
+
+class _TryColumns(NamedTuple):
+    """What the columns of a table say: those with figures, those that tell in words how it came out, and how many before them name the try."""
+
+    measured: tuple[int, ...]
+    told: tuple[int, ...]
+    names: int
+
+
+def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[Attempt]:
+    """Tries that a table tells, a row each; none where its rows are something else."""
+    header, body = rows[0], [r for r in rows[1:] if len(r) == len(rows[0])]
+    columns = _columns_of(header, body)
+    if columns is None:
+        return []
+    lost = any(map(_FAILED_HEADING.search, above[-1:]))
+    gains = _gains(header, body, columns.measured)
+    read = (_row(header, r, columns, gain=g, lost=lost) for r, g in zip(body, gains, strict=True))
+    tries = [t for t in read if t]
+    return tries if len(tries) > 1 or lost else []
+
+
+def _columns_of(header: Sequence[str], body: Sequence[Sequence[str]]) -> _TryColumns | None:
+    if len(body) < 2 or _PARTS_OF_RUN.search(header[0]) or any(map(_HOPED.search, header)):
+        return None
+    if is_measured(header[0]) or 2 * sum(is_measured(r[0]) for r in body) >= len(body):
+        return None
+    behind = range(1, len(header))
+    measured = tuple(c for c in behind if is_measured(header[c]))
+    told = tuple(c for c in behind if _OUTCOME.search(header[c]))
+    return _TryColumns(measured, told, min((*measured, *told))) if measured or told else None
+
+
+def _row(
+    header: Sequence[str],
+    row: Sequence[str],
+    columns: _TryColumns,
+    *,
+    gain: float | None,
+    lost: bool,
+) -> Attempt | None:
+    won = _verdict(" ".join(row[columns.names :]), [row[c] for c in columns.told])
+    if gain is None and won is None and not lost:
+        return None
+    if won is None and gain is not None and abs(gain) >= _NOISE:
+        won = gain > 0
+    cells = [(i, c) for i, c in enumerate(row) if c.strip(" —-")]
+    named = [(i, c) for i, c in cells if i < columns.names]
+    bare = {i for i, c in named if i and any(map(str.isalpha, c))} | set(columns.told)
+    texts = {i: c if i in bare else f"{header[i]} {c}" for i, c in cells}
+    subject = "; ".join(texts[i] for i, _ in named)
+    values = "; ".join(texts[i] for i, _ in cells[len(named) :])
+    if gain is not None and not _SIGNED.search(values):
+        values += f" ({100 * gain:+.1f} %)"
+    text = cut(f"{subject}: {values}", _LONGEST)
+    return Attempt(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
+
+
+def _verdict(text: str, told: Sequence[str]) -> bool | None:
+    """Whether a row says that its try was kept or failed; None where it says neither."""
+    if _DID_NOT_RUN.search(text):
+        return False
+    verdicts = [canonical_verdict(t.partition(";")[0].partition(".")[0]) for t in told]
+    if any(v in FAILED or v is Verdict.INCONCLUSIVE for v in verdicts):
+        return False
+    return True if Verdict.SUPPORTED in verdicts else None
+
+
+def _gains(
+    header: Sequence[str], body: Sequence[Sequence[str]], measured: Sequence[int]
+) -> list[float | None]:
+    """What each row gained: as its column of changes says, else as its cells say, else against the row that the table compares with."""
+    plain = [c for c in range(1, len(header)) if not _REMARK.search(header[c])]
+    changes = [[c] for c in reversed(plain) if _CHANGE.search(header[c])]
+    for columns in (*changes, plain):
+        stated = [_signed(" ".join(row[c] for c in columns)) for row in body]
+        if 3 * sum(g is not None for g in stated) >= len(body):
+            return stated
+    rated = [c for c in measured if direction_of(header[c]) == "higher"] or list(measured)
+    return _against_reference(header[rated[0]], body, rated[0]) if rated else stated
+
+
+def _against_reference(name: str, body: Sequence[Sequence[str]], column: int) -> list[float | None]:
+    """Gains by one metric over the row that is called a reference, else over the first."""
+    values = [next((n.value for n in numbers_in(r[column])), None) for r in body]
+    at = next((i for i, r in enumerate(body) if _REFERENCE.search(" ".join(r))), 0)
+    base, direction = values[at], direction_of(name)
+    return [
+        gain_of(v, base, direction=direction) if v is not None and base and i != at else None
+        for i, v in enumerate(values)
+    ]
+
+
+def _signed(text: str) -> float | None:
+    match = _SIGNED.search(text)
+    return float(match[2]) / (100 if match[1] == "+" else -100) if match else None

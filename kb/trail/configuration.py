@@ -1,0 +1,135 @@
+"""The best configuration of a target, merged along the runs that it stands on: every setting with its value, who set it, and how pages put it.
+
+Refuses settings that say how a run is watched and filed.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from kb.run.record import Lever
+from kb.schema import Verdict
+from kb.trail.facts import Facts
+from kb.trail.frontier import Frontier, kept, parents_of
+from kb.trail.handles import handle
+from kb.trail.levers import is_common, key_of
+from kb.trail.line import Line, quoted
+from kb.trail.outcomes import Outcomes
+from kb.trail.page_account import is_alias
+
+# How a run is watched and filed, not how it computes.
+_WATCHED = re.compile(
+    r"profil|dump|(?:^|_|-)(?:dir|path|root|steps?|run|name|id|url|version|image|date|logs?|logging|logdir|trace\w*|config)$|\d{4}-\d{2}|^v\d+$",
+    re.I,
+)
+# Names that a command line or an environment has, and values that can stand there.
+_COMMAND = re.compile(r"--?\w[\w.-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+_VALUE = re.compile(r"[\w.+-]+(?:/[\w.+-]+)?")
+_SHORT = re.compile(r"-[^-]")
+_COUNTED = re.compile(r"per_|global_|total_")
+# A run that is worse than the best before it by more than this handed none of its settings on.
+_LEFT = -0.02
+# So many settings of one run are named.
+_NAMED = 6
+# Of the runs that the frontier stands on, so many are quoted.
+_QUOTED = ((0, 1, 12), (1, 3, 3), (3, 5, 1))
+
+
+def configuration_lines(told: Outcomes) -> Iterable[Line]:
+    """The frontier's settings merged, then how pages put it: its own, the baseline's, those it stands on, those after it."""
+    runs, before = told.runs, []
+    if told.best is None:
+        for e in runs[-1:]:
+            yield from quoted(e, e.account.config[:4], before)
+        return
+    chain = chain_of(runs, told.best)
+    yield from _merged(told, chain)
+    base = [e for e in runs if e.verdict.canonical is Verdict.BASELINE and e is not chain[0]][:1]
+    after = [e for e in reversed(runs) if e.order > chain[0].order][:3]
+    own, near, far = ([(e, most) for e in chain[a:b]] for a, b, most in _QUOTED)
+    for e, most in [*own, *((e, 4) for e in base), *near, *((e, 2) for e in after), *far]:
+        yield from quoted(e, e.account.config[:most], before, most=1000)
+
+
+def chain_of(runs: Sequence[Facts], best: Frontier) -> list[Facts]:
+    """The frontier and what it stands on, nearest first: its parents, then the runs kept before them."""
+    by_path, parents = {e.path: e for e in runs}, parents_of(runs)
+    chain = [best.run]
+    while (parent := by_path.get(parents.get(chain[-1].path, ""))) and parent not in chain:
+        chain.append(parent)
+    return [*chain, *reversed([e for e in runs if e.order < chain[-1].order and kept(e)])]
+
+
+def _merged(told: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
+    """The settings of the chain as a line to run, the newest value of each, then which run had each first and what it brought."""
+    merged, setter = _settings(told, chain)
+    if not merged:
+        return
+    shown = {k: _shown(v) for k, v in merged.items()}
+    command = [k for k, v in merged.items() if _COMMAND.fullmatch(v.name)]
+    # The environment stands before the command, its arguments behind it, and what prose alone says beside it.
+    command.sort(key=lambda k: (shown[k].startswith("-"), shown[k][0].islower()))
+    prose = ", ".join(shown[k] for k in merged if k not in command)
+    text = " ".join(shown[k] for k in command)
+    text = f"{text} (and {prose})" if text and prose else text or prose
+    yield Line(f"best configuration, merged: {text}", chain[0].path)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for key, v in merged.items():
+        groups[setter[key].path].append(v.name.lstrip("-"))
+    parts = [_share(told, e, groups[e.path]) for e in chain if groups.get(e.path)]
+    yield Line("set by: " + "; ".join(parts), chain[0].path)
+
+
+def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever], dict[str, Facts]]:
+    """The newest value of every setting of the chain by its key, and the first run of the chain that had it."""
+    merged: dict[str, Lever] = {}
+    setter: dict[str, Facts] = {}
+    handed = [e for e in chain[1:] if told.gains.get(e.path, 0.0) >= _LEFT]
+    for e in (chain[0], *handed):
+        for v in (*e.settings, *e.levers[:6]):
+            key = key_of(v.name)
+            if _counts(told, v, own=e is chain[0]) and merged.get(key, v).value == v.value:
+                setter[key] = e
+                # Of two spellings the one that a command takes.
+                merged[key] = v if v.name.startswith("-") else merged.get(key, v)
+    # `a=b` where b is set itself is code that hands it on.
+    code = {*merged, "min", "max"}
+    merged = {
+        k: v
+        for k, v in merged.items()
+        if key_of(v.value) not in code and not is_alias(k, v, merged)
+    }
+    dashed = {v.name.lstrip("-").partition("_")[0] for v in merged.values() if v.name[0] == "-"}
+    for key, v in merged.items():
+        if "_" in v.name and v.name.partition("_")[0] in dashed:
+            merged[key] = Lever(f"--{v.name}", v.value)
+    return merged, setter
+
+
+def _shown(v: Lever) -> str:
+    """A setting as a command takes it: `-t 8`, `--threads=8`, `--fast`."""
+    return f"{v.name}{' ' if _SHORT.match(v.name) else '='}{v.value}" if v.value else v.name
+
+
+def _share(told: Outcomes, e: Facts, names: Sequence[str]) -> str:
+    """What one run set, and what it gained."""
+    gain = told.gains.get(e.path)
+    brought = f" {100 * gain:+.1f} %" if gain is not None else ""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{handle(e.path)}{brought}: {', '.join(names[:_NAMED])}{more}"
+
+
+def _counts(told: Outcomes, v: Lever, *, own: bool) -> bool:
+    """Whether a setting can be handed to a run: of the frontier's `own` page also what prose states in a word and a number."""
+    if _WATCHED.search(v.name) or any(t.startswith(v.name.lower()) for t in told.names):
+        return False
+    if v.name.startswith("-"):
+        return bool(not v.value or _VALUE.fullmatch(v.value))
+    if len(key_of(v.value)) < 2 - v.value.isdigit() or len(key_of(v.name)) < 2:
+        return False
+    if own and v.value[:1].isdigit() and not is_common(v.name):
+        return True
+    # What a log counts follows from what was set, and goes with it.
+    return bool(
+        _COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value) and not _COUNTED.match(v.name)
+    )
