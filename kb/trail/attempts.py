@@ -8,7 +8,7 @@ from kb.run.direction import direction_of
 from kb.run.noise import gain_of
 from kb.schema import FAILED, Verdict, canonical_verdict
 from kb.text import cut, numbers_in
-from kb.trail.facts import Attempt
+from kb.trail.facts import TableTry
 from kb.trail.metric_names import is_measured
 from kb.trail.outline import Phrases
 
@@ -45,7 +45,7 @@ class _TryColumns(NamedTuple):
     names: int
 
 
-def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[Attempt]:
+def attempts_in(rows: Sequence[Sequence[str]], above: Sequence[str]) -> list[TableTry]:
     """Tries that a table tells, a row each; none where its rows are something else."""
     header, body = rows[0], [r for r in rows[1:] if len(r) == len(rows[0])]
     columns = _columns_of(header, body)
@@ -76,7 +76,7 @@ def _row(
     *,
     gain: float | None,
     lost: bool,
-) -> Attempt | None:
+) -> TableTry | None:
     won = _verdict(" ".join(row[columns.names :]), [row[c] for c in columns.told])
     if gain is None and won is None and not lost:
         return None
@@ -91,7 +91,7 @@ def _row(
     if gain is not None and not _SIGNED.search(values):
         values += f" ({100 * gain:+.1f} %)"
     text = cut(f"{subject}: {values}", _LONGEST)
-    return Attempt(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
+    return TableTry(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
 
 
 def _verdict(text: str, told: Sequence[str]) -> bool | None:

@@ -41,7 +41,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class TableTry:
     """A try that stands in a row of a page's table only: what it changed, its row, its gain where that tells one (0.01 is 1 %), whether it
     won or lost (None: neither); `upto` as of a note.
     """
@@ -69,7 +69,7 @@ class Account:
     leads: tuple[Note, ...] = ()
     closed: tuple[Note, ...] = ()
     noise: tuple[Note, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[TableTry, ...] = ()
 
     def as_of(self, last: int) -> "Account":
         """The account without what names runs later than number `last`."""

@@ -11,7 +11,7 @@ from kb.page import Page
 from kb.run.record import Lever
 from kb.text import cut, sentences_of
 from kb.trail.attempts import attempts_in
-from kb.trail.facts import Account, Attempt, Note
+from kb.trail.facts import Account, TableTry, Note
 from kb.trail.levers import key_of, levers_in, number_of
 from kb.trail.outline import Passage, Phrases
 
@@ -119,7 +119,7 @@ class _Reading:
         self.number = number
         self.parts: dict[str, list[Note]] = {name: [] for name in _MOST}
         self.deferred: list[Note] = []
-        self.attempts: list[Attempt] = []
+        self.attempts: list[TableTry] = []
         self.buckets: tuple[int, list[Note]] = (0, [])
 
     def read(self, passage: Passage) -> None:

@@ -34,7 +34,7 @@ class State:
     parts: Mapping[str, tuple[Line, ...]]
 
 
-class Matter(NamedTuple):
+class StateMatter(NamedTuple):
     """What the parts of a state are put together from: a target's runs with their outcomes, what runs of kin teach, how near a question is to each run."""
 
     told: Outcomes
@@ -55,7 +55,7 @@ class StatePart:
     slice: str
     why: str
     share: float
-    lines: Callable[[Matter], Iterable[Line]]
+    lines: Callable[[StateMatter], Iterable[Line]]
 
 
 def state_of(
@@ -76,7 +76,7 @@ def state_of(
     lessons, kin = tuple(lessons), kin or {}
     told = Outcomes(runs, frontiers, targets={w.target for w in lessons})
     related = tuple(w for w in lessons if kin.get(w.target))
-    matter = Matter(told, related, kin, nearness or {})
+    matter = StateMatter(told, related, kin, nearness or {})
     parts = {part.name: tuple(part.lines(matter)) for part in STATE_PARTS}
     return State(target, frontiers, parts)
 

@@ -34,7 +34,7 @@ class Load:
     query: str = option("what the step is about, in words")
     profile: str = option("profiler output, or text about it, as the query", metavar="FILE")
     proposal: str = option("a proposal or an experiment page as the query", metavar="FILE")
-    target: str = option("what is optimized; without it the whole wiki")
+    target: str = option("what is optimized; without it, everything")
     variant: str = option("operating point of the target")
     before: str = option("the state just before this page", metavar="PAGE")
     as_of: str = option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE")
@@ -46,12 +46,12 @@ class Load:
     exclude: tuple[str, ...] = several(
         "leave pages out (may be repeated; * crosses /)", metavar="GLOB"
     )
-    mode: str = option("of the hypothesis step; auto finds it out", default="auto", choices=MODES)
+    mode: str = option("of the hypothesis step", default="auto", choices=MODES)
     audience: str = option(
         "cold leaves out what gives away outcomes", default="loop", choices=AUDIENCES
     )
     beyond: str = option(
-        "leave out what this slice told",
+        "digest of an earlier slice; what it told is left out",
         metavar="DIGEST",
     )
     batch: str = option(
