@@ -11,7 +11,7 @@ from kb.page import Page
 from kb.run.record import Lever
 from kb.text import cut, sentences_of
 from kb.trail.attempts import attempts_in
-from kb.trail.facts import Account, TableTry, Note
+from kb.trail.facts import Account, Note, TableTry
 from kb.trail.levers import key_of, levers_in, number_of
 from kb.trail.outline import Passage, Phrases
 
