@@ -19,20 +19,24 @@ from kb.trail.page_account import is_alias
 
 # How a run is watched and filed, not how it computes.
 _WATCHED = re.compile(
-    r"profil|dump|(?:^|_|-)(?:dir|path|root|steps?|run|name|id|url|version|image|date|logs?|logging|logdir|trace\w*|config)$|\d{4}-\d{2}|^v\d+$",
+    r"profil|dump|warmup|seed|(?:^|_|-)(?:dir|path|root|steps?|run|name|id|url|version|image|date|logs?|logging|logdir|trace\w*|config)$|\d{4}-\d{2}|^v\d+$",
     re.I,
 )
 # Names that a command line or an environment has, and values that can stand there.
 _COMMAND = re.compile(r"--?\w[\w.-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _VALUE = re.compile(r"[\w.+-]+(?:/[\w.+-]+)?")
-_SHORT = re.compile(r"-[^-]")
-_COUNTED = re.compile(r"per_|global_|total_")
+_COUNTED = ("per_", "global_", "total_")
 # A run that is worse than the best before it by more than this handed none of its settings on.
 _LEFT = -0.02
 # So many settings of one run are named.
 _NAMED = 6
 # Of the runs that the frontier stands on, so many are quoted.
 _QUOTED = ((0, 1, 12), (1, 3, 3), (3, 5, 1))
+
+
+def is_watched(name: str) -> bool:
+    """Whether a setting says how a run is watched and filed."""
+    return _WATCHED.search(name) is not None
 
 
 def configuration_lines(told: Outcomes) -> Iterable[Line]:
@@ -108,7 +112,9 @@ def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever],
 
 def _shown(v: Lever) -> str:
     """A setting as a command takes it: `-t 8`, `--threads=8`, `--fast`."""
-    return f"{v.name}{' ' if _SHORT.match(v.name) else '='}{v.value}" if v.value else v.name
+    return (
+        f"{v.name}{' ' if v.name[0] == '-' != v.name[1] else '='}{v.value}" if v.value else v.name
+    )
 
 
 def _share(told: Outcomes, e: Facts, names: Sequence[str]) -> str:
@@ -121,7 +127,7 @@ def _share(told: Outcomes, e: Facts, names: Sequence[str]) -> str:
 
 def _counts(told: Outcomes, v: Lever, *, own: bool) -> bool:
     """Whether a setting can be handed to a run: of the frontier's `own` page also what prose states in a word and a number."""
-    if _WATCHED.search(v.name) or any(t.startswith(v.name.lower()) for t in told.names):
+    if is_watched(v.name) or any(t.startswith(v.name.lower()) for t in told.names):
         return False
     if v.name.startswith("-"):
         return bool(not v.value or _VALUE.fullmatch(v.value))
@@ -131,5 +137,5 @@ def _counts(told: Outcomes, v: Lever, *, own: bool) -> bool:
         return True
     # What a log counts follows from what was set, and goes with it.
     return bool(
-        _COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value) and not _COUNTED.match(v.name)
+        _COMMAND.fullmatch(v.name) and _VALUE.fullmatch(v.value) and not v.name.startswith(_COUNTED)
     )

@@ -9,13 +9,14 @@ from kb.trail.facts import Facts
 from kb.trail.handles import handle
 from kb.trail.line import Line, repeats, words_of
 from kb.trail.outcomes import Outcomes, subject_of
+from kb.trail.outline import Phrases
 from kb.trail.transfers import Lesson, keys_in
 
-_NO_IDEA = re.compile(r"none\b|n/?a\b|no (?:further|more|follow)|closed", re.I)
+_NO_IDEA = Phrases("^none\\b, ^n/?a\\b, ^no (?:further|more|follow), ^closed")
 # A lead that its own page calls settled.
-_SETTLED = re.compile(
-    r"\b(?:moot|closed|already (?:in|done|covered)|landed|superseded|no longer|de-?prioriti[sz]ed|out of scope|ruled out|not worth)\b",
-    re.I,
+_SETTLED = Phrases(
+    "moot, closed, already (?:in|done|covered), landed, superseded, no longer, de-?prioriti[sz]ed, out of scope, ruled out, not worth",
+    whole=True,
 )
 _NUMBERED = re.compile(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", re.I)
 _LAST_RUNS = 40
@@ -43,7 +44,7 @@ def lead_lines(
         weight = 1 / (1 + age / 4) + 0.4 * (e.path == best) + nearness.get(e.path, 0.0)
         for place, note in enumerate(e.account.leads):
             words = words_of(note.text[:160])
-            if len(words) < 3 or _NO_IDEA.match(note.text) or repeats(note.text, before):
+            if len(words) < 3 or _NO_IDEA.search(note.text) or repeats(note.text, before):
                 continue
             before.append(note.text)
             lead = _Lead(note.text, words, runs[len(runs) - age :] if age else ())

@@ -12,6 +12,7 @@ from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, points_of
 from kb.trail.handles import label_of
 from kb.trail.line import words_of
+from kb.trail.outline import Phrases
 
 _LABEL = re.compile(
     r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)",
@@ -109,8 +110,8 @@ class Outcomes:
         return cut(told, most)
 
 
-_REPEAT = re.compile(
-    r"\bre-?(?:run|peat|measure|valid|check)\w*\b|\bbound (?:run-to-run )?noise\b", re.I
+_REPEAT = Phrases(
+    "re-?(?:run|peat|measure|valid|check)\\w*, bound (?:run-to-run )?noise", whole=True
 )
 
 

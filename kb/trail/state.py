@@ -22,6 +22,7 @@ from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
 from kb.trail.line import Line, quoted
 from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
+from kb.trail.outline import Phrases
 from kb.trail.transfers import Lesson, transfer_lines
 
 
@@ -119,18 +120,14 @@ def _noise(told: Outcomes, f: Frontier) -> str:
         if f.metric and (m := e.metric(f.metric.name)) and m.value is not None
     )
     stated = next((e for e in (f.run, *reversed(told.runs)) if e.account.noise), None)
-    said = (
-        f"noise {_PLUS_MINUS.search(stated.account.noise[0].text)[0]} by {handle(stated.path)}"
-        if stated
-        else ""
-    )
+    spread = ""
+    if stated:
+        share = stated.account.noise[0].text.partition("±")[2].partition("%")[0]
+        spread = f"noise ±{share}% by {handle(stated.path)}"
     return (
-        "; ".join(filter(None, (f"repeated as {values}" if values else "", said)))
+        "; ".join(filter(None, (f"repeated as {values}" if values else "", spread)))
         or "noise not measured"
     )
-
-
-_PLUS_MINUS = re.compile(r"±\s?\d[\d.]*\s?%")
 
 
 def _repeats_of(told: Outcomes, run: Facts) -> list[Facts]:
@@ -194,9 +191,7 @@ def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
     ]
 
 
-_BURST = re.compile(
-    r"\boom|out of memory|exceed|over(?:flow|run)|does(?: not|n.t) fit|\bover\b", re.I
-)
+_BURST = Phrases("oom, out of memory, exceed, over(?:flow|run), does(?: not|n.t) fit, over\\b")
 
 
 def _memory(told: Outcomes) -> Iterable[Line]:

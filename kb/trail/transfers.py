@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from kb.schema import Verdict
 from kb.text import cut, unit_of
+from kb.trail.configuration import is_watched
 from kb.trail.facts import Facts, TableTry
 from kb.trail.frontier import frontiers_of, kept, metric_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, repeats, words_of
 from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
+from kb.trail.outline import Phrases
 
 _SHARE = re.compile(r"\+\s?~?(\d+(?:\.\d+)?)\s?%|(\d+(?:\.\d+)?)\s?[×x]\b")
 # Larger gains are mostly a first repair; smaller ones are noise.
@@ -24,19 +26,18 @@ _LARGEST, _NOISE = 0.15, 0.002
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
 _QUOTED, _SUBJECT, _QUOTE = 4, 100, 170
-_GAINED = re.compile(r"\+\s?\d|\d\s?[×x]\b")
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
 # So many settings in common tell the same stack.
 _SAME_STACK = 3
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
-_WATCHED = re.compile(r"profil|dump|steps?$|warmup|seed", re.I)
 _NUMBER = re.compile(r"[\d.,]+")
 # Runs that carry over, check or watch what others won.
-_NO_CHANGE = re.compile(
-    r"\b(?:port(?:ed|ing)?|back-?port|validat\w+|reproduc\w+|sanity|(?:loss[- ])?curves?|equivalen\w+|parity|profiling|captur\w+|smoke)\b",
-    re.I,
+_NO_CHANGE = Phrases(
+    "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
+    "smoke",
+    whole=True,
 )
 # What a title says was measured stands in the line's figures.
 _FIGURES = re.compile(r"[:(]?\s*\d[\d,.]*\s?(?:tok/s\S*|ms\b|%|tps\b)[^)]*\)?", re.I)
@@ -212,7 +213,7 @@ def transfer_lines(
         before.append(win.subject)
         notes = [f"{_short(win.target)} {handle(win.path)}", *_conditions(win, here)]
         text = f"{win.text} ({'; '.join(notes)})"
-        quoted = win.quote and (len(before) <= _QUOTED or not _GAINED.search(win.text))
+        quoted = win.quote and (len(before) <= _QUOTED or "+" not in win.text.partition(": ")[2])
         yield Line(f"{text}; {win.quote}" if quoted else text, win.path)
 
 
@@ -257,7 +258,7 @@ def _tells(name: str, value: str, here: str, win: Lesson) -> bool:
         here != value
         and value != win.point
         and bool(_NUMBER.fullmatch(value))
-        and not _WATCHED.search(name)
+        and not is_watched(name)
     )
 
 
