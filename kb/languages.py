@@ -49,7 +49,7 @@ LABELS: Mapping[str, str] = {
     "mechanism": "mechanismus wirkweise begründung mécanisme mecanismo meccanismo механизм 机制 機制 原理 仕組み 메커니즘",
     "predicted signal": "erwartung vorhersage attendu prédiction esperado predicción previsione ожидание 预期 預期 予測 예상",
     "falsification criterion": "abbruchkriterium widerlegt-wenn critère criterio критерий 判据 反証条件 기준",
-    "verdict": "fazit urteil entscheidung verdict veredicto veredito verdetto conclusão вердикт 结论 結論 判定 판정",
+    "verdict": "fazit urteil entscheidung verdict décision decisión decisão решение veredicto veredito verdetto conclusão вердикт 结论 結論 判定 판정",
     "result": "ergebnis résultat resultado risultato resultaat результат 结果 結果 결과",
     "status": "stand état estado stato статус 状态 狀態 ステータス 상태",
     "date": "datum fecha data дата 日期 日付 날짜",

@@ -360,6 +360,18 @@ OUTCOME_LABELS = (
     *("status", *spellings(languages.LABELS, "status"), "decision", "what happened", "fate"),
 )
 
+# What was done with a change, in words that a log's status and a page's outcome share.
+ADOPTED = "adopted merged promoted shipped landed rolled_out in_production applied".split()
+UNDONE = (
+    "dropped killed scrapped binned thrown_away thrown_out switched_off turned_off taken_out removed "
+    "backed_out rolled_back withdrawn not_worth no_use"
+).split()
+
+
+def _phrases(words: list[str]) -> str:
+    return "|".join(words).replace("_", " ")
+
+
 # Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
 _OUTCOMES = (
     (
@@ -370,8 +382,8 @@ _OUTCOMES = (
     ),
     (
         re.compile(
-            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|dropped|killed|disproved|disproven|loss|lost|hurts?|scrapped|binned|"
-            r"thrown (?:away|out)|(?:switched|turned) off|taken out|removed|backed out|rolled back|withdrawn|not worth|no use)\b"
+            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|"
+            rf"{_phrases(UNDONE)})\b"
         ),
         Verdict.REFUTED,
     ),
@@ -384,8 +396,8 @@ _OUTCOMES = (
     ),
     (
         re.compile(
-            r"(?:success\w*|win|won|improve[ds]?|improvement|adopted|merged|promoted|shipped|validated|positive|pass(?:ed|es)?|faster|go$|landed|"
-            r"rolled out|in production|applied|works|worked)\b"
+            r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|"
+            rf"{_phrases(ADOPTED)})\b"
         ),
         Verdict.SUPPORTED,
     ),

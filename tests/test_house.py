@@ -25,8 +25,9 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # refuted 1,560 → 1,590: cues are told by their words, which saves a third of the reading of an aim.
 # store 670 → 700, trail 2,836 → 2,860 and refuted 1,590 → 1,600: results are kept piece by piece, and of a table only what differs is written.
 # trail 2,860 → 3,230: rows of tables as tries, the merged configuration, what closed a lead.
+# formats 3,390 → 3,590: one reader of the repeating units of any text (chats, bullet journals, fields, headings of every language).
 BUDGETS = {
-    "verbs": 3512, "formats": 3390, "experiments": 2895, "trail": 3230, "site": 2600,
+    "verbs": 3512, "formats": 3590, "experiments": 2895, "trail": 3230, "site": 2600,
     "research": 2290, "profiles": 1850, "refuted": 1600, "slices": 1585, "lint": 1210,
     "indexes": 1150, "ingest": 1130, "page": 1110, "run": 1102, "claims": 950, "harness": 808,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
@@ -39,7 +40,6 @@ LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {
     "build.py",
-    "formats/journal.py",
     "refuted/statements.py",
     "run/rules.py",
     "schema.py",

@@ -12,14 +12,17 @@ from kb.page.document import Document
 
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
-_KEYWORDS = re.compile(r"#\+(?:TODO|SEQ_TODO|TYP_TODO):(.*)", re.IGNORECASE)
-_STARS = re.compile(r"(\*+)\s+(.*)")
+_KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
 _PROPERTY = re.compile(r"\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
-_RULE = re.compile(r"={2,}(?:\s+={2,})+")
-_UNDERLINE = re.compile(r"={4,}|-{4,}|~{4,}|\^{4,}")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
-_COMMIT = re.compile(r"commit ([0-9a-f]{7,40})\b.*")
+_DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+(?=\S)")
+# Who writes and when, before a message or above it: `[10:42] ann: …`, `Ann Lee  9:14 AM`.
+_CLOCK = (
+    r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},?[ T]+)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\.?)?"
+)
+_MESSAGE = re.compile(rf"\W{{0,2}}{_CLOCK}[\])]?\s*[-–]?\s*<?[^\s:<>][^:<>]{{0,40}}(?:>|:)\s+(.*)")
+_SENDER = re.compile(rf"(?:\S.{{0,40}}?\s+[\[(]?{_CLOCK}[\])]?|{_CLOCK}\s+\S+(?: \S+)?)\s*")
 
 
 def pages_of(path: Path) -> tuple[Document, list[Line]]:
@@ -36,21 +39,75 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
     if suffix == ".org":
         return _of_org(lines)
     first = next((x for x in lines if x.strip()), "")
-    if _COMMIT.fullmatch(first):
+    if _commit_of(first):
         return _of_git_log(lines)
     filled = [x for x in lines if x.strip()]
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    lines = _of_ruled_tables(lines)
-    headed = any(x.startswith("#") or _UNDERLINE.fullmatch(x.rstrip()) for x in lines)
-    return lines if headed else _of_blocks(lines)
+    lines = _of_underlined([_field(x) for x in _of_ruled_tables(lines)])
+    if any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines):
+        return lines
+    return _of_messages(lines) or _of_bullets(_of_blocks(lines))
+
+
+def _field(line: str) -> str:
+    """A field of reStructuredText or org (`:Time: 18 s`) as an item."""
+    named = _PROPERTY.match(line)
+    return f"- {named[1]}: {named[2]}" if named else line
+
+
+def _of_underlined(lines: list[str]) -> list[str]:
+    """Headings over a line of one sign, as those of their level: the sign that comes first is the highest."""
+    signs: list[str] = []
+    for n, line in enumerate(lines):
+        above = lines[n - 1].strip() if n else ""
+        if above and _is_underline(line.rstrip()) and not above.startswith(("|", "#", "-", "=")):
+            if n > 1 and lines[n - 2].strip():
+                continue
+            signs = signs if line[0] in signs else [*signs, line[0]]
+            lines[n - 1], lines[n] = f"{'#' * min(signs.index(line[0]) + 1, 6)} {above}", ""
+    return lines
+
+
+def _of_messages(lines: list[str]) -> list[str]:
+    """Messages of a chat as items of a list, who wrote them left out; empty where the text is no chat."""
+    spoken = [_MESSAGE.match(x) for x in lines]
+    sent = [bool(_SENDER.fullmatch(x)) for x in lines]
+    if sum(map(bool, spoken)) > 2:
+        return [f"- {m[1]}" if m else f"  {x}" for m, x in zip(spoken, lines, strict=True)]
+    if sum(sent) < 3:
+        return []
+    opened = [False, *sent[:-1]]
+    return [
+        "" if mine else f"- {x.strip()}" if first else f"  {x.strip()}"
+        for x, mine, first in zip(lines, sent, opened, strict=True)
+    ]
+
+
+def _of_bullets(lines: list[str]) -> list[str]:
+    """Lines that begin with a day or a sign of its own, where most lines do, as items of a list."""
+    begun = [_bullet(x) for x in lines]
+    told = sum(map(bool, begun))
+    if told < 3 or 2 * told < sum(bool(x.strip()) for x in lines):
+        return lines
+    return [b or x for b, x in zip(begun, lines, strict=True)]
+
+
+def _bullet(line: str) -> str:
+    signed = line[1:2] == " " and (line[0] in "xXo" or not line[0].isalnum())
+    sign = line[0] if signed and line[0] not in "|#=_~`[]({<'\"" else ""
+    rest = line[len(sign) :].lstrip()
+    dated = _DATED.match(rest)
+    if not sign and not dated:
+        return ""
+    return f"- {sign.strip('-*+xXo')} {rest[dated.end() if dated else 0 :]}"
 
 
 def _of_ruled_tables(lines: list[str]) -> list[str]:
     """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
     told, spans, rules = [], [], 0
     for line in lines:
-        if _RULE.fullmatch(line.rstrip()):
+        if _is_rule(line):
             spans = spans or [m.span() for m in re.finditer("=+", line)]
             rules += 1
             told.append("|---" * len(spans) + "|" if rules == 2 else "")
@@ -89,13 +146,15 @@ def _of_org(lines: list[str]) -> list[str]:
     keywords = {"TODO", "DONE"}
     told: list[str] = []
     for line in lines:
-        named, starred, field = _KEYWORDS.match(line), _STARS.match(line), _PROPERTY.match(line)
-        if named:
-            keywords |= {w.partition("(")[0] for w in named[1].replace("|", " ").split()}
-        elif starred:
-            word, _, rest = starred[2].partition(" ")
-            title = f"{rest} — {word}" if word in keywords else starred[2]
-            told.append(f"{'#' * min(len(starred[1]) + 1, 6)} {title}")
+        name, _, rest = line.partition(":")
+        stars, _, title = line.partition(" ")
+        field = _PROPERTY.match(line)
+        if name.upper() in _KEYWORDS:
+            keywords |= {w.partition("(")[0] for w in rest.replace("|", " ").split()}
+        elif stars and not stars.strip("*"):
+            word, _, after = title.strip().partition(" ")
+            title = f"{after} — {word}" if word in keywords else title
+            told.append(f"{'#' * min(len(stars) + 1, 6)} {title}")
             continue
         elif field:
             told.append(
@@ -114,14 +173,31 @@ def _of_org(lines: list[str]) -> list[str]:
     return told
 
 
+def _commit_of(line: str) -> str:
+    """The hash that a line of `git log` opens a commit with; empty where it does not."""
+    word, _, rest = line.partition(" ")
+    code = rest.split(" ")[0].strip()
+    whole = 7 <= len(code) <= 40 and not code.strip("0123456789abcdef")
+    return code if word == "commit" and whole else ""
+
+
+def _is_rule(line: str) -> bool:
+    """Whether a line rules a table of reStructuredText: `====  =====`."""
+    return len(line.split()) > 1 and all(len(x) > 1 and not x.strip("=") for x in line.split())
+
+
+def _is_underline(line: str) -> bool:
+    return len(line) > 3 and line[0] in "=-~^" and not line.strip(line[0])
+
+
 def _of_git_log(lines: list[str]) -> list[str]:
     """A commit is a heading; its message is what stands below."""
     told = []
     for line in lines:
-        commit = _COMMIT.fullmatch(line)
+        commit = _commit_of(line)
         name, _, value = line.partition(":")
         if commit:
-            told.append(f"## {commit[1]}")
+            told.append(f"## {commit}")
         elif name in ("Author", "Commit", "AuthorDate", "CommitDate", "Merge"):
             told.append("")
         elif name == "Date":

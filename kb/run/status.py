@@ -6,15 +6,17 @@ from functools import lru_cache
 from kb import languages
 from kb.run.direction import word_set
 from kb.run.record import Outcome
+from kb.schema import ADOPTED, UNDONE
 
 _OUTCOMES = {
-    Outcome.KEPT: """keep keeps kept keeper accept accepted adopt adopted merge merged promote promoted retain retained
-        ship shipped land landed banked win won""",
-    Outcome.DISCARDED: """discard discarded revert reverted reject rejected kill killed drop dropped rollback rolled_back
-        rolled abandon abandoned undo undone backed_out removed closed nope 丢弃 舍弃""",
+    Outcome.KEPT: f"""{" ".join(ADOPTED)} keep keeps kept keeper keeping accept accepted adopt adopting merge merging
+        promote promoted retain retained ship shipping land landing banked win won stays stayed staying""",
+    Outcome.DISCARDED: f"""{" ".join(UNDONE)} discard discarded discarding revert reverted reverting reject rejected
+        rejecting kill killing drop dropping rollback rolled abandon abandoned abandoning undo undone undoing closed
+        nope 丢弃 舍弃""",
     Outcome.CRASHED: """crash crashed crashes oom out_of_memory fail failed fails failure timeout timed_out no_json error errored
-        exception segfault compile_error build_failed died diverged broken broke bricked incident aborted abort hang hung deadlock
-        nan panic panicked 失败 失敗 超时""",
+        exception segfault segfaults segfaulted compile_error build_failed died diverged broken broke bricked incident aborted
+        abort hang hangs hung deadlock deadlocks nan panic panicked panics 失败 失敗 超时""",
     Outcome.CHECKS_FAILED: "incorrect wrong falsch faux",
 }
 # How other languages say it; in a log a run that is said to have failed did not run.

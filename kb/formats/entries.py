@@ -1,0 +1,300 @@
+"""Entries of a text: which of its repeating units are runs, and what each says of one.
+
+A kind of unit is one of runs where most of its units say how they came out, or give a figure under a label. Sentences are no runs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kb.formats.clauses import DECIDED, LONGEST, closing, part_of, spoken_in, status_in
+from kb.formats.markup import pages_of
+from kb.formats.measuring import quantity_of
+from kb.formats.outline import BOLD_LEVEL, DASHES, DAY, ITEM_LEVEL, Outline, TextUnit
+from kb.run.direction import direction_of
+from kb.run.record import Outcome
+from kb.run.status import MARKS, NOT_BEGUN, is_status, outcome_of, status_words
+from kb.schema import FIELD_NAMES, label_kind
+
+_ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
+BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_FIELD = re.compile(
+    r"[\s>*+-]*([^\W\d_][\w'/@ -]{0,30}?)(?:\s{0,3}\([^)]*\))?\s{0,3}\**\s{0,3}[:：.]\**\s+(.*)$"
+)
+ORNAMENTS = " ★⭐✅❌✔✗*"
+
+
+@dataclass(slots=True)
+class TextEntry:
+    """One run of a text and what it says, by part; `other` are lines of no part, `spoken` the figures of its sentences."""
+
+    unit: TextUnit
+    decision: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
+    figures: dict[str, str] = field(default_factory=dict)
+    spoken: list[tuple[str, str, str]] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+
+    def say(self, key: str, text: str) -> None:
+        """Add text to a part, or to what belongs to none."""
+        if not key:
+            self.other.append(text.strip())
+        elif len(self.parts.get(key, "")) < LONGEST:
+            self.parts[key] = f"{self.parts.get(key, '')} {text.strip()}".strip()
+
+    @property
+    def pieces(self) -> list[str]:
+        """The parts of its title: between dashes, and in a list behind colons."""
+        parts = DASHES.split(self.unit.title)
+        return parts if self.unit.level < ITEM_LEVEL else [x for p in parts for x in p.split(": ")]
+
+    @property
+    def declared(self) -> str:
+        """The status that its title or a line `Verdict: KEPT` states."""
+        title = self.unit.title
+        texts = [m[1] for m in BRACKETS.finditer(title)]
+        # `[crash SIGILL on the runner]`: the last bracket of a title says it by its first word.
+        ends = texts[-1].split()[:1] if title.endswith("]") and texts else []
+        texts += [w for w in ends if outcome_of(w) is not Outcome.OTHER and is_status(w)]
+        texts += [_ARROWS.split(BRACKETS.sub("", p))[-1] for p in self.pieces]
+        words = [word for text in texts if (word := status_in(text))]
+        words += [mark for mark in MARKS if mark in title]
+        decided = [w for w in words if outcome_of(w) is not Outcome.OTHER]
+        below = [d for d in (self.decision, self.unit.mark) if d] or words
+        return (decided or below or [""])[-1 if decided else 0]
+
+    @property
+    def status(self) -> str:
+        """What was decided, as written: declared, else by the sentence that it closes with, else by the heading above."""
+        return (
+            self.declared
+            or closing([*self.pieces[1:], *self.other, *self.parts.values()])
+            or self.unit.section
+        )
+
+    @property
+    def outcome(self) -> Outcome:
+        return outcome_of(self.status)
+
+    @property
+    def begun(self) -> bool:
+        return status_words(self.status) not in NOT_BEGUN
+
+
+def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
+    """What a unit says, with what the units below it say that are no runs themselves."""
+    entry = TextEntry(unit, figures=dict(unit.figures))
+    _gather(entry, unit, runs, "", "")
+    return entry
+
+
+def _gather(entry: TextEntry, unit: TextUnit, runs: set[int], part: str, into: str) -> str:
+    """Read the lines below a unit into an entry; gives the part that the next line may continue."""
+    for piece in unit.below:
+        if isinstance(piece, str):
+            into = _add(entry, piece, into, part)
+        elif id(piece) not in runs:
+            item = piece.level == ITEM_LEVEL
+            text = piece.text
+            if item or piece.level == BOLD_LEVEL:
+                into = _add(entry, text, "", part)
+                inner = part
+            else:
+                _decide(entry, text)
+                inner = part_of(text)
+            entry.figures |= {k: v for k, v in piece.figures.items() if k not in entry.figures}
+            into = _gather(entry, piece, runs, inner, into if item else "")
+
+    return into
+
+
+def _decide(entry: TextEntry, text: str) -> bool:
+    """Read a line such as `Verdict: KEEP - it fits`; whether it was one."""
+    named = re.match(
+        r"[\s>*+-]*([^\W\d_][\w ]{1,24}?)[\s*_]{0,4}(?:[:：—–-]|$|(?=✅|❌|\*\*))[\W_]{0,6}(.*)",
+        text[:LONGEST],
+    )
+    label = named[1].strip().lower() if named else ""
+    kind = FIELD_NAMES.get(label, label)
+    if (
+        not named
+        or label_kind(label) != "outcome"
+        and kind not in ("status", "verdict", "decision", "action")
+    ):
+        return False
+    told = named[2].strip("* ")
+    opening = re.split(r"[.;:,!—–→]|\s-\s", told, maxsplit=1)[0].strip("* ")
+    word = status_in(told) or (opening if len(opening.split()) < 4 and is_status(opening) else "")
+    if not word or kind in ("result", "results") and outcome_of(word) is Outcome.OTHER:
+        return False
+    entry.decision = entry.decision or word
+    entry.say("reason", told.removeprefix(word).lstrip("*.:;,-—– ✅❌"))
+    return True
+
+
+def _add(entry: TextEntry, text: str, into: str, part: str) -> str:
+    """Put one line where it belongs: a part it names, the part it continues, the part it stands in. Gives the part that the next line may continue."""
+    if _decide(entry, text):
+        return ""
+    named = _FIELD.match(text[:LONGEST])
+    key = part_of(named[1]) if named else ""
+    figure = quantity_of(named[2]) if named and not re.search(r"[.;]\s", named[2]) else None
+    # `Time: 48.2 s` is measured; `Time: 14:05` is when.
+    if key and not (key == "when" and figure and figure.unit):
+        entry.say(key, named[2])
+        entry.spoken += spoken_in(named[2])
+        return key
+    if figure:
+        entry.figures.setdefault(named[1].strip(), named[2].strip())
+        return ""
+    for sentence in re.split(r"(?<=[.;!?])\s+(?=[^\W\d_])|(?<=[。；])", text[:LONGEST]):
+        _decide(entry, sentence)
+    entry.spoken += spoken_in(text)
+    item = text.startswith(("- ", "* ", "+ "))
+    entry.say(into if into and not named and not item else part, text[2:] if item else text)
+    return into if not item else ""
+
+
+def _accepted(entries: list[TextEntry]) -> list[TextEntry]:
+    """Those units of one kind that are runs: all of them where they are numbered and most say how they came out, else those that say it."""
+    word = entries[0].unit.kind.partition(" ")[0]
+    begun = [e for e in entries if e.begun]
+    if word == "run":
+        return begun
+    decided = [e for e in begun if e.outcome is not Outcome.OTHER]
+    if word == "list":
+        begun = [e for e in begun if e.unit.mark != "todo"]
+        figured = [e for e in begun if any(map(str.isdigit, e.unit.title))]
+        under = decided and all(e.unit.section for e in begun)
+        enough = len(decided) * 2 >= len(begun) > 1 and len(figured) * 3 >= len(begun)
+        labelled = sum(bool(e.unit.label) for e in begun) * 2 >= len(begun)
+        return [e for e in begun if e.unit.label or not labelled] if under or enough else []
+    if word in ("", "day"):
+        strict = [e for e in begun if outcome_of(e.declared) in DECIDED or word and e.declared]
+        most = len(decided) * 2 >= len(begun) > 2
+        shown = [e for e in begun if e.status]
+        return shown if most else strict if len(strict) > 1 else []
+    said = [e for e in begun if e.status]
+    several = len(begun) > 1 or any(e.unit.code for e in begun)
+    return begun if several and len(said) * 2 >= len(begun) else []
+
+
+def entries_of(path: Path) -> tuple[list[TextEntry], str]:
+    """The units of a text that are runs, with what stands below them, one entry a label; and the text above them all."""
+    outline = Outline(*pages_of(path))
+    units = [u for u in outline.units_of() if u.level > 1]
+    fields = (_FIELD.match(u.text[:LONGEST]) for u in units if u.level == ITEM_LEVEL)
+    labels = Counter(named[1] for named in fields if named)
+    units = [u for u in units if not _is_part(u, labels)]
+    alone = Counter(u.kind for u in units)
+    for unit in units:
+        if (
+            unit.level < BOLD_LEVEL
+            and alone[unit.kind] == 1
+            and unit.label
+            and not unit.code
+            and unit.kind != "run"
+        ):
+            # A name with a number in it, as `AVX2`, is no label.
+            unit.kind, unit.label, unit.title = (
+                f"{'day' if DAY.match(unit.text) else ''} {unit.level}",
+                "",
+                DAY.sub("", unit.text).lstrip(":.)—–- "),
+            )
+    runs: set[int] = set()
+    accepted: list[TextEntry] = []
+    kinds = dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level))
+    for kind in kinds:
+        alike = [entry_of(u, runs) for u in units if u.kind == kind and not _within_run(u)]
+        here = _accepted(alike) if alike else []
+        runs |= {id(e.unit) for e in here}
+        accepted += here
+    return _of_one_trail([entry_of(e.unit, runs) for e in accepted]), " ".join(outline.prose)
+
+
+def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
+    """Whether a heading names a part of a run or only a status, and an item is a line `Verdict: kept`."""
+    if unit.level == ITEM_LEVEL:
+        named = _FIELD.match(unit.text[:LONGEST])
+        return bool(named) and (
+            labels[named[1]] > 1 or bool(part_of(named[1])) or _decide(TextEntry(unit), unit.text)
+        )
+    return not unit.label and (
+        bool(part_of(unit.title)) or bool(unit.section == unit.title and unit.section)
+    )
+
+
+def _within_run(unit: TextUnit) -> bool:
+    """Whether a list or a heading without a label stands below a run that is decided itself."""
+    above = unit.above
+    while above and above.level:
+        if above.label and not above.kind.startswith("list"):
+            own = TextEntry(above)
+            lines = [x for x in above.below if isinstance(x, str)]
+            item = unit.level == ITEM_LEVEL and (
+                any(_decide(own, x) for x in lines) or own.declared
+            )
+            if item or unit.level < ITEM_LEVEL and not unit.label:
+                return True
+        above = above.above
+    return False
+
+
+def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
+    """Entries in the order of the text, without lists that tell one thing alone, commits that tell nothing, and what is told twice."""
+    listed = [e for e in entries if e.unit.level == ITEM_LEVEL]
+    outcomes = {bool(e.unit.section): set() for e in listed}
+    for e in listed:
+        outcomes[bool(e.unit.section)] |= {e.outcome} - {Outcome.OTHER}
+    known: set[str] = set()
+    kept = []
+    for e in sorted(entries, key=lambda e: e.unit.line.number):
+        unit = e.unit
+        one_sided = unit.level == ITEM_LEVEL and len(outcomes[bool(unit.section)]) < 2
+        silent = unit.code and not e.status and not figures_of(e)
+        again = (
+            unit.level == BOLD_LEVEL and not e.parts and len(e.other) < 2 and unit.label in known
+        )
+        if unit.level == BOLD_LEVEL:
+            known.add(unit.label)
+        if not (one_sided or silent or again):
+            kept.append(e)
+    return kept
+
+
+def figures_of(entry: TextEntry) -> dict[str, str]:
+    """Figures by name: those of the title behind a dash or colon and beside a status in brackets, then what the lines and the result say."""
+    figures: dict[str, str] = {}
+    brackets = {m[1]: status_in(m[1]) for m in BRACKETS.finditer(entry.unit.title)}
+    inner = [
+        b.removeprefix(w).split(",")[0]
+        for b, w in brackets.items()
+        if w or entry.unit.level == ITEM_LEVEL
+    ]
+    for part in [*(BRACKETS.sub("", p) for p in entry.pieces[1:]), *inner]:
+        head, _, tail = part.strip(ORNAMENTS).rpartition("→")
+        for name, value, unit in spoken_in(
+            head if head and status_in(tail) else part.strip(ORNAMENTS)
+        ):
+            figures.setdefault(name or (f"result ({unit})" if unit else "result"), value)
+    return entry.figures | figures
+
+
+def with_spoken(entries: Sequence[TextEntry]) -> list[dict[str, str]]:
+    """Figures of all entries; those of sentences under a name that most of them say, else of the unit that most of them say."""
+    told = Counter(name for e in entries for name in {s[0].lower() for s in e.spoken} if name)
+    speak = sum(bool(e.spoken) for e in entries)
+    units = Counter(unit for e in entries for unit in {s[2] for s in e.spoken} if unit)
+    unit = max(units, key=lambda u: units[u], default="")
+    figures = []
+    for entry in entries:
+        mine = {}
+        for name, value, own in entry.spoken:
+            if 2 * told[name.lower()] > speak or direction_of(name) and len(name.split()) < 3:
+                mine.setdefault(name, value)
+            elif own == unit and own:
+                mine.setdefault(f"result ({unit})", value)
+        figures.append(mine | figures_of(entry))
+    return figures

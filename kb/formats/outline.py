@@ -1,0 +1,190 @@
+"""The repeating units of a text as a tree: what its headings, bold beginnings and items of lists open. Refuses to say which are runs."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kb.formats.clauses import LONGEST, status_in
+from kb.formats.measuring import quantity_of
+from kb.formats.reading import Line
+from kb.page.document import Block, Document
+from kb.run.direction import word_set
+from kb.run.quantity import bare
+from kb.run.record import Outcome
+from kb.run.status import NOT_BEGUN, is_status, outcome_of, status_words
+
+# What a run is called; another word before a number is believed where most units that it opens are decided.
+_KINDS = word_set(
+    "run runs exp experiment experiments iter iteration trial attempt round candidate cycle loop try tries"
+)
+DAY = re.compile(
+    r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?:\s[A-Z]{3,4}\b)?"
+)
+_LABEL = re.compile(
+    r"(?:\[(?P<status>[A-Za-z_ -]+)\]\W*)?(?:(?P<kind>[^\W\d_]{2,15})\s*[#№-]?\s*(?P<number>\d+(?:[-–.]\d+)*[a-z]?)"
+    r"|(?P<code>[A-Z]{1,3}-?\d+[a-z]?|#\d+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}|\d{7}(?= — )))(?!\w)",
+    re.IGNORECASE,
+)
+# `3. Lazy matching`: numbers alone may number tries.
+_NUMBER = re.compile(r"(?P<status>)(?P<kind>)(?P<number>\d{1,4})(?P<code>)(?=[.):] )")
+DASHES = re.compile(r"\s+(?:—|–|--?|·)\s+|\s*\|\s*")
+_BOLD = re.compile(r"[\s>*+-]*\*\*([^*]{2,160})\*\*(.*)")
+_ITEM = re.compile(
+    r"[-*+\s]*(?:(?P<number>\d{1,4})[.)]\s+)?(?P<box>\[[ xX]\])?(?P<mark>[^\w*`(\[\"'/.~+-]*)(?P<bold>\*\*[^*]{1,30}\*\*)?\s*"
+)
+# A longer heading is text that lost its line ends.
+LONGEST_HEADING = 500
+# Levels of units that are no headings: bold lines, and items of a list.
+BOLD_LEVEL, ITEM_LEVEL = 7, 8
+
+
+@dataclass(slots=True, eq=False)
+class TextUnit:
+    """What a heading, a bold beginning or an item opens: its title and what stands below, lines and further units; `kind` is what units alike have in common."""
+
+    line: Line
+    level: int
+    title: str
+    text: str = ""
+    label: str = ""
+    kind: str = ""
+    code: str = ""
+    day: str = ""
+    mark: str = ""
+    section: str = ""
+    above: "TextUnit | None" = None
+    below: list["str | TextUnit"] = field(default_factory=list)
+    figures: dict[str, str] = field(default_factory=dict)
+
+
+class Outline:
+    """A page under way: the units so far as a tree."""
+
+    def __init__(self, document: Document, lines: Sequence[Line]):
+        self.document, self.lines, self.texts = document, lines, document.text.split("\n")
+        self.units: list[TextUnit] = []
+        self.top = TextUnit(Line(0, ""), 0, "")
+        self.open = self.top
+        self.prose: list[str] = []
+        self.day = ""
+
+    def units_of(self) -> list[TextUnit]:
+        blocks = self.document.blocks
+        for block in blocks:
+            if block.kind == "heading" and block.depth == 0:
+                heading = bare(self.texts[block.line - 1].strip("# \t")[:LONGEST_HEADING])
+                self._open(_titled(self.lines[block.line - 1], block.level, heading), heading)
+                self.open.text = heading
+            elif block.kind == "paragraph":
+                holder = blocks[block.parent] if block.parent >= 0 else None
+                self._paragraph(block, holder if holder and holder.kind == "item" else None)
+            elif block.kind == "table":
+                cells = ([c.plain for c in row.cells] for row in block.rows)
+                pairs = ((c[0], c[1]) for c in cells if len(c) == 2)
+                for name, value in pairs:
+                    if quantity_of(value) and not quantity_of(name):
+                        self.open.figures.setdefault(name, value)
+        return self.units
+
+    def _open(self, unit: TextUnit, heading: str = "") -> None:
+        while self.open.level >= unit.level and self.open.above:
+            self.open = self.open.above
+        above = self.open
+        unit.above, unit.section = above, above.section
+        if heading and not unit.label:
+            dated = DAY.search(heading)
+            self.day = dated[1] if dated else self.day
+            unit.section = heading if _says_status(heading) else ""
+        unit.day = unit.day or self.day
+        above.below.append(unit)
+        self.units.append(unit)
+        self.open = unit
+
+    def _paragraph(self, block: Block, item: Block | None) -> None:
+        if not item:
+            while self.open.level == ITEM_LEVEL:
+                self.open = self.open.above
+        if not self.units:
+            self.prose.append(block.plain)
+        for number in range(block.line, block.stop):
+            line, text = self.lines[number - 1], self.texts[number - 1].strip()
+            if number == block.line and item and item.level == 1:
+                self._open(_listed(line, text, item))
+                self.open.text = text
+            elif (bold := _BOLD.match(line.text[:LONGEST])) and (unit := _run_in(line, bold)):
+                self._open(unit)
+                self.open.text = text
+            elif text:
+                self.open.below.append(text)
+
+
+def _says_status(heading: str) -> bool:
+    """Whether a heading is a status and nothing else: `Kept`, `Reverted`, `Planned`."""
+    return (
+        len(heading) < 40
+        and not DASHES.search(heading)
+        and (outcome_of(heading) is not Outcome.OTHER or status_words(heading) in NOT_BEGUN)
+    )
+
+
+def _titled(line: Line, level: int, heading: str) -> TextUnit:
+    """The unit of a heading, with the run's number, commit or day that it carries."""
+    dated = DAY.match(heading.lstrip("[( "))
+    begun = heading.lstrip("[( ")[dated.end() :] if dated else heading
+    begun = re.sub(r"^[^\w\[#]+", "", begun[:20]) + begun[20:]
+    label = _LABEL.match(begun) or _NUMBER.match(begun)
+    day = dated[1] if dated else ""
+    if not label:
+        return TextUnit(
+            line,
+            level,
+            begun if dated else heading,
+            kind=f"{'day' if dated else ''} {level}",
+            day=day,
+        )
+    code = label["code"] or ""
+    rest = begun[label.end() :]
+    word = (
+        label["kind"] or code.rstrip("0123456789abcdef-")[:3] or ("code" if code else "number")
+    ).lower()
+    unit = TextUnit(line, level, rest.lstrip(":.)—–- "), day=day)
+    unit.label = (label["number"] or code).strip()
+    unit.kind = "run" if word in _KINDS else word
+    unit.code = code if len(code) > 6 and not code.startswith("#") else ""
+    if label["status"] and is_status(label["status"]):
+        unit.mark = label["status"]
+    return unit
+
+
+def _listed(line: Line, text: str, item: Block) -> TextUnit:
+    """An item of a list: its number or bold label, and the mark that it begins with."""
+    begun = _ITEM.match(text)
+    bold = _LABEL.match((begun["bold"] or "").strip("*"))
+    unit = TextUnit(line, ITEM_LEVEL, text[begun.end() :], kind=f"list {item.parent}")
+    unit.label = begun["number"] or ""
+    if bold:
+        unit.label = (bold["number"] or bold["code"]).strip()
+    elif begun["bold"]:
+        unit.title = text[begun.start("bold") :]
+    unit.mark = "todo" if begun["box"] == "[ ]" else begun["mark"].strip()
+    return unit
+
+
+def _run_in(line: Line, bold: re.Match[str]) -> TextUnit | None:
+    """The run that a bold beginning names and decides: `**Exp98 DISCARD** rsm=0.8`; or that a line wholly in bold numbers."""
+    label = _LABEL.match(bold[1])
+    if not label:
+        return None
+    told, rest = bold[1][label.end() :].strip(" :—–-(["), bold[2].strip(" :—–-)]")
+    status = status_in(told) or status_in(rest)
+    decided = status and outcome_of(status) is not Outcome.OTHER
+    if not decided and (rest or not label["number"]):
+        return None
+    word = (label["kind"] or "run").lower()
+    unit = TextUnit(line, BOLD_LEVEL, told.rstrip(")]"))
+    unit.label = (label["number"] or label["code"]).strip()
+    unit.kind = f"{'run' if word in _KINDS else word} {BOLD_LEVEL}"
+    if decided:
+        unit.title, unit.mark = rest.partition(". ")[0].strip("."), status
+        unit.below.append(rest)
+    return unit
