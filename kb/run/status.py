@@ -30,24 +30,14 @@ _OUTCOME_OF = {word: outcome for outcome, words in _OUTCOMES.items() for word in
 _BEGINNINGS = [(w, o) for w, o in _OUTCOME_OF.items() if not w.isascii()] + _STEMS
 MARKS = {
     **dict.fromkeys("💥🔥💀☠", Outcome.CRASHED),
-    "✅": Outcome.KEPT,
-    "✔": Outcome.KEPT,
-    "✓": Outcome.KEPT,
+    **dict.fromkeys("✅✔✓", Outcome.KEPT),
+    **dict.fromkeys("❌✗✘✖↩", Outcome.DISCARDED),
 }
-MARKS |= dict.fromkeys("❌✗✘✖↩", Outcome.DISCARDED)
 # Signs that a column of verdicts may hold instead of words.
 SIGNS = {
-    "+": Outcome.KEPT,
-    "++": Outcome.KEPT,
-    "-": Outcome.DISCARDED,
-    "--": Outcome.DISCARDED,
-    "−": Outcome.DISCARDED,
-}
-SIGNS |= {
-    "x": Outcome.DISCARDED,
-    "X": Outcome.DISCARDED,
-    "!": Outcome.CRASHED,
-    "!!": Outcome.CRASHED,
+    **dict.fromkeys(("+", "++"), Outcome.KEPT),
+    **dict.fromkeys(("-", "--", "−", "x", "X"), Outcome.DISCARDED),
+    **dict.fromkeys(("!", "!!"), Outcome.CRASHED),
 }
 # Statuses that are known and say neither; unknown words are OTHER too but mark no status column.
 _SAYS_NEITHER = word_set("""ok pass passed success succeeded done complete completed finished
