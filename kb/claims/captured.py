@@ -6,6 +6,7 @@ Refuses stitched quotes, quotes that begin or end inside a word or a number, and
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import takewhile
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", '\'\'\'\'""""\'"""')
 _DASHES = "‐‑‒–—―−"
@@ -21,6 +22,16 @@ class Span:
 
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table with the header of its column and the label of its row; `quoted` marks the rows that a quote touches."""
+
+    text: str
+    header: str
+    label: str
+    quoted: bool
 
 
 class Captured:
@@ -91,24 +102,25 @@ class Captured:
             behind : self.sentence_around(Span(behind, behind + 1)).end
         ]
 
-    def columns_of(self, span: Span) -> tuple[tuple[str, str, str], ...]:
-        """(cell, header of its column, label of its row) of the table rows that the quote touches; nothing outside tables."""
+    def table_around(self, span: Span) -> tuple["Cell", ...]:
+        """Every cell of the table that the quote touches, labels of rows apart; nothing outside tables."""
         start = self.text.rfind("\n", 0, span.start) + 1
         end = self.text.find("\n", span.end)
-        lines = self.text[start : end if end >= 0 else len(self.text)].split("\n")
-        rows = [_cells(r) for r in lines if r.lstrip().startswith("|")]
-        if not rows:
+        end = end if end >= 0 else len(self.text)
+        if "|" not in self.text[start:end]:
             return ()
-        headers = rows[0]
-        for line in reversed(self.text[:start].split("\n")[:-1]):
-            if not line.lstrip().startswith("|"):
-                break
-            headers = _cells(line)
+        above, below = self.text[:start].split("\n")[:-1], self.text[end:].split("\n")[1:]
+        rows = [(_cells(line), True) for line in self.text[start:end].split("\n") if _is_row(line)]
+        rows = (
+            [(_cells(line), False) for line in takewhile(_is_row, reversed(above))][::-1]
+            + rows
+            + [(_cells(line), False) for line in takewhile(_is_row, below)]
+        )
+        headers = rows[0][0] if rows else []
         return tuple(
-            (cell, header, row[0])
-            for row in rows
-            for cell, header in zip(row[1:], headers[1:], strict=False)
-            if cell != header
+            Cell(text, header, row[0], quoted)
+            for row, quoted in rows[1:]
+            for text, header in zip(row[1:], headers[1:], strict=False)
         )
 
     def block_around(self, span: Span) -> Span:
@@ -116,6 +128,11 @@ class Captured:
         start = self.text.rfind("\n\n", 0, span.start)
         end = self.text.find("\n\n", span.end)
         return Span(start + 2 if start >= 0 else 0, end if end >= 0 else len(self.text))
+
+    def reply_to(self, span: Span) -> str:
+        """How the next turn of a thread begins: what stands behind the next line that says who speaks."""
+        turn = _TURN.search(self.text, span.end)
+        return self.text[turn.end() : self.sentence_around(Span(turn.end(), turn.end() + 1)).end] if turn else ""
 
     def heading_above(self, span: Span) -> str:
         """The headings above the quote, nearest first: the bold words that open its paragraph, a markdown heading with those over it,
@@ -138,8 +155,8 @@ class Captured:
                 and line
                 and alone
                 and len(line) <= 80
-                and line[-1] not in '.,;:!?”")'
-                and not line.startswith(("-", "*", "|", ">", "#"))
+                and line[-1] not in '.,;!?”")'
+                and not line.startswith(("-", "* ", "|", ">", "#"))
             ):
                 level = 2
                 found.append(line)
@@ -155,15 +172,21 @@ REFERS = re.compile(
 )
 # Sentences back that a reference may reach.
 _REACH = 3
-_MARKED = re.compile(r"\s*(?:[-*+•|>#]|\d+[.)]\s)")
+_MARKED = re.compile(r"\s*(?:[-*+•]\s|[|>#]|\d+[.)]\s)")
 # Bold words that open a line name what follows: a heading that runs into its paragraph.
 _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
+# A line that says who speaks.
+_TURN = re.compile(r"^\s*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[^.\n]{0,40}:\s*(?=\n)\s*", re.MULTILINE)
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
 # A blank line always ends one; a mark does where a capital, a digit or a quote follows.
 _SENTENCE_END = re.compile(
     r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))"
 )
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
 
 
 def _cells(row: str) -> list[str]:

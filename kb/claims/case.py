@@ -1,17 +1,21 @@
 """A claim beside its quote and what stands around that in the source: what every check of the gate looks at."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
-from kb.text import STOP, stem, words_of
+from kb.claims.captured import Captured, Cell, Span
+from kb.text import STOP, fold, sentences_of, stem, words_of
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCase:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
-    `sentence` is the sentence of the source that holds the quote, `before` what that may refer to and `after` what refers to it, `block` its paragraph, `heading` the headings above it, `columns` the cells
-    of a quoted table row with the headers above them and the label of the row, `known` the stems of words that the source writes in small letters.
+    `sentence` is the sentence of the source that holds the quote, `before` what that may refer to and `after` what refers to it, `block`
+    its paragraph and `lead` that up to the sentence, `heading` the headings above it, `table` the cells of a quoted table, `reply` how a
+    thread goes on behind it, `known` the stems of words that the source writes in small letters, `sentences` all of its sentences.
     """
 
     claim: str
@@ -20,32 +24,185 @@ class ClaimCase:
     before: str
     after: str
     block: str
+    lead: str
     heading: str
-    columns: tuple[tuple[str, str, str], ...]
+    table: tuple[Cell, ...]
+    reply: str
     known: frozenset[str]
+    abbreviations: tuple[tuple[str, str], ...]
+    sentences: tuple[tuple[str, str], ...]
 
     @property
     def about(self) -> str:
-        """What the quote is about though it does not say so: the heading above it, and the headers of its columns."""
-        return " · ".join([self.heading, *(header for _, header, _ in self.columns)])
+        """What the quote is about though it does not say so: the heading above it, the headers of its columns and labels of its rows."""
+        cells = [c for c in self.table if c.quoted]
+        return " · ".join(
+            [self.heading, *(c.header for c in cells), *dict.fromkeys(c.label for c in cells)]
+        )
+
+    @property
+    def context(self) -> str:
+        """All that the claim may draw its words from, abbreviations beside what they stand for."""
+        return self.spelt_out(f"{self.quote} · {self.sentence} · {self.lead} · {self.about}")
+
+    def spelt_out(self, text: str) -> str:
+        """A text with what its abbreviations stand for, and the abbreviations of what it spells."""
+        words = set(map(stem, words_of(text)))
+        more = [
+            f"{short} {long}"
+            for short, long in self.abbreviations
+            if stem(fold(short)) in words or {stem(w) for w in words_of(long)} <= words
+        ]
+        return " · ".join([text, *more])
 
 
-_PART = re.compile(r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so)\b)|\s[–—]\s")
-# Finer: a word such as "might" speaks of the clause between two commas.
-CLAUSES = re.compile(_PART.pattern + r"|,\s+")
+def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
+    """The claim beside what the text says at `span` and around it."""
+    around = captured.sentence_around(span)
+    before, after = captured.neighbours(around)
+    block = captured.block_around(span)
+    quote, sentence, whole = (
+        unbroken(captured.text[s.start : s.end]) for s in (span, around, block)
+    )
+    vocabulary = _vocabulary(captured.text)
+    return ClaimCase(
+        " ".join(claim.split()),
+        quote,
+        sentence,
+        unbroken(before),
+        unbroken(after),
+        whole,
+        unbroken(captured.text[block.start : around.start]),
+        captured.heading_above(span),
+        captured.table_around(span),
+        unbroken(captured.reply_to(span)),
+        vocabulary,
+        _abbreviations(captured.text),
+        _sentences(captured.text),
+    )
+
+
+_LIGATURES = {ord(sign): text for sign, text in zip("ﬀﬁﬂﬃﬄﬅﬆ", "ff fi fl ffi ffl st st".split(), strict=True)}  # fmt: skip
+_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
+
+
+def unbroken(text: str) -> str:
+    """A text in which no word is broken by the end of a line, and no letters are joined."""
+    return _BROKEN.sub("", text).translate(_LIGATURES)
+
+
+@lru_cache(16)
+def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
+    """Abbreviations of a text with the words that they are made from: `write-ahead log (WAL)`."""
+    found = []
+    for at in re.finditer(r"\(([A-Z][A-Za-z]{1,7}?)s?\)", text):
+        words = [w for w in re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))]
+        wanted = at[1].casefold()
+        for count in range(1, min(8, len(words)) + 1):
+            taken = words[-count:]
+            if taken[0][0].casefold() == wanted[0] and _initials(wanted, " ".join(taken).casefold()):
+                found.append((at[1], " ".join(taken)))
+                break
+    return tuple(dict.fromkeys(found))
+
+
+def _initials(short: str, words: str) -> bool:
+    """Whether the letters of an abbreviation begin words of its long form, in order, or stand within them."""
+    at = 0
+    for letter in short:
+        at = words.find(letter, at) + 1
+        if not at:
+            return False
+    return len(words.split()) <= len(short) + 1
+
+
+@lru_cache(16)
+def _sentences(text: str) -> tuple[tuple[str, str], ...]:
+    """Sentences of a text in order, each behind the one before it in its paragraph."""
+    found = []
+    for block in re.split(r"\n\s*\n", unbroken(text)):
+        lines = sentences_of(" ".join(block.split()) if "|" not in block else block)
+        found += zip(["", *lines], lines, strict=False)
+    return tuple(found)
+
+
+@lru_cache(16)
+def _vocabulary(text: str) -> frozenset[str]:
+    """Stems of the words that a text uses as words: in small letters, or with a capital at the head of a sentence alone."""
+    small, opening, inside = set(), set(), set()
+    for word in re.finditer(r"\b[^\W\d_]+\b", text):
+        if word[0].islower():
+            small.add(stem(word[0]))
+        elif word[0].istitle():
+            head = not word.start() or re.search(
+                r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()]
+            )
+            (opening if head else inside).add(stem(fold(word[0])))
+    labels = {stem(fold(label)) for label in _LABEL_OF_ROW.findall(text)}
+    return frozenset((small | opening - inside) - labels)
+
+
+# A word alone in the first cell of a row of a table names what the row is about.
+_LABEL_OF_ROW = re.compile(r"^\|\s*([^\W\d_]+)\s*\|", re.MULTILINE)
+_PART = re.compile(
+    r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so|because|since|as)\b)|\s[–—]\s|\s(?=but not\b)"
+)
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def meant(case: ClaimCase, between: re.Pattern[str] = _PART) -> str:
+def meant(case: ClaimCase) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
     sentence = _BRACKETS.sub(
         lambda m: m[0] if len(wanted & telling(m[0])) >= 2 else " ", case.sentence
     )
-    parts = [(len(wanted & telling(part)), part) for part in between.split(sentence)]
-    most = max(parts)[0]
-    return " ".join(part for shared, part in parts if shared == most) if most else case.quote
+    parts = [(_weight(wanted & telling(part)), part) for part in parts_of(sentence)]
+    most = max(weight for weight, _ in parts)
+    return " ".join(part for weight, part in parts if weight == most) if most else case.quote
+
+
+def _weight(shared: set[str]) -> int:
+    """How much a claim and a part of a sentence have in common: a number says more than a word."""
+    return sum(3 if word[0].isdigit() else 1 for word in shared)
+
+
+def parts_of(sentence: str) -> list[str]:
+    """Coordinate parts of a sentence."""
+    return _PART.split(sentence)
 
 
 def telling(text: str) -> set[str]:
-    return {stem(w) for w in words_of(text) if (len(w) > 2 or w.isdigit()) and w not in STOP}
+    return {
+        stem(w)
+        for w in words_of(text)
+        if (len(w) > 2 or w.isdigit()) and w not in STOP
+    }
+
+
+_CLAUSE = re.compile(
+    r";\s|:\s(?!\W*\d)|,\s(?!from\b)|\s[-–—]\s|\b(?:while|whereas|but|and|versus|vs\.?|against|compared|than|over)\b|[.!?]\s|\||\n"
+)
+
+
+def clauses_of(text: str) -> Iterator[str]:
+    """Clauses of a text; what stands in brackets belongs to the clause before them."""
+    start = 0
+    for mark in _CLAUSE.finditer(text):
+        if text.count("(", start, mark.start()) <= text.count(")", start, mark.start()):
+            yield text[start : mark.start()]
+            start = mark.end()
+    yield text[start:]
+
+
+def swapped(claim: str, quote: str) -> bool:
+    """Whether a claim compares the two things that its quote compares, in the other order."""
+    mine, theirs = (re.split(r"\b(?:than|as)\b", text) for text in (claim, quote))
+    left, right = _things(mine[0]), _things(mine[-1])
+    first, second = _things(theirs[0]), _things(theirs[-1])
+    compared = len(mine) > 1 and len(theirs) > 1
+    return compared and bool(left & (second - first) and right & (first - second))
+
+
+def _things(text: str) -> set[str]:
+    """Words and digits of one side of a comparison: `ISO 320`, `radix-8`."""
+    return {stem(w) for w in words_of(text) if w not in STOP}

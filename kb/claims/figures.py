@@ -1,29 +1,37 @@
-"""Numbers and names of a claim: they stand in its quote, with their units and bounds."""
+"""Numbers and names of a claim: they stand in its quote, with their units and bounds, exact or rounded where the claim says so."""
 
 import math
 import re
 from collections.abc import Iterator
 
 from kb.claims.captured import GROUPED, REFERS
-from kb.claims.case import ClaimCase, meant
+from kb.claims.case import ClaimCase, meant, swapped
 from kb.claims.names import names_in
 from kb.text import STOP, Number, fold, numbers_in, stem, unit_of, words_of
 
-_SPELT = {w: float(n) for n, w in enumerate(
+_WHOLES = {w: float(n) for n, w in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-)} | {w: 10.0 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)} | {
-    "hundred": 100.0, "thousand": 1000.0,
-    "half": 0.5, "twice": 2.0, "double": 2.0, "doubled": 2.0, "doubles": 2.0, "halved": 0.5, "halves": 0.5, "triple": 3.0, "dozen": 12.0, "once": 1.0,
+)} | {w: 10.0 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}  # fmt: skip
+_SPELT = _WHOLES | {
+    "hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "twice": 2.0, "doubled": 2.0, "doubles": 2.0,
+    "halved": 0.5, "halves": 0.5, "tripled": 3.0, "dozen": 12.0, "once": 1.0,
 }  # fmt: skip
+_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+# A share in words: "a third of", "two thirds". Anything else is the third of a row.
+_SHARE = re.compile(
+    rf"\b(?:(?P<count>{'|'.join(_WHOLES)})[ -](?P<parts>{'|'.join(_PARTS)})s|(?:a|an|one)[ -](?P<part>{'|'.join(_PARTS)})(?=\s+of\b|\s*[.,;)]|\s*$)|half(?=\s+(?:of|as|the|that|its|a)\b))"
+)
 # Behind these "3 to 5" is a range; behind most other words it is a move.
-_WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about")
+_WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about", " by")
 # Words that stand for no number as often as for one.
-_IDLE = ("zero", "one", "once", "half")
+_IDLE = ("zero", "one", "once")
+# How far a claim that says "about" may be off, in parts of the number that the quote gives.
+_ROUNDED = 0.05
 
 
 def numbers(case: ClaimCase) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
-    stated = [tuple(_readings(n, case.quote, case.columns)) for n in numbers_of(case.quote)]
+    stated = [tuple(_readings(n, case.quote, case)) for n in numbers_of(case.quote)]
     return next(
         (reason for n in numbers_of(case.claim) if (reason := _number(case, n, stated))), ""
     )
@@ -31,16 +39,23 @@ def numbers(case: ClaimCase) -> str:
 
 def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -> str:
     written = case.claim[number.start : number.end].strip()
-    if written.lower() in _IDLE or _titled(written, case.about):
+    if written.lower() in _IDLE or _belongs_to_a_name(case, number):
         return ""
     mine = tuple(_readings(number, case.claim))
-    same = [s for s in stated if any(_same_value(m, r) for m in mine for r in s)]
-    fitting = [s for s in same if _agree(mine, s, case)]
+    loose = _bound_of(case.claim, number.start, number) != ""
+    same = [s for s in stated if any(_same_value(m, r, loose=loose) for m in mine for r in s)]
+    fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
+    if not same and swapped(case.claim, case.quote) and any(_close(number.value * s[0].value, 1) for s in stated):
+        return ""  # Half as many on one side are twice as many on the other.
     if not same:
         spelt = not any(c.isdigit() for c in written)
         if _told_before(case, number) or spelt and written.lower() in words_of(case.quote):
             return ""
-        return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote"
+        near = [s for s in stated if any(_same_value(m, r, loose=True) for m in mine for r in s)]
+        if near:
+            exact = case.quote[near[0][0].start : near[0][0].end].strip()
+            return f"the quote says {exact}: write that, or “about {written}”"
+        return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote: quote the words that give it"
     if not fitting:
         units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
         return f"{written}: the quote gives this number with {units}"
@@ -48,10 +63,15 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     return reasons[0] if all(reasons) else ""
 
 
-def _titled(written: str, about: str) -> bool:
-    """Whether a number stands in the headings above the quote as it is written: the version that a release note is about."""
-    return (
-        re.search(rf"(?<![\w.]){re.escape(written)}(?![\w.]*\d)", about, re.IGNORECASE) is not None
+def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
+    """Whether a number stands in the headings above the quote as it is written (the version that a release note is about), or before
+    the quote behind the same word (`Osprey 2.3`).
+    """
+    written = case.claim[number.start : number.end].strip()
+    named = re.search(r"\b[^\W\d_]{3,}[\s-]$", case.claim[: number.start])
+    return any(
+        re.search(rf"(?<![\w.]){re.escape(shown)}(?!\w|,\d)", text, re.IGNORECASE)
+        for shown, text in ((written, case.about), (f"{named[0]}{written}" if named and (named[0][0].isupper() or not any(n.unit for n in _readings(number, case.claim))) else "\0", f"{case.lead} {case.sentence}"))
     )
 
 
@@ -64,32 +84,38 @@ def _told_before(case: ClaimCase, number: Number) -> bool:
     )
 
 
-def _agree(mine: tuple[Number, ...], stated: tuple[Number, ...], case: ClaimCase) -> bool:
+def _agree(
+    mine: tuple[Number, ...], stated: tuple[Number, ...], case: ClaimCase, *, loose: bool
+) -> bool:
     """Whether one reading of a claimed number is one of a stated number; where both say per what, that must be the same."""
     if "/" in mine[-1].unit and "/" in stated[-1].unit:
         mine, stated = mine[-1:], stated[-1:]
-    return any(_same_value(m, s) and _same_unit(m, s, case) for m in mine for s in stated)
+    # What has a unit in words has no other one from elsewhere.
+    stated = tuple(s for s in stated if s.unit) or stated
+    return any(
+        _same_value(m, s, loose=loose) and _same_unit(m, s, case) for m in mine for s in stated
+    )
 
 
-_BEHIND = re.compile(r"\s+(per\s+)?([a-zµ%]+)\b")
+_BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")
 # The unit in a header: `Step (ms)`, `latency [us]`, `time, s`.
 _HEADED = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$|,\s*(\S+)\s*$")
 
 
-def _readings(
-    number: Number, text: str, columns: tuple[tuple[str, str, str], ...] = ()
-) -> Iterator[Number]:
+def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Iterator[Number]:
     """A number as written, then with what the words behind it or the header of its column add to its unit."""
     yield number
+    if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
+        yield number._replace(value=100 * number.value, unit="%")
     behind = _BEHIND.match(text, number.end)
-    if behind and unit_of(behind[2]) and bool(behind[1]) == bool(number.unit):
-        yield number._replace(
-            unit=f"{number.unit}/{behind[2]}" if number.unit else behind[2],
-        )
-    for cell, header, _ in columns if not number.unit else ():
-        headed = _HEADED.search(header)
+    if behind and behind[2] not in STOP and unit_of(behind[2]) and bool(behind[1]) == bool(number.unit):
+        yield number._replace(unit=f"{number.unit}/{behind[2]}" if number.unit else behind[2])
+        if behind[3] and unit_of(behind[3]) and not number.unit:
+            yield number._replace(unit=f"{behind[2]}/{behind[3]}")
+    for cell in case.table if case and not number.unit else ():
+        headed = _HEADED.search(cell.header)
         unit = headed and (headed[1] or headed[2])
-        if unit and unit_of(unit) and any(n.value == number.value for n in numbers_of(cell)):
+        if unit and unit_of(unit) and any(n.value == number.value for n in numbers_of(cell.text)):
             yield number._replace(unit=unit)
 
 
@@ -98,7 +124,7 @@ def numbers_of(text: str) -> list[Number]:
     (`from 67 to 65 t/s`), and what stands "between" two is a range.
     """
     text = GROUPED.sub(lambda m: re.sub(r"[ \u00a0]", "\u2009", m[0]), text)
-    found = list(numbers_in(text))
+    found = [_scaled(number, text) for number in numbers_in(text)]
     for at in range(len(found) - 2, -1, -1):
         this, following = found[at], found[at + 1]
         joint = re.fullmatch(r"\s*(and|to|or|,|→|->)\s*", text[this.end : following.start])
@@ -118,11 +144,30 @@ def numbers_of(text: str) -> list[Number]:
     return sorted([*found, *_spelt(text)], key=lambda n: n.start)
 
 
+def _scaled(number: Number, text: str) -> Number:
+    """A number with the word behind it that multiplies it: 2.6 million."""
+    scale = _SCALE.match(text, number.end)
+    if not scale or number.unit:
+        return number
+    high = number.high and number.high * _SPELT[scale[1]]
+    return number._replace(value=number.value * _SPELT[scale[1]], high=high, end=scale.end())
+
+
+_SCALED = re.compile(r"(?<=\d)\s(?:hundred|thousand|million|billion)\b")
+_SCALE = re.compile(r"\s(hundred|thousand|million|billion)\b")
+
+
 def _spelt(text: str) -> Iterator[Number]:
-    """Numbers in words, as wholes: `two hundred`, `twenty-five`."""
+    """Numbers in words, as wholes and as shares: `two hundred`, `twenty-five`, `two thirds`."""
+    text = text.lower()
+    for share in _SHARE.finditer(text):
+        value = _WHOLES.get(share["count"], 1.0) / _PARTS[share["parts"] or share["part"] or "half"]
+        yield Number(value, "", share.start(), share.end())
+    text = _SCALED.sub(lambda m: " " * len(m[0]), _SHARE.sub(lambda m: " " * len(m[0]), text))
     last: Number | None = None
-    # A number that a hyphen ties to a word is a part of its name: the two-pass form.
-    for word in re.finditer(rf"[a-z]+(?!-(?!(?:{'|'.join(_SPELT)})\b)[a-z])", text.lower()):
+    # A number that a hyphen ties to a word is a part of its name: the two-pass form, level-two.
+    tied = "|".join(_SPELT)
+    for word in re.finditer(rf"(?<![a-z]-)[a-z]+(?!-(?!(?:{tied})\b)[a-z])|(?<=ty-)[a-z]+", text):
         value = _SPELT.get(word[0])
         joined = last is not None and not text[last.end : word.start()].strip(" -\n")
         if value is not None and last and joined and (value >= 100 or last.value >= 20 > value):
@@ -142,7 +187,7 @@ def _values(number: Number) -> Iterator[float]:
         yield number.high
 
 
-def _same_value(claimed: Number, stated: Number) -> bool:
+def _same_value(claimed: Number, stated: Number, *, loose: bool = False) -> bool:
     """Whether two numbers are one, as written or in another unit of the same kind; a sign may be told in words, and left out."""
     factor = _factor(claimed, stated)
     if claimed.signed and stated.signed and claimed.value * stated.value < 0:
@@ -152,11 +197,22 @@ def _same_value(claimed: Number, stated: Number) -> bool:
     ):
         return False
     have = [abs(v) for v in _values(stated)]
-    return all(any(_close(abs(v) * factor, h) for h in have) for v in _values(claimed))
+    return all(
+        any(_close(abs(v) * factor, h) or loose and _rounds(abs(v) * factor, h) for h in have)
+        for v in _values(claimed)
+    )
 
 
 def _close(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-9)
+
+
+def _rounds(claimed: float, stated: float) -> bool:
+    """Whether a claimed number is a stated one with fewer digits."""
+    digits = len(f"{claimed:.6g}".replace(".", "").strip("0"))
+    return digits < len(f"{stated:.6g}".replace(".", "").strip("0")) and math.isclose(
+        claimed, stated, rel_tol=_ROUNDED
+    )
 
 
 def _factor(claimed: Number, stated: Number) -> float:
@@ -192,20 +248,18 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     return not stated.unit and mine is not None and any(u and u.name == mine.name for u in spelt)
 
 
-_UPPER = re.compile(
-    r"\b(?:up to|at most|no more than|no \w+er than|(?:less|fewer|smaller|shorter|lower) than|under|below|maximum|within|not more than|as much as)\s*$",
+_BEFORE = re.compile(
+    r"\b(?P<not>no|not|n['’]t)\s(?:\w+\s){0,2}?(?:(?:more|\w+er) than|above|over|beyond|exceed\w*)\s*$"
+    r"|\b(?P<less>up to|at most|at or below|(?:less|fewer|smaller|shorter|lower|narrower|cooler|older|earlier) than|under|below|before|prior to|maximum|within|as much as)\s*$"
+    r"|\b(?P<more>at least|at or above|(?:more|\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)\s*$"
+    r"|\b(?P<about>about|around|roughly|approximately|nearly|almost|circa|some)\s*$",
     re.IGNORECASE,
 )
-_LOWER = re.compile(
-    r"\b(?:at least|(?:more|larger|greater|longer|higher) than|no less than|(?<!mean )over|above|exceeds?|minimum|beyond)\s*$",
-    re.IGNORECASE,
+_AFTER = re.compile(
+    r"\s*(?:(?P<less>at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))|(?P<more>at least|(?:or|and) (?:more|higher|above|newer|later|up|warmer)))\b"
 )
-_ABOUT = re.compile(
-    r"\b(?:about|around|roughly|approximately|nearly|almost|circa|some)\s*$", re.IGNORECASE
-)
-_UPPER_BEHIND = re.compile(r"\s*(?:at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))\b")
-_LOWER_BEHIND = re.compile(r"\s*(?:at least|(?:or|and) (?:more|higher|above|newer|later|up))\b")
-_BETWEEN = 24
+_BETWEEN = 36
+_SIGNS = {"not": "<", "less": "<", "more": ">", "about": "~"}
 _SHOWN = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound", "~": "as approximate"}
 
 
@@ -218,67 +272,65 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     shown = case.quote[stated.start : stated.end].strip()
     if stated.high is not None and claimed.high is None:
         ends = {stated.value, stated.high}
-        if (
-            mine == ">"
-            and _close(claimed.value, stated.value)
-            or mine == "<"
-            and _close(claimed.value, stated.high)
-        ):
+        if mine == ">" and _close(claimed.value, stated.value) or mine == "<" and _close(claimed.value, stated.high):
             return ""
         if ends <= {n.value for n in numbers_of(case.claim)}:
             return ""
         return f"the quote gives the range {shown}, the claim one end of it"
-    if mine == theirs or (theirs, mine) == ("", "~"):
+    # What lies a little over a round number is "over" it; what bounds both may bound them in other places.
+    over = not theirs and (mine == ">" and stated.value > claimed.value or mine == "<" and stated.value < claimed.value)
+    bounding = _BEFORE.search(case.claim[: claimed.start])
+    if mine == theirs or (theirs, mine) == ("", "~") or over or bounding and bounding[0].strip().lower() in case.quote.lower():
         return ""
     return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"
 
 
 def _bound_of(text: str, start: int, number: Number) -> str:
-    before, behind = text[max(0, start - _BETWEEN) : start], start + number.end - number.start
     if number.bound:
         return number.bound[0]
-    if _UPPER.search(before) or _UPPER_BEHIND.match(text, behind):
-        return "<"
-    if _LOWER.search(before) or _LOWER_BEHIND.match(text, behind):
-        return ">"
-    return "~" if number.about or _ABOUT.search(before) else ""
+    found = _BEFORE.search(text[max(0, start - _BETWEEN) : start]) or _AFTER.match(
+        text, start + number.end - number.start
+    )
+    return _SIGNS[found.lastgroup] if found else "~" if number.about else ""
 
 
 def names(case: ClaimCase) -> str:
-    """Names and symbols of the claim stand in the quote. One may come from the headings above it, from the sentence before or around it,
-    where the claim leaves out none that stands there instead.
+    """Names and symbols of the claim stand in the quote. One may come from the headings above it, from what its paragraph says before it,
+    or from the sentence around it, where the claim leaves out none that stands there instead.
     """
     part = meant(case)
     if REFERS.match(part):
         part = case.sentence
-    texts = (case.claim, case.quote, case.about, part, case.before)
-    claimed, have, headed, around, before = (
+    quote, about = case.spelt_out(case.quote), case.spelt_out(case.about)
+    claimed, have, near, headed, around, before = (
         {n.key for n in names_in(text, known=case.known) if not n.counted or text is not part}
-        for text in texts
+        for text in (case.claim, quote, case.quote, about, part, case.spelt_out(f"{case.lead} {case.before}"))
     )
+    squeezed = re.sub(r"\W|_", "", case.claim).casefold()
     for name in names_in(case.claim, known=case.known):
         written = name.text.casefold()
-        if name.key in have or written in case.quote.casefold():
+        if name.key in have or written in quote.casefold():
             continue
-        above = name.key in headed or written in case.about.casefold()
+        above = name.key in headed or written in about.casefold()
         # What stands nearer in its place goes before it.
         rivals = (
-            around - headed if name.key in around else have & around if above else around
+            around - headed if name.key in around else near & around if above else near | around
         ) - claimed
+        rivals = {r for r in rivals if r not in squeezed}
         if (
             not above
             and name.key not in around | before
-            and written not in case.before.casefold()
+            and written not in case.spelt_out(f"{case.lead} {case.before}").casefold()
             or rivals
         ):
             instead = f", which speaks of {', '.join(sorted(rivals))}" if rivals else ""
-            return f"“{name.text}” does not stand in the quote{instead}"
+            return f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
     return ""
 
 
 def following(text: str, number: Number) -> str:
     """Stem of the word that a number counts: the next one behind it, further numbers of a list or a range passed over."""
     behind = re.match(
-        r"(?:[\s,]|and\b|to\b|or\b|→|->|[\d.,]+(?=\s))*([^\W\d_]{3,})", text[number.end :]
+        r"(?:[\s,-]|and\b|to\b|or\b|→|->|[\d.,]+(?=\s))*([^\W\d_]{3,})", text[number.end :]
     )
     return stem(fold(behind[1])) if behind and fold(behind[1]) not in STOP else ""

@@ -5,17 +5,16 @@ what rules cannot tell is left to a second reader. Nothing here reads the wiki; 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from kb.claims.belonging import comparison, counted, places, reference, sides, support
 from kb.claims.captured import Captured, Span
-from kb.claims.case import ClaimCase
+from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
-from kb.claims.owners import counted, reference, subjects
-from kb.claims.sense import certainty, condition, direction, negation, sides
-from kb.source import marks_of
-from kb.text import fold, sentences_of, stem, words_of
+from kb.claims.sense import cause, certainty, condition, direction, extent, negation
+from kb.claims.standing import instruction, taken_back, told
+from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
 SHORTEST_QUOTE, LONGEST_QUOTE = 2, 60
@@ -58,60 +57,13 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
     if found is None:
         return ClaimRuling(reason=_not_there(quote, cited[0], passages))
     passage, span = found
-    case = case_of(claim, passage, span)
+    case = case_of(claim, passage.captured, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
     return (
         ClaimRuling(reason=reason)
         if reason
         else ClaimRuling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
     )
-
-
-def case_of(claim: str, passage: Quotable, span: Span) -> ClaimCase:
-    """The claim beside what the passage says at `span` and around it."""
-    captured = passage.captured
-    around = captured.sentence_around(span)
-    before, after = captured.neighbours(around)
-    quote, sentence, block = (
-        _unbroken(captured.text[s.start : s.end])
-        for s in (span, around, captured.block_around(span))
-    )
-    return ClaimCase(
-        " ".join(claim.split()),
-        quote,
-        sentence,
-        _unbroken(before),
-        _unbroken(after),
-        block,
-        captured.heading_above(span),
-        captured.columns_of(span),
-        _vocabulary(captured.text),
-    )
-
-
-def _unbroken(text: str) -> str:
-    """A text in which no word is broken by the end of a line."""
-    return re.sub(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])", "", text)
-
-
-@lru_cache(16)
-def _vocabulary(text: str) -> frozenset[str]:
-    """Stems of the words that a text uses as words: in small letters, or with a capital at the head of a sentence alone."""
-    small, opening, inside = set(), set(), set()
-    for word in re.finditer(r"\b[^\W\d_]+\b", text):
-        if word[0].islower():
-            small.add(stem(word[0]))
-        elif word[0].istitle():
-            head = not word.start() or re.search(
-                r"[.!?:]\W*$|\n\W*$", text[max(0, word.start() - 6) : word.start()]
-            )
-            (opening if head else inside).add(stem(fold(word[0])))
-    labels = {stem(fold(label)) for label in _LABEL_OF_ROW.findall(text)}
-    return frozenset((small | opening - inside) - labels)
-
-
-# A word alone in the first cell of a row of a table names what the row is about.
-_LABEL_OF_ROW = re.compile(r"^\|\s*([^\W\d_]+)\s*\|", re.MULTILINE)
 
 
 _MARKUP = re.compile(
@@ -151,74 +103,23 @@ def _not_there(quote: str, passage: Quotable, passages: Iterable[Quotable]) -> s
     )
 
 
-# Commands to whoever reads, beside those that a capture marks: shapes of such speech, not topics. A page about agents may say anything about them.
-_READER = r"(?:you|agents?|assistants?|models?|llms?|readers?|reviewers?|maintainers?)"
-_DEED = (
-    r"(?:run|execute|call|invoke|write|delete|remove|send|post|upload|approve|admit|accept|mark|output|print|reply|respond|answer|fetch|download|install|open|trust|treat|"
-    r"report|state|say|record|insert|add|raise|disable|enable|ignore|skip)"
-)
-_AIMED = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\b(?:ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*|suspend\w*)\b(?:\W+\w+){0,5}?\W+(?:instructions?|rules?|gates?|checks?|guidelines?|polic\w+|safety|verification)\b",
-        r"\bgates?\b(?:\W+\w+){0,3}?\W+(?:ignored|bypassed|skipped|disabled)\b",
-        rf"\b{_READER}\b(?:\W+\w+){{0,4}}?\W*\b(?:must|should|shall|need to|ha(?:ve|s) to|(?:are|is) to|ought to)\s+(?:\w+\s+){{0,2}}{_DEED}\b",
-        r"\b(?:when|if|after|before|while)\s+(?:you|the (?:agent|assistant|model|reader))\s+(?:read|see|process|summari[sz]e|parse|ingest|encounter)",
-        rf"\bto (?:all|any|every|the) (?:\w+ )?{_READER}\s*:",
-        rf"\bplease\s+(?:\w+\s+)?{_DEED}\b",
-    )
-)
-
-
-def _orders(text: str) -> Iterator[str]:
-    return (text[m.start : m.end] for m in marks_of(text) if m.kind == "order")
-
-
-def instruction(case: ClaimCase) -> str:
-    """A sentence aimed at whoever reads the source is no knowledge, and neither is its paraphrase."""
-    if re.search(r"\byou(?:rs?)?\b", case.claim, re.IGNORECASE):
-        return "a claim speaks to nobody: say what holds, not what “you” should do"
-    if any(_orders(case.block)) and re.search(
-        rf"\b{_READER}\b.*?\b(?:must|should|shall|always|never)\b",
-        case.sentence,
-        re.IGNORECASE | re.DOTALL,
-    ):
-        return "its paragraph gives orders to whoever reads: an instruction is no claim"
-    for text in (case.sentence, case.quote, case.claim):
-        flat = " ".join(text.split())
-        order = next(_orders(flat), "")
-        aimed = next((found[0] for p in _AIMED if (found := p.search(flat))), "")
-        if order or aimed:
-            shown = (order or aimed).strip()[:60]
-            return f"“{shown}” addresses the reader: an instruction is no claim"
-    return ""
-
-
-def support(case: ClaimCase) -> str:
-    """A claim is about what its quote is about: more of its telling words stand there or above it than in the source at all."""
-    have = {stem(w) for w in words_of(f"{case.before} {case.sentence} {case.about} {case.quote}")}
-    wanted = [
-        w for w in dict.fromkeys(words_of(case.claim)) if len(w) > 3 or any(c.isdigit() for c in w)
-    ]
-    supported = [w for w in wanted if stem(w) in have or any(c.isdigit() for c in w)]
-    foreign = [w for w in wanted if w not in supported and stem(w) not in case.known]
-    if wanted and (not supported or len(foreign) > len(supported)):
-        return f"the quote does not speak of {', '.join(foreign[:4]) or 'what the claim says'}"
-    return ""
-
-
 Check = Callable[[ClaimCase], str]
 CHECKS: tuple[Check, ...] = (
     instruction,
     numbers,
     names,
-    subjects,
+    places,
     counted,
+    comparison,
+    sides,
     reference,
     negation,
     condition,
     certainty,
+    extent,
     direction,
-    sides,
+    cause,
+    told,
+    taken_back,
     support,
 )

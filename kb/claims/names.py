@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kb.text import STOP, fold, numbers_in, stem, unit_of
 
-_WORD = re.compile(r"`([^`]+)`|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]")
+_WORD = re.compile(r"`([^`]+)`|\d{1,3}(?:,\d{3})+[\w\-]*|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]")
 _NUMERIC = re.compile(r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?")
 
 
@@ -41,6 +41,8 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
             or counted
             and "/" in word
         )
+        if re.fullmatch(r"\d[\d.,]*-[a-z]{3,}", word):
+            continue  # A number with what it counts: 64-byte.
         if measure and not lettered and match[1] is None:
             continue
         if match[1] is not None or _shaped(word):

@@ -1,4 +1,4 @@
-"""The sense of a claim: what its quote denies, doubts, expects or ties to a condition, and which way a change goes.
+"""The sense of a claim: what its quote denies, doubts, expects, ties to a condition or says of some only, and which way a change goes.
 
 Words are all there is to go by here; each list is closed and says what kind of word it holds.
 """
@@ -6,41 +6,57 @@ Words are all there is to go by here; each list is closed and says what kind of 
 import re
 
 from kb.claims.captured import REFERS
-from kb.claims.case import CLAUSES, ClaimCase, meant, telling
-from kb.claims.owners import clauses_of
+from kb.claims.case import ClaimCase, clauses_of, meant, parts_of, swapped, telling
+from kb.claims.figures import numbers_of
 from kb.text import STOP, numbers_in, stem, words_of
 
-_NEGATIONS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed "
-                       "failing lack lacks lacking absent unable impossible".split())  # fmt: skip
+# What denies a sentence, and what says the same without a word of denial: "lacks" and "has no", "stayed" and "did not move".
+_DENIALS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed failing lack lacks lacking absent unable impossible rejected refuses".split())  # fmt: skip
+_NEGATIVE = re.compile(
+    r"\b(?:fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stopp?\w*|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
+    r"exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|un(?:changed|affected|supported|able|tested|related|available|safe))\b",
+    re.IGNORECASE,
+)
 _CONDITIONS = re.compile(
-    r"\b(?:unless|except|only (?:if|when|for|on|with|in|at|after)|if|provided|as long as|otherwise|but not|assuming)\b",
+    r"\b(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|assuming|"
+    r"during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
     re.IGNORECASE,
 )
 _CONDITIONAL = re.compile(
-    r"\b(?:unless|except|only|if|when|where|provided|as long as|once|without|otherwise|but|for|on|under|assuming|while|with|at)\b",
+    r"\b(?:unless|except|only|if|when\w*|where|provided|as long as|as soon as|once|without|otherwise|but|under|assuming|while|during|until|above|below|in the absence)\b",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
     r"\b(?:may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|plan(?:s|ned)?|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|"
-    r"claim(?:s|ed)?|suggest\w*|aim(?:s|ed)?|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?)\b",
+    r"claim(?:s|ed)?|suggest\w*|aim(?:s|ed)?|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*)\b",
     re.IGNORECASE,
 )
+_SOME = re.compile(
+    r"\b(?:a few|few|some|several|many|most|mostly|partly|sometimes|often|usually|typical(?:ly)?|occasionally|part of|one of|nearly|almost|only|up to|in one case)\b",
+    re.IGNORECASE,
+)
+_WHOLE = re.compile(r"\b(?:always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>\w+))", re.IGNORECASE)
+_EVER = re.compile(r"\b(?:always|never|irrespective|regardless|whatever|in general|entire|whole)\b", re.IGNORECASE)
 # Words of which a claim may not turn one into the other: each of the left against each of the right.
 _OPPOSITES = tuple(
     (frozenset(map(stem, a.split())), frozenset(map(stem, b.split())))
     for a, b in (
         ("faster quicker speedup accelerates", "slower slowed slows slowdown"),
         (
-            "increased rose grew raised gained climbed improved won",
-            "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed",
+            "increased rose grew raised gained climbed improved won doubled",
+            "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed halved",
         ),
         (
             "increase rise grow raise gain climb improve win",
             "decrease fall drop shrink lower reduce decline lose loss worsen regress",
         ),
         ("rises grows gains", "falls drops shrinks loses"),
-        ("higher larger bigger greater more", "lower fewer smaller less"),
+        ("higher larger bigger greater more twice", "lower fewer smaller less half"),
+        ("doubled", "halved"),
         ("better", "worse"),
+        ("hotter warmer", "cooler colder"),
+        ("longer", "shorter"),
+        ("cheaper", "dearer"),
         ("enabling enables enabled", "disabling disables disabled"),
         ("adding adds added", "removing removes removed dropping"),
         ("supported confirmed accepted kept", "refuted rejected reverted discarded"),
@@ -50,101 +66,154 @@ _OPPOSITES = tuple(
         ("always", "never sometimes"),
         ("all every", "some few none"),
         ("serial sequential", "parallel concurrent"),
+        ("preserve preserves keeps", "breaks loses destroys"),
+        ("exclusive", "shared"),
+        ("old", "new"),
     )
 )
 
 
+def contrary(word: str, other: str) -> bool:
+    """Whether one comparing word is the opposite of another."""
+    mine, theirs = ({stem(w) for w in words_of(text)} for text in (word, other))
+    return any(mine & a and theirs & b or mine & b and theirs & a for a, b in _OPPOSITES)
+
+
 def negation(case: ClaimCase) -> str:
     """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
-    mine, theirs = _negations(case.claim), _negations(meant(case))
-    if theirs and not mine:
+    said = meant(case)
+    mine, theirs = _denials(case.claim), _denials(said)
+    if not mine and not _NEGATIVE.search(case.claim):
+        parts = parts_of(case.sentence)
+        for part in parts:
+            alone = {w for w in telling(part) - telling(" ".join(p for p in parts if p != part)) if not w[0].isdigit()} - {"abov", "below"}
+            if _denials(part) and alone & telling(case.claim):
+                theirs = theirs or _denials(part)
+    if theirs and not mine and not _NEGATIVE.search(case.claim):
         return f"the quote denies (“{theirs[0]}”) what the claim asserts"
-    if mine and not theirs and not _negations(case.quote):
+    if mine and not theirs and not _denials(case.quote) and not _NEGATIVE.search(f"{said} {case.quote}"):
         return f"the claim denies (“{mine[0]}”) what the quote asserts"
     return ""
 
 
-def _negations(text: str) -> list[str]:
-    flat = re.sub(r"n['’]t\b", " not", text.lower())
+def _denials(text: str) -> list[str]:
+    flat = re.sub(r"\bnone of (?=\w+ \w+ cells|\w)", "zero of ", re.sub(r"n['’]t\b", " not", text.lower()))
     # "Not only", "no later than" and "nothing but" assert.
     flat = re.sub(
         r"\bnot only\b|\bno (?:more|less|later|fewer|longer) than\b|\bnothing but\b|\bwhether or not\b|\bthan without\b",
         " ",
         flat,
     )
-    return [w for w in re.findall(r"[a-z]+", flat) if w in _NEGATIONS]
+    return [w for w in re.findall(r"[a-z]+", flat) if w in _DENIALS]
 
 
 def condition(case: ClaimCase) -> str:
-    """What holds on a condition only is claimed with that condition: with a word of its kind, or with its own words."""
-    found = _CONDITIONS.search(case.sentence)
-    if found and not _CONDITIONAL.search(case.claim):
-        return f"the source makes it depend (“{found[0]}”), the claim does not"
+    """What holds on a condition only is claimed with that condition: with a word of its kind and words of its own."""
+    claimed = telling(case.spelt_out(case.claim))
+    said = _governing(case)
+    for found in _CONDITIONS.finditer(said):
+        own = telling(found["body"])
+        # What the main clause says as well does not tell that the condition was kept.
+        own = own - telling(said[: found.start()]) or own
+        if own and not own & claimed or not own and not _CONDITIONAL.search(case.claim):
+            return f"the source makes it depend (“{' '.join(found[0].split())[:60]}”): say so in the claim"
     if (
         REFERS.match(case.after)
         and _CONDITIONS.search(case.after)
         and not telling(case.after) & telling(case.claim)
     ):
         return f"the source makes it depend (“{case.after[:60]}”), the claim does not"
-    for tie in _TIES.finditer(meant(case)):
-        words = telling(tie["what"] or tie["when"])
-        if words and not words & telling(case.claim):
-            return f"the source ties it to “{' '.join(tie[0].split())[:60]}”, the claim does not"
+    tie = _TIE.search(meant(case))
+    words = telling(tie["what"]) if tie else set()
+    if tie and words and not words & claimed:
+        return f"the source ties it to “{' '.join(tie[0].split())[:60]}”: say so in the claim"
     return ""
 
 
-# What a sentence holds for: its opening "With …", "Without …" up to the next thing named, and everything behind a "when".
-_TIES = re.compile(
-    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)"
-    r"|\b(?:when|whenever|as soon as|as long as)\s(?P<when>[^,;]+)",
+def _governing(case: ClaimCase) -> str:
+    """The parts of the sentence that the claim speaks of, with those beside them that are a condition alone."""
+    said = meant(case)
+    rest = case.sentence[case.sentence.find(said) + len(said) :] if said in case.sentence else ""
+    return f"{said} {rest}" if re.match(r"\W*(?:but\s)?\W*(?:only|unless|except|provided|if)\b", rest) else said
+
+
+# What a sentence holds for: its opening "With …", "Without …" up to the next thing named.
+_TIE = re.compile(
+    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)",
     re.IGNORECASE | re.DOTALL,
 )
+_COMMA = re.compile(r",\s+")
 
 
 def certainty(case: ClaimCase) -> str:
     """What the source expects, suspects or hopes is not claimed as a fact."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
-    # A quote of one clause is meant, whatever else of its sentence the claim takes up.
-    whole = "" if CLAUSES.search(case.quote) else case.quote
-    found = _OPEN.search(f"{meant(case, CLAUSES)} {whole}")
+    # A quote of one clause is meant, whatever else of its sentence the claim takes up; a word such as "might" speaks of the clause
+    # between two commas.
+    wanted = telling(case.claim)
+    clauses = _COMMA.split(meant(case))
+    shared = [len(wanted & telling(clause)) for clause in clauses]
+    said = " ".join(c for c, n in zip(clauses, shared, strict=True) if n == max(shared))
+    whole = "" if _COMMA.search(case.quote) else case.quote
+    found = _OPEN.search(f"{said} {whole}")
     if found and not _OPEN.search(case.claim) and not re.search(r"\bup to\b", case.claim):
         return f"the source says it as open (“{found[0]}”), the claim as a fact"
     return ""
 
 
-_SIDES = re.compile(r";\s|,?\s\b(?:while|whereas|instead of)\b")
-_YARDSTICK = re.compile(r"\b(?:than|compared (?:with|to))\s([^,;.]*)", re.IGNORECASE)
-
-
-def sides(case: ClaimCase) -> str:
-    """Of two things that a quote sets against each other, each keeps what is told of it."""
-    parts = [_content(part) for part in _SIDES.split(case.quote)]
-    for left, right in zip(parts, parts[1:], strict=False):
-        if not left & right or 3 * len(left) > 4 * len(right):
-            continue
-        for clause in _SIDES.split(case.claim):
-            for said in map(_content, clauses_of(clause)):
-                if (here := said & (left - right)) and (there := said & (right - left)):
-                    return f"the quote sets “{min(here)}” against “{min(there)}”, the claim puts them together"
-    mine, theirs = _compared(case.claim), _compared(case.quote)
-    if mine[0] & (theirs[1] - theirs[0]) and mine[1] & (theirs[0] - theirs[1]):
-        return "the claim turns round what the quote compares"
+def extent(case: ClaimCase) -> str:
+    """What is said of some is not claimed of all, and what is said of one thing is not claimed of every one."""
+    said = meant(case)
+    if not _same_measure(case) and (part := re.search(r"\b(?:a few|few|some|several|most|sometimes|often|usually|occasionally)\b", said, re.IGNORECASE)) and not _SOME.search(case.claim):
+        return f"the source says it of “{part[0]}”, the claim of all"
+    for whole in _WHOLE.finditer(case.claim):
+        same = re.search(rf"\b(?:every|all|any|each|both)\W+(?:\w+\W+){{0,3}}?{re.escape(whole['of'] or '')[:4]}", f"{case.context} {case.quote}", re.IGNORECASE)
+        if not same and (whole["of"] or "") not in STOP and not _EVER.search(f"{case.sentence} {case.quote}"):
+            return f"the claim says “{whole[0]}”, the quote does not"
     return ""
 
 
-def _compared(text: str) -> tuple[set[str], set[str]]:
-    """What a sentence compares, and with what."""
-    with_what = " ".join(_YARDSTICK.findall(text))
-    return _content(_YARDSTICK.sub(" ", text)) if with_what else set(), _content(with_what)
+_BECAUSE = re.compile(
+    r"\b(?:because|due to|owing to|thanks to|caus(?:e|es|ed) by|caus(?:e|es|ed)|leads? to|led to|explains?|responsible for|therefore|as a result)\b", re.IGNORECASE
+)
+_GROUNDS = re.compile(
+    r"\b(?:because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|after|from|by|through|culprit|makes?|made|when)\b",
+    re.IGNORECASE,
+)
+# A verb that makes something more or less, and what only finds two things together.
+_MAKES = re.compile(
+    r"\b(?:lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
+    r"makes?|made|brings?|brought|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?)\b",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(
+    r"\bcorrelat\w+|\bassociat\w+|\bcoincid\w+|\balso (?:the|had|saw|reported|showed)\b|\b(?:fewer|less|more|lower|higher|faster|slower|better|worse)\b", re.IGNORECASE
+)
 
 
-def _content(text: str) -> set[str]:
-    return {stem(w) for w in words_of(text) if w not in STOP}
+def cause(case: ClaimCase) -> str:
+    """A cause is claimed only where the source gives one: what was found together did not bring each other about."""
+    because = _BECAUSE.search(case.claim)
+    said = f"{case.sentence} {case.quote}"
+    if because and not _GROUNDS.search(said):
+        return f"the claim gives a cause (“{because[0]}”), the quote none"
+    makes = _MAKES.search(case.claim)
+    together = _TOGETHER.search(meant(case))
+    if makes and together and not _MAKES.search(said) and not contrary(makes[0], together[0]) and not _same_measure(case):
+        return f"the quote finds two things together (“{together[0]}”), the claim says that one brings the other (“{makes[0]}”)"
+    return ""
+
+
+def _same_measure(case: ClaimCase) -> bool:
+    """Whether the claim gives a number of what its quote gives: a measured difference is told by any verb."""
+    return bool({n.value for n in numbers_of(case.claim)} & {n.value for n in numbers_of(case.quote)})
 
 
 def direction(case: ClaimCase) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
+    if swapped(case.claim, case.quote):
+        return ""  # Of two things that are compared either may come first: `comparison` looks at that.
     pairs = [(case.claim, f"{meant(case)} {case.quote}")]
     theirs = [
         (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)
@@ -163,6 +232,8 @@ def _turned(claim: str, quote: str) -> str:
         for other in set(words_of(quote)) - set(words_of(claim)):
             if _prefixed(word, other) or _prefixed(other, word):
                 return f"the claim says “{word}” where the quote says “{other}”"
+    if bool(_denials(claim)) != bool(_denials(quote)):
+        return ""
     for left, right in _OPPOSITES:
         for this, other in ((left, right), (right, left)):
             if mine & this and theirs & other and not theirs & this and not mine & other:

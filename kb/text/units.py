@@ -12,6 +12,7 @@ class Unit(NamedTuple):
     factor: float
 
 
+_WORDS = (("k", "kilo"), ("M", "mega"), ("G", "giga"), ("T", "tera"))
 _TABLE = {
     "time": (
         ("ns", 1e-9, "nsec nanosecond nanoseconds"),
@@ -24,6 +25,9 @@ _TABLE = {
     ),
     "size": (
         ("B", 1.0, "byte bytes"),
+        *((f"{p}bit", 0.125 * 1e3**n, f"{p}bits {p}bps") for n, p in enumerate(("", *"kMGT"))),
+        *((f"{p}B", 1e3**n, f"{word}byte {word}bytes") for n, (p, word) in enumerate(_WORDS, 1)),
+        *((f"{p}bit", 125 * 1e3**n, f"{word}bit {word}bits") for n, (p, word) in enumerate(_WORDS)),
         *((f"{p}B", 1e3**n, f"{p}b" if p != "k" else "KB kb") for n, p in enumerate("kMGTP", 1)),
         *(
             (f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB "))
@@ -42,7 +46,12 @@ _TABLE = {
     "share": (("%", 0.01, "percent per cent pct"), ("pp", 0.01, "percentage points")),
     "ratio": (("×", 1.0, "x X times"),),
     "frequency": (("Hz", 1.0, "hz"), ("kHz", 1e3, "khz"), ("MHz", 1e6, "mhz"), ("GHz", 1e9, "ghz")),
-    "power": (("W", 1.0, "watt watts"), ("kW", 1e3, "kw")),
+    "power": (
+        ("mW", 1e-3, "milliwatt milliwatts"),
+        ("W", 1.0, "watt watts"),
+        ("kW", 1e3, "kw kilowatt kilowatts"),
+        ("MW", 1e6, "megawatt megawatts"),
+    ),
     "energy": (("J", 1.0, "joule joules"), ("Wh", 3600.0, "wh"), ("kWh", 3.6e6, "kwh")),
     "work items": tuple(
         (name, 1.0, more)
