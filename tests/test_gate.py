@@ -54,4 +54,4 @@ def test_a_reference_reaches_back_over_a_sentence_that_refers_itself():
     quote = "It costs 7 % more load on the back end"
     assert not ruling_on("Turning on hedged requests costs 7 % more load on the back end.", quote, origin="", passages=[passage]).reason
     wrong = ruling_on("Raising the thread pool costs 7 % more load on the back end.", quote, origin="", passages=[passage])
-    assert "refers to" in wrong.reason
+    assert "does not speak of" in wrong.reason

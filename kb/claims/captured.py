@@ -79,28 +79,14 @@ class Captured:
             start = line + 1  # A heading is no part of the sentence below it.
         return Span(start, following.start() if following else len(self.text))
 
-    def neighbours(self, sentence: Span) -> tuple[str, str]:
-        """What a sentence may refer to and what refers to it: the sentence before it (with that before, where it refers back itself)
-        and the one behind it, of the same paragraph or list item.
-        """
-        block = self.block_around(sentence)
-        start = sentence.start
-        for _ in range(_REACH):
-            if start <= block.start or _MARKED.match(self.text, start):
-                break
-            start = self.sentence_around(Span(start - 1, start - 1)).start
-            if not REFERS.match(self.text, start):
-                break
-        behind = (
-            sentence.end
-            + len(self.text[sentence.end : block.end])
-            - len(self.text[sentence.end : block.end].lstrip())
-        )
-        if behind >= block.end or _MARKED.match(self.text, behind):
-            return self.text[start : sentence.start], ""
-        return self.text[start : sentence.start], self.text[
-            behind : self.sentence_around(Span(behind, behind + 1)).end
-        ]
+    def sentence_behind(self, sentence: Span) -> str:
+        """The next sentence of the same paragraph or list item, or nothing."""
+        end = self.block_around(sentence).end
+        rest = self.text[sentence.end : end].lstrip()
+        start = end - len(rest)
+        if not rest or _MARKED.match(rest):
+            return ""
+        return self.text[start : self.sentence_around(Span(start, start + 1)).end]
 
     def table_around(self, span: Span) -> tuple["Cell", ...]:
         """Every cell of the table that the quote touches, labels of rows apart; nothing outside tables."""
@@ -132,7 +118,11 @@ class Captured:
     def reply_to(self, span: Span) -> str:
         """How the next turn of a thread begins: what stands behind the next line that says who speaks."""
         turn = _TURN.search(self.text, span.end)
-        return self.text[turn.end() : self.sentence_around(Span(turn.end(), turn.end() + 1)).end] if turn else ""
+        return (
+            self.text[turn.end() : self.sentence_around(Span(turn.end(), turn.end() + 1)).end]
+            if turn
+            else ""
+        )
 
     def heading_above(self, span: Span) -> str:
         """The headings above the quote, nearest first: the bold words that open its paragraph, a markdown heading with those over it,
@@ -165,13 +155,6 @@ class Captured:
         return " · ".join(found)
 
 
-# What opens with one of these is told of something named before it.
-REFERS = re.compile(
-    r"\W*(?:(?:and|but|yet)\s+)?(?:it|its|they|their|which|that|this|these|those|both|so)\b",
-    re.IGNORECASE,
-)
-# Sentences back that a reference may reach.
-_REACH = 3
 _MARKED = re.compile(r"\s*(?:[-*+•]\s|[|>#]|\d+[.)]\s)")
 # Bold words that open a line name what follows: a heading that runs into its paragraph.
 _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)

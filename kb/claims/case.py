@@ -13,17 +13,14 @@ from kb.text import STOP, fold, sentences_of, stem, words_of
 class ClaimCase:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
-    `sentence` is the sentence of the source that holds the quote, `before` what that may refer to and `after` what refers to it, `block`
-    its paragraph and `lead` that up to the sentence, `heading` the headings above it, `table` the cells of a quoted table, `reply` how a
+    `sentence` is the sentence of the source that holds the quote, `lead` its paragraph up to that and `after` the next sentence in it, `heading` the headings above it, `table` the cells of a quoted table, `reply` how a
     thread goes on behind it, `known` the stems of words that the source writes in small letters, `sentences` all of its sentences.
     """
 
     claim: str
     quote: str
     sentence: str
-    before: str
     after: str
-    block: str
     lead: str
     heading: str
     table: tuple[Cell, ...]
@@ -59,24 +56,17 @@ class ClaimCase:
 def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     """The claim beside what the text says at `span` and around it."""
     around = captured.sentence_around(span)
-    before, after = captured.neighbours(around)
     block = captured.block_around(span)
-    quote, sentence, whole = (
-        unbroken(captured.text[s.start : s.end]) for s in (span, around, block)
-    )
-    vocabulary = _vocabulary(captured.text)
     return ClaimCase(
         " ".join(claim.split()),
-        quote,
-        sentence,
-        unbroken(before),
-        unbroken(after),
-        whole,
+        unbroken(captured.text[span.start : span.end]),
+        unbroken(captured.text[around.start : around.end]),
+        unbroken(captured.sentence_behind(around)),
         unbroken(captured.text[block.start : around.start]),
         captured.heading_above(span),
         captured.table_around(span),
         unbroken(captured.reply_to(span)),
-        vocabulary,
+        _vocabulary(captured.text),
         _abbreviations(captured.text),
         _sentences(captured.text),
     )
@@ -96,11 +86,15 @@ def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
     """Abbreviations of a text with the words that they are made from: `write-ahead log (WAL)`."""
     found = []
     for at in re.finditer(r"\(([A-Z][A-Za-z]{1,7}?)s?\)", text):
-        words = [w for w in re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))]
+        words = [
+            w for w in re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))
+        ]
         wanted = at[1].casefold()
         for count in range(1, min(8, len(words)) + 1):
             taken = words[-count:]
-            if taken[0][0].casefold() == wanted[0] and _initials(wanted, " ".join(taken).casefold()):
+            if taken[0][0].casefold() == wanted[0] and _initials(
+                wanted, " ".join(taken).casefold()
+            ):
                 found.append((at[1], " ".join(taken)))
                 break
     return tuple(dict.fromkeys(found))
@@ -144,19 +138,20 @@ def _vocabulary(text: str) -> frozenset[str]:
 
 # A word alone in the first cell of a row of a table names what the row is about.
 _LABEL_OF_ROW = re.compile(r"^\|\s*([^\W\d_]+)\s*\|", re.MULTILINE)
+# What opens with one of these is told of something named before it.
+REFERS = re.compile(
+    r"\W*(?:(?:and|but|yet)\s+)?(?:it|its|they|their|which|that|this|these|those|both|so)\b",
+    re.IGNORECASE,
+)
 _PART = re.compile(
     r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so|because|since|as)\b)|\s[–—]\s|\s(?=but not\b)"
 )
-_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def meant(case: ClaimCase) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
-    sentence = _BRACKETS.sub(
-        lambda m: m[0] if len(wanted & telling(m[0])) >= 2 else " ", case.sentence
-    )
-    parts = [(_weight(wanted & telling(part)), part) for part in parts_of(sentence)]
+    parts = [(_weight(wanted & telling(part)), part) for part in parts_of(case.sentence)]
     most = max(weight for weight, _ in parts)
     return " ".join(part for weight, part in parts if weight == most) if most else case.quote
 
@@ -172,11 +167,7 @@ def parts_of(sentence: str) -> list[str]:
 
 
 def telling(text: str) -> set[str]:
-    return {
-        stem(w)
-        for w in words_of(text)
-        if (len(w) > 2 or w.isdigit()) and w not in STOP
-    }
+    return {stem(w) for w in words_of(text) if (len(w) > 2 or w.isdigit()) and w not in STOP}
 
 
 _CLAUSE = re.compile(
@@ -197,12 +188,12 @@ def clauses_of(text: str) -> Iterator[str]:
 def swapped(claim: str, quote: str) -> bool:
     """Whether a claim compares the two things that its quote compares, in the other order."""
     mine, theirs = (re.split(r"\b(?:than|as)\b", text) for text in (claim, quote))
-    left, right = _things(mine[0]), _things(mine[-1])
-    first, second = _things(theirs[0]), _things(theirs[-1])
+    left, right = all_words(mine[0]), all_words(mine[-1])
+    first, second = all_words(theirs[0]), all_words(theirs[-1])
     compared = len(mine) > 1 and len(theirs) > 1
     return compared and bool(left & (second - first) and right & (first - second))
 
 
-def _things(text: str) -> set[str]:
-    """Words and digits of one side of a comparison: `ISO 320`, `radix-8`."""
-    return {stem(w) for w in words_of(text) if w not in STOP}
+def all_words(text: str) -> set[str]:
+    """Words and digits of a text: `ISO 320`, `radix-8`."""
+    return {stem(w) for w in words_of(text.replace(",", "")) if w not in STOP}

@@ -4,10 +4,10 @@ import math
 import re
 from collections.abc import Iterator
 
-from kb.claims.captured import GROUPED, REFERS
-from kb.claims.case import ClaimCase, meant, swapped
+from kb.claims.captured import GROUPED
+from kb.claims.case import REFERS, ClaimCase, meant, swapped
 from kb.claims.names import names_in
-from kb.text import STOP, Number, fold, numbers_in, stem, unit_of, words_of
+from kb.text import STOP, Number, numbers_in, unit_of, words_of
 
 _WHOLES = {w: float(n) for n, w in enumerate(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
@@ -44,18 +44,9 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     mine = tuple(_readings(number, case.claim))
     loose = _bound_of(case.claim, number.start, number) != ""
     same = [s for s in stated if any(_same_value(m, r, loose=loose) for m in mine for r in s)]
-    fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
-    if not same and swapped(case.claim, case.quote) and any(_close(number.value * s[0].value, 1) for s in stated):
-        return ""  # Half as many on one side are twice as many on the other.
     if not same:
-        spelt = not any(c.isdigit() for c in written)
-        if _told_before(case, number) or spelt and written.lower() in words_of(case.quote):
-            return ""
-        near = [s for s in stated if any(_same_value(m, r, loose=True) for m in mine for r in s)]
-        if near:
-            exact = case.quote[near[0][0].start : near[0][0].end].strip()
-            return f"the quote says {exact}: write that, or “about {written}”"
-        return f"{f'“{written}”' if spelt else f'the number {written}'} does not stand in the quote: quote the words that give it"
+        return _missing(case, number, written, stated)
+    fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
     if not fitting:
         units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
         return f"{written}: the quote gives this number with {units}"
@@ -63,25 +54,43 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     return reasons[0] if all(reasons) else ""
 
 
+def _missing(
+    case: ClaimCase, number: Number, written: str, stated: list[tuple[Number, ...]]
+) -> str:
+    """What to do about a number that does not stand in the quote."""
+    if swapped(case.claim, case.quote) and any(
+        _close(number.value * s[0].value, 1) for s in stated
+    ):
+        return ""  # Half as many on one side are twice as many on the other.
+    if written.isalpha() and written.lower() in words_of(case.quote):
+        return ""
+    near = next((s[0] for s in stated for r in s if _same_value(number, r, loose=True)), None)
+    if near:
+        exact = case.quote[near.start : near.end].strip()
+        return f"the quote says {exact}: write that, or “about {written}”"
+    return f"“{written}” does not stand in the quote: quote the words that give it"
+
+
 def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
     """Whether a number stands in the headings above the quote as it is written (the version that a release note is about), or before
-    the quote behind the same word (`Osprey 2.3`).
+    the quote beside the same word (`Osprey 2.3`; where the quote refers back, `512-bit`).
     """
     written = case.claim[number.start : number.end].strip()
-    named = re.search(r"\b[^\W\d_]{3,}[\s-]$", case.claim[: number.start])
+    named = _WORD_BEFORE.search(case.claim[: number.start])
+    counts = REFERS.match(case.sentence) and _WORD_BEHIND.match(case.claim, number.end)
+    shown = [(written, case.about)]
+    if named and (named[0][0].isupper() or not any(n.unit for n in _readings(number, case.claim))):
+        shown.append((f"{named[0]}{written}", f"{case.lead} {case.sentence}"))
+    if counts:
+        shown.append((f"{written}{counts[0]}", case.lead))
     return any(
-        re.search(rf"(?<![\w.]){re.escape(shown)}(?!\w|,\d)", text, re.IGNORECASE)
-        for shown, text in ((written, case.about), (f"{named[0]}{written}" if named and (named[0][0].isupper() or not any(n.unit for n in _readings(number, case.claim))) else "\0", f"{case.lead} {case.sentence}"))
+        re.search(rf"(?<![\w.]){re.escape(words)}(?!\w|,\d)", text, re.IGNORECASE)
+        for words, text in shown
     )
 
 
-def _told_before(case: ClaimCase, number: Number) -> bool:
-    """Whether a number of the claim stands in what the quote refers to, before the same word."""
-    follower = following(case.claim, number)
-    return bool(follower) and any(
-        _same_value(number, n) and following(case.before, n) == follower
-        for n in numbers_of(case.before)
-    )
+_WORD_BEFORE = re.compile(r"\b[^\W\d_]{3,}[\s-]$")
+_WORD_BEHIND = re.compile(r"[\s-][^\W\d_]{3,}")
 
 
 def _agree(
@@ -108,15 +117,26 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
     if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
         yield number._replace(value=100 * number.value, unit="%")
     behind = _BEHIND.match(text, number.end)
-    if behind and behind[2] not in STOP and unit_of(behind[2]) and bool(behind[1]) == bool(number.unit):
+    if (
+        behind
+        and behind[2] not in STOP
+        and unit_of(behind[2])
+        and bool(behind[1]) == bool(number.unit)
+    ):
         yield number._replace(unit=f"{number.unit}/{behind[2]}" if number.unit else behind[2])
         if behind[3] and unit_of(behind[3]) and not number.unit:
             yield number._replace(unit=f"{behind[2]}/{behind[3]}")
-    for cell in case.table if case and not number.unit else ():
+    if case and not number.unit:
+        yield from (number._replace(unit=unit) for unit in _headed_units(case, number.value))
+
+
+def _headed_units(case: ClaimCase, value: float) -> Iterator[str]:
+    """Units of the columns that hold a value."""
+    for cell in case.table:
         headed = _HEADED.search(cell.header)
-        unit = headed and (headed[1] or headed[2])
-        if unit and unit_of(unit) and any(n.value == number.value for n in numbers_of(cell.text)):
-            yield number._replace(unit=unit)
+        unit = headed and (headed[1] or headed[2]) or ""
+        if unit_of(unit) and any(n.value == value for n in numbers_of(cell.text)):
+            yield unit
 
 
 def numbers_of(text: str) -> list[Number]:
@@ -153,8 +173,7 @@ def _scaled(number: Number, text: str) -> Number:
     return number._replace(value=number.value * _SPELT[scale[1]], high=high, end=scale.end())
 
 
-_SCALED = re.compile(r"(?<=\d)\s(?:hundred|thousand|million|billion)\b")
-_SCALE = re.compile(r"\s(hundred|thousand|million|billion)\b")
+_SCALE = re.compile(r"(?<=\d)\s(hundred|thousand|million|billion)\b")
 
 
 def _spelt(text: str) -> Iterator[Number]:
@@ -163,7 +182,7 @@ def _spelt(text: str) -> Iterator[Number]:
     for share in _SHARE.finditer(text):
         value = _WHOLES.get(share["count"], 1.0) / _PARTS[share["parts"] or share["part"] or "half"]
         yield Number(value, "", share.start(), share.end())
-    text = _SCALED.sub(lambda m: " " * len(m[0]), _SHARE.sub(lambda m: " " * len(m[0]), text))
+    text = _SCALE.sub(lambda m: " " * len(m[0]), _SHARE.sub(lambda m: " " * len(m[0]), text))
     last: Number | None = None
     # A number that a hyphen ties to a word is a part of its name: the two-pass form, level-two.
     tied = "|".join(_SPELT)
@@ -242,7 +261,7 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     spelt = [
         unit_of(w)
         for w in re.findall(
-            r"[A-Za-zµμ%×]+(?:/[A-Za-z]+)*", f"{case.quote} {case.before} {case.heading}"
+            r"[A-Za-zµμ%×]+(?:/[A-Za-z]+)*", f"{case.quote} {case.lead} {case.heading}"
         )
     ]
     return not stated.unit and mine is not None and any(u and u.name == mine.name for u in spelt)
@@ -272,15 +291,28 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     shown = case.quote[stated.start : stated.end].strip()
     if stated.high is not None and claimed.high is None:
         ends = {stated.value, stated.high}
-        if mine == ">" and _close(claimed.value, stated.value) or mine == "<" and _close(claimed.value, stated.high):
+        if (
+            mine == ">"
+            and _close(claimed.value, stated.value)
+            or mine == "<"
+            and _close(claimed.value, stated.high)
+        ):
             return ""
         if ends <= {n.value for n in numbers_of(case.claim)}:
             return ""
         return f"the quote gives the range {shown}, the claim one end of it"
     # What lies a little over a round number is "over" it; what bounds both may bound them in other places.
-    over = not theirs and (mine == ">" and stated.value > claimed.value or mine == "<" and stated.value < claimed.value)
+    over = not theirs and (
+        mine == ">" and stated.value > claimed.value or mine == "<" and stated.value < claimed.value
+    )
     bounding = _BEFORE.search(case.claim[: claimed.start])
-    if mine == theirs or (theirs, mine) == ("", "~") or over or bounding and bounding[0].strip().lower() in case.quote.lower():
+    if (
+        mine == theirs
+        or (theirs, mine) == ("", "~")
+        or over
+        or bounding
+        and bounding[0].strip().lower() in case.quote.lower()
+    ):
         return ""
     return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"
 
@@ -303,10 +335,10 @@ def names(case: ClaimCase) -> str:
         part = case.sentence
     quote, about = case.spelt_out(case.quote), case.spelt_out(case.about)
     claimed, have, near, headed, around, before = (
-        {n.key for n in names_in(text, known=case.known) if not n.counted or text is not part}
-        for text in (case.claim, quote, case.quote, about, part, case.spelt_out(f"{case.lead} {case.before}"))
+        {n.key for n in names_in(text, known=case.known)}
+        for text in (case.claim, quote, case.quote, about, part, case.spelt_out(case.lead))
     )
-    squeezed = re.sub(r"\W|_", "", case.claim).casefold()
+    squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
     for name in names_in(case.claim, known=case.known):
         written = name.text.casefold()
         if name.key in have or written in quote.casefold():
@@ -320,17 +352,11 @@ def names(case: ClaimCase) -> str:
         if (
             not above
             and name.key not in around | before
-            and written not in case.spelt_out(f"{case.lead} {case.before}").casefold()
+            and written not in case.spelt_out(case.lead).casefold()
             or rivals
         ):
             instead = f", which speaks of {', '.join(sorted(rivals))}" if rivals else ""
-            return f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
+            return (
+                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
+            )
     return ""
-
-
-def following(text: str, number: Number) -> str:
-    """Stem of the word that a number counts: the next one behind it, further numbers of a list or a range passed over."""
-    behind = re.match(
-        r"(?:[\s,-]|and\b|to\b|or\b|→|->|[\d.,]+(?=\s))*([^\W\d_]{3,})", text[number.end :]
-    )
-    return stem(fold(behind[1])) if behind and fold(behind[1]) not in STOP else ""

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kb.claims.belonging import comparison, counted, places, reference, sides, support
+from kb.claims.belonging import comparison, contrast, place, span, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
 from kb.claims.sense import cause, certainty, condition, direction, extent, negation
-from kb.claims.standing import instruction, taken_back, told
+from kb.claims.standing import denied, instruction, taken_back, told
 from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
@@ -108,11 +108,10 @@ CHECKS: tuple[Check, ...] = (
     instruction,
     numbers,
     names,
-    places,
-    counted,
+    place,
+    span,
     comparison,
-    sides,
-    reference,
+    contrast,
     negation,
     condition,
     certainty,
@@ -120,6 +119,7 @@ CHECKS: tuple[Check, ...] = (
     direction,
     cause,
     told,
+    denied,
     taken_back,
     support,
 )

@@ -6,49 +6,49 @@ from dataclasses import dataclass
 
 from kb.text import STOP, fold, numbers_in, stem, unit_of
 
-_WORD = re.compile(r"`([^`]+)`|\d{1,3}(?:,\d{3})+[\w\-]*|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]")
-_NUMERIC = re.compile(r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?")
+_WORD = re.compile(
+    r"`([^`]+)`|\d{1,3}(?:,\d{3})+[\w\-]*|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One name as written; `key` is its form for comparison; `counted` marks what a number counts (`43.2 % MFU`) and no thing that has it."""
+    """One name as written; `key` is its form for comparison."""
 
     text: str
     key: str
-    counted: bool = False
 
 
 def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name]:
     """Names of a text in order. The first word of a sentence is one only where `known` (stems of a source) lacks it in small letters,
     or where its form alone shows it. Digits that are read as no number (2.7.1, 512³, a day) are one; without `known` a capital there shows nothing.
     """
-    opening = True
     end = 0
     read = {at for n in numbers_in(text) for at in range(n.start, n.end)}
     for match in _WORD.finditer(text):
-        between = text[end : match.start()]
-        opening = opening or re.search(r"[.!?:][^\w,;]*$|\n", between) is not None
+        first = not end or _OPENING.search(text[end : match.start()]) is not None
         word, end = match[1] or match[0], match.end()
-        first, opening = opening, False
-        before = text[max(0, match.start() - 16) : match.start()]
-        counted = bool(_COUNTED.search(before))
-        lettered = len(word) == 1 and word.isupper() and bool(_LETTERED.search(before))
-        measure = (
-            _NUMERIC.fullmatch(word)
-            and match.start() in read
-            or unit_of(word)
-            or counted
-            and "/" in word
-        )
-        if re.fullmatch(r"\d[\d.,]*-[a-z]{3,}", word):
-            continue  # A number with what it counts: 64-byte.
-        if measure and not lettered and match[1] is None:
+        # A single capital names the thing before it: device A, chip B.
+        lettered = word.isupper() and len(word) == 1 and _LETTERED.search(text[: match.start()])
+        if match[1] is None and not lettered and _measures(word, text, match.start(), read):
             continue
-        if match[1] is not None or _shaped(word):
-            yield Name(word, _key(word), counted)
-        elif lettered or word[0].isupper() and len(word) > 1 and (not first or _opens(word, known)):
+        capital = word[0].isupper() and len(word) > 1 and (not first or _opens(word, known))
+        if match[1] is not None or _shaped(word) or lettered or capital:
             yield Name(word, _key(word))
+
+
+_OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
+_LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
+_NUMERIC = re.compile(
+    r"[\d.,:/+\-]+(?:[a-zA-Zµ%×]{1,4}(?:/[a-z]+)?)?|(?P<counting>\d[\d.,]*-[a-z]{3,})"
+)
+
+
+def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
+    """Whether a word is a number, what it counts (64-byte), or a unit."""
+    number = _NUMERIC.fullmatch(word)
+    rate = "/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit()
+    return bool(unit_of(word) or rate or number and (number["counting"] or start in read))
 
 
 def _opens(word: str, known: frozenset[str] | None) -> bool:
@@ -61,10 +61,6 @@ def _opens(word: str, known: frozenset[str] | None) -> bool:
     )
 
 
-# A single capital names the thing before it: device A, chip B.
-_LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
-# A number, with or without its unit, right before a word.
-_COUNTED = re.compile(r"\d\s?(?:%|[A-Za-zµ]+/[A-Za-z]+)?\s?$")
 # Words that open a sentence and name nothing.
 _GRAMMAR = re.compile(
     r"(?:A|An|The|This|That|These|Those|Its?|Their|They|We|There|Here|Such|Other|Another|Several|Many|Most|Few|Some|All|Each|Every|Both|Either|"
@@ -90,4 +86,4 @@ def _shaped(word: str) -> bool:
 def _key(word: str) -> str:
     """The form in which two spellings of a name are one: small letters and digits alone, a plural's s dropped from an abbreviation."""
     bare = word[:-1] if len(word) > 2 and word[-1] == "s" and word[:-1].isupper() else word
-    return re.sub(r"[^\w]+", "", fold(bare)).replace("_", "")
+    return "".join(c for c in fold(bare) if c.isalnum())

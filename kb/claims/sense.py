@@ -5,13 +5,17 @@ Words are all there is to go by here; each list is closed and says what kind of 
 
 import re
 
-from kb.claims.captured import REFERS
-from kb.claims.case import ClaimCase, clauses_of, meant, parts_of, swapped, telling
+from kb.claims.case import REFERS, ClaimCase, clauses_of, meant, parts_of, swapped, telling
 from kb.claims.figures import numbers_of
 from kb.text import STOP, numbers_in, stem, words_of
 
 # What denies a sentence, and what says the same without a word of denial: "lacks" and "has no", "stayed" and "did not move".
-_DENIALS = frozenset("not no never neither nor none cannot cant without hardly rarely nothing nobody unless except barely scarcely fail fails failed failing lack lacks lacking absent unable impossible rejected refuses".split())  # fmt: skip
+# "Not only", "no later than" and "nothing but" assert, "none of six" counts.
+_DENIAL = re.compile(
+    r"\b(?:not only|no (?:more|less|later|fewer|longer) than|nothing but|whether or not|than without|none of)\b"
+    r"|(?P<word>\b(?:not|no|never|neither|nor|none|cannot|without|hardly|rarely|nothing|nobody|unless|except|barely|scarcely|fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absent|unable|impossible|"
+    r"rejected|refuses)\b|n['’]t\b)"
+)
 _NEGATIVE = re.compile(
     r"\b(?:fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stopp?\w*|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
     r"exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|un(?:changed|affected|supported|able|tested|related|available|safe))\b",
@@ -20,10 +24,6 @@ _NEGATIVE = re.compile(
 _CONDITIONS = re.compile(
     r"\b(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|assuming|"
     r"during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
-    re.IGNORECASE,
-)
-_CONDITIONAL = re.compile(
-    r"\b(?:unless|except|only|if|when\w*|where|provided|as long as|as soon as|once|without|otherwise|but|under|assuming|while|during|until|above|below|in the absence)\b",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
@@ -35,8 +35,10 @@ _SOME = re.compile(
     r"\b(?:a few|few|some|several|many|most|mostly|partly|sometimes|often|usually|typical(?:ly)?|occasionally|part of|one of|nearly|almost|only|up to|in one case)\b",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(r"\b(?:always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>\w+))", re.IGNORECASE)
-_EVER = re.compile(r"\b(?:always|never|irrespective|regardless|whatever|in general|entire|whole)\b", re.IGNORECASE)
+_WHOLE = re.compile(
+    r"\b(?:always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>\w+))",
+    re.IGNORECASE,
+)
 # Words of which a claim may not turn one into the other: each of the left against each of the right.
 _OPPOSITES = tuple(
     (frozenset(map(stem, a.split())), frozenset(map(stem, b.split())))
@@ -86,36 +88,38 @@ def negation(case: ClaimCase) -> str:
     if not mine and not _NEGATIVE.search(case.claim):
         parts = parts_of(case.sentence)
         for part in parts:
-            alone = {w for w in telling(part) - telling(" ".join(p for p in parts if p != part)) if not w[0].isdigit()} - {"abov", "below"}
+            alone = {
+                w
+                for w in telling(part) - telling(" ".join(p for p in parts if p != part))
+                if not w[0].isdigit()
+            } - {"abov", "below"}
             if _denials(part) and alone & telling(case.claim):
                 theirs = theirs or _denials(part)
     if theirs and not mine and not _NEGATIVE.search(case.claim):
         return f"the quote denies (“{theirs[0]}”) what the claim asserts"
-    if mine and not theirs and not _denials(case.quote) and not _NEGATIVE.search(f"{said} {case.quote}"):
+    if (
+        mine
+        and not theirs
+        and not _denials(case.quote)
+        and not _NEGATIVE.search(f"{said} {case.quote}")
+    ):
         return f"the claim denies (“{mine[0]}”) what the quote asserts"
     return ""
 
 
 def _denials(text: str) -> list[str]:
-    flat = re.sub(r"\bnone of (?=\w+ \w+ cells|\w)", "zero of ", re.sub(r"n['’]t\b", " not", text.lower()))
-    # "Not only", "no later than" and "nothing but" assert.
-    flat = re.sub(
-        r"\bnot only\b|\bno (?:more|less|later|fewer|longer) than\b|\bnothing but\b|\bwhether or not\b|\bthan without\b",
-        " ",
-        flat,
-    )
-    return [w for w in re.findall(r"[a-z]+", flat) if w in _DENIALS]
+    return [found["word"] for found in _DENIAL.finditer(text.lower()) if found["word"]]
 
 
 def condition(case: ClaimCase) -> str:
     """What holds on a condition only is claimed with that condition: with a word of its kind and words of its own."""
     claimed = telling(case.spelt_out(case.claim))
-    said = _governing(case)
+    said = meant(case)
     for found in _CONDITIONS.finditer(said):
         own = telling(found["body"])
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(said[: found.start()]) or own
-        if own and not own & claimed or not own and not _CONDITIONAL.search(case.claim):
+        if own and not own & claimed:
             return f"the source makes it depend (“{' '.join(found[0].split())[:60]}”): say so in the claim"
     if (
         REFERS.match(case.after)
@@ -130,34 +134,19 @@ def condition(case: ClaimCase) -> str:
     return ""
 
 
-def _governing(case: ClaimCase) -> str:
-    """The parts of the sentence that the claim speaks of, with those beside them that are a condition alone."""
-    said = meant(case)
-    rest = case.sentence[case.sentence.find(said) + len(said) :] if said in case.sentence else ""
-    return f"{said} {rest}" if re.match(r"\W*(?:but\s)?\W*(?:only|unless|except|provided|if)\b", rest) else said
-
-
 # What a sentence holds for: its opening "With …", "Without …" up to the next thing named.
 _TIE = re.compile(
     r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)",
     re.IGNORECASE | re.DOTALL,
 )
-_COMMA = re.compile(r",\s+")
 
 
 def certainty(case: ClaimCase) -> str:
     """What the source expects, suspects or hopes is not claimed as a fact."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
-    # A quote of one clause is meant, whatever else of its sentence the claim takes up; a word such as "might" speaks of the clause
-    # between two commas.
-    wanted = telling(case.claim)
-    clauses = _COMMA.split(meant(case))
-    shared = [len(wanted & telling(clause)) for clause in clauses]
-    said = " ".join(c for c, n in zip(clauses, shared, strict=True) if n == max(shared))
-    whole = "" if _COMMA.search(case.quote) else case.quote
-    found = _OPEN.search(f"{said} {whole}")
-    if found and not _OPEN.search(case.claim) and not re.search(r"\bup to\b", case.claim):
+    found = _OPEN.search(f"{meant(case)} {case.quote}")
+    if found and not _OPEN.search(case.claim) and "up to" not in case.claim:
         return f"the source says it as open (“{found[0]}”), the claim as a fact"
     return ""
 
@@ -165,20 +154,35 @@ def certainty(case: ClaimCase) -> str:
 def extent(case: ClaimCase) -> str:
     """What is said of some is not claimed of all, and what is said of one thing is not claimed of every one."""
     said = meant(case)
-    if not _same_measure(case) and (part := re.search(r"\b(?:a few|few|some|several|most|sometimes|often|usually|occasionally)\b", said, re.IGNORECASE)) and not _SOME.search(case.claim):
+    if (
+        not _same_measure(case)
+        and (
+            part := re.search(
+                r"\b(?:a few|few|some|several|most|sometimes|often|usually|occasionally)\b",
+                said,
+                re.IGNORECASE,
+            )
+        )
+        and not _SOME.search(case.claim)
+    ):
         return f"the source says it of “{part[0]}”, the claim of all"
     for whole in _WHOLE.finditer(case.claim):
-        same = re.search(rf"\b(?:every|all|any|each|both)\W+(?:\w+\W+){{0,3}}?{re.escape(whole['of'] or '')[:4]}", f"{case.context} {case.quote}", re.IGNORECASE)
-        if not same and (whole["of"] or "") not in STOP and not _EVER.search(f"{case.sentence} {case.quote}"):
+        same = re.search(
+            rf"\b(?:every|all|any|each|both)\W+(?:\w+\W+){{0,3}}?{re.escape(whole['of'] or '')[:4]}",
+            f"{case.context} {case.quote}",
+            re.IGNORECASE,
+        )
+        if not same and (whole["of"] or "") not in STOP:
             return f"the claim says “{whole[0]}”, the quote does not"
     return ""
 
 
 _BECAUSE = re.compile(
-    r"\b(?:because|due to|owing to|thanks to|caus(?:e|es|ed) by|caus(?:e|es|ed)|leads? to|led to|explains?|responsible for|therefore|as a result)\b", re.IGNORECASE
+    r"\b(?:because|due to|owing to|thanks to|caus(?:e|es|ed) by|caus(?:e|es|ed)|leads? to|led to|explains?|responsible for|therefore|as a result)\b",
+    re.IGNORECASE,
 )
 _GROUNDS = re.compile(
-    r"\b(?:because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|after|from|by|through|culprit|makes?|made|when)\b",
+    r"\b(?:because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made)\b",
     re.IGNORECASE,
 )
 # A verb that makes something more or less, and what only finds two things together.
@@ -188,7 +192,8 @@ _MAKES = re.compile(
     re.IGNORECASE,
 )
 _TOGETHER = re.compile(
-    r"\bcorrelat\w+|\bassociat\w+|\bcoincid\w+|\balso (?:the|had|saw|reported|showed)\b|\b(?:fewer|less|more|lower|higher|faster|slower|better|worse)\b", re.IGNORECASE
+    r"\bcorrelat\w+|\bassociat\w+|\bcoincid\w+|\balso (?:the|had|saw|reported|showed)\b|\b(?:fewer|less|more|lower|higher|faster|slower|better|worse)\b",
+    re.IGNORECASE,
 )
 
 
@@ -196,24 +201,40 @@ def cause(case: ClaimCase) -> str:
     """A cause is claimed only where the source gives one: what was found together did not bring each other about."""
     because = _BECAUSE.search(case.claim)
     said = f"{case.sentence} {case.quote}"
-    if because and not _GROUNDS.search(said):
+    if because and not (
+        _GROUNDS.search(said)
+        and (
+            len(telling(case.claim[because.end() :])) < 2
+            or telling(case.claim[because.end() :]) & telling(case.context)
+        )
+    ):
         return f"the claim gives a cause (“{because[0]}”), the quote none"
     makes = _MAKES.search(case.claim)
     together = _TOGETHER.search(meant(case))
-    if makes and together and not _MAKES.search(said) and not contrary(makes[0], together[0]) and not _same_measure(case):
+    if (
+        makes
+        and together
+        and not _MAKES.search(said)
+        and not contrary(makes[0], together[0])
+        and not _same_measure(case)
+    ):
         return f"the quote finds two things together (“{together[0]}”), the claim says that one brings the other (“{makes[0]}”)"
     return ""
 
 
 def _same_measure(case: ClaimCase) -> bool:
     """Whether the claim gives a number of what its quote gives: a measured difference is told by any verb."""
-    return bool({n.value for n in numbers_of(case.claim)} & {n.value for n in numbers_of(case.quote)})
+    return bool(
+        {n.value for n in numbers_of(case.claim)} & {n.value for n in numbers_of(case.quote)}
+    )
 
 
 def direction(case: ClaimCase) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
     if swapped(case.claim, case.quote):
-        return ""  # Of two things that are compared either may come first: `comparison` looks at that.
+        return (
+            ""  # Of two things that are compared either may come first: `comparison` looks at that.
+        )
     pairs = [(case.claim, f"{meant(case)} {case.quote}")]
     theirs = [
         (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)

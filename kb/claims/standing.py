@@ -15,7 +15,8 @@ _WRONG = re.compile(
 )
 # What stands in its place, behind these.
 _INSTEAD = re.compile(
-    r"\b(?:actually|corrects? (?:this|it|that) to|corrected to|it (?:is|has|was)|(?:is|are) now|turned out to be|in fact)\b|[:;]\s", re.IGNORECASE
+    r"\b(?:actually|corrects? (?:this|it|that) to|corrected to|it (?:is|has|was)|(?:is|are) now|turned out to be|in fact)\b|[:;]\s",
+    re.IGNORECASE,
 )
 # A sentence that only says no: "It is not", "They do not".
 _NO = re.compile(
@@ -32,13 +33,15 @@ _OUTDATED = re.compile(
     r"|(?:everybody|everyone) knows|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*)\b",
     re.IGNORECASE,
 )
-_ATTRIBUTED = re.compile(
-    r"\b(?:according to|said|says|wrote|claim(?:s|ed)|report(?:s|ed)|guess\w*|stated|told|listed|earlier|formerly|previous\w*|used to|until|was given|were|was|had|did)\b",
+# What a source sets a value against: the value that no longer holds.
+_OLD_VALUE = re.compile(
+    r"\b(?:instead of|rather than|down from|up from|formerly|previously|used to be)\s+[^,;.\d]{0,20}$",
     re.IGNORECASE,
 )
-# What a source sets a value against: the value that no longer holds.
-_OLD_VALUE = re.compile(r"\b(?:instead of|rather than|down from|up from|formerly|previously|used to be)\s+[^,;.\d]{0,20}$", re.IGNORECASE)
-_PAST = re.compile(r"\b(?:was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed)\b", re.IGNORECASE)
+_PAST = re.compile(
+    r"\b(?:according to|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed)\b",
+    re.IGNORECASE,
+)
 
 
 _TAKES_BACK = re.compile(
@@ -50,63 +53,78 @@ _TAKES_BACK = re.compile(
 def told(case: ClaimCase) -> str:
     """What an earlier edition said, or somebody else, is claimed as theirs."""
     found = _OUTDATED.search(case.sentence)
-    own = found and telling(case.claim) & telling(found[0])
-    if found and not _ATTRIBUTED.search(case.claim) and not _after_instead(case):
+    if found and not _PAST.search(case.claim) and not _after_instead(case):
         return f"the source tells that of others or of an earlier text (“{' '.join(found[0].split())[:60]}”): say whose word it is, or leave it"
     old = [n for n in numbers_of(case.quote) if _OLD_VALUE.search(case.quote[: n.start])]
     claimed = {n.value for n in numbers_of(case.claim)}
     if any(n.value in claimed for n in old) and not _PAST.search(case.claim):
-        return f"in the quote {next(n.value for n in old if n.value in claimed):g} is what held before"
+        return (
+            f"in the quote {next(n.value for n in old if n.value in claimed):g} is what held before"
+        )
+    return ""
+
+
+def denied(case: ClaimCase) -> str:
+    """What the next sentence, or the next speaker of a thread, denies or takes back is no claim."""
+    for text in (case.after, case.reply):
+        if _NO.match(text):
+            return f"what follows denies it: “{_start(text)}”"
+    if _WRONG.search(case.after) and _TAKES_BACK.match(case.after) and not _after_instead(case):
+        return f"what follows takes it back: “{_start(case.after)}”"
     return ""
 
 
 def taken_back(case: ClaimCase) -> str:
-    """What the source takes back, there or later, or the next speaker denies, is no claim."""
-    if _WRONG.search(case.claim):
-        return ""
-    if _NO.match(case.after) or _NO.match(case.reply):
-        return f"what follows denies it: “{' '.join((case.after if _NO.match(case.after) else case.reply).split())[:60]}”"
-    wrong = _WRONG.search(case.after)
-    if wrong and _TAKES_BACK.match(case.after) and not _after_instead(case):
-        return f"what follows takes it back: “{' '.join(case.after.split())[:60]}”"
-    mine = telling(case.claim)
-    claimed = {abs(n.value) for n in numbers_of(case.claim)}
+    """What the source takes back anywhere is no claim: a sentence there speaks of the same numbers, or in the same words, and says that it is wrong."""
+    own = " ".join(case.sentence.split())
+    settled = _WRONG.search(case.claim) or _DENIES.search(case.claim)
     for before, sentence in case.sentences:
-        if not _WRONG.search(sentence):
+        beside = sentence in own or own in sentence
+        if not _WRONG.search(sentence) or beside and (settled or _after_instead(case)):
             continue
-        if sentence in " ".join(case.sentence.split()) or " ".join(case.sentence.split()) in sentence:
-            if _after_instead(case) or _denies(case.claim):
-                continue
-        whole = f"{before} {sentence}" if re.match(r"\W*(?:\w+\W+){0,2}?(?:that|this|it|which)\b", sentence, re.IGNORECASE) else sentence
-        shared = mine & telling(whole)
-        stated = {abs(n.value) for n in numbers_of(whole)}
-        put = {abs(n.value) for m in _INSTEAD.finditer(whole) for n in numbers_of(whole[m.end() :])}
-        words = {w for w in shared if not w[0].isdigit()}
-        if any(
-            len(words) >= 2 or words and n.unit and n.unit == m.unit
-            for n in numbers_of(case.claim)
-            for m in numbers_of(whole)
-            if abs(n.value) == abs(m.value) and abs(n.value) not in put and (n.unit == m.unit or not n.unit or not m.unit)
-        ) or (not claimed or not stated) and len(words) >= max(2, 0.4 * len(mine)):
-            return f"the source takes it back: “{' '.join(sentence.split())[:80]}”"
+        whole = f"{before} {sentence}" if _TAKES_BACK.match(sentence) else sentence
+        if _speaks_of(whole, case.claim) and not _WRONG.search(case.claim):
+            return f"the source takes it back: “{_start(sentence)}”"
     return ""
 
 
-def _denies(text: str) -> bool:
-    return re.search(r"\b(?:not|no|never|cannot)\b|n['’]t\b", text) is not None
+def _speaks_of(retraction: str, claim: str) -> bool:
+    """Whether a retraction takes back a claim: it gives one of the claim's numbers as what was wrong, or, where one of both has no
+    numbers, shares two fifths of the claim's words.
+    """
+    mine = telling(claim)
+    words = {w for w in mine & telling(retraction) if not w[0].isdigit()}
+    stated, claimed = numbers_of(retraction), numbers_of(claim)
+    put = {
+        n.value for m in _INSTEAD.finditer(retraction) for n in numbers_of(retraction[m.end() :])
+    }
+    if not stated or not claimed:
+        return len(words) >= max(2, 0.4 * len(mine))
+    pairs = [(n, m) for n in claimed for m in stated if n.value == m.value and n.value not in put]
+    return any(
+        words and n.unit == m.unit if n.unit and m.unit else len(words) >= 2 for n, m in pairs
+    )
+
+
+def _start(text: str) -> str:
+    return " ".join(text.split())[:80]
+
+
+_DENIES = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b")
 
 
 def _after_instead(case: ClaimCase) -> bool:
     """Whether the quote is, or its number stands in, what the source puts in place of what was wrong."""
-    text = " ".join(case.sentence.split())
-    quote = " ".join(case.quote.split())
+    text, quote = " ".join(case.sentence.split()), " ".join(case.quote.split())
     mark = _WRONG.search(text) or _OUTDATED.search(text)
     if not mark:
         return False
-    instead = list(_INSTEAD.finditer(text, mark.end() if not _INSTEAD.search(text, mark.start()) else mark.start()))
-    put = {n.value for m in instead for n in numbers_of(text[m.end() :])}
+    behind = [m.end() for m in _INSTEAD.finditer(text, mark.start())]
+    put = {n.value for at in behind for n in numbers_of(text[at:])}
     claimed = {n.value for n in numbers_of(case.claim)}
-    return bool(claimed & put) or any(quote and text.find(quote) >= m.end() for m in instead) or _denies(case.claim)
+    return bool(claimed & put or _DENIES.search(case.claim)) or any(
+        text.find(quote) >= at for at in behind
+    )
 
 
 # Commands to whoever reads, beside those that a capture marks: shapes of such speech, not topics. A page about agents may say anything about them.
@@ -125,7 +143,7 @@ _AIMED = tuple(
         rf"\bto (?:all|any|every|the) (?:\w+ )?{_READER}\b[^.:]{{0,40}}:",
         rf"\bplease\s+(?:\w+\s+)?{_DEED}\b",
         rf"\b{_READER}\b[^.:\n]{{0,50}}:\s*{_DEED}\b",
-        rf"\bif you are an? [^.:\n]{{0,40}}:",
+        r"\bif you are an? [^.:\n]{0,40}:",
     )
 )
 
