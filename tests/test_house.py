@@ -36,7 +36,8 @@ BUDGETS = {
     "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 30, "languages": 20, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
-TANGLED, PATTERNS = 49, 612
+# Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
+TANGLED, PATTERNS = 49, 626
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {
