@@ -35,7 +35,11 @@
           for (var n = 0; n < Math.max(1, run.length - 1); n++) words.push({ text: run.slice(n, n + 2), weight: 1 });
           return " ";
         });
-        rest.split(" ").forEach(function (word) { if (word) words.push({ text: word, weight: 1 }); });
+        rest.split(" ").forEach(function (word) {
+          if (word) words.push({ text: word, weight: 1 });
+          // Pages write 3,748 where people type 3748.
+          if (/^\d{4,6}$/.test(word)) words.push({ text: word.slice(-3), weight: 1, bonus: true });
+        });
       });
     });
     return words.slice(0, 24);
@@ -101,20 +105,22 @@
           everywhere.add(hit[0]);
         });
       });
-      var weight = Math.log(1 + pages.length / (everywhere.size + 0.5));
+      var weight = Math.log(1 + pages.length / (everywhere.size + 0.5)), said = everywhere.size ? weight : 0;
       pages.forEach(function (page, n) {
         var named = page.head.has(word.text) ? 3 : page.keys.has(word.text) ? 2.2 : 0;
         if (!named && isLast && word.text.length > 2) {
           page.head.forEach(function (other) { if (!named && other.startsWith(word.text)) named = 1.2; });
         }
         if (named && !best[n]) weight = Math.max(weight, 1);
+        if (named) said = weight;
         best[n] += named * weight;
       });
-      if (!word.bonus) asked += 1;
-      best.forEach(function (score, n) { if (score) { scores[n] += word.weight * score; if (!word.bonus) held[n] += 1; } });
+      // A word that stands on most pages, as those of a question do, says little where it is missing.
+      if (!word.bonus) asked += said;
+      best.forEach(function (score, n) { if (score) { scores[n] += word.weight * score; if (!word.bonus) held[n] += said; } });
     });
     var order = [];
-    scores.forEach(function (score, n) { if (score) order.push([n, score * Math.pow(held[n] / (asked || 1), 2)]); });
+    scores.forEach(function (score, n) { if (score) order.push([n, score * Math.pow(asked ? held[n] / asked : 1, 2)]); });
     return order.filter(function (hit) { return hit[1] > 0; }).sort(function (a, b) { return b[1] - a[1] || a[0] - b[0]; });
   }
 
