@@ -438,7 +438,7 @@ def test_every_hub_is_there_and_the_run_table_is_a_csv_too(tmp_path):
 def test_a_column_of_the_run_table_is_one_entry(tmp_path, monkeypatch):
     from kb.site import runs
 
-    monkeypatch.setattr(runs, "COLUMNS", (*runs.COLUMNS, runs.Column("Slug", "text", lambda r: r.facts.path, lambda r: r.facts.path)))
+    monkeypatch.setattr(runs, "COLUMNS", (*runs.COLUMNS, runs.RunColumn("Slug", "text", lambda r: r.facts.path, lambda r: r.facts.path)))
     layout = write(tmp_path, SMALL)
     published(layout)
     assert ">Slug</th>" in doc(layout, "by-target/alpha/runs.html")

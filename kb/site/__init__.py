@@ -8,9 +8,10 @@ its shell has.
 import gc
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,9 +140,6 @@ def rendered_site(
     shell = shell_of(layout, kept, groups, depth=max(f.place.count("/") for f in frames))
     whole = {**shell.files, **_assets(), **replay}
     whole |= {place: data for sheet in sheets for place, data in sheet.files.items()}
-    if layout.config.site_url:
-        places = [f.place for f in frames]
-        whole["sitemap.xml"] = _sitemap(layout.config.site_url.rstrip("/"), places)
     files = {place: _site_file(data) for place, data in whole.items()}
     # A picture that stands already came without its bytes.
     pictures = {
@@ -167,30 +165,24 @@ def _sheets(
 ) -> Iterator["RenderedSheet"]:
     """The pages that no one wrote, from the cache where nothing of what they are made from changed."""
     from kb.site.overviews import asked_targets, sheets_of, state_sheet
-    from kb.site.templating import RenderedSheet, rendered_sheet
+    from kb.site.templating import RenderedSheet
 
     config = survey.layout.config
     name = config.site_name or config.name or "Knowledge base"
     slices = {target: handed(target) for target in asked_targets(survey)} if handed else {}
-    said = [
+    heads = [
         (path, survey.places[path], p.title, p.type, p.date, repr(p.front))
         for path, p in survey.pages.items()
     ]
     links = [(path, survey.wiki.outlinks.get(path, ())) for path in survey.wiki.pages]
     trails = (survey.experiments, survey.cards, survey.standings)
-    inputs = store.digest_of(store.row_of((more, repr(config), said, links, trails, list(slices))))
+    inputs = store.digest_of(store.row_of((more, repr(config), heads, links, trails, list(slices))))
 
-    def made() -> tuple[RenderedSheet, ...]:
-        sheets = sheets_of(survey, name=name, handed=slices, replayed=replayed)
-        return tuple(rendered_sheet(survey, sheet) for sheet in sheets)
-
-    yield from kept.of("sheets", inputs, tuple[RenderedSheet, ...], made)
-    for target, slice_now in slices.items():
-        sheet = state_sheet(survey, target, slice_now)
-        shown = (inputs, slice_now)
-        yield kept.of(
-            sheet.place, shown, RenderedSheet, lambda sheet=sheet: rendered_sheet(survey, sheet)
-        )
+    make = partial(sheets_of, survey, name=name, handed=slices, replayed=replayed)
+    yield from kept.of("sheets", inputs, tuple[RenderedSheet, ...], lambda: tuple(make()))
+    for target, handed_now in slices.items():
+        make_one = partial(state_sheet, survey, target, handed_now)
+        yield kept.of(f"slice of {target}", (inputs, handed_now), RenderedSheet, make_one)
 
 
 def _check_settings(layout: store.Layout) -> None:
@@ -244,14 +236,6 @@ def _assets() -> dict[str, bytes]:
     folder = Path(__file__).parent / "assets"
     files = sorted(f for f in folder.iterdir() if f.suffix in _OWN_TEXTS)
     return {f"kb-assets/{f.name}": f.read_bytes() for f in files}
-
-
-def _sitemap(url: str, places: Iterable[str]) -> bytes:
-    from html import escape
-
-    rows = "".join(f"<url><loc>{escape(f'{url}/{place}')}</loc></url>\n" for place in places)
-    head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-    return f"{head}{rows}</urlset>\n".encode()
 
 
 def _code_digest() -> str:

@@ -23,7 +23,7 @@ class Destination(NamedTuple):
     note: str = ""
 
 
-class Entry(NamedTuple):
+class TocEntry(NamedTuple):
     """A heading of a page as its table of contents shows it; `title` is escaped text."""
 
     level: int
@@ -39,7 +39,7 @@ class Body(NamedTuple):
     title: str
     anchor: str
     html: str
-    headings: tuple[Entry, ...]
+    headings: tuple[TocEntry, ...]
 
 
 # A page longer than this is shown with its sections folded.
@@ -80,7 +80,7 @@ def body_of(text: str, *, slugs: Iterable[str], links: Mapping[str, Destination]
     env: dict = {"links": links, "closing": [], "slugs": iter(slugs), "open_folds": 0}
     lead, *parts = _PARSER.render(text, env).split(_MARK)
     heads = [_HEADING.match(part) for part in parts]
-    headings = tuple(Entry(int(h[1]), h[2], _TAGS.sub("", h[3]).strip()) for h in heads)
+    headings = tuple(TocEntry(int(h[1]), h[2], _TAGS.sub("", h[3]).strip()) for h in heads)
     kept = [p if h[3].strip() else p[h.end() :] for p, h in zip(parts, heads, strict=True)]
     if lead.strip() or not heads or heads[0][1] != "1" or not heads[0][3].strip():
         return Body("", "", _fitted([lead, *kept]), headings)

@@ -13,7 +13,7 @@ from kb.claims.filed import Claim, claims_in
 from kb.research.forks import Fork, matrix_of
 from kb.research.readings import fork_of_source
 from kb.site.links import name_of
-from kb.source import Source, source_at, text_of_source, visible
+from kb.source import Source, damaged_sources, sources, text_of_source, visible
 from kb.store import Layout
 
 FOLDER = "captured"
@@ -30,7 +30,7 @@ Hunk = tuple[str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CapturedSection:
     """A stretch of a captured text: its title, and the text, or, of a diff, its hunks."""
 
     title: str
@@ -47,18 +47,6 @@ class Captures:
     faults: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """What the forks of one repository have: the forks, best first, and rows of (name, who has it, who
-    lacks it).
-    """
-
-    repository: str
-    forks: tuple[Fork, ...]
-    places: Mapping[str, str]
-    rows: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
-
-
 def place_of_source(id: str) -> str:
     """Where a source stands in the site."""
     return f"{FOLDER}/{name_of(id).lower()}.html"
@@ -66,20 +54,15 @@ def place_of_source(id: str) -> str:
 
 def captures_of(layout: Layout) -> Captures:
     """What is on file below `sources/`."""
-    faults, sources = [], []
+    faults = list(damaged_sources(layout))
     by_source: dict[str, list[Claim]] = defaultdict(list)
     try:
         for claim in claims_in(layout):
             by_source[claim.source.rpartition("/")[2]].append(claim)
     except KbError as error:
         faults.append(str(error))
-    for meta in sorted(layout.sources.glob("*/meta.json")):
-        try:
-            sources.append(source_at(layout, meta.parent.name))
-        except KbError as error:
-            faults.append(str(error))
     claims = {id: tuple(some) for id, some in by_source.items()}
-    return Captures(tuple(sources), claims, tuple(faults))
+    return Captures(tuple(sources(layout)), claims, tuple(faults))
 
 
 def reading_of_fork(layout: Layout, source: Source) -> Fork | None:
@@ -100,7 +83,7 @@ def text_of_capture(layout: Layout, source: Source) -> tuple[str, str]:
         return "", str(error)
 
 
-def sections_of(source: Source, text: str) -> Iterator[Section]:
+def sections_of(source: Source, text: str) -> Iterator[CapturedSection]:
     """The sections of a text; what stands before the first of them is one too."""
     # A heading begins its line: what was captured may stand a few signs from where it was counted.
     heads = [(text.rfind("\n", 0, start) + 1, title) for title, start in source.sections]
@@ -112,7 +95,7 @@ def sections_of(source: Source, text: str) -> Iterator[Section]:
         shown += len(part)
         if part:
             hunks = _hunks(part) if title.startswith(_DIFF) else ()
-            yield Section(visible(title), "" if hunks else visible(part), hunks)
+            yield CapturedSection(visible(title), "" if hunks else visible(part), hunks)
 
 
 def _hunks(part: str) -> tuple[Hunk, ...]:
@@ -129,18 +112,20 @@ def _hunks(part: str) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-def matrices_of(layout: Layout, sources: Sequence[Source]) -> tuple[Matrix, ...]:
-    """For each repository whose forks were read, what exists in which of them and not in others."""
+def matrices_of(layout: Layout, captured: Sequence[Source]) -> list[dict[str, object]]:
+    """For each repository whose forks were read: its forks, best first, the place of each, and rows of
+    (name, who has it, who lacks it).
+    """
     readings: dict[str, dict[str, tuple[Fork, str]]] = defaultdict(dict)
-    for source in sources:
-        fork = reading_of_fork(layout, source)
-        if fork:
+    for source in captured:
+        if fork := reading_of_fork(layout, source):
             place = place_of_source(source.id)
             readings[source.origin.partition("#")[0]][fork.fork] = fork, place
     matrices = []
-    for name, read in sorted(readings.items()):
-        best = sorted((fork for fork, _ in read.values()), key=lambda f: (-f.score, f.fork))
-        places = {fork: place for fork, (_, place) in read.items()}
-        rows = matrix_of(best, "upstream")[:_MOST_ROWS]
-        matrices.append(Matrix(name, tuple(best), places, rows))
-    return tuple(matrices)
+    for repository, read in sorted(readings.items()):
+        forks = sorted((fork for fork, _ in read.values()), key=lambda f: (-f.score, f.fork))
+        places = {name: place for name, (_, place) in read.items()}
+        rows = matrix_of(forks, "upstream")[:_MOST_ROWS]
+        shows = {"repository": repository, "forks": forks, "places": places, "rows": rows}
+        matrices.append(shows)
+    return matrices

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from kb.run.quantity import number_text
-from kb.site.runs import Run, figure
+from kb.site.runs import RunRow, figure
 from kb.trail.progress import Progress
 
 WIDE, HIGH, LEFT, _BELOW = 640, 200, 58, 24
@@ -20,7 +20,7 @@ class Dot:
 
     x: float
     y: float
-    run: Run
+    run: RunRow
     edge: bool
 
     @property
@@ -44,7 +44,7 @@ class Climb:
 
 
 def climb_of(
-    progress: Progress, runs: Sequence[Run], *, scale: tuple[float, float] | None = None
+    progress: Progress, runs: Sequence[RunRow], *, scale: tuple[float, float] | None = None
 ) -> Climb | None:
     """Climb of one lane; None where fewer than two of its runs have the metric. `scale` lays several
     charts on one axis.
@@ -75,12 +75,12 @@ def climb_of(
     return Climb(label, tuple(dots), _frontier(progress, column, height), band, ticks)
 
 
-def measured(progress: Progress, runs: Sequence[Run]) -> list[Run]:
+def measured(progress: Progress, runs: Sequence[RunRow]) -> list[RunRow]:
     """The runs that have the metric of a lane."""
     return [r for r in runs if r.metric and r.metric.name == progress.metric]
 
 
-def scale_of(progress: Progress, runs: Sequence[Run]) -> tuple[float, float]:
+def scale_of(progress: Progress, runs: Sequence[RunRow]) -> tuple[float, float]:
     """Value axis of a chart: all kept runs, and others as far as they do not squeeze those."""
     kept = [s.value for s in progress.steps]
     values = [r.metric.value for r in measured(progress, runs)]

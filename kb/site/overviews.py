@@ -1,25 +1,18 @@
 """Pages that no one wrote: home, targets, runs, why refuted, comparison, lists, tags, graph. Refuses to
-judge or to render: it gathers what each shows, and the template of that name lays it out.
+judge: it gathers what each shows, and a template lays it out.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
 
 from kb.page import Page
 from kb.refuted import Card
 from kb.site.graph_pictures import whole_sky
-from kb.site.links import name_of
-from kb.site.runs import Run, compared, csv_of, table_of
-from kb.site.survey import Survey
+from kb.site.runs import RunRow, compared, csv_of, table_of
+from kb.site.survey import Survey, plural, type_place
 from kb.site.targets import Standpoint, TargetView, levers_of
+from kb.site.templating import RenderedSheet, sheet
 
-_PLURALS = {
-    "hypothesis": "Hypotheses",
-    "analysis": "Analyses",
-    "index": "Index pages",
-    "page": "Other pages",
-}
 # Rows of the table of all runs; the older ones stand in the tables of their targets.
 _MOST_RUNS = 200
 # Fewer runs tell a loop nothing that its pages do not.
@@ -31,30 +24,6 @@ _READ = ("concept", "observation", "hypothesis", "source", "analysis", "codebase
 _Back = tuple[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A page to render: its place, its title, and a template with what it shows; `files` are other
-    files that belong to it.
-    """
-
-    place: str
-    title: str
-    template: str
-    shows: Mapping[str, object]
-    files: Mapping[str, bytes] = field(default_factory=dict)
-
-
-def plural(type_name: str) -> str:
-    """Name of a page type as a heading."""
-    spaced = type_name.replace("-", " ").replace("_", " ").capitalize()
-    return _PLURALS.get(type_name) or f"{spaced}s"
-
-
-def type_place(survey: Survey, type_name: str) -> str:
-    is_runs = type_name == "experiment" and survey.experiments
-    return "runs.html" if is_runs else f"by-type/{name_of(type_name)}.html"
-
-
 def asked_targets(survey: Survey) -> list[str]:
     """Targets with as many runs that a slice tells a loop more than their pages."""
     return [name for name, runs in survey.trails.items() if name and len(runs) >= _FEWEST_RUNS]
@@ -62,7 +31,7 @@ def asked_targets(survey: Survey) -> list[str]:
 
 def sheets_of(
     survey: Survey, *, name: str, handed: Collection[str], replayed: str
-) -> Iterator[Sheet]:
+) -> Iterator[RenderedSheet]:
     """Every page that no one wrote but what loops are handed. `replayed` is the table of `kb replay`,
     empty where none was kept; `handed` are the targets with a slice.
     """
@@ -73,21 +42,21 @@ def sheets_of(
     if survey.experiments:
         every = [run for view in views for run in view.runs]
         newest = sorted(every, key=lambda r: r.facts.order)[-_MOST_RUNS:]
-        yield _run_sheet("runs.html", f"Runs ({len(every):,})", newest, every, back=None)
+        yield _run_sheet(survey, "runs.html", f"Runs ({len(every):,})", newest, every, back=None)
         shows = {"groups": _side_by_side(views)}
-        yield Sheet("compare.html", "Targets side by side", "compare.html", shows)
+        yield sheet(survey, "compare.html", "Targets side by side", "compare.html", shows)
     if survey.cards:
         yield _refuted(survey, survey.cards, "refuted.html", "Why refuted", None)
     shows = {"sky": whole_sky(survey), "pages": len(survey.wiki.pages)}
-    yield Sheet("graph.html", "The whole wiki", "graph.html", shows)
+    yield sheet(survey, "graph.html", "The whole wiki", "graph.html", shows)
     if replayed:
         title = "How well this wiki serves its loop"
-        yield Sheet("replay.html", title, "replay.html", {"rows": replayed})
+        yield sheet(survey, "replay.html", title, "replay.html", {"rows": replayed})
     yield from _types(survey)
     yield from _tags(survey)
 
 
-def _home(survey: Survey, name: str, views: Sequence[TargetView]) -> Sheet:
+def _home(survey: Survey, name: str, views: Sequence[TargetView]) -> RenderedSheet:
     rank, pages = survey.wiki.rank, survey.wiki.pages
     read = [p for p in pages.values() if p.type in _READ]
     newest = sorted(
@@ -103,16 +72,16 @@ def _home(survey: Survey, name: str, views: Sequence[TargetView]) -> Sheet:
         "lead": [p for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in pages],
         "indexes": survey.compiled,
     }
-    return Sheet("index.html", name, "home.html", shows)
+    return sheet(survey, "index.html", name, "home.html", shows)
 
 
-def state_sheet(survey: Survey, target: str, handed: object) -> Sheet:
+def state_sheet(survey: Survey, target: str, handed: object) -> RenderedSheet:
     """What the loop on a target would be handed now: `handed` is its slice."""
     view = TargetView(survey, target)
     title = f"What the loop is handed: {view.name}"
     back = (f"{view.folder}/index.html", view.name)
     shows = {"view": view, "handed": handed, "state": _state(survey, view), "back": back}
-    return Sheet(f"{view.folder}/state.html", title, "state.html", shows)
+    return sheet(survey, f"{view.folder}/state.html", title, "state.html", shows)
 
 
 def _state(survey: Survey, view: TargetView) -> str:
@@ -120,22 +89,28 @@ def _state(survey: Survey, view: TargetView) -> str:
     return state if state in survey.pages else ""
 
 
-def _target(survey: Survey, view: TargetView, handed: Collection[str]) -> Iterator[Sheet]:
+def _target(survey: Survey, view: TargetView, handed: Collection[str]) -> Iterator[RenderedSheet]:
     place = f"{view.folder}/index.html"
     has_slice = view.target in handed
     shows = {"view": view, "handed": has_slice, "state": _state(survey, view)}
-    yield Sheet(place, view.name, "target.html", shows)
+    yield sheet(survey, place, view.name, "target.html", shows)
     back = (place, view.name)
     title = f"Runs of {view.name} ({len(view.runs)})"
-    yield _run_sheet(f"{view.folder}/runs.html", title, view.runs, view.runs, back=back)
+    yield _run_sheet(survey, f"{view.folder}/runs.html", title, view.runs, view.runs, back=back)
     if view.cards:
         title = f"Why refuted: {view.name}"
         yield _refuted(survey, view.cards, f"{view.folder}/refuted.html", title, back)
 
 
 def _run_sheet(
-    place: str, title: str, runs: Sequence[Run], every: Sequence[Run], *, back: _Back
-) -> Sheet:
+    survey: Survey,
+    place: str,
+    title: str,
+    runs: Sequence[RunRow],
+    every: Sequence[RunRow],
+    *,
+    back: _Back,
+) -> RenderedSheet:
     ticked = {
         r.facts.path: {"title": r.facts.title, "verdict": r.verdict, **compared(r)} for r in runs
     }
@@ -147,10 +122,14 @@ def _run_sheet(
         "left_out": len(every) - len(runs),
         "compared": ticked,
     }
-    return Sheet(place, title, "runs.html", shows, {file: csv_of(every).encode("utf-8", "replace")})
+    return sheet(
+        survey, place, title, "runs.html", shows, {file: csv_of(every).encode("utf-8", "replace")}
+    )
 
 
-def _refuted(survey: Survey, cards: Sequence[Card], place: str, title: str, back: _Back) -> Sheet:
+def _refuted(
+    survey: Survey, cards: Sequence[Card], place: str, title: str, back: _Back
+) -> RenderedSheet:
     groups = levers_of(survey, cards)
     shows = {
         "groups": groups,
@@ -159,7 +138,7 @@ def _refuted(survey: Survey, cards: Sequence[Card], place: str, title: str, back
         "targets": sorted({t for g in groups for t in g.targets}),
         "back": back,
     }
-    return Sheet(place, title, "refuted.html", shows)
+    return sheet(survey, place, title, "refuted.html", shows)
 
 
 def _side_by_side(
@@ -175,7 +154,7 @@ def _side_by_side(
     return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
-def _types(survey: Survey) -> Iterator[Sheet]:
+def _types(survey: Survey) -> Iterator[RenderedSheet]:
     for name, members in survey.by_type.items():
         place = type_place(survey, name)
         if place == "runs.html":
@@ -195,10 +174,10 @@ def _types(survey: Survey) -> Iterator[Sheet]:
             "status": name == "hypothesis" and any(p.field("status") for p in members),
             "folders": len({folder for _, folder, _ in rows}) > 1,
         }
-        yield Sheet(place, f"{plural(name)} ({len(members):,})", "listing.html", shows)
+        yield sheet(survey, place, f"{plural(name)} ({len(members):,})", "listing.html", shows)
 
 
-def _tags(survey: Survey) -> Iterator[Sheet]:
+def _tags(survey: Survey) -> Iterator[RenderedSheet]:
     if not survey.tags:
         return
     most = max(map(len, survey.tags.values()))
@@ -207,10 +186,10 @@ def _tags(survey: Survey) -> Iterator[Sheet]:
         for tag, paths in survey.tags.items()
     ]
     shows = {"sizes": sizes, "tags": []}
-    yield Sheet("by-tag/index.html", f"Tags ({len(survey.tags):,})", "tags.html", shows)
+    yield sheet(survey, "by-tag/index.html", f"Tags ({len(survey.tags):,})", "tags.html", shows)
     shared: dict[str, list[str]] = defaultdict(list)
     for tag, (place, _) in survey.tag_places.items():
         shared[place].append(tag)
     for place, tags in shared.items():
         rows = [(tag, survey.tag_places[tag][1], survey.tags[tag]) for tag in tags]
-        yield Sheet(place, f"Tags: {place[7:-5]}", "tags.html", {"sizes": [], "tags": rows})
+        yield sheet(survey, place, f"Tags: {place[7:-5]}", "tags.html", {"sizes": [], "tags": rows})

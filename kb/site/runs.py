@@ -26,7 +26,7 @@ _COSTS = ("cost", "tokens", "duration", "wall_time", "gpu_hours")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FigureChange:
     """A relative change (0.01 is 1 %) and whether it is for the better; None where nobody knows the direction."""
 
     ratio: float
@@ -48,13 +48,13 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRow:
     """One row: an experiment with its own metric, and that metric's change against parent and baseline."""
 
     facts: Facts
     metric: Metric | None
-    from_parent: Change | None
-    from_baseline: Change | None
+    from_parent: FigureChange | None
+    from_baseline: FigureChange | None
     cost: str
 
     @property
@@ -85,41 +85,41 @@ def figure(name: str, value: float | None, unit: str) -> str:
 
 def change_of(
     value: float | None, base: float | None, direction: Direction | None
-) -> Change | None:
+) -> FigureChange | None:
     """Change of a value against a base; None where either is missing or the base is zero."""
     if value is None or not base:
         return None
     ratio = value / base - 1 if base > 0 else (value - base) / abs(base)
-    return Change(
+    return FigureChange(
         ratio, None if not direction or not ratio else (ratio > 0) == (direction == "higher")
     )
 
 
 @lru_cache(maxsize=256)
-def runs_of(survey: Survey, target: str) -> tuple[Run, ...]:
+def runs_of(survey: Survey, target: str) -> tuple[RunRow, ...]:
     """The runs of a target in trail order."""
     standing = survey.standings.get(target)
     by_variant = {p.variant: p for p in standing.progress} if standing else {}
     return tuple(_run(survey, e, by_variant.get(e.variant)) for e in survey.trails[target])
 
 
-def run_at(survey: Survey, path: str) -> Run | None:
+def run_at(survey: Survey, path: str) -> RunRow | None:
     """The run that a page tells of; None for a page that is no experiment."""
     facts = survey.facts.get(path)
     runs = runs_of(survey, facts.target) if facts else ()
     return next((r for r in runs if r.facts.path == path), None)
 
 
-def _run(survey: Survey, e: Facts, progress: Progress | None) -> Run:
+def _run(survey: Survey, e: Facts, progress: Progress | None) -> RunRow:
     page = survey.pages[e.path]
     cost = next((page.field(name) for name in _COSTS if page.field(name)), "")
     metric = e.metric(progress.metric) if progress and progress.metric else None
     if progress is None or metric is None or metric.value is None:
-        return Run(e, None, None, None, cost)
+        return RunRow(e, None, None, None, cost)
     parent = survey.facts.get(e.parent)
     before = parent.metric(metric.name) if parent else None
     base = progress.baseline
-    return Run(
+    return RunRow(
         e,
         metric,
         change_of(metric.value, before.value if before else None, metric.direction),
@@ -131,13 +131,13 @@ def _run(survey: Survey, e: Facts, progress: Progress | None) -> Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RunColumn:
     """One column of a run table: `kind` is text, number, date or facet (a text chosen from a menu); `value` sorts and filters, `html` shows."""
 
     name: str
     kind: str
-    value: Callable[[Run], str]
-    html: Callable[[Run], str]
+    value: Callable[[RunRow], str]
+    html: Callable[[RunRow], str]
     shown: bool = True
 
 
@@ -147,11 +147,11 @@ def _badge(kind: str, text: str) -> Markup:
     )
 
 
-def _changed(change: Change | None) -> str:
+def _changed(change: FigureChange | None) -> str:
     return Markup('<span class="{}">{}</span>').format(change.css, change.text) if change else ""
 
 
-def _ratio(change: Change | None) -> str:
+def _ratio(change: FigureChange | None) -> str:
     return repr(change.ratio) if change else ""
 
 
@@ -160,7 +160,7 @@ def settings_of(facts: Facts) -> list[str]:
     return [f"{v.name}={v.value}" if v.value else v.name for v in facts.levers]
 
 
-def _levers(run: Run) -> str:
+def _levers(run: RunRow) -> str:
     named = settings_of(run.facts)
     rest = Markup(' <span title="{}">+{}</span>').format(", ".join(named[3:]), len(named) - 3)
     shown = Markup(" ").join(
@@ -173,52 +173,43 @@ def _levers(run: Run) -> str:
 
 
 COLUMNS = (
-    Column(
+    RunColumn(
         "Value", "number", lambda r: repr(r.metric.value) if r.metric else "", lambda r: r.value
     ),
-    Column("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
-    Column(
+    RunColumn("Verdict", "facet", lambda r: r.verdict, lambda r: _badge(r.verdict, r.verdict)),
+    RunColumn(
         "vs parent", "number", lambda r: _ratio(r.from_parent), lambda r: _changed(r.from_parent)
     ),
-    Column(
+    RunColumn(
         "vs baseline",
         "number",
         lambda r: _ratio(r.from_baseline),
         lambda r: _changed(r.from_baseline),
     ),
-    Column("Levers", "text", lambda r: " ".join(settings_of(r.facts)), _levers),
-    Column(
+    RunColumn("Levers", "text", lambda r: " ".join(settings_of(r.facts)), _levers),
+    RunColumn(
         "Date", "date", lambda r: f"{r.facts.date}#{r.facts.number:05d}", lambda r: r.facts.date
     ),
-    Column(
+    RunColumn(
         "No.", "number", lambda r: str(r.facts.number or ""), lambda r: str(r.facts.number or "")
     ),
-    Column(
+    RunColumn(
         "Decision",
         "facet",
         lambda r: r.facts.decision,
         lambda r: escape(r.facts.decision),
         shown=False,
     ),
-    Column("Cost", "text", lambda r: r.cost, lambda r: escape(r.cost), shown=False),
-    Column("Target", "facet", lambda r: r.facts.target, lambda r: escape(r.facts.target)),
-    Column("Variant", "facet", lambda r: r.facts.variant, lambda r: escape(r.facts.variant)),
+    RunColumn("Cost", "text", lambda r: r.cost, lambda r: escape(r.cost), shown=False),
+    RunColumn("Target", "facet", lambda r: r.facts.target, lambda r: escape(r.facts.target)),
+    RunColumn("Variant", "facet", lambda r: r.facts.variant, lambda r: escape(r.facts.variant)),
 )
 # Metrics beside the target's own that get a column.
 _MORE_METRICS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RunTable:
-    """The runs of a table, newest first, with the columns that any of them fills."""
-
-    runs: tuple[Run, ...]
-    columns: tuple[Column, ...]
-
-
-def table_of(runs: Sequence[Run]) -> RunTable:
-    """Table of some runs: a column that says nothing, or the same everywhere, is left out."""
-    newest = tuple(reversed(runs))
+def table_of(runs: Sequence[RunRow]) -> dict[str, Sequence[object]]:
+    """Table of some runs, newest first, with columns that any of them fills: a column that says nothing, or the same everywhere, is left out."""
     own = Counter(r.metric.name for r in runs if r.metric)
     counted = Counter(m.name for r in runs for m in r.facts.metrics if m.value is not None)
     named = [
@@ -231,25 +222,26 @@ def table_of(runs: Sequence[Run]) -> RunTable:
         for c in COLUMNS
         if c.name not in ("Target", "Variant") or len({c.value(r) for r in runs}) > 1
     ]
-    return RunTable(
-        newest,
-        tuple(c for c in (*fixed, *map(_metric_column, named)) if any(c.value(r) for r in runs)),
-    )
+    columns = [*fixed, *map(_metric_column, named)]
+    return {
+        "runs": runs[::-1],
+        "columns": [c for c in columns if any(c.value(r) for r in runs)],
+    }
 
 
-def _metric_column(name: str) -> Column:
-    def value(run: Run) -> str:
+def _metric_column(name: str) -> RunColumn:
+    def value(run: RunRow) -> str:
         metric = run.measured(name)
         return repr(metric.value) if metric else ""
 
-    def shown(run: Run) -> str:
+    def shown(run: RunRow) -> str:
         metric = run.measured(name)
         return escape(figure(name, metric.value, metric.unit)) if metric else ""
 
-    return Column(name, "number", value, shown)
+    return RunColumn(name, "number", value, shown)
 
 
-def compared(run: Run) -> dict[str, dict[str, object]]:
+def compared(run: RunRow) -> dict[str, dict[str, object]]:
     """Settings and metrics of a run for the comparison of ticked rows."""
     settings = {v.name: v.value or "yes" for v in run.facts.levers}
     settings |= {
@@ -273,7 +265,7 @@ def compared(run: Run) -> dict[str, dict[str, object]]:
     return {"settings": settings, "metrics": metrics, "numbers": numbers}
 
 
-def csv_of(runs: Sequence[Run]) -> str:
+def csv_of(runs: Sequence[RunRow]) -> str:
     """The runs as CSV. A text that a spreadsheet would take for a formula is quoted."""
     names = sorted({m.name for r in runs for m in r.facts.metrics if m.value is not None})
     out = io.StringIO()

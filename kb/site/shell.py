@@ -22,8 +22,7 @@ from pathlib import Path
 
 from kb import KbError
 from kb.site.links import web_address
-from kb.site.overviews import plural, type_place
-from kb.site.survey import Survey
+from kb.site.survey import Survey, plural, type_place
 from kb.site.targets import short_names
 from kb.site.templating import Frame, plain_title, template
 from kb.store import Kept, Layout, code_state, digest_of
@@ -45,12 +44,8 @@ _UNUSED = (
 _MOST_TARGETS = 14
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group of the navigation: its title, and its entries as title and place."""
-
-    title: str
-    entries: tuple[tuple[str, str], ...]
+# A group of the navigation: its title, and its entries as title and place.
+Group = tuple[str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True)
@@ -167,7 +162,7 @@ def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, .
         ],
     }
     groups = {title: tuple(entry for entry in some if entry[1]) for title, some in entries.items()}
-    return tuple(Group(title, some) for title, some in groups.items() if some)
+    return tuple((title, some) for title, some in groups.items() if some)
 
 
 # Skeletons for each depth of folder, the page for missing addresses, files.

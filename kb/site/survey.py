@@ -19,6 +19,12 @@ from kb.trail.levers import key_of
 from kb.trail.standing import Standing, standing_of
 
 TYPE_ORDER = tuple(t.name for t in PAGE_TYPES)
+_PLURALS = {
+    "hypothesis": "Hypotheses",
+    "analysis": "Analyses",
+    "index": "Index pages",
+    "page": "Other pages",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +205,17 @@ def survey_of(layout: store.Layout, db: sqlite3.Connection, kept: store.Kept) ->
             if name
         },
     )
+
+
+def plural(type_name: str) -> str:
+    """Name of a page type as a heading."""
+    spaced = type_name.replace("-", " ").replace("_", " ").capitalize()
+    return _PLURALS.get(type_name) or f"{spaced}s"
+
+
+def type_place(survey: Survey, type_name: str) -> str:
+    is_runs = type_name == "experiment" and survey.experiments
+    return "runs.html" if is_runs else f"by-type/{name_of(type_name)}.html"
 
 
 def tags_of(p: Page) -> tuple[str, ...]:

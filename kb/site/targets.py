@@ -14,7 +14,7 @@ from kb.page import Page
 from kb.refuted import Card
 from kb.schema import Verdict
 from kb.site.charts import Climb, climb_of, measured, scale_of, spark
-from kb.site.runs import VERDICT_ORDER, Change, Run, change_of, figure, runs_of
+from kb.site.runs import VERDICT_ORDER, FigureChange, RunRow, change_of, figure, runs_of
 from kb.site.survey import Survey
 from kb.trail.frontier import metric_of
 from kb.trail.levers import key_of
@@ -36,7 +36,7 @@ class Standpoint:
     best: str
     base: str
     since: str
-    change: Change | None
+    change: FigureChange | None
     climb: Climb | None
 
     @property
@@ -49,7 +49,7 @@ class Standpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class LeverGroup:
+class RefutedLever:
     """The refuted cards of one lever, newest first, with the tally of every run that moved it."""
 
     name: str
@@ -83,7 +83,7 @@ class TargetView:
         return self.survey.target_pages.get(self.target)
 
     @property
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[RunRow, ...]:
         return runs_of(self.survey, self.target)
 
     @property
@@ -128,7 +128,7 @@ class TargetView:
         return tuple(c for c in self.survey.cards if c.target == self.target)
 
     @cached_property
-    def levers(self) -> tuple[LeverGroup, ...]:
+    def levers(self) -> tuple[RefutedLever, ...]:
         return levers_of(self.survey, self.cards)
 
     @cached_property
@@ -165,7 +165,7 @@ def tally_of(verdicts: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple((v, counted[v]) for v in (*VERDICT_ORDER, "no verdict") if counted[v])
 
 
-def levers_of(survey: Survey, cards: Sequence[Card]) -> tuple[LeverGroup, ...]:
+def levers_of(survey: Survey, cards: Sequence[Card]) -> tuple[RefutedLever, ...]:
     """Cards by lever, the most refuted first; a card of several levers stands under each, one of none
     under an empty name.
     """
@@ -181,7 +181,7 @@ def levers_of(survey: Survey, cards: Sequence[Card]) -> tuple[LeverGroup, ...]:
     return tuple(sorted(listed, key=lambda g: (not g.name, -len(g.cards), g.name)))
 
 
-def _lever_group(survey: Survey, key: str, name: str, cards: Sequence[Card]) -> LeverGroup:
+def _lever_group(survey: Survey, key: str, name: str, cards: Sequence[Card]) -> RefutedLever:
     values = dict.fromkeys(
         v.value for c in cards for v in c.levers if key_of(v.name) == key and v.value
     )
@@ -190,14 +190,14 @@ def _lever_group(survey: Survey, key: str, name: str, cards: Sequence[Card]) -> 
         survey.lever_verdicts.get(key, []) if key else [c.verdict or "refuted" for c in cards]
     )
     targets = sorted({c.target for c in cards if c.target})
-    return LeverGroup(name, newest, tally_of(verdicts), tuple(targets), tuple(values))
+    return RefutedLever(name, newest, tally_of(verdicts), tuple(targets), tuple(values))
 
 
 # A lane: its name, its progress, its runs.
-_Lane = tuple[str, Progress, Sequence[Run]]
+_Lane = tuple[str, Progress, Sequence[RunRow]]
 
 
-def _lanes(survey: Survey, progress: Progress, runs: Sequence[Run]) -> list[_Lane]:
+def _lanes(survey: Survey, progress: Progress, runs: Sequence[RunRow]) -> list[_Lane]:
     """The lanes of one variant. Agents that start from one parent climb side by side, and no line
     joins them.
     """
@@ -216,9 +216,9 @@ def _lanes(survey: Survey, progress: Progress, runs: Sequence[Run]) -> list[_Lan
     return sorted(split, key=lambda lane: (sign * lane[1].frontier.value, lane[0]))
 
 
-def _named_lanes(survey: Survey, runs: Sequence[Run]) -> Mapping[str, Sequence[Run]]:
+def _named_lanes(survey: Survey, runs: Sequence[RunRow]) -> Mapping[str, Sequence[RunRow]]:
     """Runs by the lane or agent that their pages name; those that name none belong to all."""
-    lanes: dict[str, list[Run]] = defaultdict(list)
+    lanes: dict[str, list[RunRow]] = defaultdict(list)
     for run in runs:
         page = survey.pages[run.facts.path]
         lanes[page.field("lane") or page.field("agent")].append(run)
@@ -226,13 +226,13 @@ def _named_lanes(survey: Survey, runs: Sequence[Run]) -> Mapping[str, Sequence[R
     return {n: sorted([*shared, *some], key=lambda r: r.facts.order) for n, some in lanes.items()}
 
 
-def _branches(progress: Progress, runs: Sequence[Run]) -> Mapping[str, Sequence[Run]]:
+def _branches(progress: Progress, runs: Sequence[RunRow]) -> Mapping[str, Sequence[RunRow]]:
     """Runs by branch, where the trail forks: several supported runs on one parent, of which a later
     one does not improve on an earlier one, so that none of them was built upon the other.
     """
     by_path = {r.facts.path: r for r in runs}
     starts = _starts(progress, runs, by_path)
-    lanes: dict[str, list[Run]] = defaultdict(list)
+    lanes: dict[str, list[RunRow]] = defaultdict(list)
     for run in runs:
         line = (r.facts.path for r in _line(run, by_path))
         lanes[next((starts[path] for path in line if path in starts), "")].append(run)
@@ -244,7 +244,7 @@ def _branches(progress: Progress, runs: Sequence[Run]) -> Mapping[str, Sequence[
     return {**branches, "beside the lanes": beside} if branches and beside else branches
 
 
-def _line(run: Run, by_path: Mapping[str, Run]) -> list[Run]:
+def _line(run: RunRow, by_path: Mapping[str, RunRow]) -> list[RunRow]:
     """A run and the runs that it was built upon, newest first."""
     line = [run]
     while (parent := by_path.get(line[-1].facts.parent)) and parent not in line:
@@ -252,11 +252,13 @@ def _line(run: Run, by_path: Mapping[str, Run]) -> list[Run]:
     return line
 
 
-def _starts(progress: Progress, runs: Sequence[Run], by_path: Mapping[str, Run]) -> dict[str, str]:
+def _starts(
+    progress: Progress, runs: Sequence[RunRow], by_path: Mapping[str, RunRow]
+) -> dict[str, str]:
     """The first runs of branches, with a name for each: the lever that tells them apart, else their
     titles.
     """
-    children: dict[str, list[Run]] = defaultdict(list)
+    children: dict[str, list[RunRow]] = defaultdict(list)
     for run in runs:
         is_kept = run.facts.verdict.canonical is Verdict.SUPPORTED and run.metric
         if is_kept and run.facts.parent in by_path:
@@ -268,7 +270,7 @@ def _starts(progress: Progress, runs: Sequence[Run], by_path: Mapping[str, Run])
     return {e.path: e.levers[0].value if told_apart else e.title for e in starts}
 
 
-def _is_fork(siblings: Sequence[Run], progress: Progress) -> bool:
+def _is_fork(siblings: Sequence[RunRow], progress: Progress) -> bool:
     sign = -1 if progress.direction == "lower" else 1
     values = [sign * r.metric.value for r in siblings]
     return any(later <= max(values[:n]) for n, later in enumerate(values) if n)
@@ -288,7 +290,7 @@ def _scales(lanes: Sequence[_Lane]) -> list[tuple[float, float] | None]:
 
 
 def _standpoint(
-    name: str, progress: Progress, runs: Sequence[Run], scale: tuple[float, float] | None
+    name: str, progress: Progress, runs: Sequence[RunRow], scale: tuple[float, float] | None
 ) -> Standpoint:
     best, base = progress.frontier, progress.baseline
     since = "its baseline" if base else "its first kept run"

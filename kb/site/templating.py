@@ -4,15 +4,15 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from types import MappingProxyType
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kb.site.body import WEB_ADDRESS
 from kb.site.links import url_between, web_address
-from kb.site.overviews import Sheet, plural, type_place
 from kb.site.raw_html import anchor_of
-from kb.site.survey import Survey
+from kb.site.survey import Survey, plural, type_place
 from kb.store import digest_of
 
 
@@ -47,10 +47,17 @@ class RenderedSheet:
         return Frame(self.place, self.title, lambda: self.content, (), key, section)
 
 
-def rendered_sheet(survey: Survey, sheet: Sheet) -> RenderedSheet:
-    """A page that no one wrote, rendered."""
-    content = rendered(survey, sheet.place, sheet.template, {"title": sheet.title, **sheet.shows})
-    return RenderedSheet(sheet.place, plain_title(sheet.title), content, sheet.files)
+def sheet(
+    survey: Survey,
+    place: str,
+    title: str,
+    template: str,
+    shows: Mapping[str, object],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> RenderedSheet:
+    """A page that no one wrote, at its place, from the template of that name and what it shows."""
+    content = rendered(survey, place, template, {"title": title, **shows})
+    return RenderedSheet(place, plain_title(title), content, dict(files))
 
 
 def rendered(survey: Survey, place: str, template: str, shows: Mapping[str, object]) -> str:

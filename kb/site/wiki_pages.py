@@ -20,9 +20,8 @@ from kb.schema import FAILED
 from kb.site.body import Body, Destination, body_of
 from kb.site.graph_pictures import neighbourhood
 from kb.site.links import Resolver
-from kb.site.overviews import plural, type_place
 from kb.site.runs import run_at
-from kb.site.survey import Survey, tags_of
+from kb.site.survey import Survey, plural, tags_of, type_place
 from kb.site.templating import Frame, plain_title, rendered
 
 # Fewer pages than this are rendered in this process: starting a pool costs more.
