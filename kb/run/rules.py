@@ -121,12 +121,12 @@ def span_of(interval: Interval) -> str:
     """`+3.1 to +4.2 %`: both ends, or `exactly` where every sample was equal."""
     if interval.how == "equal":
         return "exactly, for the repeats do not differ"
+    ends = f"{percent(interval.low)} to {percent(interval.high)}"
     if interval.how == "coarse":
-        ends = f"{percent(interval.low)} to {percent(interval.high)}"
         return f"somewhere from {ends}, for the readings are no finer"
-    if interval.how == "trail":
-        return f"with the noise of earlier runs {percent(interval.low)} to {percent(interval.high)}"
-    return f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
+    return (
+        f"{'with the noise of earlier runs' if interval.how == 'trail' else '95 % interval'} {ends}"
+    )
 
 
 def figures(spread: Spread, unit: str = "") -> str:
@@ -269,11 +269,11 @@ def _spoken(e: Evidence, criterion: Falsification) -> str:
     found = e.interval(criterion.metric)
     assert found
     sign = " %" if criterion.metric == GAIN else ""
-    ends = (
-        ""
-        if found.how == "equal"
-        else f", 95 % interval {number_text(found.low, digits=4)} to {number_text(found.high, digits=4)}{sign}"
+    how = "somewhere from" if found.how == "coarse" else "95 % interval"
+    span = (
+        f", {how} {number_text(found.low, digits=4)} to {number_text(found.high, digits=4)}{sign}"
     )
+    ends = "" if found.how == "equal" else span
     return f"{criterion.metric} is {number_text(found.middle, digits=5)}{sign}{ends}"
 
 
