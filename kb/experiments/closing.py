@@ -22,7 +22,6 @@ from kb.run.evidence import Evidence
 from kb.run.rules import Ruling
 from kb.schema import Verdict
 from kb.text import one_line
-from kb.trail import Facts
 
 _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 
@@ -63,11 +62,10 @@ def close(
     target: Target,
     *,
     remarks: Remarks,
-    earlier: tuple[Facts, ...],
     today: str,
     dry: bool = False,
 ) -> Closed:
-    """File the verdict of the experiment at `path`; `earlier` are the target's experiments before it; `dry` writes nothing.
+    """File the verdict of the experiment at `path`; `dry` writes nothing.
 
     Raises KbError where there is nothing to judge, and where the mechanism cannot be audited although all else speaks for support.
     """
@@ -85,10 +83,8 @@ def close(
         stub = stub_at(layout, path)
         today = max(today, stub.page.field("created"))
         if stub.filed:
-            return _closed_again(
-                layout, stub, target, remarks, earlier=earlier, today=today, dry=dry
-            )
-        case, done = _ruled(layout, stub, target, remarks, earlier=earlier)
+            return _closed_again(layout, stub, target, remarks, today=today, dry=dry)
+        case, done = _ruled(layout, stub, target, remarks)
         if dry:
             return done
         store.write(layout.root / path, _page(case, remarks, done, today=today))
@@ -101,8 +97,6 @@ def _ruled(
     stub: Stub,
     target: Target,
     remarks: Remarks,
-    *,
-    earlier: tuple[Facts, ...],
 ) -> tuple[Case, Closed]:
     """The case of a page and what closing it says.
 
@@ -116,7 +110,7 @@ def _ruled(
     attempt = last_attempt(layout, stub)
     if attempt and attempt.measurement:
         refuse_tampered(attempt, stub)
-        case = judged(layout, stub, target, attempt, more=remarks.expectation, earlier=earlier)
+        case = judged(layout, stub, target, attempt, more=remarks.expectation)
     elif remarks.overrule:
         case = Case(stub, None, Evidence(""), _UNMEASURED)
     else:
@@ -150,7 +144,6 @@ def _closed_again(
     target: Target,
     remarks: Remarks,
     *,
-    earlier: tuple[Facts, ...],
     today: str,
     dry: bool,
 ) -> Closed:
@@ -173,7 +166,7 @@ def _closed_again(
     ):
         about = (stub.path, stands, page.field("rule"), "", None, stub.facts.decision)
         return Closed(*about, overruled=overruled, again=True, written=logged)
-    case, done = _ruled(layout, stub, target, remarks, earlier=earlier)
+    case, done = _ruled(layout, stub, target, remarks)
     done = replace(done, again=True, written=logged)
     if done.verdict == stands:
         return done

@@ -14,12 +14,10 @@ from kb.experiments.plan import Side
 from kb.experiments.stub import Stub, filled, stub_at, stub_in_flight
 from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
-from kb.run.interval import Interval, gain_of_spreads, level_of, value_of_spread
-from kb.run.noise import LEAST_CONFIDENCE, Spread, mad_of
+from kb.run.interval import gain_of_spreads, level_of, value_of_spread
+from kb.run.noise import Spread
 from kb.run.quantity import to_float
 from kb.run.rules import Ruling, ruling_of
-from kb.schema import Verdict
-from kb.trail import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +39,11 @@ def judged(
     attempt: Attempt,
     *,
     more: Expectation | None = None,
-    earlier: tuple[Facts, ...] = (),
 ) -> Case:
     """What the rules say of a finished attempt, audited by what its page expects and by `more`."""
     sought = expectation_of(stub, attempt.metrics) | (more or Expectation())
     seen = audit(attempt, sought)
-    evidence = evidence_of(layout, stub, target, attempt, firing=seen.firing, earlier=earlier)
+    evidence = evidence_of(layout, stub, target, attempt, firing=seen.firing)
     return Case(stub, attempt, evidence, ruling_of(evidence), seen, sought)
 
 
@@ -57,12 +54,8 @@ def evidence_of(
     attempt: Attempt,
     *,
     firing: str = "",
-    earlier: tuple[Facts, ...] = (),
 ) -> Evidence:
-    """Evidence of one attempt. `earlier` are the target's experiments before it; those of its variant tell the noise where there are no repeats.
-
-    Raises KbError where several metrics were printed and none is named.
-    """
+    """Evidence of one attempt. Raises KbError where several metrics were printed and none is named."""
     plan, done = attempt.plan, attempt.measurement
     primary = plan.metric or target.metric or next(iter(attempt.metrics), "")
     if not (plan.metric or target.metric) and len(attempt.metrics) > 1:
@@ -72,7 +65,6 @@ def evidence_of(
         )
     timed = [name for name in attempt.metrics if attempt.values(name, "change")]
     measured = [_measured(layout, stub, target, attempt, name) for name in timed]
-    measured = [_with_trail(m, stub, earlier) if m.name == primary else m for m in measured]
     return Evidence(
         primary,
         tuple(measured),
@@ -90,22 +82,6 @@ def evidence_of(
         noise_limit=target.noise_limit[0],
         look=attempt.looks,
     )
-
-
-def _with_trail(main: Measured, stub: Stub, earlier: tuple[Facts, ...]) -> Measured:
-    """Without repeats, the gain with the noise of the runs before it: pi's confidence of 2 is an arm of twice their deviation."""
-    if main.interval or main.gain is None or not main.parent or not main.parent.mean:
-        return main
-    void = (None, Verdict.INVALID, Verdict.CRASH)
-    own = (
-        e for e in earlier if e.variant == stub.facts.variant and e.verdict.canonical not in void
-    )
-    reading = (e.metric(main.name) for e in own)
-    values = [m.value for m in reading if m and m.value is not None and m.value > 0]
-    deviation = mad_of([*values, main.change.mean]) if len(values) >= 2 else 0.0
-    arm = LEAST_CONFIDENCE * deviation / abs(main.parent.mean)
-    interval = Interval(main.gain - arm, main.gain, main.gain + arm, "trail") if arm else None
-    return replace(main, interval=interval)
 
 
 def _measured(

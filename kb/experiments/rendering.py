@@ -26,7 +26,6 @@ _METHODS = {
     "pairs": "shift of Hodges and Lehmann within turns, which drifted, with the interval of Wilcoxon's signed ranks",
     "student": "Welch's interval of the means, for there are too few samples for ranks",
     "coarse": "readings vary by less than their last place, by half of which each side may be off",
-    "trail": "twice the deviation of the runs before it, for there are no repeats",
 }
 WITHHELD = (Verdict.INVALID, Verdict.CRASH)
 

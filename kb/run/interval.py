@@ -30,7 +30,7 @@ _SORTED = 2500
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An estimate between two ends. `how` it came about: ranks, pairs, student, equal (no sample differs), coarse (readings
-    vary by less than their last place, and repeats tell no more), trail (noise of earlier runs)."""
+    vary by less than their last place, and repeats tell no more)."""
 
     low: float
     middle: float

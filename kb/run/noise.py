@@ -27,8 +27,6 @@ OUTLYING = 14.826
 WIDE = 0.02
 # As messages say them.
 SMALLEST_GAIN_TEXT, WIDE_TEXT = (f"{100 * share:g} %" for share in (SMALLEST_GAIN, WIDE))
-# pi-autoresearch: at least 2 is likely real, 1 to 2 marginal, below 1 noise.
-LEAST_CONFIDENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)

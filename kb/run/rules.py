@@ -124,9 +124,7 @@ def span_of(interval: Interval) -> str:
     ends = f"{percent(interval.low)} to {percent(interval.high)}"
     if interval.how == "coarse":
         return f"somewhere from {ends}, for the readings are no finer"
-    return (
-        f"{'with the noise of earlier runs' if interval.how == 'trail' else '95 % interval'} {ends}"
-    )
+    return f"95 % interval {ends}"
 
 
 def figures(spread: Spread, unit: str = "") -> str:
@@ -430,7 +428,7 @@ RULES = (
     Rule(
         "noise-unknown",
         Verdict.INCONCLUSIVE,
-        "there is no interval: no three repeats of each side, no stated stddev, no noise of earlier runs",
+        "there is no interval: no three repeats of each side, no stated stddev",
         _noise_unknown,
         open=True,
     ),

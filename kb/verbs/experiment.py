@@ -137,14 +137,14 @@ def named(request: NamesExperiment, caller: Caller) -> "tuple[store.Layout, Stub
     return layout, stub, target_named(layout, stub.facts.target)
 
 
-def trail_of(layout: store.Layout, target: str, *, before=None) -> "tuple[Experiment, ...]":
+def trail_of(layout: store.Layout, target: str) -> "tuple[Experiment, ...]":
     """Experiments of a target as built, in trail order."""
     from contextlib import closing
 
     from kb import trail
 
     with closing(store.state(layout)) as db:
-        return trail.experiments(db, target=target, before=before)
+        return trail.experiments(db, target=target)
 
 
 def trail_as_filed(layout: store.Layout, target: str) -> "tuple[Experiment, ...]":

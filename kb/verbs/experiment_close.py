@@ -14,7 +14,6 @@ from kb.verbs.experiment import (
     named,
     shared,
     trail_as_filed,
-    trail_of,
 )
 
 if TYPE_CHECKING:
@@ -90,10 +89,7 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
             caller.talk(
                 f"cards like it that were filed since it was opened: {', '.join(since[:4])}"
             )
-    earlier = trail_of(layout, target.name, before=stub.facts.order)
-    ruling = close(
-        layout, stub.path, target, remarks=remarks, earlier=earlier, today=today, dry=dry
-    )
+    ruling = close(layout, stub.path, target, remarks=remarks, today=today, dry=dry)
     hint = "" if ruling.again else hint_of(ruling, stub.path)
     if not dry:
         try:
