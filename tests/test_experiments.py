@@ -388,15 +388,10 @@ def test_a_stated_spread_of_one_record_counts_and_the_published_claim_fails(loop
     assert (done["verdict"], done["rule"]) == ("inconclusive", "criterion-open") and done["more"]
 
 
-def test_a_parent_that_was_filed_before_stands_for_its_records(loop, tmp_path):
-    def record(value: float) -> str:
-        return json.dumps([{"metrics": {"time_ms": value + i / 10}, "commit": "abc"} for i in range(3)])
-
-    first = recorded(loop, tmp_path, [record(100)], [], "--variant", "v")
-    loop.closed(first, "--overrule", "baseline", "--reason", "measured on the cluster before")
-    path = loop.open("b=1", "--variant", "v", "--predict", "time_ms down", parent=first)
-    loop.run("run", path, "--record", log_of(tmp_path, "x.json", record(80)))
-    assert loop.closed(path, "--overrule", "supported", "--reason", "seen in its dump")["gain"] == pytest.approx(0.2, abs=0.01)
+def test_a_record_without_its_parents_is_not_judged_by_a_figure_of_another_day(loop, tmp_path):
+    path = recorded(loop, tmp_path, [f"METRIC time_ms={v}\n" for v in (80.1, 80.2, 80.3)], [])
+    assert "--record-parent FILE" in loop.run("close", path, "--dry-run").stdout
+    assert loop.closed(path)["rule"] == "parent-unmeasured"
 
 
 def test_a_crash_elsewhere_is_a_crash_and_a_failed_check_invalid(loop, tmp_path):

@@ -147,7 +147,7 @@ def _built(attempt: Attempt) -> Sign | None:
         {k.path: k.digest for k in attempt.kept if k.role == "artifact" and k.side == side}
         for side in ("parent", "change")
     )
-    if not before or not after or not (plan.changed or plan.elsewhere):
+    if not before or not after or not plan.changed:
         return None
     path = next((p for p in sorted({*before, *after}) if before.get(p) != after.get(p)), "")
     if path:
@@ -158,8 +158,7 @@ def _built(attempt: Attempt) -> Sign | None:
     shown = ", ".join(f"{path} {digest}" for path, digest in sorted(after.items())[:3])
     count = len(plan.changed)
     differ = f"{count} source file{'s differ' if count > 1 else ' differs'}"
-    changes = differ if count else "something was changed"
-    return Sign(False, f"built files are the parent's byte for byte ({shown}), though {changes}")
+    return Sign(False, f"built files are the parent's byte for byte ({shown}), though {differ}")
 
 
 def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Sign:

@@ -110,7 +110,7 @@ def _ruled(
     attempt = last_attempt(layout, stub)
     if attempt and attempt.measurement:
         refuse_tampered(attempt, stub)
-        case = judged(layout, stub, target, attempt, more=remarks.expectation)
+        case = judged(stub, target, attempt, more=remarks.expectation)
     elif remarks.overrule:
         case = Case(stub, None, Evidence(""), _UNMEASURED)
     else:

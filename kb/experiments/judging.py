@@ -16,7 +16,6 @@ from kb.experiments.targets import Target
 from kb.run.evidence import Evidence, Measured, measured_of
 from kb.run.interval import gain_of_spreads, level_of, value_of_spread
 from kb.run.noise import Spread
-from kb.run.quantity import to_float
 from kb.run.rules import Ruling, ruling_of
 
 
@@ -33,7 +32,6 @@ class Case:
 
 
 def judged(
-    layout: store.Layout,
     stub: Stub,
     target: Target,
     attempt: Attempt,
@@ -43,12 +41,11 @@ def judged(
     """What the rules say of a finished attempt, audited by what its page expects and by `more`."""
     sought = expectation_of(stub, attempt.metrics) | (more or Expectation())
     seen = audit(attempt, sought)
-    evidence = evidence_of(layout, stub, target, attempt, firing=seen.firing)
+    evidence = evidence_of(stub, target, attempt, firing=seen.firing)
     return Case(stub, attempt, evidence, ruling_of(evidence), seen, sought)
 
 
 def evidence_of(
-    layout: store.Layout,
     stub: Stub,
     target: Target,
     attempt: Attempt,
@@ -64,10 +61,10 @@ def evidence_of(
             "or measure --again with --metric"
         )
     timed = [name for name in attempt.metrics if attempt.values(name, "change")]
-    measured = [_measured(layout, stub, target, attempt, name) for name in timed]
+    measured = tuple(_measured(target, attempt, name) for name in timed)
     return Evidence(
         primary,
-        tuple(measured),
+        measured,
         has_parent=not stub.baseline,
         crash=attempt.problem("change"),
         parent_crash=attempt.problem("parent"),
@@ -84,16 +81,12 @@ def evidence_of(
     )
 
 
-def _measured(
-    layout: store.Layout, stub: Stub, target: Target, attempt: Attempt, name: str
-) -> Measured:
+def _measured(target: Target, attempt: Attempt, name: str) -> Measured:
     change, parent = attempt.values(name, "change"), attempt.values(name, "parent")
     unit = target.unit if name == target.metric else ""
     way = target.direction_for(name)
     reading = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
     one, other = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
-    if not parent and attempt.plan.elsewhere and not stub.baseline:
-        other = _filed_spread(layout, stub.page.field("parent"), name)
     sides = (one or reading.change, other or reading.parent)
     least = target.least_effect(name, sides[1].mean if sides[1] else 0.0)
     reading = replace(reading, least=least, change=sides[0], parent=sides[1])
@@ -116,23 +109,6 @@ def _stated(attempt: Attempt, name: str, side: Side) -> Spread | None:
     )
 
 
-def _filed_spread(layout: store.Layout, parent: str, name: str) -> Spread | None:
-    """A metric of the parent's page, as its front matter states it, else as the page says it."""
-    if not parent.endswith(".md"):
-        return None
-    stub = stub_at(layout, parent)
-    metrics = stub.page.front.get("metrics")
-    stated = metrics.get(name) if isinstance(metrics, dict) else None
-    about = stated if isinstance(stated, dict) else {"value": stated}
-    value, stddev, n = (to_float(about.get(key)) for key in ("value", "stddev", "n"))
-    reading = stub.facts.metric(name)
-    if value is None and reading:
-        value, stddev, n = reading.value, reading.stddev, reading.n
-    if value is None:
-        return None
-    return Spread(value, stddev, int(n) if n else None if stddev is not None else 1)
-
-
 def blocks_of(case: Case) -> dict[str, str]:
     """What a finished attempt puts into the blocks of its page, verdict aside."""
     if not case.attempt:
@@ -153,7 +129,7 @@ def show(layout: store.Layout, path: str, target: Target) -> Case | None:
         attempt = last_attempt(layout, stub)
         if not attempt or not attempt.measurement:
             return None
-        case = judged(layout, stub, target, attempt)
+        case = judged(stub, target, attempt)
         fields = {"measured": receipt_of(attempt), "code": attempt.plan.change}
         data = stub.data if stub.filed else filled(path, stub.data, blocks_of(case), fields)
         if data != stub.data:
@@ -182,11 +158,12 @@ def audit_page(layout: store.Layout, path: str, target: Target, *, more: Expecta
     if not attempt or not attempt.measurement:
         raise KbError(f"{path}: nothing is measured yet; `kb experiment run {path}` comes first")
     show(layout, path, target)
-    return judged(layout, stub, target, attempt, more=more).audit
+    return judged(stub, target, attempt, more=more).audit
 
 
 _HINTS = {
     "no-audit": "`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows",
+    "parent-unmeasured": "a record is judged beside the parent's of the same day: `--again --record FILE --record-parent FILE`",
     "protected-file": "a build file that the change is meant to edit is named in the proposal's text; others stand under `allowed:` of the "
     "target; a benchmark changed on purpose is another `base:`",
 }

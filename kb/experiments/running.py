@@ -280,7 +280,7 @@ def _sampled(bench: Bench, attempt: Attempt) -> Attempt:
             continue
         if attempt.added or goal >= plan.most or not plan.parent:
             break
-        ruling = ruling_of(evidence_of(bench.layout, bench.stub, bench.target, attempt))
+        ruling = ruling_of(evidence_of(bench.stub, bench.target, attempt))
         if ruling.more is None:
             break
         goal = min(plan.most, 2 * goal)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kb.ingest.asking import Answerer
     from kb.ingest.packets import Packet
 
+_NEXT = (
+    "`kb packet next` gives them out, one at a time; `kb packet answer ID FILE` takes the replies",
+)
 FILLERS = ("agent", "api", "command", "none")
 
 
@@ -53,16 +56,16 @@ class Filling:
 class Ingested(Result):
     """What was asked, what entered, what came back, and what is left."""
 
-    packets: int
-    replayed: int
-    tokens_in: int
-    tokens_out: int
-    cost: float
-    admitted: int
-    returned: int
-    review: int
-    left: int
-    pages: tuple[str, ...]
+    packets: int = 0
+    replayed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    admitted: int = 0
+    returned: int = 0
+    review: int = 0
+    left: int = 0
+    pages: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
     estimated: bool = False
@@ -113,18 +116,13 @@ def fill(request: Filling, caller: Caller, wanted: Wanted, *, task: str = "") ->
             e = estimate_of(todo, price)
             return Ingested(
                 e.packets,
-                len(packets) - len(todo),
-                e.tokens_in,
-                e.tokens_out,
-                e.cost,
-                0,
-                0,
-                0,
-                len(todo),
-                (),
-                (),
-                passed_over,
-                True,
+                replayed=len(packets) - len(todo),
+                tokens_in=e.tokens_in,
+                tokens_out=e.tokens_out,
+                cost=e.cost,
+                left=len(todo),
+                passed_over=passed_over,
+                estimated=True,
             )
         file_prompts(layout)
         settled = [
@@ -135,28 +133,13 @@ def fill(request: Filling, caller: Caller, wanted: Wanted, *, task: str = "") ->
         pages = list(refile(layout, db, settled, today=caller.today))
         queue.offer(layout, todo)
         if answer is None:
-            words = (
-                (
-                    "`kb packet next` gives them out, one at a time; `kb packet answer ID FILE` takes the replies",
-                )
-                if todo
-                else ()
-            )
             return Ingested(
-                0,
-                len(settled),
-                0,
-                0,
-                0.0,
-                0,
-                0,
-                _waiting(layout),
-                len(todo),
-                tuple(pages),
-                (),
-                passed_over,
-                False,
-                words,
+                replayed=len(settled),
+                review=_waiting(layout),
+                left=len(todo),
+                pages=tuple(pages),
+                passed_over=passed_over,
+                words=_NEXT if todo else (),
             )
         ledger = answered(
             layout, db, answer,
