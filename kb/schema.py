@@ -197,6 +197,13 @@ PAGE_TYPES = (
 TYPES = {t.name: t for t in PAGE_TYPES}
 # What other wikis call pages of a type: counted in no tally, for "5 runs" may count what has no page.
 ALSO = {t.name: t.also for t in PAGE_TYPES if t.also}
+# Of these, what an owner keeps of what was done (name -> folder).
+NOTES = {
+    name: folder
+    for type_name in ("concept", "observation", "analysis")
+    for name, folder in ALSO[type_name].items()
+    if name not in ("technique", "entity")
+}
 _TYPE_OF_NAME = {name: t.name for t in PAGE_TYPES for name in (*t.names, *t.also)}
 _TYPE_OF_FOLDER = english_of(languages.FOLDERS) | {
     folder: t.name for t in PAGE_TYPES for folder in (*t.folders, *t.also.values())
@@ -349,7 +356,7 @@ def canonical_verdict(raw: str | None) -> Verdict | None:
 
 
 # Fields of the front matter, and labels of the body, under which loops of other habits say how a run came out, in the order in which they count.
-OUTCOME_FIELDS = ("outcome", "result", "conclusion", "disposition")
+OUTCOME_FIELDS = ("outcome", "conclusion", "disposition", "result")
 OUTCOME_LABELS = (
     *(
         "verdict",
@@ -382,8 +389,8 @@ _OUTCOMES = (
     ),
     (
         re.compile(
-            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|"
-            rf"{_phrases(UNDONE)})\b"
+            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|nope|bad|useless|pointless|broken|vetoed|"
+            rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE)})\b"
         ),
         Verdict.REFUTED,
     ),
@@ -396,8 +403,8 @@ _OUTCOMES = (
     ),
     (
         re.compile(
-            r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|"
-            rf"{_phrases(ADOPTED)})\b"
+            r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|"
+            rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
         ),
         Verdict.SUPPORTED,
     ),

@@ -154,6 +154,76 @@ def test_entries_of_an_owners_own_notes_that_say_they_failed_are_statements_and_
     assert said("---\ntype: source\n---\n" + NOTES, "wiki/sources/losses.md") == []
 
 
+OVENS = """# Ovens
+
+Status: Reverted
+Date: 2024-03-04
+
+## Context
+
+The old door costs heat. A heavier one would be slower to open.
+
+## Decision
+
+Hang the glass door.
+
+## Outcome
+
+Loaves were pale in the middle for two weeks. Reverted, the iron door hangs again.
+"""
+HELP = """# Questions
+
+## Does steam in the second phase help?
+
+No. The crust stayed soft in nine of ten loaves.
+
+## Does the small fan cost power?
+
+No, under a watt.
+
+## Could we bake at night?
+
+Nobody has tried.
+
+**Does longer kneading pay?** No, twenty minutes came out as ten.
+
+~~Rye starter at 30 °C~~ smelled of nail varnish and was thrown away.
+
+~~New racks~~ DONE in May.
+
+If the dough is refused, it goes back to the mixer.
+
+We thought that salted water would rise better. It was weighed on twelve loaves and brought nothing.
+"""
+
+
+def test_a_decision_taken_back_and_questions_answered_with_no_are_failures_and_what_is_kept_or_untried_is_none():
+    assert [(s[3], s[4][:20]) for s in said(OVENS, "wiki/decisions/0003-glass-door.md")] == [("Ovens", "Loaves were pale in ")]
+    assert said(OVENS.replace("Reverted", "Accepted", 1).replace("Reverted, the", "The"), "wiki/decisions/0003-glass-door.md") == []
+    assert [s[3].split(":")[0] for s in said(HELP, "wiki/help.md")] == [
+        "Does steam in the second phase help",
+        "Does longer kneading pay",
+        "Rye starter at 30 °C",
+        "We thought that salted water would rise better. It was weighed on twelve loaves and brought nothing.",
+    ]
+
+
+KNOBS = """# Knobs
+
+| What | Since | How it went |
+|---|---|---|
+| flour kept cold | 2024 | works, less yeast |
+| steel sheets for stone | 2025 | reverted, the bottom burnt |
+| oven at full fan | 2025 | abandoned after a day |
+| glass lids | – | planned |
+"""
+
+
+def test_a_column_that_says_how_things_went_is_known_by_its_cells_and_two_such_columns_rate_choices():
+    assert [s[3].split(" ·")[0] for s in said(KNOBS, "wiki/knobs.md")] == ["steel sheets for stone", "oven at full fan"]
+    assert said(KNOBS.replace("| Since |", "| Then |").replace("2025", "worse").replace("2024", "better"), "wiki/knobs.md") == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

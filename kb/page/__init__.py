@@ -159,12 +159,9 @@ class Page:
         if self.path.count("/") < 2 or type_of_folder(above) is not None:
             return self.stem
         trail = type_of_folder(self.path.split("/")[1]) == "experiment"
-        record = (
-            records_run(above, self.stem)
-            or trail
-            and type_of_file(self.stem) == "index"
-            and self._reports
-        )
+        tells = self._reports if trail else {"hypothesis", "outcome"} <= set(self.labels)
+        record = records_run(above, self.stem) or type_of_file(self.stem) == "index" and tells
+        trail = trail or tells
         return above if record and (trail or self.stem.lower() == "findings") else self.stem
 
     @property

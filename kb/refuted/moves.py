@@ -384,4 +384,4 @@ def clauses(text: str) -> list[str]:
             )
             found.append(text[start : next(aside, stop)])
         start = after
-    return found
+    return found if any(found) else [text]

@@ -7,16 +7,18 @@ told is no statement.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 
 from kb.graph.paths import target_of
 from kb.languages import FAILED_LISTS
 from kb.page import Page, document_of
 from kb.page.document import Block, Document, Row
 from kb.refuted.aim import Aim, aim_of_page, aim_of_text, labelled, readable
+from kb.refuted.reports import Report, failure_in, is_settled, report_in, report_of
 from kb.run.direction import direction_of
-from kb.schema import FAILED, Verdict, canonical_verdict, outcome_verdict
+from kb.schema import FAILED, NOTES, Verdict, canonical_verdict, label_kind, outcome_verdict
 from kb.store import row_of
-from kb.text import cut, number_of, one_line
+from kb.text import cut, number_of, one_line, sentences_of
 from kb.trail.facts import from_row
 
 
@@ -73,25 +75,27 @@ _FURNITURE = re.compile(
     r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*",
     re.IGNORECASE,
 )
-# An outcome in the past tense, or a loss in figures.
-_REPORTS = re.compile(
-    r"\b(?:regress(?:ed|es|ion)|failed|crash(?:ed|es)|diverged|broke|hung|oom(?:ed|s)?|lost|(?:was|were|is|ran|came out) (?:\d[\d.]*\s?%? )?(?:slower|worse|flat)|"
-    r"did(?:n['’]t| not)|never (?:helped|paid|fired)|no (?:gain|effect|improvement|change|difference|benefit|win)|no-op|(?:with)?in (?:the )?noise|refuted|"
-    r"falsified|rejected|reverted|thrash\w*|out of memory)\b|\d\s?[a-zA-Z%]{0,3}\s(?:→|->|to)\s\d[\d.]*\s?(?:[kM%]|[mun]?s)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:slower|worse|lower|below|loss|regression)|"
-    r"(?<![\w.])[−-]\s?\d[\d.]*\s?(?:%|pp)|slower by|worse by",
+# A loss in figures, or from one figure to another.
+_LOSS = re.compile(
+    r"\d\s?[a-zA-Z%]{0,3}\s(?:→|->|to)\s\d[\d.]*\s?(?:[kM%]|[mun]?s)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:lower|below|loss|regression)|"
+    r"(?<![\w.])[−-]\s?\d[\d.]*\s?(?:%|pp)",
     re.IGNORECASE,
 )
-# An entry of somebody's own notes that says so, in the past tense, tells of a failure wherever it stands.
-_FAILED_ENTRY = re.compile(
-    r"\b(?:did(?:n['’]t| not) (?:help|work|pay|matter)|no (?:effect|improvement|gain|change)\b|made (?:it|things|[\w ]{1,30}?) worse|removed again|rolled back|backfired|"
-    r"failed to|gave up|(?:went|gone) back to|we reverted|taken back|not used|not kept|overfit(?:s|ted)?)\b|[,;] worse\b",
+_DECISION = (
+    "decision",
+    "consequences",
+    "alternatives",
+    "alternatives considered",
+    "considered options",
+)
+# A question whether something is of use, or does harm.
+_OF_USE = re.compile(
+    r"\b(?:help|improv|work|pay|worth|faster|better|smaller|cheaper|reliable|speed|gain|reduc|lower|cut|rais|sav|win|scale|fix|avoid|should)\w*\b",
     re.IGNORECASE,
 )
-# What was done, won, or never run.
-_NO_FAILURE = re.compile(
-    r"✅|✔|\bDONE\b|\b(?:not|never|hasn['’]t|has not|wasn['’]t|was not|un)[ -]?(?:yet |been )*(?:tried|tested|run|done|validated|measured)\b|\bto be tried\b|"
-    r"\bTODO\b|\bTBD\b|\bpending\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*[+]?\d[\d.]*\s?[x×]\s*\)",
-)
+_OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
+_ANSWERED_NO = re.compile(r"(?:no|nope|not really|nein|non)\b\W*(?=\w)", re.IGNORECASE)
+_STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
 # An item that opens so says what to do, not what was done.
 _ADVICE = re.compile(
     r"\W*(?:(?:use(?! of)|prefer|always|instead|ensure|make sure|remember|verify|check|consider|should|plan|fix|remedy|recommend\w*|solution|do)\b|"
@@ -108,7 +112,7 @@ _VERDICT_CELL = re.compile(
     re.IGNORECASE,
 )
 _VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
-_KEPT_HEAD = re.compile(r"(?:keep|kept|adopted|in use)\??", re.IGNORECASE)
+_KEPT_HEADS = ("keep", "kept", "adopted", "in use")
 _REASON_HEAD = re.compile(
     r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE
 )
@@ -123,7 +127,7 @@ _DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base
 _CALL = re.compile(r"(?<=\w)\([^()]*\)")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
-_TEMPLATE = re.compile(r"template|boilerplate|example", re.IGNORECASE)
+_TEMPLATES = ("template", "boilerplate", "example")
 _CROSSES = "❌✗✘🚫"
 # A statement that is longer than this many characters holds data, not words; a page with more dead ends than `_MOST` is a dump of data.
 _LONGEST, _SHORTEST, _MOST = 700, 12, 500
@@ -156,7 +160,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
         and page.type in ("catalog", "program", "source", "codebase")
     ):
         return None  # Made by a machine from code, or somebody else's matter.
-    if _TEMPLATE.search(page.stem):
+    if any(word in page.stem.lower() for word in _TEMPLATES):
         return None
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
     if _may_state(page, text):
@@ -201,12 +205,15 @@ def _may_state(page: Page, text: str) -> bool:
     """Whether a page may hold a statement at all; most do not, and need not be read by blocks."""
     lower = text.lower()
     marked = any(mark in lower for mark in _MARKS) or any(_mode(s.title) for s in page.sections)
-    return marked or _is_note(page) and bool(_FAILED_ENTRY.search(text) or "| keep" in lower)
+    return marked or is_note(page)
 
 
-def _is_note(page: Page) -> bool:
-    """Whether a page is of no type of its own: its owner's notes on what was done, where others tell what is known."""
-    return page.type == "page"
+def is_note(page: Page) -> bool:
+    """Whether a page holds its owner's notes on what was done: it is of no type of its own, or a note or decision as other wikis keep them."""
+    if page.type == "page":
+        return True
+    words = {page.field("type").lower(), *page.folder.lower().split("/")}
+    return any(words & {name, folder} for name, folder in NOTES.items())
 
 
 def _mode(title: str) -> str:
@@ -267,9 +274,14 @@ def _prose(document: Document, start: int, end: int) -> str:
 
 def _listed(page: Page, document: Document) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs;
-    of an owner's notes every entry that says that it failed.
+    of an owner's notes every entry, answer or section that reports a failure first.
     """
-    mode, level, anchor, silent = "", 0, "", False
+    mode, level, anchor, silent, read_to = "", 0, "", False, 0
+    notes = is_note(page)
+    own = _own_verdict(page, document) if notes else None
+    # Beside what came of a decision, its pages tell of drawbacks, alternatives and interfaces.
+    decision = page.type == "analysis" or any(s.title.lower() in _DECISION for s in page.sections)
+    decided = decision
     anchors = {s.start: s.anchor for s in page.sections}
     for at, block in enumerate(document.blocks):
         if block.kind == "heading":
@@ -277,22 +289,115 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             mode = "" if block.level <= level else mode
             # Below a list of failures a heading may say of its part that it is none.
             silent = bool(_NO_LIST.search(title))
+            later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
+            end = next(later, page.lines + 1)
             if mode and not silent and block.level == level + 1 and not _FURNITURE.fullmatch(title):
-                later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
-                end = next(later, page.lines + 1)
                 prose = _prose(document, block.line + 1, end)[:400]
                 yield from _item(page, block.line, end, anchor, prose, mode, subject=title)
             # A page's own title opens a list only where it is nothing else.
             elif not mode and _mode(title) and (block.level > 1 or len(title.split()) < 4):
                 mode, level = _mode(title), block.level
+            elif notes and not mode and block.level > 1:
+                outcome = label_kind(title) == "outcome"
+                decided = decision and not outcome
+                if outcome and own in FAILED or not decided and not outcome:
+                    subject = page.title if outcome else title
+                    if "?" in title:
+                        # What stands first below a question is its answer.
+                        end = next((b.stop for b in document.blocks[at + 1 :] if not b.depth), end)
+                    listed = [*_section(page, document, block, end, anchor, subject, outcome)]
+                    yield from listed
+                    read_to = end if listed or "?" in title else read_to
+        elif block.line < read_to:
+            continue
         elif block.kind == "table" and block.rows:
             yield from _table(page, block, anchor, mode)
         elif text := _entry(document, at):
-            tells = _is_note(page) and _FAILED_ENTRY.search(text)
             crossed = text[:8].lstrip("* ")[:1] in _CROSSES
-            if tells or block.kind == "item" and (mode and not silent or crossed):
-                own = "failed" if tells or mode == "failed" else "turned-down"
-                yield from _item(page, block.line, block.stop, anchor, text, own)
+            if block.kind == "item" and (mode and not silent or crossed):
+                yield from _item(page, block.line, block.stop, anchor, text, mode or "turned-down")
+            elif notes and not decided:
+                yield from _noted(page, block, anchor, text)
+
+
+def _own_verdict(page: Page, document: Document) -> Verdict | None:
+    """How what a page is about came out, by its front matter or by a line at its head such as `Status: reverted`."""
+    lines = (line for b in document.of("paragraph") for line in b.plain.split("\n")[:9])
+    labels = (line.partition(":")[::2] for line in islice(lines, 9))
+    below = {
+        b.plain.lower(): after.plain
+        for b, after in pairwise(document.blocks)
+        if b.kind == "heading" and after.kind == "paragraph"
+    }
+    sayings = {
+        **below,
+        **{name.strip(" *").lower(): saying for name, saying in labels},
+        **{name: page.field(name) for name in ("outcome", "result", "status") if page.field(name)},
+    }
+    verdicts = (
+        outcome_verdict(sayings[name])
+        for name in ("status", "outcome", "result")
+        if name in sayings
+    )
+    return next(filter(None, verdicts), None)
+
+
+def _section(
+    page: Page, document: Document, head: Block, end: int, anchor: str, subject: str, outcome: bool
+) -> Iterator[Statement]:
+    """A section of one paragraph that reports a failure: what failed is its title, or the page's where the title says only that it tells the outcome."""
+    held = [
+        b for b in document.between(head.line + 1, end) if b.kind == "paragraph" and not b.depth
+    ]
+    prose = readable(_prose(document, head.line + 1, end))[:_LONGEST]
+    if "?" in subject:
+        yield from _answered(page, head.line, end, anchor, f"{subject.partition('?')[0]}? {prose}")
+    elif (
+        held
+        and (len(held) == 1 or outcome)
+        and not _FURNITURE.fullmatch(subject)
+        and not _ADVICE.match(subject)
+    ):
+        failure = failure_in(prose)
+        if failure:
+            told = subject if outcome else f"{subject}. {failure[0]}"
+            made = _statement(page, "bullet", head.line, end, anchor, told)
+            yield replace(made, text=subject, because=prose[:500])
+
+
+def _noted(page: Page, block: Block, anchor: str, text: str) -> Iterator[Statement]:
+    """A paragraph or item of somebody's notes: an answered question, what was struck out with a reason, or a failure as it is told."""
+    text = readable(text)[:_LONGEST]
+    struck = _STRUCK.match(text)
+    if struck:
+        rest = text[struck.end() :]
+        report, _ = report_in(rest, tried=True)
+        if report is Report.FAILED or report is None and _LOSS.search(rest):
+            made = _statement(
+                page, "bullet", block.line, block.stop, anchor, f"{struck[1]}: {rest}"
+            )
+            yield replace(made, because=rest[:500], aim=aim_of_text(struck[1]))
+    elif "? " in text[:200]:
+        yield from _answered(page, block.line, block.stop, anchor, text)
+    elif len(text) >= _SHORTEST and not _ADVICE.match(text) and (failure := failure_in(text)):
+        made = _statement(page, "bullet", block.line, block.stop, anchor, failure[0])
+        yield replace(made, because=failure[1][:500])
+
+
+def _answered(page: Page, start: int, end: int, anchor: str, text: str) -> Iterator[Statement]:
+    """A question whether something is of use, answered by no and how it went."""
+    question, _, answer = text.partition("?")
+    answer = answer.strip()
+    if _OF_HARM.search(question) or not (_ANSWERED_NO.match(answer) or failure_in(answer)):
+        return
+    report, _ = report_in(answer, tried=True)
+    if report is Report.FAILED or report is None and _OF_USE.search(question):
+        made = _statement(page, "bullet", start, end, anchor, f"{question}: {answer}")
+        yield replace(
+            made,
+            because=answer[:500],
+            aim=aim_of_text(f"{question}. {' '.join(sentences_of(answer)[:2])}"),
+        )
 
 
 def _entry(document: Document, at: int) -> str:
@@ -306,15 +411,20 @@ def _entry(document: Document, at: int) -> str:
     return " ".join(" ".join(b.plain.split()) for b in held)
 
 
+def _fails(text: str) -> bool:
+    reports = (report_of(sentence, tried=True)[0] for sentence in sentences_of(text))
+    return bool(_LOSS.search(text)) or Report.FAILED in reports
+
+
 def _item(
     page: Page, start: int, end: int, anchor: str, text: str, mode: str, *, subject: str = ""
 ) -> Iterator[Statement]:
     """A list item, paragraph or (with a `subject`) sub-heading that names a failure."""
     text = readable(text)[:_LONGEST].strip("~ ").lstrip(_CROSSES + "️ *")
     whole = f"{subject}. {text}" if subject else text
-    if len(whole) < _SHORTEST or _ADVICE.match(whole) or _NO_FAILURE.search(whole):
+    if len(whole) < _SHORTEST or _ADVICE.match(whole) or is_settled(whole):
         return
-    if mode == "failed" or _REPORTS.search(whole):
+    if mode == "failed" or _fails(whole):
         statement = _statement(
             page, "principle" if subject else "bullet", start, end, anchor, whole
         )
@@ -323,45 +433,73 @@ def _item(
 
 def _table(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
     head = [c.plain[:80] for c in table.rows[0].cells]
+    rows = [(row, [readable(c.plain)[:_LONGEST] for c in row.cells]) for row in table.rows[1:]]
     columns = _log_columns(head)
-    for row in table.rows[1:]:
-        cells = [readable(c.plain)[:_LONGEST] for c in row.cells]
+    outcomes = {i for i, h in enumerate(head) if _VERDICT_HEAD.search(h)}
+    if not outcomes and is_note(page):
+        outcomes = _rated([cells for _, cells in rows])
+    for row, cells in rows:
         if columns and not mode:
             yield from _logged(page, row, cells, head, columns, anchor)
         else:
-            yield from _row(page, row, cells, head, anchor, mode)
+            yield from _row(page, row, cells, head, outcomes, anchor, mode)
+
+
+def _rated(rows: list[list[str]]) -> set[int]:
+    """The one column most of whose cells say in words how something went. Two such columns rate choices and tell of no trial."""
+    columns = set()
+    for i in range(1, max(map(len, rows), default=0)):
+        cells = [c for cells in rows if (c := "".join(cells[i : i + 1]).strip(" –—-✅❌✗✘✔"))]
+        told = [
+            c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
+        ]
+        if len(told) > 1 and len(told) >= 0.6 * len(cells):
+            columns.add(i)
+    return columns if len(columns) == 1 else set()
 
 
 def _row(
-    page: Page, row: Row, cells: list[str], head: list[str], anchor: str, mode: str
+    page: Page,
+    row: Row,
+    cells: list[str],
+    head: list[str],
+    outcomes: set[int],
+    anchor: str,
+    mode: str,
 ) -> Iterator[Statement]:
     """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
-    verdicts = {
-        i: outcome_verdict(c)
-        for i, c in enumerate(cells)
-        if i < len(head) and _VERDICT_HEAD.search(head[i])
-    }
+    verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+    kept = next(
+        (i for i, h in enumerate(head[: len(cells)]) if i and h.lower().rstrip("?") in _KEPT_HEADS),
+        0,
+    )
     failing = next(
         (
             i
             for i, c in enumerate(cells)
-            if i and len(c) < 80 and _VERDICT_CELL.match(c.lstrip(_CROSSES + "️ "))
+            if i
+            and (
+                len(c) < 80
+                and _VERDICT_CELL.match(c.lstrip(_CROSSES + "️ "))
+                or verdicts.get(i) in FAILED
+                or i in verdicts
+                and is_note(page)
+                and failure_in(c)
+                or i == kept
+                and c.lower().partition(" ")[0].rstrip(",;.") == "no"
+            )
         ),
         0,
     )
-    failing = failing or next((i for i, v in verdicts.items() if i and v in FAILED), 0)
-    failing = failing or next(
-        (i for i in verdicts if i and _is_note(page) and _FAILED_ENTRY.search(cells[i])), 0
-    )
-    kept = next((i for i, h in enumerate(head[: len(cells)]) if i and _KEPT_HEAD.fullmatch(h)), 0)
-    failing = failing or (kept if re.match(r"no\b", cells[kept], re.IGNORECASE) else 0)
     won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
         "✅" in c for c in cells
     )
-    text = " · ".join(t for t in cells if t and not re.fullmatch(r"[\d#.]{1,4}", t))[:_LONGEST]
-    if won or len(text) < _SHORTEST or _NO_FAILURE.search(text):
+    text = " · ".join(t for t in cells if t and not (len(t) < 5 and not t.strip("0123456789#.")))[
+        :_LONGEST
+    ]
+    if won or len(text) < _SHORTEST or is_settled(text):
         return
-    if not failing and not (mode == "failed" or mode == "turned-down" and _REPORTS.search(text)):
+    if not failing and not (mode == "failed" or mode == "turned-down" and _fails(text)):
         return
     named = [
         i
@@ -402,7 +540,7 @@ def _logged(
     worse = (
         change.value < 0 if direction is None or str(direction) == "higher" else change.value > 0
     )
-    if tie or worse and (direction is not None or _REPORTS.search(cells[note])):
+    if tie or worse and (direction is not None or _fails(cells[note])):
         text = cells[name][:_LONGEST]
         yield Statement(
             "row",
