@@ -19,6 +19,7 @@ radon_complexity = pytest.importorskip("radon.complexity")
 HOME = Path(kb.__file__).parent
 MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob("*.py"))}
 # Logical lines (radon) that a room may hold; a room of one file counts as one.
+# refuted: what owners' notes report (answers, struck items, decisions taken back); of strangers' wikis it read .40 of the failures before, .94 after.
 # search 820 → 890 and store 650 → 670: captured sources are found by `kb search`, in tables of their own
 # that are begun anew where they are damaged, as those of the site are.
 # run 1,080 → 1,102: readings that do not vary are judged by their last place.
@@ -29,7 +30,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # claims 950 → 1,215: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
 BUDGETS = {
     "verbs": 3505, "formats": 3590, "experiments": 2857, "trail": 3230, "site": 2545,
-    "research": 2290, "profiles": 1850, "refuted": 1600, "slices": 1585, "lint": 1210,
+    "research": 2290, "profiles": 1850, "refuted": 1760, "slices": 1585, "lint": 1210,
     "indexes": 1150, "ingest": 1130, "page": 1110, "run": 1102, "claims": 1215, "harness": 808,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
     "packs": 340, "text": 340, "server": 281, "build": 280, "model": 240, "schema": 190,
@@ -37,7 +38,7 @@ BUDGETS = {
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 49, 626
+TANGLED, PATTERNS = 49, 631
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {
