@@ -30,10 +30,10 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # claims 950 → 1,215: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
 BUDGETS = {
     "verbs": 3505, "formats": 3590, "experiments": 2857, "trail": 3230, "site": 2545,
-    "research": 2290, "profiles": 1850, "refuted": 1760, "slices": 1585, "lint": 1210,
+    "research": 2290, "profiles": 1850, "refuted": 1780, "slices": 1585, "lint": 1210,
     "indexes": 1150, "ingest": 1130, "page": 1110, "run": 1102, "claims": 1215, "harness": 808,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
-    "packs": 340, "text": 340, "server": 281, "build": 280, "model": 240, "schema": 190,
+    "packs": 340, "text": 340, "server": 281, "build": 280, "model": 240, "schema": 200,
     "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 30, "languages": 20, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.

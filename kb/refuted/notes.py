@@ -1,0 +1,124 @@
+"""Refuted statements of an owner's notes: questions answered by no, items struck out with a reason, sections and paragraphs that report
+a failure, decisions taken back.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, pairwise
+
+from kb.page import Page
+from kb.page.document import Block, Document
+from kb.refuted.aim import aim_of_text, readable
+from kb.refuted.reports import Report, failure_in, report_in
+from kb.refuted.statement import (
+    ADVICE,
+    LONGEST,
+    LOSS,
+    SHORTEST,
+    Statement,
+    prose_between,
+    statement_in,
+)
+from kb.schema import Verdict, outcome_verdict
+from kb.text import sentences_of
+
+# A question whether something is of use, or does harm.
+_OF_USE = re.compile(
+    r"\b(?:help|improv|work|pay|worth|faster|better|smaller|cheaper|reliable|speed|gain|reduc|lower|cut|rais|sav|win|scale|fix|avoid|should)\w*\b",
+    re.IGNORECASE,
+)
+_OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
+_ANSWERED_NO = re.compile(r"(?:no|nope|not really|nein|non)\b\W*(?=\w)", re.IGNORECASE)
+_STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
+FURNITURE = re.compile(
+    r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*",
+    re.IGNORECASE,
+)
+# Headings that only tell where to look, how, or what is still open.
+NO_LIST = re.compile(
+    r"\bopen\b|refuted when|refuted if|honestly|how to|next|falsif\w+ criteri|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
+    re.IGNORECASE,
+)
+
+
+def own_verdict(page: Page, document: Document) -> Verdict | None:
+    """How what a page is about came out, by its front matter or by a line at its head such as `Status: reverted`."""
+    lines = (line for b in document.of("paragraph") for line in b.plain.split("\n")[:9])
+    labels = (line.partition(":")[::2] for line in islice(lines, 9))
+    below = {
+        b.plain.lower(): after.plain
+        for b, after in pairwise(document.blocks)
+        if b.kind == "heading" and after.kind == "paragraph"
+    }
+    sayings = {
+        **below,
+        **{name.strip(" *").lower(): saying for name, saying in labels},
+        **{name: page.field(name) for name in ("outcome", "result", "status") if page.field(name)},
+    }
+    verdicts = (
+        outcome_verdict(sayings[name])
+        for name in ("status", "outcome", "result")
+        if name in sayings
+    )
+    return next(filter(None, verdicts), None)
+
+
+def section_failure(
+    page: Page, document: Document, head: Block, end: int, anchor: str, subject: str, outcome: bool
+) -> Iterator[Statement]:
+    """A section of one paragraph that reports a failure: what failed is its title, or the page's where the title says only that it tells the outcome."""
+    held = [
+        b for b in document.between(head.line + 1, end) if b.kind == "paragraph" and not b.depth
+    ]
+    prose = readable(prose_between(document, head.line + 1, end))[:LONGEST]
+    if "?" in subject:
+        yield from answer_failure(
+            page, head.line, end, anchor, f"{subject.partition('?')[0]}? {prose}"
+        )
+    elif (
+        held
+        and (len(held) == 1 or outcome)
+        and not FURNITURE.fullmatch(subject)
+        and not ADVICE.match(subject)
+    ):
+        failure = failure_in(prose)
+        if failure:
+            shown = subject if outcome else f"{subject}. {failure[0]}"
+            made = statement_in(page, "bullet", head.line, end, anchor, shown)
+            yield replace(made, text=subject, because=prose[:500])
+
+
+def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[Statement]:
+    """A paragraph or item of somebody's notes: an answered question, what was struck out with a reason, or a failure as it is told."""
+    text = readable(text)[:LONGEST]
+    struck = _STRUCK.match(text)
+    if struck:
+        rest = text[struck.end() :]
+        report, _ = report_in(rest, tried=True)
+        if report is Report.FAILED or report is None and LOSS.search(rest):
+            made = statement_in(
+                page, "bullet", block.line, block.stop, anchor, f"{struck[1]}: {rest}"
+            )
+            yield replace(made, because=rest[:500], aim=aim_of_text(struck[1]))
+    elif "? " in text[:200]:
+        yield from answer_failure(page, block.line, block.stop, anchor, text)
+    elif len(text) >= SHORTEST and not ADVICE.match(text) and (failure := failure_in(text)):
+        made = statement_in(page, "bullet", block.line, block.stop, anchor, failure[0])
+        yield replace(made, because=failure[1][:500])
+
+
+def answer_failure(page: Page, start: int, end: int, anchor: str, text: str) -> Iterator[Statement]:
+    """A question whether something is of use, answered by no and how it went."""
+    question, _, answer = text.partition("?")
+    answer = answer.strip()
+    if _OF_HARM.search(question) or not (_ANSWERED_NO.match(answer) or failure_in(answer)):
+        return
+    report, _ = report_in(answer, tried=True)
+    if report is Report.FAILED or report is None and _OF_USE.search(question):
+        made = statement_in(page, "bullet", start, end, anchor, f"{question}: {answer}")
+        yield replace(
+            made,
+            because=answer[:500],
+            aim=aim_of_text(f"{question}. {' '.join(sentences_of(answer)[:2])}"),
+        )

@@ -1,0 +1,165 @@
+"""Refuted statements of tables: rows that a verdict fails, rows below a heading of failures, logs of runs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kb.page import Page
+from kb.page.document import Block, Row
+from kb.refuted.aim import aim_of_text, readable
+from kb.refuted.reports import failure_in, is_settled
+from kb.refuted.statement import (
+    CROSSES,
+    LONGEST,
+    SHORTEST,
+    Statement,
+    cites_on,
+    is_note,
+    reports_failure,
+    statement_in,
+)
+from kb.run.direction import direction_of
+from kb.schema import FAILED, Verdict, outcome_verdict
+from kb.text import number_of
+
+_VERDICT_CELL = re.compile(
+    r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
+    re.IGNORECASE,
+)
+_VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
+_KEPT_HEADS = ("keep", "kept", "adopted", "in use")
+_REASON_HEAD = re.compile(
+    r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE
+)
+_NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
+CLAIM_HEAD = re.compile(
+    r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
+    re.IGNORECASE,
+)
+_NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
+_DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
+# A loss within this share is a tie.
+_TIE = 1.0
+
+
+def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
+    head = [c.plain[:80] for c in table.rows[0].cells]
+    rows = [(row, [readable(c.plain)[:LONGEST] for c in row.cells]) for row in table.rows[1:]]
+    columns = _log_columns(head)
+    outcomes = {i for i, h in enumerate(head) if _VERDICT_HEAD.search(h)}
+    if not outcomes and is_note(page):
+        outcomes = _rated([cells for _, cells in rows])
+    for row, cells in rows:
+        if columns and not mode:
+            yield from _logged(page, row, cells, head, columns, anchor)
+        else:
+            yield from _row(page, row, cells, head, outcomes, anchor, mode)
+
+
+def _rated(rows: list[list[str]]) -> set[int]:
+    """The one column most of whose cells say in words how something went. Two such columns rate choices and tell of no trial."""
+    columns = set()
+    for i in range(1, max(map(len, rows), default=0)):
+        cells = [c for cells in rows if (c := "".join(cells[i : i + 1]).strip(" –—-✅❌✗✘✔"))]
+        worded = [
+            c for c in cells if outcome_verdict(c) and c.lower() not in ("yes", "no", "good", "bad")
+        ]
+        if len(worded) > 1 and len(worded) >= 0.6 * len(cells):
+            columns.add(i)
+    return columns if len(columns) == 1 else set()
+
+
+def _row(
+    page: Page,
+    row: Row,
+    cells: list[str],
+    head: list[str],
+    outcomes: set[int],
+    anchor: str,
+    mode: str,
+) -> Iterator[Statement]:
+    """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
+    verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+    kept = next(
+        (i for i, h in enumerate(head[: len(cells)]) if i and h.lower().rstrip("?") in _KEPT_HEADS),
+        0,
+    )
+    failing = next(
+        (
+            i
+            for i, c in enumerate(cells)
+            if i
+            and (
+                len(c) < 80
+                and _VERDICT_CELL.match(c.lstrip(CROSSES + "️ "))
+                or verdicts.get(i) in FAILED
+                or i in verdicts
+                and is_note(page)
+                and failure_in(c)
+                or i == kept
+                and c.lower().partition(" ")[0].rstrip(",;.") == "no"
+            )
+        ),
+        0,
+    )
+    won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
+        "✅" in c for c in cells
+    )
+    text = " · ".join(t for t in cells if t and not (len(t) < 5 and not t.strip("0123456789#.")))[
+        :LONGEST
+    ]
+    if won or len(text) < SHORTEST or is_settled(text):
+        return
+    if not failing and not (mode == "failed" or mode == "turned-down" and reports_failure(text)):
+        return
+    named = [
+        i
+        for i, h in enumerate(head)
+        if _REASON_HEAD.match(h) and i < len(cells) and i and i != failing
+    ]
+    behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing else []
+    reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
+    made = statement_in(page, "row", row.line, row.line, anchor, text)
+    yield replace(made, because=reason or made.because, has_verdict=bool(failing))
+
+
+def _log_columns(head: list[str]) -> tuple[int, int, int] | None:
+    """Columns of delta, note and description where a header is that of a log of runs."""
+    delta = next((i for i, h in enumerate(head) if i and _DELTA_HEAD.search(h)), 0)
+    note = next((i for i, h in enumerate(head) if i != delta and _REASON_HEAD.match(h)), 0)
+    name = next((i for i, h in enumerate(head) if i != delta and _NAME_HEAD.match(h)), 0)
+    return (delta, note, name) if delta and note and name and _NUMBER_HEAD.match(head[0]) else None
+
+
+def _logged(
+    page: Page,
+    row: Row,
+    cells: list[str],
+    head: list[str],
+    columns: tuple[int, int, int],
+    anchor: str,
+) -> Iterator[Statement]:
+    """A row of a log of runs that tied, or went the wrong way by the direction of its metric; where that is unknown, by its note."""
+    delta, note, name = columns
+    if len(cells) <= max(columns):
+        return
+    change = number_of(cells[delta])
+    if change is None or change.unit != "%":
+        return
+    direction = next((d for h in head[:delta] if (d := direction_of(h))), None)
+    tie = abs(change.value) <= _TIE and (change.about or change.value == 0 or change.value < 0)
+    worse = (
+        change.value < 0 if direction is None or str(direction) == "higher" else change.value > 0
+    )
+    if tie or worse and (direction is not None or reports_failure(cells[note])):
+        text = cells[name][:LONGEST]
+        yield Statement(
+            "row",
+            row.line,
+            anchor,
+            text,
+            cells[note][:LONGEST],
+            cells[delta],
+            cites_on(page, row.line, row.line + 1),
+            aim_of_text(text),
+        )

@@ -1,0 +1,105 @@
+"""One refuted statement as a page writes it, and what its parts are read by.
+
+What cannot be told to be a failure is no statement.
+"""
+
+import re
+from dataclasses import dataclass
+
+from kb.graph.paths import target_of
+from kb.page import Page
+from kb.page.document import Document
+from kb.refuted.aim import Aim, aim_of_text
+from kb.refuted.reports import Report, report_of
+from kb.schema import NOTES
+from kb.text import sentences_of
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One refuted statement as written: `kind` is hypothesis, principle, bullet or row; `cites` are pages its links lead to;
+    `has_verdict`: a cell of the row says that it failed.
+    """
+
+    kind: str
+    line: int
+    anchor: str
+    text: str
+    because: str
+    delta: str
+    cites: tuple[str, ...]
+    aim: Aim
+    has_verdict: bool = False
+
+
+# A statement that is longer than this many characters holds data, not words; a page with more dead ends than `MOST` is a dump of data.
+LONGEST, SHORTEST, MOST = 700, 12, 500
+# A loss in figures, or from one figure to another.
+LOSS = re.compile(
+    r"\d\s?[a-zA-Z%]{0,3}\s(?:→|->|to)\s\d[\d.]*\s?(?:[kM%]|[mun]?s)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:lower|below|loss|regression)|"
+    r"(?<![\w.])[−-]\s?\d[\d.]*\s?(?:%|pp)",
+    re.IGNORECASE,
+)
+# An item that opens so says what to do, not what was done.
+ADVICE = re.compile(
+    r"\W*(?:(?:use(?! of)|prefer|always|instead|ensure|make sure|remember|verify|check|consider|should|plan|fix|remedy|recommend\w*|solution|do)\b|"
+    r"(?:incorrect|wrong|bad|good|correct|right)\s*:|n/?a\b|\(?none\b|no\W*$)",
+    re.IGNORECASE,
+)
+# From here on an item speaks of the remedy.
+_REMEDY = re.compile(
+    r"(?:[.;]|\s[—–-])\s+(?:use|prefer|instead|fix|do|remedy|better)\b|\s(?:→|->)\s+(?:use|prefer)\b|\b(?:fix|remedy|instead)\s*:",
+    re.IGNORECASE,
+)
+_DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
+_BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
+CROSSES = "❌✗✘🚫"
+
+
+def is_note(page: Page) -> bool:
+    """Whether a page holds its owner's notes on what was done: it is of no type of its own, or a note or decision as other wikis keep them."""
+    if page.type == "page":
+        return True
+    words = {page.field("type").lower(), *page.folder.lower().split("/")}
+    return any(words & {name, folder} for name, folder in NOTES.items())
+
+
+def reports_failure(text: str) -> bool:
+    reports = (report_of(sentence, tried=True)[0] for sentence in sentences_of(text))
+    return bool(LOSS.search(text)) or Report.FAILED in reports
+
+
+def prose_between(document: Document, start: int, end: int) -> str:
+    return " ".join(
+        " ".join(b.plain.split()) for b in document.between(start, end) if b.kind == "paragraph"
+    )
+
+
+def statement_in(page: Page, kind: str, start: int, end: int, anchor: str, text: str) -> Statement:
+    # Not inside a bracket: the reason would lose its beginning.
+    cuts = _BECAUSE.finditer(text, min(20, len(text)))
+    ends = next(
+        (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None
+    )
+    delta, remedy = _DELTA.search(text), _REMEDY.search(text, min(20, len(text)))
+    return Statement(
+        kind,
+        start,
+        anchor,
+        text[:LONGEST],
+        text[ends.end() :][:500].strip() if ends else "",
+        delta[0] if delta else "",
+        cites_on(page, start, max(start + 1, end)),
+        aim_of_text(text[: remedy.start() if remedy else LONGEST][:LONGEST]),
+    )
+
+
+def cites_on(page: Page, start: int, end: int) -> tuple[str, ...]:
+    """Paths that links on lines `start` to `end` (excluded) lead to, in order."""
+    found: dict[str, None] = {}
+    for link in page.links:
+        if start <= link.line < end and link.kind in ("inline", "auto"):
+            where = target_of(link.href, folder=page.folder)
+            if where and where[0].endswith(".md"):
+                found[where[0]] = None
+    return tuple(found)
