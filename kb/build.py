@@ -147,7 +147,6 @@ def _built(
     told = _told(db, layout)
     if told == _meta(db, "told") and current:
         # Most edits change no more than the words and the length of a page.
-        _save_lengths(db, change.changed)
         counts = json.loads(_meta(db, "report"))
     else:
         counts, wanted = _compiled(db, layout)
@@ -156,6 +155,7 @@ def _built(
             db,
             {"told": told, "indexes": store.digest_of(store.row_of(dict(sorted(digests.items()))))},
         )
+    _save_lengths(db, change.changed)
     report = {
         **counts,
         "added": len(change.added),
@@ -209,12 +209,13 @@ def _compiled(
     compiled = indexes.compiled(
         whole, tried, relatives, _rows(db, "notes"), config=layout.config, kept=kept
     )
+    heads = [(p.path, p.type, p.title, p.date) for p in pages.values()]
+    kept.of("standing", (heads, whole.outlinks), bool, lambda: _save(db, whole))
     kept.close()
     wanted = {**compiled.files, **lists}
     for name in source.INDEXES:
         if (notes := source.notes_in(layout, name)) and f"{name}.md" in wanted:
             wanted[f"{name}.md"] = source.with_notes(wanted[f"{name}.md"].decode(), notes).encode()
-    _save(db, whole)
     indexes.save(db, compiled)
     # What a page says is captured text: nothing in it may command the terminal that shows an index.
     wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
@@ -416,15 +417,19 @@ def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:
         )
 
 
-def _save(db: sqlite3.Connection, whole: graph.Graph) -> None:
+def _save(db: sqlite3.Connection, whole: graph.Graph) -> bool:
+    """Write where each page stands: what it is, its rank, and who cites whom."""
     rank, cites, cited = whole.rank, whole.outlinks, whole.backlinks
     pages = whole.pages.values()
     standing = ((p.path, p.type, p.title, p.date, p.lines, rank[p.path]) for p in pages)
     store.replace_rows(db, "standing", standing)
+    none = store.packed(())
     near = (
-        (p, store.packed(cites.get(p, ())), store.packed(cited.get(p, ()))) for p in whole.pages
+        (p, *(store.packed(way[p]) if p in way else none for way in (cites, cited)))
+        for p in whole.pages
     )
     store.replace_rows(db, "neighbours", near)
+    return True
 
 
 def _indexes_digest(layout: store.Layout) -> str:

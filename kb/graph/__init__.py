@@ -3,10 +3,12 @@
 Refuses to touch the disk while resolving pages to pages; only `kb.graph.links`, which lint and site call, asks what other files exist.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter, truediv
 from typing import TYPE_CHECKING
 
 from kb import exports
@@ -78,26 +80,27 @@ class Graph:
     @cached_property
     def rank(self) -> Mapping[str, float]:
         """PageRank of every page, summing to 1 (Brin and Page 1998); pages that list others give no votes."""
-        nodes = sorted(self.pages)
-        place = {path: n for n, path in enumerate(nodes)}
-        votes = [
-            (place[p], [place[t] for t in self.outlinks[p]])
-            for p in nodes
-            if p in self.outlinks and not _lists(self.pages[p])
-        ]
-        size = len(nodes) or 1
-        rank = [1 / size] * len(nodes)
+        voters = [p for p in self.outlinks if not _lists(self.pages[p])]
+        counts = [len(self.outlinks[p]) for p in voters]
+        place = {p: n for n, p in enumerate(voters)}
+        # Who is cited by nobody has the least rank, which is the same for all of them.
+        cited = {
+            p: itemgetter(*(place[v] for v in by if v in place))
+            for p, by in self.backlinks.items()
+            if any(v in place for v in by)
+        }
+        size = len(self.pages) or 1
+        least, rank = 1 / size, dict.fromkeys(cited, 1 / size)
         for _ in range(_ROUNDS):
-            fresh = [0.0] * len(nodes)
-            given = 0.0
-            for voter, targets in votes:
-                given += rank[voter]
-                share = rank[voter] / len(targets)
-                for target in targets:
-                    fresh[target] += share
-            base = (1 - _DAMPING + _DAMPING * (sum(rank) - given)) / size
-            rank = [base + _DAMPING * value for value in fresh]
-        return dict(zip(nodes, rank, strict=True))
+            given = [rank.get(p, least) for p in voters]
+            shares = list(map(truediv, given, counts))
+            least = (1 - _DAMPING + _DAMPING * (1 - math.fsum(given))) / size
+            sums = ((p, own(shares)) for p, own in cited.items())
+            rank = {
+                p: least + _DAMPING * (math.fsum(own) if type(own) is tuple else own)
+                for p, own in sums
+            }
+        return {p: rank.get(p, least) for p in self.pages}
 
 
 def _lists(page: Page) -> bool:

@@ -44,7 +44,11 @@ def blueprint_files(
     told = {path for t in topics for path in t.experiments}
     other = _by_size((e for e in won if e.path not in told), material)
     if other:
-        lines += ["## Gains under no topic", "", *experiment_rows(other[:_MOST_OTHER], material)]
+        lines += [
+            "## Gains under no topic",
+            "",
+            *experiment_rows(map(material.row, other[:_MOST_OTHER])),
+        ]
         lines += (
             [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""]
             if len(other) > _MOST_OTHER
@@ -163,7 +167,7 @@ def _ladder(phases: list[list[tuple[Topic, dict]]], material: Material) -> list[
 
 
 def _gain(e: Facts, material: Material) -> str:
-    text = material.change(e).text
+    text = material.row(e)["change"]
     return f"{cell(text, 60)}: {link(e)}" if text else link(e)
 
 
@@ -177,7 +181,7 @@ def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
         "",
     ]
     won = _by_size((material.facts[p] for p in (*state["supported"], *state["kept"])), material)
-    lines += experiment_rows(won[:_MOST_ROWS], material)
+    lines += experiment_rows(map(material.row, won[:_MOST_ROWS]))
     if len(won) > _MOST_ROWS:
         lines += [f"{len(won) - _MOST_ROWS} more in the .json beside this file.", ""]
     failed = [_gain(material.facts[p], material) for p in state["failed"][:_MOST_FAILED]]
@@ -191,7 +195,7 @@ def _topic_lines(topic: Topic, state: dict, material: Material) -> list[str]:
 
 
 def _by_size(experiments: Iterable[Facts], material: Material) -> list[Facts]:
-    return sorted(experiments, key=lambda e: -(material.change(e).size or 0.0))
+    return sorted(experiments, key=lambda e: -(material.row(e)["size"] or 0.0))
 
 
 def _chains(won: list[Facts], material: Material) -> list[tuple[str, tuple[Facts, ...]]]:
@@ -216,9 +220,9 @@ def _chain_lines(chains: Iterable[tuple[str, tuple[Facts, ...]]], material: Mate
         largest = _by_size(chain, material)[:_MOST_STEPS]
         told = [e for e in chain if e in largest]
         of = f", the {len(told)} largest of {len(chain)} steps" if len(told) < len(chain) else ""
+        gains = [cell(material.row(e)["change"], 60) for e in told]
         steps = [
-            f"{link(e)}{f' ({cell(text, 60)})' if (text := material.change(e).text) else ''}"
-            for e in told
+            f"{link(e)} ({gain})" if gain else link(e) for e, gain in zip(told, gains, strict=True)
         ]
         lines.append(f"- {cell(target, 60)}{of}: {' → '.join(steps)}")
     return lines

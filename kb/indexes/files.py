@@ -65,7 +65,7 @@ def compiled(
         **state_files(trail, relatives, kept),
     }
     for name, patterns in sorted(config.scopes.items()):
-        own = topics_of(graph, trail, kept, only=_pages_in(graph, patterns))
+        own = topics_of(graph, trail, kept, name=name, only=_pages_in(graph, patterns))
         title = f"{name} index"
         files |= topic_files(
             name, title, own, topic_rows(own, material), material, lead=_LEADS["scope"]

@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import quote
 
 from kb.graph import Graph
-from kb.indexes.gains import Change, change_of, kept_only, paid
+from kb.indexes.gains import change_of, kept_only, paid
 from kb.indexes.notes import Notes, cut
 from kb.indexes.topics import Topic
 from kb.page import Page, slug_of
 from kb.schema import FAILED, PAGE_TYPES, Verdict
-from kb.store import Kept, to_json
+from kb.store import Kept, digest_of, row_of, to_json
 from kb.trail import Facts, Trail
 
 _MOST_PAGES, _MOST_FIGURES, _MOST_EXPERIMENTS = 14, 10, 12
@@ -28,21 +28,33 @@ class Material:
     notes: Mapping[str, Notes]
     facts: Mapping[str, Facts]
     kept: Kept
+    # Rows of runs that were asked for: most stand under several topics.
+    rows: dict[str, dict] = field(default_factory=dict)
 
     def gist(self, path: str) -> str:
         return self.notes[path].gist if path in self.notes else ""
 
-    def change(self, e: Facts) -> Change:
-        return change_of(e, self.facts.get(e.parent))
+    def row(self, e: Facts) -> dict:
+        """What the indexes say of a run: path, title, target, date, verdict, whether its loop kept it, and the change it reports, with its size."""
+        if e.path not in self.rows:
+            change = change_of(e, self.facts.get(e.parent))
+            self.rows[e.path] = {
+                "path": e.path,
+                "title": e.title,
+                "target": e.target,
+                "date": e.date,
+                "verdict": e.verdict.canonical,
+                "kept": kept_only(e),
+                "change": change.text,
+                "size": change.size,
+            }
+        return self.rows[e.path]
 
     def best(self, experiments: Iterable[Facts]) -> Facts | None:
         """The run that paid off most; None where none states a gain."""
-        sizes = {
-            e.path: (size, e)
-            for e in experiments
-            if paid(e) and (size := self.change(e).size) and size > 0
-        }
-        return max(sizes.values(), key=lambda s: (s[0], s[1].path))[1] if sizes else None
+        sizes = ((self.row(e)["size"], e.path) for e in experiments if paid(e))
+        best = max((s for s in sizes if s[0] and s[0] > 0), default=None)
+        return self.facts[best[1]] if best else None
 
 
 _SAFE = str.maketrans({"\\": "\\\\", "|": "\\|", "[": "\\[", "]": "\\]", "<": "&lt;", "`": "'"})
@@ -101,8 +113,10 @@ def topic_files(
     told = list(zip(topics, slugs, rows, strict=True))
     lines += _table([t for t in told if t[0].experiments], material)
     lines += _known([t for t in told if not t[0].experiments], material)
-    for topic, row in zip(topics, rows, strict=True):
-        lines += _topic_lines(topic, row, material)
+    places = {f"{name}#{row['anchor']}": row for row in rows}
+    inputs = {place: digest_of(row_of(row)) for place, row in places.items()}
+    told = material.kept.each("lines", inputs, list[str], lambda place: _topic_lines(places[place]))
+    lines += (line for own in told.values() for line in own)
     return {
         f"{name}.md": bytes_of(lines),
         f"{name}.json": to_json({"title": title, "topics": rows}),
@@ -117,7 +131,8 @@ def _table(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]
     for topic, slug, row in told:
         n = row["counts"]
         best = material.facts.get(row["best"])
-        said = f"{cell(material.change(best).text, 60)}: {link(best)}" if best else ""
+        gain = cell(material.row(best)["change"], 60) if best else ""
+        said = f"{gain}: {link(best)}" if best else ""
         lines.append(
             f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {n['supported']} | {n['kept']} | {n['failed']} | {said} |"
         )
@@ -177,57 +192,46 @@ def _topic_row(topic: Topic, material: Material) -> dict:
             for p in topic.pages
         ],
         "figures": figures[:_MOST_FIGURES],
-        "experiments": [
-            {
-                "path": e.path,
-                "title": e.title,
-                "target": e.target,
-                "date": e.date,
-                "verdict": e.verdict.canonical,
-                "kept": kept_only(e),
-                "change": change.text,
-                "size": change.size,
-            }
-            for e, change in ((e, material.change(e)) for e in tried)
-        ],
+        "experiments": [material.row(e) for e in tried],
     }
 
 
-def _topic_lines(topic: Topic, row: dict, material: Material) -> list[str]:
-    graph = material.graph
-    lines = [f"## {cut(topic.name, 200)}", ""]
-    if topic.hub and material.gist(topic.hub):
-        lines += [cell(material.gist(topic.hub), 400), ""]
-    if topic.pages:
+def _topic_lines(row: Mapping) -> list[str]:
+    """A topic by what its row says: the gist of its hub, pages, figures and experiments."""
+    pages, titles = row["pages"], {p["path"]: p["title"] for p in row["pages"]}
+    lines = [f"## {cut(row['name'], 200)}", ""]
+    if row["hub"] and pages[0]["gist"]:
+        lines += [cell(pages[0]["gist"], 400), ""]
+    if pages:
         lines += ["**Pages**", ""]
-        lines += [
-            f"- {link(graph.pages[p])} ({graph.pages[p].type})"
-            + (f": {cell(material.gist(p))}" if material.gist(p) else "")
-            for p in topic.pages[:_MOST_PAGES]
-        ]
-        lines += _rest(len(topic.pages) - _MOST_PAGES, "pages")
+        for p in pages[:_MOST_PAGES]:
+            gist = f": {cell(p['gist'])}" if p["gist"] else ""
+            lines.append(f"- {_link(p)} ({p['type']}){gist}")
+        lines += _rest(len(pages) - _MOST_PAGES, "pages")
     if row["figures"]:
         lines += ["**Figures**", ""]
-        lines += [
-            f"- {cell(f['text'], 220)} ([{cell(graph.pages[f['path']].title, 60)}]({href(f['path'], f['anchor'])}))"
-            for f in row["figures"]
-        ] + [""]
-    if topic.experiments:
+        for f in row["figures"]:
+            title = cell(titles[f["path"]], 60)
+            lines.append(f"- {cell(f['text'], 220)} ([{title}]({href(f['path'], f['anchor'])}))")
+        lines.append("")
+    if row["experiments"]:
         lines += ["**Experiments**, newest first", ""]
-        lines += experiment_rows(
-            [material.facts[p] for p in topic.experiments[:_MOST_EXPERIMENTS]], material
-        )
-        lines += _rest(len(topic.experiments) - _MOST_EXPERIMENTS, "experiments")
+        lines += experiment_rows(row["experiments"][:_MOST_EXPERIMENTS])
+        lines += _rest(len(row["experiments"]) - _MOST_EXPERIMENTS, "experiments")
     return lines
 
 
-def experiment_rows(experiments: Iterable[Facts], material: Material) -> list[str]:
-    """A table of experiments: page, target, verdict, reported change."""
-    rows = [
-        f"| {link(e)} | {cell(e.target, 50)} | {e.verdict.canonical or 'open'}{', kept' if kept_only(e) else ''} | {cell(material.change(e).text, 60)} |"
-        for e in experiments
+def _link(row: Mapping) -> str:
+    return f"[{cell(row['title'], 90)}]({href(row['path'])})"
+
+
+def experiment_rows(rows: Iterable[Mapping]) -> list[str]:
+    """A table of runs, as `Material.row` has them: page, target, verdict, reported change."""
+    told = [
+        f"| {_link(e)} | {cell(e['target'], 50)} | {e['verdict'] or 'open'}{', kept' if e['kept'] else ''} | {cell(e['change'], 60)} |"
+        for e in rows
     ]
-    return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *rows, ""]
+    return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *told, ""]
 
 
 def _rest(count: int, what: str) -> list[str]:

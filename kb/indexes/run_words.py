@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kb.page import Page
 from kb.schema import Verdict
-from kb.store import Kept
+from kb.store import Kept, digest_of, row_of
 from kb.text import STOP
 from kb.trail import Facts, Trail
 
@@ -111,10 +111,34 @@ class _Words(NamedTuple):
     measured: tuple[str, ...]
 
 
+# Under what the words of runs are kept.
+KEPT = "words"
+
+
+def word_digests(trail: Trail) -> dict[str, str]:
+    """Digest of all that the words of a run are made from, by path."""
+    return {
+        e.path: digest_of(
+            row_of(
+                (
+                    e.title,
+                    e.slug,
+                    e.levers,
+                    e.tags,
+                    e.hypothesis,
+                    e.mechanism,
+                    [m.name for m in e.metrics],
+                )
+            )
+        )
+        for e in trail.experiments
+    }
+
+
 def run_words(runs: Iterable[Facts], trail: Trail, kept: Kept) -> RunWords:
     """Words of runs that change something; those of a run are kept until it says something else."""
     known = {e.path: e for e in trail.experiments}
-    words = kept.each("words", trail.digests, _Words, lambda path: _words_of(known[path]))
+    words = kept.each(KEPT, word_digests(trail), _Words, lambda path: _words_of(known[path]))
     runs_of: dict[str, set[str]] = defaultdict(set)
     stems: dict[str, set[str]] = defaultdict(set)
     targets: dict[str, set[str]] = defaultdict(set)

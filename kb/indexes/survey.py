@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb.graph import Graph
-from kb.indexes.run_words import LARGE, RunWords, pulls, run_words
+from kb.indexes.run_words import LARGE, RunWords, pulls, run_words, word_digests
 from kb.page import Page
 from kb.schema import type_of
 from kb.store import Kept
@@ -47,12 +47,7 @@ class WikiSurvey:
 
 def survey_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None) -> WikiSurvey:
     """The survey of all pages, or of some `only`; baselines tie pages, but change nothing."""
-    pages = {
-        p: page
-        for p, page in graph.pages.items()
-        if page.type in _KNOWLEDGE and (only is None or p in only)
-    }
-    tries = [e for e in trail.experiments if only is None or e.path in only]
+    pages, tries = _pages_and_tries(graph, trail, only)
     tried = (graph.pages[e.path] for e in tries if e.path in graph.pages)
     tags = _telling_tags([*pages.values(), *tried], tries)
     runs = pulls(tries)
@@ -66,6 +61,32 @@ def survey_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | 
         _tied(graph, pages, paths),
         run_words(runs, trail, kept),
     )
+
+
+def inputs_of(graph: Graph, trail: Trail, *, only: frozenset[str] | None) -> object:
+    """All that a survey is made from."""
+    pages, tries = _pages_and_tries(graph, trail, only)
+    known = pages.keys() | {e.path for e in tries}
+    digests, changes = word_digests(trail), {e.path for e in pulls(tries)}
+    tagged = [*pages, *(e.path for e in tries if e.path in graph.pages)]
+    return (
+        [(p, page.type, page.title, page.words("aliases")) for p, page in pages.items()],
+        [(p, graph.pages[p].words("tags")) for p in tagged],
+        [(p, [t for t in graph.outlinks.get(p, ()) if t in known]) for p in sorted(known)],
+        [(e.path, e.target, e.path in changes) for e in tries],
+        [*digests.items()],
+    )
+
+
+def _pages_and_tries(
+    graph: Graph, trail: Trail, only: frozenset[str] | None
+) -> tuple[dict[str, Page], list[Facts]]:
+    pages = {
+        p: page
+        for p, page in graph.pages.items()
+        if page.type in _KNOWLEDGE and (only is None or p in only)
+    }
+    return pages, [e for e in trail.experiments if only is None or e.path in only]
 
 
 def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, frozenset[str]]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from kb.graph import Graph
 from kb.indexes.run_groups import run_groups
-from kb.indexes.run_words import names_of, plain_words
-from kb.indexes.survey import WikiSurvey, survey_of
+from kb.indexes.run_words import KEPT, names_of, plain_words
+from kb.indexes.survey import WikiSurvey, inputs_of, survey_of
 from kb.page import Page
 from kb.schema import type_of_folder
 from kb.store import Kept
@@ -22,6 +22,8 @@ from kb.trail import Trail
 _ABOUT_MATTER = ("concept", "topic", "observation", "hypothesis")
 # A page joins a hub's topic if it shares this much of its neighbourhood (cosine), so that near-synonyms make one topic.
 _SAME_TOPIC = 0.34
+# It is a page of a topic whose neighbourhood it shares so much of, or whose hub it is linked with.
+_MEMBER = 0.25
 # A concept is a topic with so many pages, or so many runs that pull it.
 _LEAST_PAGES, _LEAST_PULLED = 3, 2
 
@@ -44,10 +46,24 @@ class Topic:
 
 
 def topics_of(
-    graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None = None
+    graph: Graph,
+    trail: Trail,
+    kept: Kept,
+    *,
+    name: str = "",
+    only: frozenset[str] | None = None,
 ) -> tuple[Topic, ...]:
-    """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages."""
-    survey = survey_of(graph, trail, kept, only=only)
+    """Topics that most runs pull first, then those that none does, the best known first; `only` limits them to some pages, which have a `name`."""
+    return kept.of(
+        f"topics#{name}",
+        inputs_of(graph, trail, only=only),
+        tuple[Topic, ...],
+        lambda: _topics(survey_of(graph, trail, kept, only=only)),
+        within=[KEPT],
+    )
+
+
+def _topics(survey: WikiSurvey) -> tuple[Topic, ...]:
     spoken = _spoken(survey)
     near = {
         p: _unit(_pulled_ties(survey, p, spoken[p]) if p in spoken else ties)
@@ -77,13 +93,13 @@ class _Nearest:
         for key, weight in ties.items():
             self.holding[key].append((path, weight))
 
-    def cosines(self, ties: Mapping[str, float]) -> dict[str, float]:
-        """The cosine of a neighbourhood with each that shares something with it, in the order in which they were added."""
+    def alike(self, ties: Mapping[str, float], *, least: float) -> dict[str, float]:
+        """Those whose cosine with a neighbourhood is `least` or more, with it."""
         found: dict[str, float] = defaultdict(float)
         for key, weight in ties.items():
             for path, other in self.holding.get(key, ()):
                 found[path] += weight * other
-        return found
+        return {path: cosine for path, cosine in found.items() if cosine >= least}
 
 
 def _unit(ties: Mapping[str, float]) -> dict[str, float]:
@@ -161,7 +177,7 @@ def _hubs(
     order: dict[str, int] = {}
     nearest = _Nearest()
     for path in (*pulled, *(p for p in known if weight[p] >= least)):
-        alike = [hub for hub, tie in nearest.cosines(near[path]).items() if tie >= _SAME_TOPIC]
+        alike = nearest.alike(near[path], least=_SAME_TOPIC)
         if alike:
             absorbed[min(alike, key=order.__getitem__)].append(path)
             continue
@@ -185,12 +201,12 @@ def _members(
         nearest.add(hub, near[hub])
     for path in sorted(pages.keys() - members.keys()):
         linked = near[path].keys() & members.keys()
-        tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.cosines(
-            near[path]
+        tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.alike(
+            near[path], least=_MEMBER
         )
         ties = sorted(((tie, hub) for hub, tie in tied.items()), reverse=True)
         for tie, hub in ties[:4]:
-            if tie >= 0.25 and tie >= 0.5 * ties[0][0]:
+            if tie >= _MEMBER and tie >= 0.5 * ties[0][0]:
                 members[hub].append((tie, path))
     return {
         hub: [p for _, p in sorted(own, key=lambda x: (-x[0], x[1]))]

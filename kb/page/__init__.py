@@ -106,7 +106,8 @@ class Page:
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
     the destinations of its links without their anchors, each once, in order, those of wikilinks as `[[name`. `row` is the packed
     `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read. `labels` says of a page that
-    neither its front matter nor its name tells to be a run's whether its text labels a hypothesis and an outcome.
+    neither its front matter nor its name tells to be a run's whether its text labels a hypothesis and an outcome; `type_and_date`
+    are those that a build found, None of a page that was just read.
     """
 
     path: str
@@ -119,6 +120,7 @@ class Page:
     row: bytes = field(repr=False)
     known: Detail | None = field(default=None, repr=False, compare=False)
     labels: tuple[str, ...] = ()
+    type_and_date: tuple[str, str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def skimmed(self) -> bool:
@@ -175,6 +177,8 @@ class Page:
     @cached_property
     def type(self) -> str:
         """Canonical page type: what the front matter says, else the file name, else the folder; an unknown spelling is kept as it is."""
+        if self.type_and_date:
+            return self.type_and_date[0]
         raw = self.field("type")
         said = type_of(raw)
         if self.name != self.stem:
@@ -202,6 +206,8 @@ class Page:
         """ISO date of the page: the one in its file name where its type is dated so, else `created:` or what other wikis call it, else the
         one in an experiment's first heading; empty if none says.
         """
+        if self.type_and_date:
+            return self.type_and_date[1]
         if self.type in TYPES and TYPES[self.type].dated:
             named = _DATE_NAME.search(self.name)
             if named:
@@ -319,7 +325,8 @@ class _Row(NamedTuple):
     first_heading: str
     cited: tuple[str, ...]
     detail: bytes
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...]
+    type_and_date: tuple[str, str]
 
 
 def to_row(page: Page) -> bytes:
@@ -333,11 +340,12 @@ def to_row(page: Page) -> bytes:
             page.cited,
             page.row,
             page.labels,
+            (page.type, page.date),
         )
     )
 
 
 def from_row(path: str, digest: str, row: bytes) -> Page:
     """The page that `to_row` wrote down."""
-    *head, labels = value_of(row, _Row)
-    return Page(path, digest, *head, labels=labels)
+    *head, labels, type_and_date = value_of(row, _Row)
+    return Page(path, digest, *head, labels=labels, type_and_date=type_and_date)

@@ -60,7 +60,10 @@ def cards_of(
         for path, e in known.items()
         if is_failure(e, runs[path])
     }
-    failed = kept.each("card", inputs, Card, lambda path: _of_experiment(known[path], runs[path]))
+    make = lambda path: _with_reason(_of_experiment(known[path], runs[path]))  # noqa: E731
+    own = kept.each("card", inputs, tuple[Card, str], make)
+    failed = {path: card for path, (card, _) in own.items()}
+    reasons = {path: reason for path, (_, reason) in own.items()}
     # A failed run's own page is told by its card.
     statements = [
         *((p, run.statements) for p, run in runs.items() if p not in failed and run.statements),
@@ -117,7 +120,7 @@ def cards_of(
         )
         for c in (*cards, *others)
     ]
-    located = map(_located, (*cards, *_principles(cards, rare)))
+    located = map(_located, (*cards, *_principles(cards, rare, reasons)))
     return tuple(sorted(located, key=lambda c: (*c.order, c.id)))
 
 
@@ -336,12 +339,16 @@ def _reopened(
     return found
 
 
-def _principles(cards: list[Card], rare: Rarity) -> list[Card]:
+def _with_reason(card: Card) -> tuple[Card, str]:
+    return card, reason_of(f"{card.delta} {card.because}", card.verdict)
+
+
+def _principles(cards: list[Card], rare: Rarity, reasons: Mapping[str, str]) -> list[Card]:
     """A generic principle for every lever that two or more targets refuted for the same reason."""
     groups: dict[tuple[str, str, str], list[Card]] = defaultdict(list)
     for card in cards:
         if card.kind == "experiment" and card.status != "reopened":
-            reason = reason_of(f"{card.delta} {card.because}", card.verdict)
+            reason = reasons[card.evidence]
             for move in [*rare.pulls(card.aim, card.target).values()][:1] if reason else ():
                 groups[
                     move.key, reason, "" if card.direction not in OPPOSITE else card.direction

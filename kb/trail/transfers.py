@@ -26,6 +26,8 @@ _LARGEST, _NOISE = 0.15, 0.002
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
 _QUOTED, _SUBJECT, _QUOTE = 4, 100, 170
+# Nobody reads on, and each is held beside all before it.
+_MOST_TOLD = 100
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
 # So many settings in common tell the same stack.
@@ -215,6 +217,8 @@ def transfer_lines(
         text = f"{win.text} ({'; '.join(notes)})"
         quoted = win.quote and (len(before) <= _QUOTED or "+" not in win.text.partition(": ")[2])
         yield Line(f"{text}; {win.quote}" if quoted else text, win.path)
+        if len(before) == _MOST_TOLD:
+            return
 
 
 def _weight(win: Lesson, here: _Here, nearness: float) -> float:
