@@ -43,7 +43,7 @@ class Body(NamedTuple):
 
 
 # A page longer than this is shown with its sections folded.
-LARGEST_OPEN = 300_000
+LARGEST_OPEN = 150_000
 # Longer runs are shown as they are: the inline parser is quadratic on hostile ones.
 _LONGEST_INLINE = 100_000
 # Longer code is shown plain: colouring it costs more than it tells.

@@ -67,11 +67,15 @@ class RunRow:
 
     @property
     def spread(self) -> str:
-        known = self.metric is not None and self.metric.stddev is not None
-        return f" ± {number_text(self.metric.stddev)}" if known else ""
+        return _spread(self.metric)
 
     def measured(self, name: str) -> Metric | None:
         return next((m for m in self.facts.metrics if m.name == name and m.value is not None), None)
+
+
+def _spread(metric: Metric | None) -> str:
+    known = metric is not None and metric.stddev is not None
+    return f" ± {number_text(metric.stddev)}" if known else ""
 
 
 def figure(name: str, value: float | None, unit: str) -> str:
@@ -244,25 +248,14 @@ def _metric_column(name: str) -> RunColumn:
 def compared(run: RunRow) -> dict[str, dict[str, object]]:
     """Settings and metrics of a run for the comparison of ticked rows."""
     settings = {v.name: v.value or "yes" for v in run.facts.levers}
-    settings |= {
-        k: v
-        for k, v in (
-            ("variant", run.facts.variant),
-            ("parent", run.facts.parent.rsplit("/", 1)[-1]),
-        )
-        if v
+    settings["variant"] = run.facts.variant
+    settings["parent"] = run.facts.parent.rsplit("/", 1)[-1]
+    metrics = [m for m in run.facts.metrics if m.value is not None]
+    return {
+        "settings": {name: value for name, value in settings.items() if value},
+        "metrics": {m.name: figure(m.name, m.value, m.unit) + _spread(m) for m in metrics},
+        "numbers": {m.name: m.value for m in metrics},
     }
-    spread = {
-        m.name: f" ± {number_text(m.stddev)}" if m.stddev is not None else ""
-        for m in run.facts.metrics
-    }
-    metrics = {
-        m.name: figure(m.name, m.value, m.unit) + spread[m.name]
-        for m in run.facts.metrics
-        if m.value is not None
-    }
-    numbers = {m.name: m.value for m in run.facts.metrics if m.value is not None}
-    return {"settings": settings, "metrics": metrics, "numbers": numbers}
 
 
 def csv_of(runs: Sequence[RunRow]) -> str:

@@ -41,7 +41,7 @@ _UNUSED = (
     "sitemap.xml.gz",
     "assets/_mkdocstrings.css",
 )
-_MOST_TARGETS = 14
+_MOST_TARGETS = 24
 
 
 # A group of the navigation: its title, and its entries as title and place.
@@ -141,6 +141,7 @@ def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, .
         (plain_title(short[name] or "no target"), f"{folder}/index.html")
         for name, folder in survey.target_folders.items()
     ]
+    all_targets = "index.html#home" if len(targets) > _MOST_TARGETS else ""
     entries = {
         "The loop": [
             ("Standing", "index.html"),
@@ -148,7 +149,7 @@ def groups_of(survey: Survey, *, captured: bool, replay: bool) -> tuple[Group, .
             ("All runs", "runs.html" if survey.experiments else ""),
             ("Why refuted", "refuted.html" if survey.cards else ""),
         ],
-        "Targets": targets[:_MOST_TARGETS],
+        "Targets": [*targets[:_MOST_TARGETS], ("All targets", all_targets)],
         "Pages": [
             (plain_title(plural(t)), type_place(survey, t))
             for t in survey.by_type

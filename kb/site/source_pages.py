@@ -14,7 +14,7 @@ from kb.site.captures import (
     text_of_capture,
 )
 from kb.site.survey import Survey
-from kb.site.templating import Frame, plain_title, rendered
+from kb.site.templating import Frame, plain_title, rendered, sheet
 from kb.source import Source
 from kb.store import digest_of
 
@@ -34,10 +34,10 @@ def source_frames(
     matrices = matrices_of(survey.layout, captures.sources)
     shows = {"captures": captures, "used": used, "matrices": matrices, "place_of": place_of_source}
     title = f"Captured sources ({len(captures.sources):,})"
-    yield _frame(survey, _INDEX, title, "sources.html", shows, key="")
+    yield sheet(survey, _INDEX, title, "sources.html", shows).frame
     if matrices:
         title = "What forks have that others lack"
-        yield _frame(survey, f"{FOLDER}/forks.html", title, "forks.html", shows, key="")
+        yield sheet(survey, f"{FOLDER}/forks.html", title, "forks.html", shows).frame
     for source in captures.sources:
         yield _source_frame(survey, captures, source, used[source.id], code)
 
@@ -58,14 +58,17 @@ def _source_frame(
     survey: Survey, captures: Captures, source: Source, used: Sequence[str], code: str
 ) -> Frame:
     claims = captures.claims.get(source.id, ())
+    fork = reading_of_fork(survey.layout, source)
     kinds = [mark.kind for mark in source.marks]
     later = [s for s in captures.sources if s.previous == source.id]
+    place, title = place_of_source(source.id), source.title or source.id
 
-    def shows() -> Mapping[str, object]:
+    def content() -> str:
         text, absent = text_of_capture(survey.layout, source)
-        return {
+        shows = {
+            "title": title,
             "source": source,
-            "fork": reading_of_fork(survey.layout, source),
+            "fork": fork,
             "sections": list(sections_of(source, text)),
             "absent": absent,
             "size": len(text),
@@ -75,21 +78,8 @@ def _source_frame(
             "later": later,
             "place_of": place_of_source,
         }
+        return rendered(survey, place, "source.html", shows)
 
     titles = [(path, survey.pages[path].title) for path in used]
-    key = digest_of(repr((code, source, claims, titles, [s.id for s in later])))
-    title = source.title or source.id
-    return _frame(survey, place_of_source(source.id), title, "source.html", shows, key=key)
-
-
-def _frame(survey: Survey, place: str, title: str, template: str, shows, *, key: str) -> Frame:
-    """A page of sources; with a `key` it is rendered only where it is written."""
-
-    def content() -> str:
-        values = shows() if callable(shows) else shows
-        return rendered(survey, place, template, {"title": title, **values})
-
-    if key:
-        return Frame(place, plain_title(title), content, (), key, _INDEX)
-    text = content()
-    return Frame(place, plain_title(title), lambda: text, (), digest_of(text), _INDEX)
+    key = digest_of(repr((code, source, fork, claims, titles, [s.id for s in later])))
+    return Frame(place, plain_title(title), content, (), key, _INDEX)

@@ -41,8 +41,8 @@ class RenderedSheet:
 
     @property
     def frame(self) -> Frame:
-        is_inner = self.place.count("/") > 1
-        section = f"{self.place.rsplit('/', 1)[0]}/index.html" if is_inner else self.place
+        folder = self.place.rpartition("/")[0]
+        section = self.place if folder in ("", "by-type") else f"{folder}/index.html"
         key = digest_of(self.content)
         return Frame(self.place, self.title, lambda: self.content, (), key, section)
 
