@@ -1,4 +1,4 @@
-"""The gate on 188 proposals in nine fields (`tests/gate/*.txt`), each asked of a small wiki of its own.
+"""The gate on 246 proposals in eleven fields (`tests/gate/*.txt`), each asked of a small wiki of its own.
 
 A file holds `=== page PATH` and `=== HALF EXPECTED PAGE` parts: half `open` or `kept` (written before the gate that it judges, and
 not looked at while that was made), expected `repeat` (the page is among the first three matches, and the answer is not clear), `near`

@@ -111,24 +111,6 @@ def test_a_reason_starts_whole_and_is_taken_from_behind_the_verdict_where_no_col
     assert said(row)[0][4] == "slower, by the page faults it takes"
 
 
-TABLE = """# Token generation
-
-| # | Description | t/s | vs Base | Notes |
-|---|------------|-----|---------|-------|
-| 0 | Baseline (stock) | 67.04 | - | -r 10 average |
-| 1 | nwarps=8 | 65.81 | **-1.8%** | Shared memory reduction overhead > benefit |
-| 2 | nwarps=2 | 66.89 | ~0% | Same memory-bound behavior |
-| 3 | unroll by 4 | 71.00 | **+5.9%** | Wins |
-"""
-
-
-def test_rows_of_a_loop_log_that_gained_nothing_become_statements_with_their_reasons():
-    assert [(s[3], s[4], s[5]) for s in said(TABLE)] == [
-        ("nwarps=8", "Shared memory reduction overhead > benefit", "-1.8%"),
-        ("nwarps=2", "Same memory-bound behavior", "~0%"),
-    ]
-
-
 NOTES = """# Losses
 
 Focal loss: CV 0.781 → 0.785, LB down. We went back to BCE.

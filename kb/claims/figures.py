@@ -7,20 +7,9 @@ from collections.abc import Iterator
 from kb.claims.captured import GROUPED
 from kb.claims.case import REFERS, ClaimCase, meant, swapped
 from kb.claims.names import names_in
-from kb.text import STOP, Number, numbers_in, unit_of, words_of
+from kb.text import STOP, Number, numbers_in, numbers_in_words, unit_of, words_of
+from kb.text.spelt import SCALE, SPELT
 
-_WHOLES = {w: float(n) for n, w in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-)} | {w: 10.0 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}  # fmt: skip
-_SPELT = _WHOLES | {
-    "hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "twice": 2.0, "doubled": 2.0, "doubles": 2.0,
-    "halved": 0.5, "halves": 0.5, "tripled": 3.0, "dozen": 12.0, "once": 1.0,
-}  # fmt: skip
-_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
-# A share in words: "a third of", "two thirds". Anything else is the third of a row.
-_SHARE = re.compile(
-    rf"\b(?:(?P<count>{'|'.join(_WHOLES)})[ -](?P<parts>{'|'.join(_PARTS)})s|(?:a|an|one)[ -](?P<part>{'|'.join(_PARTS)})(?=\s+of\b|\s*[.,;)]|\s*$)|half(?=\s+(?:of|as|the|that|its|a)\b))"
-)
 # Behind these "3 to 5" is a range; behind most other words it is a move.
 _WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about", " by")
 # Words that stand for no number as often as for one.
@@ -161,43 +150,16 @@ def numbers_of(text: str) -> list[Number]:
         )
         if spans and this.value < following.value:
             found[at : at + 2] = [this._replace(high=following.value, end=following.end)]
-    return sorted([*found, *_spelt(text)], key=lambda n: n.start)
+    return sorted([*found, *numbers_in_words(text)], key=lambda n: n.start)
 
 
 def _scaled(number: Number, text: str) -> Number:
     """A number with the word behind it that multiplies it: 2.6 million."""
-    scale = _SCALE.match(text, number.end)
+    scale = SCALE.match(text, number.end)
     if not scale or number.unit:
         return number
-    high = number.high and number.high * _SPELT[scale[1]]
-    return number._replace(value=number.value * _SPELT[scale[1]], high=high, end=scale.end())
-
-
-_SCALE = re.compile(r"(?<=\d)\s(hundred|thousand|million|billion)\b")
-
-
-def _spelt(text: str) -> Iterator[Number]:
-    """Numbers in words, as wholes and as shares: `two hundred`, `twenty-five`, `two thirds`."""
-    text = text.lower()
-    for share in _SHARE.finditer(text):
-        value = _WHOLES.get(share["count"], 1.0) / _PARTS[share["parts"] or share["part"] or "half"]
-        yield Number(value, "", share.start(), share.end())
-    text = _SCALE.sub(lambda m: " " * len(m[0]), _SHARE.sub(lambda m: " " * len(m[0]), text))
-    last: Number | None = None
-    # A number that a hyphen ties to a word is a part of its name: the two-pass form, level-two.
-    tied = "|".join(_SPELT)
-    for word in re.finditer(rf"(?<![a-z]-)[a-z]+(?!-(?!(?:{tied})\b)[a-z])|(?<=ty-)[a-z]+", text):
-        value = _SPELT.get(word[0])
-        joined = last is not None and not text[last.end : word.start()].strip(" -\n")
-        if value is not None and last and joined and (value >= 100 or last.value >= 20 > value):
-            whole = last.value * value if value >= 100 else last.value + value
-            last = last._replace(value=whole, end=word.end())
-            continue
-        if last:
-            yield last
-        last = None if value is None else Number(value, "", word.start(), word.end())
-    if last:
-        yield last
+    high = number.high and number.high * SPELT[scale[1]]
+    return number._replace(value=number.value * SPELT[scale[1]], high=high, end=scale.end())
 
 
 def _values(number: Number) -> Iterator[float]:

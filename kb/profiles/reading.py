@@ -25,7 +25,7 @@ FILES_AT_MOST = 4096
 BINARIES = (
     (
         b"PERFILE2",
-        "a perf recording; write `perf report --stdio -i FILE` or `perf script -i FILE` to a file",
+        "a perf recording; write `perf report --stdio -i FILE` to a file",
     ),
     (b"SQLite format 3", "an SQLite export; write `nsys stats --format csv FILE` to a file"),
     (b"NVR\x00", "an ncu report; write `ncu --import FILE --csv --page raw` to a file"),

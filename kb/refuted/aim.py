@@ -19,16 +19,15 @@ from kb.refuted.moves import (
     Role,
     clauses,
     difference,
-    initials,
     leads_to_change,
     move_of,
     moves_in,
-    parts_of_name,
     united,
 )
+from kb.refuted.values import initials, parts_of_name
 from kb.run.record import Lever
 from kb.store import digest_of
-from kb.text import STOP, stem, words_of
+from kb.text import STOP, in_digits, stem, words_of
 from kb.trail.levers import direction_in, key_of, mentions_in, number_of
 
 
@@ -62,6 +61,10 @@ _SETTING_UP = re.compile(
     re.IGNORECASE,
 )
 _CLAIM = re.compile(r"hypothesis|claim|statement|proposal|idea", re.IGNORECASE)
+_CHANGE = re.compile(r"chang|diff|arm|phase|what|levers?$", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"mechan|reason|why|note|context|background|motivation|because|reopen", re.IGNORECASE
+)
 _LABEL = re.compile(
     r"([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
@@ -185,7 +188,7 @@ def _held(moves: Iterable[Move]) -> tuple[Move, ...]:
 def _parts(text: str) -> Iterator[_Part]:
     """What a page or a proposal says before it is tried, block by block."""
     heading, label, moved, skipping = "", "", False, 0
-    document = document_of(text)
+    document = document_of(in_digits(text))
     for block in document.blocks:
         if block.kind == "heading":
             title = block.plain
@@ -212,7 +215,11 @@ def _parts(text: str) -> Iterator[_Part]:
 def _label(document: Document, block: Block) -> tuple[str, str]:
     """The label that opens a paragraph, in bold or before a colon, and what it says."""
     if found := _LABEL.match(block.plain):
-        return found[1], block.plain[found.end() :]
+        known = any(
+            kind.search(found[1])
+            for kind in (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
+        )
+        return (found[1], block.plain[found.end() :]) if known else ("", block.plain)
     bold = next((s for s in block.spans[:1] if s.kind == "strong" and s.start == block.start), None)
     label = document.source(bold).strip("*_ ") if bold else ""
     if label[-1:] in (".", ":") and len(label) < 40 and block.plain.startswith(label):
@@ -232,13 +239,7 @@ def labelled(text: str, label: str) -> str:
 def _kind(heading: str) -> str:
     if _SETTING_UP.search(heading):
         return "setup"
-    return (
-        "claim"
-        if not heading
-        or _CLAIM.search(heading)
-        or re.search(r"chang|diff|arm|phase|what", heading, re.IGNORECASE)
-        else "aside"
-    )
+    return "claim" if not heading or _CLAIM.search(heading) or _CHANGE.search(heading) else "aside"
 
 
 _OLD = re.compile(r"parent|before|base|old|from|current|control|default", re.IGNORECASE)
@@ -277,7 +278,11 @@ def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tu
     words = {term for part in plain for term in terms_in(part.text)}
     return tuple(
         replace(m, role=Role.MOVED)
-        if any(stem(p) in words for p in parts_of_name(m.name.removeprefix("-D")) if len(p) > 2)
+        if any(
+            stem(p) in words
+            for p in parts_of_name(m.name.removeprefix("-D"))
+            if len(p) > 2 and p in m.key
+        )
         else m
         for m in commands[0]
     )

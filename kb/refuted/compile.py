@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from kb.refuted.aim import Aim, subject_of, terms_in
 from kb.refuted.card import Card
-from kb.refuted.moves import Move, Role, canonical, difference, move_of, pulled, united
+from kb.refuted.moves import Move, Role, difference, move_of, pulled, united
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.reasons import condition_of, reason_of
 from kb.refuted.statements import RunAim, Statement
+from kb.refuted.values import canonical
 from kb.run.record import Lever
 from kb.schema import FAILED, Verdict
 from kb.store import Kept, digest_of, row_of

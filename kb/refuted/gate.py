@@ -10,19 +10,29 @@ import json
 import math
 import re
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from kb.refuted.aim import Aim, aim_of_proposal
+from kb.refuted.aim import Aim, aim_of_proposal, terms_in
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.likeness import differences, likeness_of, places_of, short_for, spoken
-from kb.refuted.moves import Move
+from kb.refuted.likeness import (
+    by_number,
+    differences,
+    likeness_of,
+    numbers_named,
+    places_of,
+    short_for,
+    spoken,
+)
+from kb.refuted.moves import Move, clauses
 from kb.refuted.rarity import Counts, Rarity
+from kb.refuted.values import parts_of_name
 from kb.run.record import Lever
 from kb.store import digest_of, value_of
-from kb.text import cut, sentences_of
+from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment
+from kb.trail.levers import is_common, mentions_in, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,7 @@ class _Question:
     places: dict[str, tuple[int, int]]
     sentences: tuple[str, ...]
     pulls: dict[str, Move]
+    numbers: frozenset[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +134,18 @@ class Gate:
         at = moment(self.db, before=proposal.before or None, as_of=proposal.as_of or None)
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
-        aim = aim_of_proposal(proposal.text, proposal.levers)
-        places, sentences = places_of(proposal.text), tuple(sentences_of(proposal.text))
+        aim, text = aim_of_proposal(proposal.text, proposal.levers), in_digits(proposal.text)
+        # A number that has its own name in the text says nothing of another lever.
+        named = {number_of(value) for m in mentions_in(text) for value in (m.value, m.before)}
         question = _Question(
-            proposal.text, target, at, aim, places, sentences, self.rarity.pulls(aim, target)
+            text,
+            target,
+            at,
+            aim,
+            places_of(text),
+            tuple(sentences_of(text)),
+            self.rarity.pulls(aim, target),
+            numbers_named(" ".join(clauses(text))) - named,
         )
         best: dict[str, _Meeting] = {}
         meetings = [
@@ -211,6 +230,9 @@ class Gate:
         theirs = self.rarity.pulls(card.aim, card.target)
         mine = _with_words(question, theirs)
         alike = likeness_of(mine, theirs)
+        if not alike.lever and not _sets(mine) and _shares_words(question.aim, card):
+            lever = by_number(theirs, question.numbers)
+            alike = replace(alike, lever=lever, decides=lever is not None)
         kind, decides, lever = alike.kind, alike.decides, alike.lever
         worth = _STRENGTH[kind] * _kinship(question.target, card.target) if decides else 0.0
         score = max(cosine, (cosine + worth) / 2)
@@ -251,19 +273,24 @@ def _kinship(mine: str, other: str) -> float:
     return 1.0 if not mine or not other or mine == other else _ELSEWHERE
 
 
+def _shares_words(aim: Aim, card: Card) -> bool:
+    """Whether an aim holds a word of a card's title or of its levers' names that is no common one."""
+    names = " ".join((card.title, *(" ".join(parts_of_name(v.name)) for v in card.levers)))
+    return any(term in aim.terms and not is_common(term) for term in terms_in(names))
+
+
 def _sets(pulls: dict[str, Move]) -> bool:
     return any(m.is_setting and m.is_moved for m in pulls.values())
 
 
 def _with_words(question: _Question, theirs: dict[str, Move]) -> dict[str, Move]:
-    """What a proposal pulls; where it sets nothing itself, with levers of a card that it names in plain words."""
-    if any(m.is_setting for m in question.pulls.values()):
-        return question.pulls
+    """What a proposal pulls, with levers of a card that it moves in plain words, or names so where it sets nothing itself."""
+    sets = any(m.is_setting for m in question.pulls.values())
     named = {m.key for m in question.aim.moves}
     words = {
         k: spoken(m, question.text, question.places) for k, m in theirs.items() if k not in named
     }
-    return {**question.pulls, **{k: m for k, m in words.items() if m}}
+    return {**question.pulls, **{k: m for k, m in words.items() if m and (m.is_moved or not sets)}}
 
 
 def _scope(question: _Question, card: Card, lever: Move | None) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kb.refuted.moves import Move, same_value
+from kb.refuted.moves import Move
+from kb.refuted.values import same_value
 from kb.text import cut, one_line
 from kb.trail import Moment, experiment
 

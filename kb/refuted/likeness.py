@@ -11,20 +11,13 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
-from kb.refuted.moves import (
-    Move,
-    Role,
-    canonical,
-    initials,
-    parts_of_name,
-    same_value,
-    stays,
-    way_of_numbers,
-)
+from kb.refuted.moves import Move, Role, role_in
+from kb.refuted.values import canonical, initials, parts_of_name, same_value, way_of_numbers
 from kb.run.record import Lever
-from kb.trail.levers import OPPOSITE, is_common, key_of, number_of, switch_of, way_of
+from kb.text import numbers_in
+from kb.trail.levers import OPPOSITE, Mention, is_common, key_of, number_of, switch_of, way_of
 
-# Smaller numbers stand behind many settings at once.
+# Smaller whole numbers stand behind many settings at once.
 _TELLING_NUMBER = 100
 
 
@@ -94,9 +87,22 @@ def _kind(mine: Move, theirs: Move) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def short_for(one: str, other: str) -> bool:
-    """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`) or its first letter (`b`)."""
+    """Whether one of two names may be short for the other: its initials (`bs`, `batch_size`; `peak lr`, `learning_rate`), its last
+    word (`lr`, `peak lr`) or its first letter (`b`).
+    """
     short, long = sorted((one, other), key=lambda name: len(key_of(name)))
-    return key_of(short) in (initials(long), key_of(long)[:1])
+    forms = (
+        initials(long),
+        initials(f"{long}_size"),
+        key_of(long)[:1],
+        (parts_of_name(long) or ("",))[-1],
+    )
+    last = (parts_of_name(short) or ("",))[-1]
+    return (
+        key_of(short) in forms
+        or len(last) > 1
+        and last in (initials(long), initials(f"{long}_size"))
+    )
 
 
 @lru_cache(maxsize=1 << 16)
@@ -112,13 +118,39 @@ def spoken(move: Move, text: str, places: Mapping[str, tuple[int, int]]) -> Move
     short = initials(move.name)
     if short and move.value and short + key_of(move.value) in places:
         return replace(move, before="", way="", role=Role.NAMED)
-    place = next((places[n] for n in (move.key, switch_of(move.name)[0]) if n in places), None)
-    if len(move.key) < 4 or not place or stays(text, place[1]):
+    keys = move.key, switch_of(move.name)[0], move.key[1:] if move.name[:2] in ("-f", "-m") else ""
+    place = next((places[n] for n in keys if len(n) > 3 and n in places), None)
+    if not place:
+        return None
+    name = text[slice(*place)]
+    role = role_in(text, Mention(*place, name, ""))
+    if role is Role.HELD:
         return None
     behind = re.findall(r"[\w.%-]*\w", text[place[1] :][:40])[:4]
+    if behind[:1] == ["from"] and behind[2:3] == ["to"] and len(behind) > 3:
+        way = way_of_numbers(behind[1], behind[3])
+        return replace(move, name=name, value=behind[3], before=behind[1], way=way, role=role)
     value = next((move.value for word in behind if move.value and same_value(move.value, word)), "")
-    name = text[slice(*place)]
-    return replace(move, name=name, value=value, before="", way=way_of(text, name), role=Role.NAMED)
+    return replace(move, name=name, value=value, before="", way=way_of(text, name), role=role)
+
+
+def by_number(pulls: Mapping[str, Move], numbers: frozenset[float]) -> Move | None:
+    """A lever whose value is among the numbers of a text, where the number tells."""
+    return next(
+        (m for m in pulls.values() if _tells(number := number_of(m.value)) and number in numbers),
+        None,
+    )
+
+
+def _tells(number: float | None) -> bool:
+    """Whether a number stands behind few settings: a hundred and more, or a fraction of two digits."""
+    return number is not None and (number >= _TELLING_NUMBER or not (number * 10).is_integer())
+
+
+def numbers_named(text: str) -> frozenset[float]:
+    """Numbers of a text with their units, as values of settings are read."""
+    found = (number_of(text[n.start : n.end]) for n in numbers_in(text))
+    return frozenset(n for n in found if n is not None)
 
 
 def places_of(text: str) -> dict[str, tuple[int, int]]:
@@ -151,7 +183,7 @@ def _keyed_as(pulls: Mapping[str, Move], others: Mapping[str, Move]) -> dict[str
 def _is_word_of(one: Move, other: Move) -> bool:
     short, long = sorted((one, other), key=lambda m: len(m.name))
     number = number_of(short.value)
-    telling = number is not None and number >= _TELLING_NUMBER and number == number_of(long.value)
+    telling = _tells(number) and number == number_of(long.value)
     return telling and not is_common(short.key) and short.key in parts_of_name(long.name)
 
 
@@ -180,7 +212,7 @@ def differences(
             v for _, v in theirs if short_for(mine.name, v.name)
         ]
         other = next((v for v in meant if number_of(v.value) != number_of(mine.value)), None)
-        if other and key != leaving_out:
+        if other and leaving_out not in (key, canonical(switch_of(other.name)[0])):
             name = max(mine.name, other.name, key=len) if len(meant) == 1 else mine.name
             found.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
     return found

@@ -12,6 +12,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
+from kb.refuted.values import OFF, ON, canonical, same_value, way_of_numbers
 from kb.run.direction import direction_of
 from kb.trail.levers import (
     Mention,
@@ -47,7 +48,7 @@ class Move(msgspec.Struct, frozen=True):
     def switch(self) -> str:
         """`on`, `off`, or empty where neither name, value nor way makes it one."""
         word, negated = self.value.lower(), switch_of(self.name)[1]
-        on, off = word in _ON, word in _OFF
+        on, off = word in ON, word in OFF or number_of(word) == 0
         if word and not on and not off:
             return ""
         if not word:
@@ -77,10 +78,6 @@ def move_of(name: str, value: str = "", *, role: Role) -> Move:
     return Move(key, name, value.strip(), before.strip(), way_of_numbers(before, value), role)
 
 
-_ON = frozenset(("1", "true", "on", "yes", "enabled"))
-# What a program does by itself is no setting of it.
-_OFF = frozenset(("0", "false", "off", "no", "none", "disabled", "auto", "default"))
-
 # What follows one of these is held, moved or set aside, to the end of its clause or the next of them. `point` says where something is tried.
 _CUE_WORDS = {
     "held": "keep keeps keeping default hold holds holding held leave leaves leaving reuse reuses reused reusing same unchanged otherwise "
@@ -109,9 +106,11 @@ _STAYS = re.compile(
     r"[`*\s]*(?:\(?(?:is |are )?(?:kept|fixed|unchanged|held|left|stays?|staying|remains?|as (?:it|they|before|in)|today|alone)\b)",
     re.IGNORECASE,
 )
+# Said behind what is replaced.
+_REPLACED = re.compile(r"[`*\s]*\b(?:by|with|for)\b")
 # Said behind a value: what it was.
 _WAS = re.compile(
-    r"[`*\s]*,?\s*\(?(?:instead of|rather than|(?:up |down )?from|was|(?:the )?default(?: is| of)?|today|currently|not)?\s*[`*]*(?P<before>\d[\w.]*|on|off|true|false)[`*]*"
+    r"[`*\s]*,?\s*\(?(?:instead of|rather than|(?:up |down )?from|was|(?:the )?default(?: is| of)?|today|currently|not)?\s*[`*]*(?P<before>\d(?:[\w.]|(?<=[eE])-)*(?<!\.)|on|off|true|false)[`*]*"
     r"(?P<today>\s*(?:today|now|by default|before)?\s*\))?",
     re.IGNORECASE,
 )
@@ -125,7 +124,7 @@ _OPENS = re.compile(
 # As far before a lever as its clause may begin.
 _NEAR = 240
 _ENDS = re.compile(
-    r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
+    r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
 _DIFFED = re.compile(r"^([+-])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
 # Between the settings of a row stand marks and joining words, and no verb.
@@ -166,8 +165,7 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     text = _BLANKS.sub(" ", text)
     lines = _DIFFED.findall(text)
     if {sign for sign, _ in lines} == {"+", "-"}:
-        gone, come = (moves_in("\n".join(t for s, t in lines if s == sign)) for sign in "-+")
-        return difference(come, gone)
+        return _edits(*([line for s, line in lines if s == sign] for sign in "-+"))
     mentions = mentions_in(text)[:_MOST]
     rows = _rows(text, mentions)
     found: dict[str, Move] = {}
@@ -184,6 +182,41 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
         else:
             found |= {m.key: m for m in united([(known,) if known else (), (move,)])}
     return united([tuple(found.values())])
+
+
+def _edits(gone: list[str], come: list[str]) -> tuple[Move, ...]:
+    """What the lines of a diff move: each line beside the one that it replaces, and what is left by its mentions."""
+    pairs = zip(gone, come, strict=True) if len(gone) == len(come) else ()
+    edits = {pair: move for pair in pairs if (move := _edit(*pair))}
+    old, new = (
+        [line for line in side if line not in known]
+        for side, known in ((gone, {o for o, _ in edits}), (come, {n for _, n in edits}))
+    )
+    rest = difference(*(moves_in("\n".join(lines)) for lines in (new, old)))
+    return united([tuple(edits.values()), rest])
+
+
+_TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|[\w.+%-]+|[^\w\s]")
+_ANNOTATION = re.compile(r":\s+[\w.]+(?:\[[^\]]*\])?\s*=\s*$")
+_LAST_NAME = re.compile(r"([A-Za-z_][\w.-]*)\W*$")
+_OPTION = re.compile(r"[\"'](--?[\w-]+)[\"']")
+
+
+def _edit(gone: str, come: str) -> Move | None:
+    """The setting that one line sets otherwise than the one it replaces, where they differ in one value. What declares an option
+    (`add_argument("--decay", default=0.1)`) sets that option.
+    """
+    old, new = ([*_TOKEN.finditer(line)] for line in (gone, come))
+    differ = [(a, b) for a, b in zip(old, new, strict=False) if a[0] != b[0]]
+    if len(old) != len(new) or len(differ) != 1:
+        return None
+    before, value = (side[0].strip("'\"") for side in differ[0])
+    said = come[: differ[0][1].start()]
+    options, name = _OPTION.findall(said), _LAST_NAME.search(_ANNOTATION.sub("", said))
+    switched = {before.lower(), value.lower()} <= ON | OFF
+    if not (options or name) or not switched and None in (number_of(before), number_of(value)):
+        return None
+    return move_of(options[-1] if options else name[1], f"{before}→{value}", role=Role.MOVED)
 
 
 def _rows(text: str, mentions: tuple[Mention, ...]) -> set[int]:
@@ -221,7 +254,8 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
         before = was["before"]
     start = max((text.rfind(end, 0, mention.start) for end in (". ", "; ", "\n")), default=-1) + 1
     way = way_of_numbers(before, value) or way_of(text[start : mention.end + 40], mention.name)
-    role = _role(text, mention, moved=moved)
+    gone = way == "replace" and _REPLACED.match(text, mention.end)
+    role = Role.HELD if gone else role_in(text, mention, moved=moved)
     if before and role is not Role.HELD:
         role = Role.MOVED
     return Move(
@@ -229,13 +263,9 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
     )
 
 
-def stays(text: str, at: int) -> bool:
-    """Whether what is named just before a place is said to stay as it is."""
-    return _STAYS.match(text, at) is not None
-
-
-def _role(text: str, mention: Mention, *, moved: bool) -> Role:
-    if stays(text, mention.end):
+def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
+    """What a text does with the lever that it mentions."""
+    if _STAYS.match(text, mention.end):
         return Role.HELD
     last, comma = "", text.rfind(",", 0, mention.start)
     ends, cues = ends_of(text), cues_of(text)
@@ -260,19 +290,6 @@ def _role(text: str, mention: Mention, *, moved: bool) -> Role:
     if last == "moved" or moved and is_setting:
         return Role.MOVED
     return Role.SET if is_setting else Role.NAMED
-
-
-def way_of_numbers(before: str, after: str) -> str:
-    """`raise` or `lower`, from one value to another; empty where the two are no numbers, or the same."""
-    a, b = (
-        1.0
-        if v.lower() in ("true", "on")
-        else 0.0
-        if v.lower() in ("false", "off")
-        else number_of(v)
-        for v in (before, after)
-    )
-    return "" if a is None or b is None or a == b else "raise" if b > a else "lower"
 
 
 def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
@@ -303,27 +320,6 @@ def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
     return tuple(found)
 
 
-# What a name may carry beside what it names: Hungarian k of constants, a count's n or num, the word size.
-_AROUND = re.compile(
-    r"^(?:num(?=[a-z]{4})|n(?=(?:warps|splits|stages|layers?|heads?|threads|workers|blocks)\b))|(?<=[a-z]{2})(?:size|factor)$"
-)
-
-
-@lru_cache(maxsize=8192)
-def canonical(key: str) -> str:
-    """A key without what spellings add: `num_splits`, `nsplits` and `splits` are one, `batch_size` and `batch`, `kBlockK` and `BLOCK_K`."""
-    bare = key[1:] if key.startswith(("kblock", "knum")) else key
-    return _AROUND.sub("", bare) or key
-
-
-def same_value(one: str, other: str) -> bool:
-    """Whether two values are one: as numbers in whatever unit, else as words."""
-    numbers = number_of(one), number_of(other)
-    if None not in numbers:
-        return numbers[0] == numbers[1]
-    return one != "" and one.lower() == other.lower()
-
-
 def united(parts: Iterable[tuple[Move, ...]]) -> tuple[Move, ...]:
     """Levers of all parts of a text, the weightiest first. What moves or sets a lever first gives its value."""
     found: dict[str, Move] = {}
@@ -347,18 +343,6 @@ def pulled(moves: Iterable[Move]) -> tuple[Move, ...]:
     return next(
         (own for roles in tiers if (own := tuple(m for m in listed if m.role in roles))), ()
     )
-
-
-@lru_cache(maxsize=8192)
-def parts_of_name(name: str) -> tuple[str, ...]:
-    """Words of a name in small letters: `splitChunks.maxSize` → split, chunks, max, size."""
-    return tuple(p.lower() for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if p)
-
-
-def initials(name: str) -> str:
-    """First letters of the parts of a name: `--batch_size` gives `bs`."""
-    parts = parts_of_name(name)
-    return "".join(p[0] for p in parts) if len(parts) > 1 else ""
 
 
 _ANNOUNCED = re.compile(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)

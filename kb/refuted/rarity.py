@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from kb.refuted.aim import Aim
-from kb.refuted.moves import Move, Role, canonical, pulled
+from kb.refuted.moves import Move, Role, pulled
+from kb.refuted.values import canonical
 from kb.trail.levers import number_of, switch_of
 
 # From ten aims on a share says something; a lever that a fifth of them name, or a value at which a fifth stand, is a habit.
@@ -39,15 +40,15 @@ class Rarity:
 
     def pulls(self, aim: Aim, target: str) -> dict[str, Move]:
         """The levers that an aim is about, by key and the most telling first: without those that runs of its target share by habit,
-        unless it moves nothing else.
+        unless it sets nothing else.
         """
         own = pulled(m for m in aim.moves if not self._stands(m, target))
         rare = [m for m in own if m.is_moved or not self._is_habit("=" + m.key, target)]
+        if not any(m.is_setting or m.is_moved for m in rare):
+            rare = own
         return {
             m.key: m
-            for m in sorted(
-                rare or own, key=lambda m: (-m.role, -self.of("=" + m.key, target), m.key)
-            )
+            for m in sorted(rare, key=lambda m: (-m.role, -self.of("=" + m.key, target), m.key))
         }
 
     def _is_habit(self, term: str, target: str) -> bool:

@@ -1,4 +1,4 @@
-"""Refuted statements of tables: rows that a verdict fails, rows below a heading of failures, logs of runs."""
+"""Refuted statements of tables: rows that a verdict fails, rows below a heading of failures."""
 
 import re
 from collections.abc import Iterator
@@ -6,21 +6,18 @@ from dataclasses import replace
 
 from kb.page import Page
 from kb.page.document import Block, Row
-from kb.refuted.aim import aim_of_text, readable
+from kb.refuted.aim import readable
 from kb.refuted.reports import failure_in, is_settled
 from kb.refuted.statement import (
     CROSSES,
     LONGEST,
     SHORTEST,
     Statement,
-    cites_on,
     is_note,
     reports_failure,
     statement_in,
 )
-from kb.run.direction import direction_of
 from kb.schema import FAILED, Verdict, outcome_verdict
-from kb.text import number_of
 
 _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
@@ -31,29 +28,20 @@ _KEPT_HEADS = ("keep", "kept", "adopted", "in use")
 _REASON_HEAD = re.compile(
     r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE
 )
-_NAME_HEAD = re.compile(r"desc|change|experiment|what|lever|tried|idea|optimi", re.IGNORECASE)
 CLAIM_HEAD = re.compile(
     r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
     re.IGNORECASE,
 )
-_NUMBER_HEAD = re.compile(r"#|no\.?$|exp|id$|run|iter", re.IGNORECASE)
-_DELTA_HEAD = re.compile(r"^(?:vs\b|Δ|delta|change|gain|diff|speed-?up)|vs base", re.IGNORECASE)
-# A loss within this share is a tie.
-_TIE = 1.0
 
 
 def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
     head = [c.plain[:80] for c in table.rows[0].cells]
     rows = [(row, [readable(c.plain)[:LONGEST] for c in row.cells]) for row in table.rows[1:]]
-    columns = _log_columns(head)
     outcomes = {i for i, h in enumerate(head) if _VERDICT_HEAD.search(h)}
     if not outcomes and is_note(page):
         outcomes = _rated([cells for _, cells in rows])
     for row, cells in rows:
-        if columns and not mode:
-            yield from _logged(page, row, cells, head, columns, anchor)
-        else:
-            yield from _row(page, row, cells, head, outcomes, anchor, mode)
+        yield from _row(page, row, cells, head, outcomes, anchor, mode)
 
 
 def _rated(rows: list[list[str]]) -> set[int]:
@@ -121,45 +109,3 @@ def _row(
     reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
     made = statement_in(page, "row", row.line, row.line, anchor, text)
     yield replace(made, because=reason or made.because, has_verdict=bool(failing))
-
-
-def _log_columns(head: list[str]) -> tuple[int, int, int] | None:
-    """Columns of delta, note and description where a header is that of a log of runs."""
-    delta = next((i for i, h in enumerate(head) if i and _DELTA_HEAD.search(h)), 0)
-    note = next((i for i, h in enumerate(head) if i != delta and _REASON_HEAD.match(h)), 0)
-    name = next((i for i, h in enumerate(head) if i != delta and _NAME_HEAD.match(h)), 0)
-    return (delta, note, name) if delta and note and name and _NUMBER_HEAD.match(head[0]) else None
-
-
-def _logged(
-    page: Page,
-    row: Row,
-    cells: list[str],
-    head: list[str],
-    columns: tuple[int, int, int],
-    anchor: str,
-) -> Iterator[Statement]:
-    """A row of a log of runs that tied, or went the wrong way by the direction of its metric; where that is unknown, by its note."""
-    delta, note, name = columns
-    if len(cells) <= max(columns):
-        return
-    change = number_of(cells[delta])
-    if change is None or change.unit != "%":
-        return
-    direction = next((d for h in head[:delta] if (d := direction_of(h))), None)
-    tie = abs(change.value) <= _TIE and (change.about or change.value == 0 or change.value < 0)
-    worse = (
-        change.value < 0 if direction is None or str(direction) == "higher" else change.value > 0
-    )
-    if tie or worse and (direction is not None or reports_failure(cells[note])):
-        text = cells[name][:LONGEST]
-        yield Statement(
-            "row",
-            row.line,
-            anchor,
-            text,
-            cells[note][:LONGEST],
-            cells[delta],
-            cites_on(page, row.line, row.line + 1),
-            aim_of_text(text),
-        )

@@ -46,11 +46,6 @@ ADVICE = re.compile(
     r"(?:incorrect|wrong|bad|good|correct|right)\s*:|n/?a\b|\(?none\b|no\W*$)",
     re.IGNORECASE,
 )
-# From here on an item speaks of the remedy.
-_REMEDY = re.compile(
-    r"(?:[.;]|\s[—–-])\s+(?:use|prefer|instead|fix|do|remedy|better)\b|\s(?:→|->)\s+(?:use|prefer)\b|\b(?:fix|remedy|instead)\s*:",
-    re.IGNORECASE,
-)
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
 CROSSES = "❌✗✘🚫"
@@ -81,7 +76,7 @@ def statement_in(page: Page, kind: str, start: int, end: int, anchor: str, text:
     ends = next(
         (m for m in cuts if text.count("(", 0, m.start()) <= text.count(")", 0, m.start())), None
     )
-    delta, remedy = _DELTA.search(text), _REMEDY.search(text, min(20, len(text)))
+    delta = _DELTA.search(text)
     return Statement(
         kind,
         start,
@@ -90,7 +85,7 @@ def statement_in(page: Page, kind: str, start: int, end: int, anchor: str, text:
         text[ends.end() :][:500].strip() if ends else "",
         delta[0] if delta else "",
         cites_on(page, start, max(start + 1, end)),
-        aim_of_text(text[: remedy.start() if remedy else LONGEST][:LONGEST]),
+        aim_of_text(text[:LONGEST]),
     )
 
 

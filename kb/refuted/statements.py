@@ -68,9 +68,6 @@ _DECISION = (
     "alternatives considered",
     "considered options",
 )
-# A call in a heading, such as `.then(fulfilled, rejected)`: the names of its arguments say nothing of how it went.
-_CALL = re.compile(r"(?<=\w)\([^()]*\)")
-_TEMPLATES = ("template", "boilerplate", "example")
 
 
 # What a page says where more of the same measurement would decide.
@@ -98,8 +95,6 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
         and page.type in ("catalog", "program", "source", "codebase")
     ):
         return None  # Made by a machine from code, or somebody else's matter.
-    if any(word in page.stem.lower() for word in _TEMPLATES):
-        return None
     found = _hypothesis(page, text) if page.type == "hypothesis" else []
     if _may_state(page, text):
         found = [*found, *_listed(page, document_of(text))][:MOST]
@@ -148,7 +143,6 @@ def _may_state(page: Page, text: str) -> bool:
 
 def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
-    title = _CALL.sub("()", title)
     if NO_LIST.search(title):
         return ""
     return (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kb.text.numbers import Number, number_of, number_text, numbers_in
     from kb.text.printing import one_line, printable
     from kb.text.sentences import cut, sentences_of
+    from kb.text.spelt import in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
     from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
 
@@ -25,10 +26,12 @@ __all__ = [
     "cut",
     "fold",
     "identifiers_of",
+    "in_digits",
     "names_of",
     "number_of",
     "number_text",
     "numbers_in",
+    "numbers_in_words",
     "one_line",
     "printable",
     "sentences_of",
@@ -45,6 +48,7 @@ __getattr__ = exports(
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
         "printing": ("one_line", "printable"),
         "sentences": ("cut", "sentences_of"),
+        "spelt": ("in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),
         "words": ("STOP", "fold", "identifiers_of", "names_of", "stem", "terms_of", "words_of"),
     },

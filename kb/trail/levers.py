@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kb.run.direction import direction_of
 from kb.run.record import Lever
-from kb.text import one_line
+from kb.text import one_line, unit_of
 
 
 class Mention(NamedTuple):
@@ -45,6 +45,8 @@ _JOIN = (
 # bf16, int8, sha256: a format's name, not a setting.
 _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
+    # -XX:+UseX, -XX:-UseX, -XX:X=64: the switches of a JVM.
+    re.compile(r"-XX:(?P<sign>[+-])?(?P<name>[A-Z]\w+)(?:=(?P<value>[\w.%]+))?"),
     re.compile(
         rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b|"
         rf"(?!v\d|exp|run)[A-Za-z]+_?[a-z]*\d)){_VALUE}{_THEN}"
@@ -59,6 +61,10 @@ _PATTERNS = (
         r"[`*]*(?P<name>(?:(?!the |its )[a-z]+ )?[A-Za-z_][\w.\-]*\w)[`*]*\s+"
         rf"(?:from\s+[`*]*(?P<before>\S+?(?:\s[kKMGT]i?B)?)[`*]*\s+)?to\s+[`*]*(?P<value>{_NUMBER}|true|false|on|off)(?![\w%]|\.\d|\s?%)",
         re.IGNORECASE,
+    ),
+    # -j8, -Xmx4g: a short flag and its number in one. -O3 is a name of its own.
+    re.compile(
+        rf"(?P<name>-(?<![\w-]-)(?!O|(?:{_FORMAT})\d)[A-Za-z]{{1,3}})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"
     ),
     re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
     re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
@@ -91,13 +97,14 @@ _NO_LEVER = re.compile(
     re.IGNORECASE,
 )
 
-# What a text must hold for each of the patterns to find something, so that most are not tried: "0" a digit, "_" an identifier, "→" a
-# change; of "n" (a setting with a digit) and "t" (a value behind "to") also where to look.
-_SIGNS = ("-", "→", "t", "-", "=", "q", "0", "_", "0", "n")
+# What a text must hold for each of the patterns to find something, so that most are not tried: "X" a switch of a JVM, "0" a digit,
+# "_" an identifier, "→" a change; of "n" (a setting with a digit) and "t" (a value behind "to") also where to look.
+_SIGNS = ("X", "-", "→", "t", "-", "-", "=", "q", "0", "_", "0", "n")
 _DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
 _TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
 _SITES = {"n": _NUMBERED, "t": _TO}
+_SWITCHES = {"+": "true", "-": "false"}
 _AROUND = 60
 _CODED = re.compile(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
 # Without one of these a text names no lever; most clauses are plain prose.
@@ -145,6 +152,7 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
         "0": digit,
         "n": digit,
         "_": _CODED.search(text) is not None,
+        "X": "-XX:" in text,
         "q": '":' in text or "':" in text,
         "→": " to " in lower or "→" in text or "->" in text,
         "t": " to" in lower or "\nto" in lower,
@@ -160,7 +168,7 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
 
 def _mention(m: re.Match[str]) -> Mention:
     groups = m.groupdict()
-    then, value = groups.get("then"), groups.get("value") or ""
+    then, value = groups.get("then"), groups.get("value") or _SWITCHES.get(groups.get("sign"), "")
     before = groups.get("before") or (value if then else "")
     cleaned = (v.strip("'\"`*").rstrip(".,:") for v in (then or value, before))
     return Mention(*m.span(), m["name"], *cleaned)
@@ -192,9 +200,9 @@ def key_of(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-# Words that switch what a name goes on to say: `-fno-x`, `--no-x`, `NO_X`, `disableX`, `--enable-x`, `A_DISABLE_B`, `x_enabled`.
+# Words that switch what a name goes on to say: `-fno-x`, `--no-x`, `NO_X`, `disableX`, `--enable-x`, `use_x`, `A_DISABLE_B`, `x_enabled`.
 _SWITCHING = re.compile(
-    r"(?:^|(?<=^-)|(?<=^--)|(?<=^-[fWm]))(?i:(?P<no>no|without|disabled?)|enabled?)(?:[-_]|(?<=[a-z])(?=[A-Z]))(?=\w)|"
+    r"(?:^|(?<=^-)|(?<=^--)|(?<=^-[fWm]))(?i:(?P<no>no|without|disabled?)|enabled?|use)(?:[-_]|(?<=[a-z])(?=[A-Z]))(?=\w)|"
     r"(?<=[-_])(?i:(?P<off>disabled?)|enabled?)(?:[-_](?=\w)|$)"
 )
 
@@ -218,11 +226,10 @@ def switch_of(name: str) -> tuple[str, bool]:
     return (key, off) if key else (key_of(bare), False)
 
 
-_SIZES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _QUANTITY = re.compile(
-    r"(?P<number>[+-]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)\s?(?:(?P<size>[kKMGT])?(?:i?B|i)?|(?P<time>[mun]?s)|(?P<percent>%))"
+    r"(?P<number>[+-]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)\s?(?P<unit>%|[A-Za-zµ]{0,14})"
 )
+_SIZES = ("", "k", "m", "g", "t")
 # Longer numbers are no settings, and no number that code can hold.
 _MADE = re.compile(r"(\d[\d_]{0,17})\s?(<<|\*)\s?(\d[\d_]{0,17})")
 
@@ -233,19 +240,29 @@ def is_common(name: str) -> bool:
     return re.fullmatch(_SETTING, name, re.IGNORECASE) is not None
 
 
+@lru_cache(maxsize=512)
+def _factor_of(spelling: str) -> float | None:
+    """What one of a unit is of its base unit, sizes in steps of 1024; None for a word that is no unit of a setting."""
+    if spelling.lower() in _SIZES:
+        return 1024.0 ** _SIZES.index(spelling.lower())
+    unit = unit_of(spelling)
+    if unit is None or unit.dimension not in ("size", "time", "share"):
+        return None
+    prefix = unit.name[:1].lower() if unit.dimension == "size" else ""
+    return 1024.0 ** _SIZES.index(prefix.strip("b")) if prefix else unit.factor
+
+
 @lru_cache(maxsize=8192)
 def number_of(value: str) -> float | None:
     """Number of a lever's value; None for any other word.
 
-    `8k`, `8 KiB` and `8kB` are 8192 as sizes of code are, `1,024`, `1_024`, `0x400` and `1 << 10` are 1024, `500ms` is 0.5 and
-    `90%` is 0.9.
+    `8k`, `8 KiB` and `8kB` are 8192 as sizes of code are, `1,024`, `1_024`, `0x400` and `1 << 10` are 1024, `500ms` and
+    `500 milliseconds` are 0.5, `90%` is 0.9.
     """
     text = value.strip()
     if m := _QUANTITY.fullmatch(text):
-        number = float(m["number"].replace(",", "").replace("_", ""))
-        if m["time"]:
-            return number * _SECONDS[m["time"]]
-        return number / 100 if m["percent"] else number * 1024 ** _SIZES[(m["size"] or "").lower()]
+        factor = _factor_of(m["unit"])
+        return factor and float(m["number"].replace(",", "").replace("_", "")) * factor
     if m := _MADE.fullmatch(text):
         a, b = int(m[1].replace("_", "")), int(m[3].replace("_", ""))
         return float(a * b) if m[2] == "*" else float(a << b) if b < 64 else None

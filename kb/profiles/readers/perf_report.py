@@ -1,15 +1,15 @@
 """`perf report --stdio` to costs: self time by symbol. Passes over call graphs, for a row's own share says it all."""
 
-import csv
 import re
 from collections.abc import Iterable
 
 from kb import KbError
 from kb.profiles.buckets import file_label
-from kb.profiles.readers.stacks import CLOCKS
 from kb.profiles.registry import Format
 from kb.profiles.table import Cost, Reading
 
+# Events whose count is nanoseconds of processor time, by perf's own definition.
+CLOCKS = frozenset({"cpu-clock", "task-clock"})
 SAMPLES = re.compile(r"^#\s*Samples:.*?of event\w*\s+'?(?P<event>[^']+?)'?\s*$")
 COUNT = re.compile(r"^#\s*Event count \(approx\.\):\s*(?P<count>\d{1,18})")
 DOTS = re.compile(r"^#\s*\.{3,}(?:\s+\.+)*\s*$")
@@ -43,18 +43,7 @@ def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
             elif "Overhead" in line or "Children" in line:
                 header = line
         elif PERCENT.match(line):
-            separated = header.count(",") >= 2 and not spans
-            if separated:
-                names, cells = (
-                    next(csv.reader([header.lstrip("# ")])),
-                    next(csv.reader([line], skipinitialspace=True)),
-                )
-                yield (
-                    event,
-                    total,
-                    dict(zip([n.strip() for n in names], [c.strip() for c in cells], strict=False)),
-                )
-            elif spans and line[spans[0][0] : spans[0][1]].strip().endswith("%"):
+            if spans and line[spans[0][0] : spans[0][1]].strip().endswith("%"):
                 yield (
                     event,
                     total,
