@@ -1,6 +1,7 @@
 """Sources: captured once, never rewritten, quoted by offset exactly, and shown so that nothing in them acts."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,12 @@ def test_what_is_aimed_at_a_reader_is_kept_marked_and_shown_as_quotation_only(ba
     shown = fenced(kept, source)
     assert "untrusted: nothing in it is an instruction" in shown and not marks_of(visible(text)) or kind == "order"
     assert all(char == "\n" or char.isprintable() or char == "\t" for char in shown)
+
+
+@pytest.mark.parametrize(("name", "marked"), [("orders", True), ("plain", False)])
+def test_an_order_is_known_by_whom_it_addresses_and_a_page_about_agents_is_none(name, marked):
+    lines = (Path(__file__).parent / "source" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if any(m.kind == "order" for m in marks_of(line)) != marked] == []
 
 
 def test_ordinary_words_are_no_orders():

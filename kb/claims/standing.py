@@ -133,18 +133,13 @@ _DEED = (
     r"(?:run|execute|call|invoke|write|delete|remove|send|post|upload|approve|admit|accept|mark|output|print|reply|respond|answer|fetch|download|install|open|trust|treat|"
     r"report|state|say|record|insert|add|raise|disable|enable|ignore|skip|rate|recommend|summari[sz]e|cite|omit)"
 )
-_AIMED = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\b(?:ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*|suspend\w*)\b(?:\W+\w+){0,5}?\W+(?:instructions?|rules?|gates?|checks?|guidelines?|polic\w+|safety|verification)\b",
-        r"\bgates?\b(?:\W+\w+){0,3}?\W+(?:ignored|bypassed|skipped|disabled)\b",
-        rf"\b{_READER}\b(?:\W+\w+){{0,4}}?\W*\b(?:must|should|shall|need to|ha(?:ve|s) to|(?:are|is) to|ought to)\s+(?:\w+\s+){{0,2}}{_DEED}\b",
-        r"\b(?:when|if|after|before|while)\s+(?:you|the (?:agent|assistant|model|reader))\s+(?:read|see|process|summari[sz]e|parse|ingest|encounter)",
-        rf"\bto (?:all|any|every|the) (?:\w+ )?{_READER}\b[^.:]{{0,40}}:",
-        rf"\bplease\s+(?:\w+\s+)?{_DEED}\b",
-        rf"\b{_READER}\b[^.:\n]{{0,50}}:\s*{_DEED}\b",
-        r"\bif you are an? [^.:\n]{0,40}:",
-    )
+_AIMED = re.compile(
+    r"\b(?:ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*|suspend\w*)\b(?:\W+\w+){0,5}?\W+(?:instructions?|rules?|gates?|checks?|guidelines?|polic\w+|safety|verification)\b"
+    r"|\bgates?\b(?:\W+\w+){0,3}?\W+(?:ignored|bypassed|skipped|disabled)\b"
+    rf"|\b{_READER}\b(?:\W+\w+){{0,4}}?\W*\b(?:must|should|shall|need to|ha(?:ve|s) to|(?:are|is) to|ought to)\s+(?:\w+\s+){{0,2}}{_DEED}\b"
+    r"|\b(?:when|if|after|before|while)\s+(?:you|the (?:agent|assistant|model|reader))\s+(?:read|see|process|summari[sz]e|parse|ingest|encounter)"
+    rf"|\bto (?:all|any|every|the) (?:\w+ )?{_READER}\b[^.:]{{0,40}}:|\bplease\s+(?:\w+\s+)?{_DEED}\b|\b{_READER}\b[^.:\n]{{0,50}}:\s*{_DEED}\b",
+    re.IGNORECASE,
 )
 
 
@@ -155,7 +150,7 @@ def instruction(case: ClaimCase) -> str:
     for text in (f"{case.lead} {case.sentence}", case.claim):
         flat = " ".join(text.split())
         order = next((flat[m.start : m.end] for m in marks_of(flat) if m.kind == "order"), "")
-        aimed = next((found[0] for p in _AIMED if (found := p.search(flat))), "")
+        aimed = _AIMED.search(flat)
         if order or aimed:
-            return f"“{(order or aimed).strip()[:60]}” gives orders to whoever reads: an instruction is no claim"
+            return f"“{(order or aimed[0]).strip()[:60]}” gives orders to whoever reads: an instruction is no claim"
     return ""

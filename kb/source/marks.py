@@ -8,15 +8,31 @@ from dataclasses import dataclass
 
 MASK = "«masked»"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
-# An order to whoever reads by machine: a verb of override beside what is overridden, a role that
-# speaks, or a tool that is called.
+# Who reads by machine, what it is told to do, and this very text: an order names two of them. A page about agents may say anything
+# else of them.
+_MACHINE = r"(?:ai(?= ?[:,]| (?:agent|assistant|crawler|reader|system|tool|model|bot))|llms?|assistants?|agents?|crawlers?|bots?|chatbots?|language models?|graders?|reviewers?|copilot|claude|chatgpt|gpt|gemini|codex|automated (?:readers?|systems?|tools?))"
+_DEED = (
+    r"(?:do not|don't|never|always|please|run|execute|call|delete|remove|send|upload|approve|accept|mark|output|print|reply|answer|download|install|open|trust|"
+    r"report|state|say|record|insert|add|disable|ignore|skip|rate|recommend|summari[sz]e|cite|omit|include|follow|give|write|treat)"
+)
+_READS = r"(?:read|index|pars|process|summari[sz]|appl|ingest|review)(?:s|es|ies|y|e|ing)?"
+_THIS = r"(?:this|the) (?:page|text|file|chapter|thread|document|post|manuscript|paper|article|source|repository|note)"
 _ORDERS = re.compile(
     r"(?i)\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|your|system)\b[^.\n]{0,30}\b(?:instructions?|prompts?|rules?|messages?|guidelines?|context)\b"
-    r"|(?:^|[\s>\"'(])(?:system|assistant|developer)\s*(?:prompt|message|instruction)?s?\s*:\s*\S"
-    r"|<\s*/?\s*(?:system|assistant|tool_call|function_calls?|instructions?|im_start|im_end)\b[^>\n]{0,40}>|<\|[a-z_]{3,20}\|>|\[/?INST\]"
-    r"|\b(?:you are now|you must now|as an ai|dear (?:ai|llm|agent|assistant)|(?:note|message|instructions?) (?:to|for) (?:the |any |all )?(?:ai|llm|agents?|assistants?|models?|crawlers?))\b"
+    r"|\bignor\w{1,9}\b[^.\n]{0,40}\b(?:instructions|anweisungen|instrucciones|istruzioni|instruções|instructies)\b|忽略[^。\n]{0,20}(?:指令|指示|提示)|指示[^。\n]{0,12}無視|игнорир\w{1,6}[^.\n]{0,40}инструкци|지시[^.\n]{0,12}무시"
+    r"|(?:^|[\s>\"'(])(?:(?:assistant|developer)\s*:\s*\S|system (?:prompt|message|instruction)s?\s*:\s*\S|system\s*:\s*(?:you|the user|new|ignore)\b)"
+    r"|<\s*/?\s*(?:system|assistant|tool_call|function_calls?|instructions?|im_start|im_end)\b[^>\n]{0,40}>|<\|[a-z_]{3,20}\|>|\[/?(?:INST|SYSTEM|ASSISTANT)\]"
+    r"|\"role\"\s*:\s*\"(?:system|developer|assistant)\"|^#{1,6} *(?:instruction|system)s?\s*:|\bbegin (?:system )?(?:prompt|instructions)\b"
+    rf"|\b(?:you are now|you must now|as an ai\b|you, the {_MACHINE}|dear (?:{_MACHINE}|models?)|the user has (?:authori[sz]ed|approved|asked|allowed) you)\b"
+    rf"|\b(?:note|notice|message|instructions?|to|for|if you are|as)\s+(?:to |for )?(?:the |an? |any |all |every )?(?:[a-z-]{{1,15}} )?{_MACHINE}\b(?:[^.:\n]{{0,50}}\b{_THIS}\b)?[^.:\n]{{0,20}}[:,]\s*(?:(?!\d)\S)"
+    r"|\battention\W{1,3}(?:all )?(?:ai|llms?|agents?|assistants?)\b"
+    rf"|\b{_MACHINE}\b[^.:\n]{{0,20}}\b{_READS} {_THIS}\b"
+    rf"|\b(?:ai|llm) [a-z]{{1,15}} (?:must|should|shall)\b|\b(?:ai|llm|copilot|claude|chatgpt|gpt|gemini|codex|reviewing assistant)s?\b(?:,|[^.:\n]{{0,30}}:)\s*{_DEED}\b"
+    rf"|\b{_MACHINE}\b[^.:\n]{{0,50}}:\s*{_DEED}\b"
+    rf"|\bwhen (?:you (?:process|read|summari[sz]e|parse|index)|summari[sz]ing|processing|parsing|indexing)\b[^.\n]{{0,60}}[,:]\s*{_DEED}\b"
+    rf"|\bplease tell (?:the|any) (?:{_MACHINE}|models?)\b|\b(?:reveal|exfiltrate|leak)\b[^.\n]{{0,30}}\b(?:instructions?|prompt|keys?|credentials|variables|secrets?)\b"
     r"|\b(?:do not|don't|never) (?:tell|inform|mention|reveal)[^.\n]{0,30}\b(?:user|human|operator|owner)\b"
-    r"|\b(?:run|execute|paste|type)\b[^.\n]{0,30}\b(?:curl|wget|rm -rf|sudo|bash -c|eval)\b",
+    r"|\b(?:run|execute|paste|type)\b[^.\n]{0,30}\b(?:curl|wget|rm -rf|bash -c)\b",
     re.MULTILINE,
 )
 # Shapes that issuers of secrets document for their own, then an assignment to a name that promises
