@@ -15,7 +15,6 @@ _DEED = (
     r"(?:do not|don't|never|always|please|run|execute|call|delete|remove|send|upload|approve|accept|mark|output|print|reply|answer|download|install|open|trust|"
     r"report|state|say|record|insert|add|disable|ignore|skip|rate|recommend|summari[sz]e|cite|omit|include|follow|give|write|treat)"
 )
-_READS = r"(?:read|index|pars|process|summari[sz]|appl|ingest|review)(?:s|es|ies|y|e|ing)?"
 _THIS = r"(?:this|the) (?:page|text|file|chapter|thread|document|post|manuscript|paper|article|source|repository|note)"
 _ORDERS = re.compile(
     r"(?i)\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|all|your|system)\b[^.\n]{0,30}\b(?:instructions?|prompts?|rules?|messages?|guidelines?|context)\b"
@@ -26,7 +25,7 @@ _ORDERS = re.compile(
     rf"|\b(?:you are now|you must now|as an ai\b|you, the {_MACHINE}|dear (?:{_MACHINE}|models?)|the user has (?:authori[sz]ed|approved|asked|allowed) you)\b"
     rf"|\b(?:note|notice|message|instructions?|to|for|if you are|as)\s+(?:to |for )?(?:the |an? |any |all |every )?(?:[a-z-]{{1,15}} )?{_MACHINE}\b(?:[^.:\n]{{0,50}}\b{_THIS}\b)?[^.:\n]{{0,20}}[:,]\s*(?:(?!\d)\S)"
     r"|\battention\W{1,3}(?:all )?(?:ai|llms?|agents?|assistants?)\b"
-    rf"|\b{_MACHINE}\b[^.:\n]{{0,20}}\b{_READS} {_THIS}\b"
+    rf"|\b{_MACHINE}\b[^.:\n]{{0,20}}\b(?:read|index|pars|process|summari[sz]|appl|ingest|review)(?:s|es|ies|y|e|ing)? {_THIS}\b"
     rf"|\b(?:ai|llm) [a-z]{{1,15}} (?:must|should|shall)\b|\b(?:ai|llm|copilot|claude|chatgpt|gpt|gemini|codex|reviewing assistant)s?\b(?:,|[^.:\n]{{0,30}}:)\s*{_DEED}\b"
     rf"|\b{_MACHINE}\b[^.:\n]{{0,50}}:\s*{_DEED}\b"
     rf"|\bwhen (?:you (?:process|read|summari[sz]e|parse|index)|summari[sz]ing|processing|parsing|indexing)\b[^.\n]{{0,60}}[,:]\s*{_DEED}\b"
@@ -64,8 +63,8 @@ def marks_of(text: str) -> tuple[Mark, ...]:
     """
     marks = [Mark("secret", m.start(), m.end(), "masked") for m in re.finditer(MASK, text)]
     for m in _ORDERS.finditer(text):
-        start = m.end() - len(m[0].lstrip())
-        marks.append(Mark("order", start, m.end(), " ".join(m[0].split())[:80]))
+        at = m.end() - len(m[0].lstrip())
+        marks.append(Mark("order", at, m.end(), " ".join(m[0].split())[:80]))
     if not text.isascii() or not text.isprintable():
         last: Mark | None = None
         for at, char in enumerate(text):

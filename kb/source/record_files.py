@@ -12,14 +12,14 @@ def path_of_record(page: str) -> str:
 
 def digests_of_kept(layout: Layout) -> dict[str, str]:
     """Digest of everything on file that pages and indexes are read with: records by their page, notes by their path."""
-    kept = {}
-    for folder, name in (
-        (layout.sources / FOLDER, "{}.md"),
-        (layout.sources / "notes", "notes/{}"),
-    ):
-        for file in sorted(folder.rglob("*.json")) if folder.is_dir() else ():
-            if file.is_file():
-                kept[name.format(file.relative_to(folder).with_suffix("").as_posix())] = digest_of(
-                    file.read_bytes()
-                )
-    return kept
+    return {
+        name.format(file.relative_to(folder).with_suffix("").as_posix()): digest_of(
+            file.read_bytes()
+        )
+        for folder, name in (
+            (layout.sources / FOLDER, "{}.md"),
+            (layout.sources / "notes", "notes/{}"),
+        )
+        for file in sorted(folder.rglob("*.json"))
+        if file.is_file()
+    }
