@@ -11,7 +11,7 @@ from kb.schema import FIELD_NAMES
 from kb.text.numbers import numbers_in
 
 # Parts of running text: what stands between marks, dashes and brackets.
-_CLAUSES = re.compile(
+CLAUSES = re.compile(
     r"(?<=[.;!?])\s+|(?<=[。；])|,\s+|\s+(?:—|–|--?)\s+|\s*(?:->|=>|→)\s*(?=[^\W\d])|[()]|，"
 )
 # What the parts of an entry are called, as a line `Insight: …` or as a heading below the run's.
@@ -56,7 +56,7 @@ def closing(texts: Sequence[str]) -> str:
     for text in reversed(texts):
         sentences = re.split(r"(?<=[.!?。])\s+", text[:LONGEST])
         for sentence in reversed(sentences):
-            told = {c: outcome_of(c) for c in map(_plain, _CLAUSES.split(sentence)) if _decides(c)}
+            told = {c: outcome_of(c) for c in map(_plain, CLAUSES.split(sentence)) if _decides(c)}
             broken = (c for c, o in told.items() if o not in DECIDED)
             if told:
                 return next(broken, next(reversed(told)))
@@ -84,7 +84,7 @@ def _decides(clause: str) -> bool:
 def spoken_in(text: str) -> list[tuple[str, str, str]]:
     """Figures of running text as name, value and unit: `Val loss 2.871`, `9.31 → 8.70 ms`, `from 1.1 to 1.3 GB/s`. A name may be empty."""
     told = []
-    for clause in _CLAUSES.split(with_points(text[:LONGEST])):
+    for clause in CLAUSES.split(with_points(text[:LONGEST])):
         before, _, after = clause.partition(": ")
         clause = after if after and len(before.split()) > 3 else clause
         numbers = [n for n in numbers_in(clause[:200]) if not (n.about or n.bound or n.high)]

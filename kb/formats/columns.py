@@ -235,6 +235,9 @@ def role_of(column: Column) -> Role:
     if key in _RANK:
         return Role.RANK
     timed = key in _TIME or {"date", "datetime", "timestamp", "utc"} & key_words(column.name)
+    clock = {"time", "at", "start", "end", "ts"} & key_words(column.name)
+    if clock and filled and all(map(moment, filled)):
+        return Role.TIME
     if timed and (not filled and key in _TIME or any(map(moment, filled))):
         return Role.TIME
     if key in _ID and (key != "experiment" or numeric):

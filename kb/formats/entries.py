@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kb.formats.clauses import DECIDED, LONGEST, closing, part_of, spoken_in, status_in
+from kb.formats.clauses import CLAUSES, DECIDED, LONGEST, closing, part_of, spoken_in, status_in
 from kb.formats.markup import pages_of
 from kb.formats.measuring import quantity_of
 from kb.formats.outline import BOLD_LEVEL, DASHES, DAY, ITEM_LEVEL, Outline, TextUnit
@@ -70,7 +70,9 @@ class TextEntry:
         """What was decided, as written: declared, else by the sentence that it closes with, else by the heading above."""
         return (
             self.declared
-            or closing([*self.pieces[1:], *self.other, *self.parts.values()])
+            or closing(
+                [*CLAUSES.split(self.unit.title, maxsplit=1)[1:], *self.other, *self.parts.values()]
+            )
             or self.unit.section
         )
 

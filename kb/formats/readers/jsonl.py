@@ -3,25 +3,33 @@
 Optuna-style trials are of this kind. Refuses to name a primary metric that most rows do not have.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kb.formats.columns import SETTINGS, Role, is_held_out
+from kb.formats.columns import SETTINGS, Role, is_held_out, key_words
 from kb.formats.layout import Layout, layout_of
 from kb.formats.objects import Json, JsonRow, objects_in, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
 from kb.formats.registry import Event, Format
 from kb.formats.table import Record, runs_of
-from kb.run.direction import direction_from
+from kb.run.direction import direction_from, word_set
 
 _MEASURES = "results metrics metrics_after after result scores values measurements".split()
+# Words of a field that says which way is better.
+_WAYS = word_set("direction mode goal better optimize optimise objective sense")
+# What hyperfine measures of a command is seconds.
+_TIMED = {"command", "mean", "stddev"}
 _EXITS = ("exit_code", "returncode", "return_code")
 
 
 def cells_of(value: Json) -> dict[str, str]:
     """An object as the cells of a table: what it measured first, nested objects by their own names, settings as `params_x`."""
     cells: dict[str, str] = {}
+    if value.keys() >= _TIMED:
+        value = {f"{k}_s" if isinstance(v, float) else k: v for k, v in value.items()}
     for key, raw in sorted(value.items(), key=lambda item: item[0] not in _MEASURES):
+        if isinstance(raw, list) and raw and all(isinstance(x, dict) for x in raw):
+            raw = raw[0]
         if not isinstance(raw, dict) or not raw:
             cells.setdefault(key, text_of(raw))
         elif key in SETTINGS:
@@ -65,11 +73,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     cells = [cells_of(o.value) for o in objects if o.line.number]
     # What stands around a list of runs may say what they are judged by; a lone line only which way.
     head = cells_of(objects[0].value) if objects else {}
-    way = direction_from(value_at(head, "direction", "study_direction", "mode"))
-    around = objects and not objects[0].line.number
-    stated = Ask(
-        way, text_of(value_at(head, "metric", "primary_metric", "metric_name")) if around else ""
-    )
+    around = bool(objects) and not objects[0].line.number
+    stated = _stated(head, {n for c in cells for n in c}, around=around)
     layout = layout_of_objects(cells, stated, ask)
     counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(Role.METRIC)}
     shared = frozenset(n for n, k in counts.items() if len(cells) > 1 and 2 * k > len(cells))
@@ -96,6 +101,14 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     if said and not layout.aim:
         remarks.append(Remark("no metric that the rows have in common; best is left open"))
     yield from remarks
+
+
+def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
+    """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
+    ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
+    named = [v for n, v in head.items() if v in names and n not in names] if around else []
+    told = text_of(value_at(head, "metric", "primary_metric", "metric_name")) if around else ""
+    return Ask(next(filter(None, ways), None), next(iter(named), told))
 
 
 def is_trial(value: Json) -> bool:

@@ -113,6 +113,15 @@ def run_tables(path: Path, ask: Ask) -> list[tuple[RunTable, Layout]]:
             t.names: layout_of_runs(t, alike[t.names], ask=ask, loose=loose)
             for t in reversed(tables)
         }
+        board = next((x for x in layouts.values() if x and x.ranked and x.aim), None)
+        if board:
+            # What did not make it stands below a ranking, by the same figure and without a rank.
+            beside = (n for n, x in layouts.items() if not x and board.aim in n and alike[n])
+            layouts |= {
+                n: layout_of(n, [r.cells for r in alike[n]], ask=ask, stated=Ask(metric=board.aim))
+                for n in beside
+                if alike[n][0].status
+            }
         if any(layouts.values()):
             return [(t, layouts[t.names]) for t in tables if layouts[t.names]]
     return []
