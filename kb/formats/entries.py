@@ -88,6 +88,8 @@ class TextEntry:
 def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
     """What a unit says, with what the units below it say that are no runs themselves."""
     entry = TextEntry(unit, figures=dict(unit.figures))
+    for clause in CLAUSES.split(unit.title, maxsplit=1)[1:]:
+        entry.spoken += spoken_in(clause)
     _gather(entry, unit, runs, "", "")
     return entry
 
@@ -159,28 +161,39 @@ def _add(entry: TextEntry, text: str, into: str, part: str) -> str:
     return into if not item else ""
 
 
-def _accepted(entries: list[TextEntry]) -> list[TextEntry]:
-    """Those units of one kind that are runs: all of them where they are numbered and most say how they came out, else those that say it."""
-    word = entries[0].unit.kind.partition(" ")[0]
-    begun = [e for e in entries if e.begun]
-    if word == "run":
-        return begun
+def _has_digit(entry: TextEntry) -> bool:
+    return any(map(str.isdigit, entry.unit.title))
+
+
+def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
+    """Items of a list that are runs: below a status alone, or most say what came out and a figure or two."""
+    begun = [e for e in begun if e.unit.mark != "todo"]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
-    if word == "list":
-        begun = [e for e in begun if e.unit.mark != "todo"]
-        figured = [e for e in begun if any(map(str.isdigit, e.unit.title))]
-        under = decided and all(e.unit.section for e in begun)
-        enough = len(decided) * 2 >= len(begun) > 1 and len(figured) * 3 >= len(begun)
-        labelled = sum(bool(e.unit.label) for e in begun) * 2 >= len(begun)
-        return [e for e in begun if e.unit.label or not labelled] if under or enough else []
-    if word in ("", "day"):
-        strict = [e for e in begun if outcome_of(e.declared) in DECIDED or word and e.declared]
-        most = len(decided) * 2 >= len(begun) > 2
-        shown = [e for e in begun if e.status]
-        return shown if most else strict if len(strict) > 1 else []
-    said = [e for e in begun if e.status]
+    under = decided and all(e.unit.section for e in begun)
+    figures = sum(map(_has_digit, begun)) * 3 >= len(begun)
+    if not under and not (figures and len(decided) * 2 >= len(begun) > 1):
+        return []
+    labelled = sum(bool(e.unit.label) for e in begun) * 2 >= len(begun)
+    said = (e for e in begun if e.status or _has_digit(e))
+    return [e for e in said if e.unit.label or not labelled]
+
+
+def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
+    """Headings without a number that are runs: those that say how they came out where most do, else those that declare it."""
+    decided = [e for e in begun if e.outcome is not Outcome.OTHER]
+    if len(decided) * 2 >= len(begun) > 2:
+        return [e for e in begun if e.status]
+    declared = [e for e in begun if outcome_of(e.declared) in DECIDED or e.unit.day and e.declared]
+    return declared if len(declared) > 1 else []
+
+
+def _numbered(begun: list[TextEntry]) -> list[TextEntry]:
+    """Units with a number or commit below a word of their own: all, where most say how they came out."""
     several = len(begun) > 1 or any(e.unit.code for e in begun)
-    return begun if several and len(said) * 2 >= len(begun) else []
+    return begun if several and sum(bool(e.status) for e in begun) * 2 >= len(begun) else []
+
+
+_RUNS_OF = {"run": list, "list": _of_list, "": _without_number, "day": _without_number}
 
 
 def entries_of(path: Path) -> tuple[list[TextEntry], str]:
@@ -190,30 +203,25 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     fields = (_FIELD.match(u.text[:LONGEST]) for u in units if u.level == ITEM_LEVEL)
     labels = Counter(named[1] for named in fields if named)
     units = [u for u in units if not _is_part(u, labels)]
+    _unlabel(units)
+    runs: set[int] = set()
+    accepted: list[TextUnit] = []
+    for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
+        alike = [entry_of(u, runs) for u in units if u.kind == kind and not _within_run(u)]
+        chosen = _RUNS_OF.get(kind.partition(" ")[0], _numbered)
+        accepted += [e.unit for e in chosen([e for e in alike if e.begun])]
+        runs = {id(u) for u in accepted}
+    return _of_one_trail([entry_of(u, runs) for u in accepted]), " ".join(outline.prose)
+
+
+def _unlabel(units: Sequence[TextUnit]) -> None:
+    """A name with a number in it, as `AVX2`, is no label: it stands before one heading alone."""
     alone = Counter(u.kind for u in units)
     for unit in units:
-        if (
-            unit.level < BOLD_LEVEL
-            and alone[unit.kind] == 1
-            and unit.label
-            and not unit.code
-            and unit.kind != "run"
-        ):
-            # A name with a number in it, as `AVX2`, is no label.
-            unit.kind, unit.label, unit.title = (
-                f"{'day' if DAY.match(unit.text) else ''} {unit.level}",
-                "",
-                DAY.sub("", unit.text).lstrip(":.)—–- "),
-            )
-    runs: set[int] = set()
-    accepted: list[TextEntry] = []
-    kinds = dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level))
-    for kind in kinds:
-        alike = [entry_of(u, runs) for u in units if u.kind == kind and not _within_run(u)]
-        here = _accepted(alike) if alike else []
-        runs |= {id(e.unit) for e in here}
-        accepted += here
-    return _of_one_trail([entry_of(e.unit, runs) for e in accepted]), " ".join(outline.prose)
+        known = unit.code or not unit.label or unit.kind == "run"
+        if unit.level < BOLD_LEVEL and alone[unit.kind] == 1 and not known:
+            unit.kind = f"{'day' if DAY.match(unit.text) else ''} {unit.level}"
+            unit.label, unit.title = "", DAY.sub("", unit.text).lstrip(":.)—–- ")
 
 
 def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
