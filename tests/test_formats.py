@@ -794,11 +794,11 @@ def test_a_format_of_another_package_is_found_by_its_entry_point(log, monkeypatc
     (package / "words-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: words\nVersion: 1.0\n")
     (package / "words-1.0.dist-info" / "entry_points.txt").write_text("[kb.formats]\nwords = words:FORMAT\n")
     (package / "words.py").write_text(
-        "from kb.formats.reading import Segment, text_lines\nfrom kb.formats.registry import Format\n"
+        "from kb.formats.reading import Segment, text_lines\nfrom kb.formats.registry import LogFormat\n"
         "from kb.run.record import Origin, Outcome, Run\n"
         "def read(path, ask):\n    yield Segment(0, 1)\n"
         "    for line in text_lines(path):\n        yield Run(Origin(path.name, line.number, line.digest), 'words', outcome=Outcome.KEPT)\n"
-        "FORMAT = Format('words', lambda path, head: path.suffix == '.words', read)\n")
+        "FORMAT = LogFormat('words', lambda path, head: path.suffix == '.words', read)\n")
     monkeypatch.syspath_prepend(package)
     registry.formats.cache_clear()
     try:

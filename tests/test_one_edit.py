@@ -15,7 +15,7 @@ HOME = Path(kb.__file__).parent
 READER = '''"""A log of lines `Z|label|value|status`, made up for this test."""
 
 from kb.formats.readers import tsv
-from kb.formats.registry import Format
+from kb.formats.registry import LogFormat
 
 
 def read(path, ask):
@@ -25,7 +25,7 @@ def read(path, ask):
     yield from next(f for f in tsv.FORMATS if f.name.endswith("tsv")).read(copy, ask)
 
 
-FORMATS = (Format("zlog", lambda path, head: head[0].startswith("Z|"), read, order=5),)
+FORMATS = (LogFormat("zlog", lambda path, head: head[0].startswith("Z|"), read, order=5),)
 '''
 PROFILER = '''"""A profile of lines `zprof NAME MS`, made up for this test."""
 

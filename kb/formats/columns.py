@@ -14,7 +14,7 @@ from kb.run.record import Outcome
 from kb.run.status import SIGNS, is_status, outcome_of, status_words
 
 
-class Role(StrEnum):
+class ColumnRole(StrEnum):
     """What a column is for."""
 
     ID = "id"
@@ -117,7 +117,7 @@ def key_words(name: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class LogColumn:
     """One column: its name and the cells of a sample of rows; `headed` where the log itself names it."""
 
     name: str
@@ -186,7 +186,7 @@ class Column:
         )
 
 
-def status_weight(column: Column) -> float:
+def status_weight(column: LogColumn) -> float:
     """How likely a column holds the statuses; 0 where it does not."""
     key, share = column.key, column.status_share
     if column.is_yes_no:
@@ -229,26 +229,30 @@ def is_setting(name: str) -> bool:
     return set_of or letter or bool(_SETTING.intersection(words)) or key in SETTINGS
 
 
-def role_of(column: Column) -> Role:
+def role_of(column: LogColumn) -> ColumnRole:
     """Role of a column by its name and its cells; by its cells alone where the table has no header."""
     key, filled, numeric = column.key, column.filled, column.numeric
     if key in _RANK:
-        return Role.RANK
+        return ColumnRole.RANK
     timed = key in _TIME or {"date", "datetime", "timestamp", "utc"} & key_words(column.name)
     clock = {"time", "at", "start", "end", "ts"} & key_words(column.name)
     if clock and filled and all(map(moment, filled)):
-        return Role.TIME
+        return ColumnRole.TIME
     if timed and (not filled and key in _TIME or any(map(moment, filled))):
-        return Role.TIME
+        return ColumnRole.TIME
     if key in _ID and (key != "experiment" or numeric):
-        return Role.ID
+        return ColumnRole.ID
     if key in _CODE:
-        return Role.CODE
+        return ColumnRole.CODE
     answers = filled and all(c.lower() in _PASSED | _FAILED for c in filled)
     if key in CHECKS and (answers or not numeric) or answers and direction_of(column.name):
-        return Role.CHECK
+        return ColumnRole.CHECK
     if _DELTAS & key_words(column.name) or "Δ" in column.name:
-        return Role.METRIC if is_speedup(column.name) and direction_of(column.name) else Role.DELTA
+        return (
+            ColumnRole.METRIC
+            if is_speedup(column.name) and direction_of(column.name)
+            else ColumnRole.DELTA
+        )
     if not column.headed:
         return _role_of_cells(column)
     if (
@@ -258,14 +262,18 @@ def role_of(column: Column) -> Role:
         or not filled
         and is_foremost(key)
     ):
-        return Role.METRIC
+        return ColumnRole.METRIC
     if {key, own_word(key)} & {*TEXT, *REASON}:
-        return Role.TEXT
+        return ColumnRole.TEXT
     if key.startswith("params_") or is_setting(column.name):
-        return Role.LEVER
+        return ColumnRole.LEVER
     if numeric:
-        return Role.METRIC if key.isascii() else _role_of_cells(column)
-    return Role.LEVER if filled and all(c.lower() in _SWITCHES for c in filled) else Role.NOTE
+        return ColumnRole.METRIC if key.isascii() else _role_of_cells(column)
+    return (
+        ColumnRole.LEVER
+        if filled and all(c.lower() in _SWITCHES for c in filled)
+        else ColumnRole.NOTE
+    )
 
 
 def own_word(key: str) -> str:
@@ -283,23 +291,23 @@ def is_speedup(name: str) -> bool:
     return "speedup" in words_of(name)
 
 
-def _role_of_cells(column: Column) -> Role:
+def _role_of_cells(column: LogColumn) -> ColumnRole:
     filled = column.filled
     digits = [c for c in filled if c.isascii() and c.isdigit()]
     hashes = [c for c in filled if re.fullmatch(r"[0-9a-f]{7,40}|HEAD", c)]
     if filled and len(hashes) * 2 > len(filled) and len(digits) < len(filled):
-        return Role.CODE
+        return ColumnRole.CODE
     if any(map(moment, filled)) and not column.numeric:
-        return Role.TIME
+        return ColumnRole.TIME
     if column.numeric:
         counted = [int(c) for c in digits if len(c) < 16]
         steps = sum(b - a == 1 for a, b in pairwise(counted))
         consecutive = len(counted) == len(filled) > 2 and steps * 2 > len(filled)
-        return Role.ID if consecutive else Role.METRIC
-    return Role.NOTE
+        return ColumnRole.ID if consecutive else ColumnRole.METRIC
+    return ColumnRole.NOTE
 
 
-def rivals_of(metrics: Sequence[Column]) -> list[Column]:
+def rivals_of(metrics: Sequence[LogColumn]) -> list[LogColumn]:
     """Columns that could be what runs are judged by; those that only explain a result where no other is."""
     known = [
         c
@@ -325,7 +333,7 @@ def is_held_out(name: str) -> bool:
     return key_of(name).partition("_")[0] in _HELD_OUT
 
 
-def primary_of(metrics: Sequence[Column], *, least: float = 0) -> Column | None:
+def primary_of(metrics: Sequence[LogColumn], *, least: float = 0) -> LogColumn | None:
     """The column that runs are judged by, of those that at least so many rows fill; None where there are none."""
     common = [c for c in metrics if len(c.filled) >= least]
     keys = {c.key for c in metrics}
@@ -378,5 +386,5 @@ def aim_of_figures(records: Sequence[Mapping[str, object]]) -> str:
         for name, value in figures.items():
             if not name.endswith(("_stddev", "_std")) and quantity_of(str(value)):
                 cells.setdefault(name, []).append(str(value))
-    chosen = primary_of([Column(n, values) for n, values in cells.items()])
+    chosen = primary_of([LogColumn(n, values) for n, values in cells.items()])
     return chosen.name if chosen else ""

@@ -34,7 +34,7 @@ _TARGET = re.compile(r"(?!\.{1,2}(?:/|$))[\w.+-]+(?:/(?!\.{1,2}(?:/|$))[\w.+-]+)
 Key = tuple[str, str, str, int]
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+class LedgerEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One ledger line: the page, the digest of its bytes as filed, and the record."""
 
     run: Run
@@ -177,10 +177,10 @@ def _may_know(meta: Path, target: str, files: Sequence[str]) -> bool:
         return True
 
 
-_DECODER = msgspec.json.Decoder(Entry)
+_DECODER = msgspec.json.Decoder(LedgerEntry)
 
 
-def entries_of(ledger: Path) -> list[Entry]:
+def entries_of(ledger: Path) -> list[LedgerEntry]:
     """Entries of a ledger file. Raises KbError where a line was damaged."""
     entries = []
     for number, line in enumerate(ledger.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
@@ -207,15 +207,15 @@ def _days(rated: Sequence[Judged], date: str, *, carried: bool) -> list[str]:
 
 def _entries(
     layout: Layout, rated: Sequence[Judged], known: dict[Key, str], days: Sequence[str], target: str
-) -> tuple[list[tuple[int, Entry]], dict[int, str]]:
+) -> tuple[list[tuple[int, LedgerEntry]], dict[int, str]]:
     """Ledger entries of the runs that are not known, by their place in the log, and the page of every run. Numbers are given out in log order."""
     alike: Counter[tuple[str, str]] = Counter()
     pages: dict[int, str] = {}
-    entries: list[tuple[int, Entry]] = []
+    entries: list[tuple[int, LedgerEntry]] = []
     number = next_number(layout, target)
     for i, item in enumerate(rated):
         line = item.run.origin.file, item.run.origin.digest
-        entry = Entry(item.run, repeat=alike[line])
+        entry = LedgerEntry(item.run, repeat=alike[line])
         alike[line] += 1
         if entry.key in known:
             pages[i] = known[entry.key]
@@ -236,14 +236,14 @@ def next_number(layout: Layout, target: str) -> int:
 def _file_all(
     layout: Layout,
     receipt: str,
-    entries: list[tuple[int, Entry]],
+    entries: list[tuple[int, LedgerEntry]],
     pages: dict[int, str],
     rated: Sequence[Judged],
-) -> list[Entry]:
+) -> list[LedgerEntry]:
     """Write the ledger, then the pages; the ledger comes first so that an import that is cut off can be taken back."""
     ledger = _folder(layout, receipt) / LEDGER
     place = ledger.relative_to(layout.root).as_posix()
-    filed: list[Entry] = []
+    filed: list[LedgerEntry] = []
     bodies: list[bytes] = []
     for line, (i, entry) in enumerate(entries, 1):
         parent, day = pages.get(rated[i].parent, ""), Path(entry.page).name[:10]
@@ -310,7 +310,7 @@ def _is_place(layout: Layout, page: str) -> bool:
     return inner and (layout.root / page).is_relative_to(layout.wiki / "experiments")
 
 
-def _is_own(page: Path, entry: Entry, folder: Path) -> bool:
+def _is_own(page: Path, entry: LedgerEntry, folder: Path) -> bool:
     """Whether a page is what its import filed: its bytes are, and it names that ledger; or a power cut left it without bytes."""
     if not page.is_file() or page.is_symlink():
         return False

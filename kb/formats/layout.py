@@ -11,8 +11,8 @@ from kb.formats.columns import (
     NAMING,
     REASON,
     TEXT,
-    Column,
-    Role,
+    ColumnRole,
+    LogColumn,
     is_setting,
     key_of,
     outcome_in,
@@ -36,10 +36,10 @@ _STEPS = word_set("step epoch global_step")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RecordLayout:
     """What the fields of a table are, by name; an empty name: there is none. `aim` is the field that holds the metric `primary`."""
 
-    roles: Mapping[str, Role]
+    roles: Mapping[str, ColumnRole]
     statuses: tuple[str, ...] = ()
     aim: str = ""
     primary: str = ""
@@ -58,7 +58,7 @@ class Layout:
     @property
     def ranked(self) -> bool:
         """A leaderboard: it lists what was kept, by rank."""
-        return not self.statuses and Role.RANK in self.roles.values()
+        return not self.statuses and ColumnRole.RANK in self.roles.values()
 
     @property
     def search(self) -> bool:
@@ -69,7 +69,7 @@ class Layout:
             and not self.decided
         )
 
-    def names(self, role: Role) -> list[str]:
+    def names(self, role: ColumnRole) -> list[str]:
         """Names of the fields of one role."""
         return [n for n, r in self.roles.items() if r is role]
 
@@ -112,28 +112,28 @@ def layout_of(
     ask: Ask,
     stated: Ask = _SILENT,
     headed: bool = True,
-    forced: Mapping[str, Role] | None = None,
+    forced: Mapping[str, ColumnRole] | None = None,
     least: float = 0,
-) -> Layout:
+) -> RecordLayout:
     """What the fields of a table are, from their names and a sample of records. `stated` is what the log's own configuration says; runs are judged by no field that fewer than `least` records fill."""
     forced = forced or {}
-    columns = {n: Column(n, [r.get(n, "") for r in records], headed) for n in names}
+    columns = {n: LogColumn(n, [r.get(n, "") for r in records], headed) for n in names}
     weights = {n: status_weight(c) for n, c in columns.items() if n not in forced}
     statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
     deciding = [columns[n] for n in statuses[:1]]
     words = {status_words(c) for column in deciding for c in column.filled}
     decided = any(outcome_in(x.name, c) in _DECIDED for x in deciding for c in x.filled)
     roles = {n: forced.get(n) or role_of(c) for n, c in columns.items()}
-    roles |= {x.name: Role.STATUS for x in deciding}
+    roles |= {x.name: ColumnRole.STATUS for x in deciding}
     text = _text_of(columns, roles, headed=headed, decided=decided)
-    roles |= {text: Role.TEXT} if text else {}
+    roles |= {text: ColumnRole.TEXT} if text else {}
     chosen, rivals = _aim_of(columns, roles, ask, stated, headed=headed, least=least)
     aim, unit = chosen.name if chosen else "", _unit(chosen)
     primary = _name_of(chosen, columns) or aim
     direction, source = ask.way(primary, unit=unit, stated=stated.direction or stated_way(primary))
     if primary and not direction and stated_way(stated.prose):
         direction, source = stated_way(stated.prose), "config"
-    return Layout(
+    return RecordLayout(
         roles,
         statuses,
         aim,
@@ -160,18 +160,18 @@ def layout_of(
 
 
 def _aim_of(
-    columns: Mapping[str, Column],
-    roles: Mapping[str, Role],
+    columns: Mapping[str, LogColumn],
+    roles: Mapping[str, ColumnRole],
     ask: Ask,
     stated: Ask,
     *,
     headed: bool,
     least: float,
-) -> tuple[Column | None, list[Column]]:
+) -> tuple[LogColumn | None, list[LogColumn]]:
     """The field that runs are judged by: the one that is named, else by the text above, else by its role; and others that could be."""
     aim = ask.metric or stated.metric
     named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
-    metrics = [c for n, c in columns.items() if roles[n] is Role.METRIC]
+    metrics = [c for n, c in columns.items() if roles[n] is ColumnRole.METRIC]
     if named or ask.metric or not headed:
         return named, []
     chosen, rivals = primary_of(metrics, least=least), rivals_of(metrics)
@@ -180,8 +180,8 @@ def _aim_of(
 
 
 def _tells(
-    columns: Mapping[str, Column],
-    roles: Mapping[str, Role],
+    columns: Mapping[str, LogColumn],
+    roles: Mapping[str, ColumnRole],
     statuses: Sequence[str],
     *,
     headed: bool,
@@ -190,14 +190,16 @@ def _tells(
 ) -> bool:
     """Whether anything says that records are runs: figures under a name, or statuses of what has begun; and no steps of a training."""
     figures = any(
-        c.numeric for n, c in columns.items() if headed and roles[n] in (Role.METRIC, Role.DELTA)
+        c.numeric
+        for n, c in columns.items()
+        if headed and roles[n] in (ColumnRole.METRIC, ColumnRole.DELTA)
     )
     outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
     told = figures or not queued and bool(outcomes - {Outcome.OTHER})
     return told and not _is_curve(columns, worded=worded or bool(statuses))
 
 
-def _meant(columns: Sequence[Column], prose: str) -> Column | None:
+def _meant(columns: Sequence[LogColumn], prose: str) -> LogColumn | None:
     """The column that the text above a table names before any other; None where it names none."""
     places = {
         c: at
@@ -224,7 +226,7 @@ _BETTER = re.compile(
 )
 
 
-def _is_curve(columns: Mapping[str, Column], *, worded: bool) -> bool:
+def _is_curve(columns: Mapping[str, LogColumn], *, worded: bool) -> bool:
     """Whether the records are steps of a training, not experiments: a step, figures and no word, or a chart exported by W&B."""
     exported = any(n.endswith("__MIN") for n in columns)
     stepped = any(c.key in _STEPS and c.numeric for c in columns.values())
@@ -237,14 +239,20 @@ def _is_curve(columns: Mapping[str, Column], *, worded: bool) -> bool:
 
 
 def _text_of(
-    columns: Mapping[str, Column], roles: Mapping[str, Role], *, headed: bool, decided: bool
+    columns: Mapping[str, LogColumn],
+    roles: Mapping[str, ColumnRole],
+    *,
+    headed: bool,
+    decided: bool,
 ) -> str:
     """The field that says what was tried."""
     named = _first_named(roles, TEXT)
     if named or headed and not decided:
         return named
     worded = [
-        n for n, r in roles.items() if r in (Role.NOTE, Role.TEXT) or headed and r is Role.LEVER
+        n
+        for n, r in roles.items()
+        if r in (ColumnRole.NOTE, ColumnRole.TEXT) or headed and r is ColumnRole.LEVER
     ]
     if not headed:
         return max(worded, key=lambda n: sum(map(len, columns[n].cells)), default="")
@@ -253,21 +261,21 @@ def _text_of(
         for n in worded
         if 2 * sum(len(c.split()) > 1 for c in columns[n].cells) > len(columns[n].cells)
     ]
-    plain = (n for n in worded if roles[n] is Role.NOTE and columns[n].status_share < 0.5)
+    plain = (n for n in worded if roles[n] is ColumnRole.NOTE and columns[n].status_share < 0.5)
     return next(iter(several), next(plain, ""))
 
 
-def _first_named(roles: Mapping[str, Role], wanted: Sequence[str], *, but: str = "") -> str:
+def _first_named(roles: Mapping[str, ColumnRole], wanted: Sequence[str], *, but: str = "") -> str:
     """The field with the first of the names that a worded field has."""
     keys = {
         own_word(key_of(n)): n
         for n, r in reversed(roles.items())
-        if r in (Role.TEXT, Role.NOTE) and n != but
+        if r in (ColumnRole.TEXT, ColumnRole.NOTE) and n != but
     }
     return next((keys[w] for w in wanted if w in keys), "")
 
 
-def _unit(column: Column | None) -> str:
+def _unit(column: LogColumn | None) -> str:
     """The unit of a column: what its header states, else what most of its cells say."""
     if column is None:
         return ""
@@ -275,7 +283,7 @@ def _unit(column: Column | None) -> str:
     return unit_of(column.name) or (units.most_common(1)[0][0] if units else "")
 
 
-def _name_of(chosen: Column | None, columns: Mapping[str, Column]) -> str:
+def _name_of(chosen: LogColumn | None, columns: Mapping[str, LogColumn]) -> str:
     """Name of the metric where one field names it on every row and `chosen` holds its value."""
     if chosen is None or chosen.key not in ("metric_value", "value", "primary_value"):
         return ""

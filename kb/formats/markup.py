@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from kb import KbError
-from kb.formats.reading import Line, text_lines
+from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
 
@@ -25,7 +25,7 @@ _MESSAGE = re.compile(rf"\W{{0,2}}{_CLOCK}[\])]?\s*[-–]?\s*<?[^\s:<>][^:<>]{{0
 _SENDER = re.compile(rf"(?:\S.{{0,40}}?\s+[\[(]?{_CLOCK}[\])]?|{_CLOCK}\s+\S+(?: \S+)?)\s*")
 
 
-def pages_of(path: Path) -> tuple[Document, list[Line]]:
+def pages_of(path: Path) -> tuple[Document, list[LogLine]]:
     """The blocks of a log, and its lines as they stand in the file."""
     if path.stat().st_size > _LARGEST:
         told = f"{path}: a page of more than {_LARGEST // 1_000_000} MB; split it, or write the runs as JSON lines or TSV"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kb import KbError
 from kb.formats.measuring import metrics_of, moment
-from kb.formats.reading import Line, Remark, Segment, is_conflict_mark, lines_of, text_lines
+from kb.formats.reading import LogLine, Remark, Segment, is_conflict_mark, lines_of, text_lines
 from kb.run.direction import word_set
 from kb.run.quantity import to_float
 from kb.run.record import Check, Origin, Outcome, Run
@@ -32,7 +32,7 @@ _LARGEST = 8_000_000
 class JsonRow:
     """One object and the line it stands on."""
 
-    line: Line
+    line: LogLine
     value: Json
 
 
@@ -115,7 +115,7 @@ def _alike(value: object) -> bool:
 def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
     """What an object says around its runs, then its runs, each with the line where its first value stands."""
     runs = _runs_in(value) or {}
-    yield JsonRow(Line(0, ""), {k: v for k, v in value.items() if v is not runs})
+    yield JsonRow(LogLine(0, ""), {k: v for k, v in value.items() if v is not runs})
     at = next((max(0, text.find(k)) for k, v in value.items() if v is runs and k), 0)
     items = (
         runs.items() if isinstance(runs, dict) else ((None, x) for x in runs if isinstance(x, dict))
@@ -125,7 +125,7 @@ def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
         first = text_of(next(iter(told.values()), ""))
         found = text.find(first, at)
         at = found + len(first) if found >= 0 else at
-        yield JsonRow(Line(text.count("\n", 0, at) + 1, text_of(told)), told)
+        yield JsonRow(LogLine(text.count("\n", 0, at) + 1, text_of(told)), told)
 
 
 def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
@@ -141,12 +141,12 @@ def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
         except (ValueError, RecursionError):
             yield Remark("not valid JSON from here on; the rest was skipped", number)
             return
-        yield JsonRow(Line(number, text[start:at]), value)
+        yield JsonRow(LogLine(number, text[start:at]), value)
         number += text.count("\n", start, at)
         counted = at
 
 
-def _rows_of_line(line: Line) -> Iterator[JsonRow | Remark]:
+def _rows_of_line(line: LogLine) -> Iterator[JsonRow | Remark]:
     text = line.text.strip().rstrip(",")
     if not text or text in "[]" or text.startswith(("#", "//")):
         return

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from kb.formats.clauses import LONGEST, status_in
 from kb.formats.measuring import quantity_of
-from kb.formats.reading import Line
+from kb.formats.reading import LogLine
 from kb.page.document import Block, Document
 from kb.run.direction import word_set
 from kb.run.quantity import bare
@@ -42,7 +42,7 @@ BOLD_LEVEL, ITEM_LEVEL = 7, 8
 class TextUnit:
     """What a heading, a bold beginning or an item opens: its title and what stands below, lines and further units; `kind` is what units alike have in common."""
 
-    line: Line
+    line: LogLine
     level: int
     title: str
     text: str = ""
@@ -60,10 +60,10 @@ class TextUnit:
 class Outline:
     """A page under way: the units so far as a tree."""
 
-    def __init__(self, document: Document, lines: Sequence[Line]):
+    def __init__(self, document: Document, lines: Sequence[LogLine]):
         self.document, self.lines, self.texts = document, lines, document.text.split("\n")
         self.units: list[TextUnit] = []
-        self.top = TextUnit(Line(0, ""), 0, "")
+        self.top = TextUnit(LogLine(0, ""), 0, "")
         self.open = self.top
         self.prose: list[str] = []
         self.day = ""
@@ -127,7 +127,7 @@ def _says_status(heading: str) -> bool:
     )
 
 
-def _titled(line: Line, level: int, heading: str) -> TextUnit:
+def _titled(line: LogLine, level: int, heading: str) -> TextUnit:
     """The unit of a heading, with the run's number, commit or day that it carries."""
     dated = DAY.match(heading.lstrip("[( "))
     begun = heading.lstrip("[( ")[dated.end() :] if dated else heading
@@ -156,7 +156,7 @@ def _titled(line: Line, level: int, heading: str) -> TextUnit:
     return unit
 
 
-def _listed(line: Line, text: str, item: Block) -> TextUnit:
+def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
     """An item of a list: its number or bold label, and the mark that it begins with."""
     begun = _ITEM.match(text)
     bold = _LABEL.match((begun["bold"] or "").strip("*"))
@@ -170,7 +170,7 @@ def _listed(line: Line, text: str, item: Block) -> TextUnit:
     return unit
 
 
-def _run_in(line: Line, bold: re.Match[str]) -> TextUnit | None:
+def _run_in(line: LogLine, bold: re.Match[str]) -> TextUnit | None:
     """The run that a bold beginning names and decides: `**Exp98 DISCARD** rsm=0.8`; or that a line wholly in bold numbers."""
     label = _LABEL.match(bold[1])
     if not label:

@@ -68,7 +68,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line of a log: its number from 1, its text without the line end, and the digest of that text."""
 
     number: int
@@ -79,7 +79,7 @@ class Line:
         return digest_of(self.text)
 
 
-def lines_of(path: Path) -> Iterator[Line | Remark]:
+def lines_of(path: Path) -> Iterator[LogLine | Remark]:
     """Lines of a log as text, streamed; a BOM, CRLF and UTF-16 are read over, bytes that are no UTF-8 become U+FFFD and a remark."""
     try:
         with open(path, "rb") as file:
@@ -87,21 +87,21 @@ def lines_of(path: Path) -> Iterator[Line | Remark]:
         if wide:
             yield Remark("the file is UTF-16; read as such")
             with open(path, encoding="utf-16", errors="replace", newline="\n") as text:
-                yield from (Line(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
+                yield from (LogLine(n, line.rstrip("\r\n")) for n, line in enumerate(text, 1))
             return
         with open(path, "rb") as file:
             for number, raw in enumerate(file, 1):
                 text = raw.decode("utf-8", "replace").rstrip("\r\n")
                 if "\ufffd" in text and b"\xef\xbf\xbd" not in raw:
                     yield Remark("bytes that are no UTF-8; shown as U+FFFD", number)
-                yield Line(number, text.removeprefix("\ufeff") if number == 1 else text)
+                yield LogLine(number, text.removeprefix("\ufeff") if number == 1 else text)
     except OSError as error:
         raise KbError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def text_lines(path: Path) -> Iterator[Line]:
+def text_lines(path: Path) -> Iterator[LogLine]:
     """The lines alone."""
-    return (x for x in lines_of(path) if isinstance(x, Line))
+    return (x for x in lines_of(path) if isinstance(x, LogLine))
 
 
 def is_conflict_mark(text: str) -> bool:

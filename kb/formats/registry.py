@@ -47,7 +47,7 @@ _LOGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class LogFormat:
     """One log format. `recognise` tells by the path and its first lines that say anything whether `read` is worth trying.
 
     Of formats that read equally many runs of a log the one of the lowest `order` is taken;
@@ -66,7 +66,7 @@ class Format:
 class Located:
     """A log and its format; `others` are formats that read runs of it too, with how many."""
 
-    format: Format
+    format: LogFormat
     path: Path
     others: tuple[tuple[str, int], ...] = ()
 
@@ -76,7 +76,7 @@ class Located:
 
 
 @cache
-def formats() -> tuple[Format, ...]:
+def formats() -> tuple[LogFormat, ...]:
     """All formats, in the order in which they are preferred."""
     names = [f"{readers.__name__}.{m.name}" for m in pkgutil.iter_modules(readers.__path__)]
     own = [f for name in names for f in importlib.import_module(name).FORMATS]
@@ -89,7 +89,7 @@ def format_names() -> list[str]:
     return ["auto", *(f.name for f in formats())]
 
 
-def format_named(name: str) -> Format | None:
+def format_named(name: str) -> LogFormat | None:
     """The format of a name or alias; None of `auto`. Raises KbError where there is none."""
     if name == "tpu-wiki":
         raise KbError(
@@ -113,7 +113,7 @@ def located(path: Path, name: str) -> Located:
     return Located(wanted, path) if wanted else detected(path)
 
 
-def _located_in(folder: Path, wanted: Format | None) -> Located:
+def _located_in(folder: Path, wanted: LogFormat | None) -> Located:
     whole = [
         f
         for f in formats()
@@ -154,7 +154,7 @@ def detected(path: Path) -> Located:
     return Located(best, path, others)
 
 
-def runs_told(format_: Format, path: Path) -> int:
+def runs_told(format_: LogFormat, path: Path) -> int:
     """How many runs of a log a format reads that say what came out of them."""
     runs = (e for e in format_.read(path, Ask()) if isinstance(e, Run))
     return sum(r.value is not None or r.outcome not in (None, Outcome.OTHER) for r in runs)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kb.formats.columns import SETTINGS, Role, check_outcome, key_of, outcome_in, unit_of
-from kb.formats.layout import Layout
+from kb.formats.columns import SETTINGS, ColumnRole, check_outcome, key_of, outcome_in, unit_of
+from kb.formats.layout import RecordLayout
 from kb.formats.measuring import measured, metrics_of, moment, quantity_of
-from kb.formats.reading import Line, Remark, Segment
+from kb.formats.reading import LogLine, Remark, Segment
 from kb.run.direction import direction_from, direction_of, word_set
 from kb.run.quantity import bare
 from kb.run.record import Check, Lever, Metric, Origin, Outcome, Run
@@ -43,26 +43,26 @@ _CALLED = ("experiment", "name", "label")
 class Record:
     """One record of a log: where it stands and what it says under each name. `status` is one that stands outside of it, as in the heading above."""
 
-    line: Line
+    line: LogLine
     cells: Mapping[str, str]
     status: str = ""
 
 
-def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int) -> Run:
+def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segment: int) -> Run:
     """One record as a run."""
     status, outcome = _decided(record, layout)
     own = (layout.text, layout.reason, *layout.statuses[:1])
     told = {n: bare(_unquoted(raw)) for n, raw in record.cells.items() if n not in own}
     stated, fields = {}, defaultdict(list)
     for name, cell in told.items():
-        role, key = layout.roles.get(name, Role.NOTE), key_of(name)
-        if key in _STATED and role is not Role.METRIC:
+        role, key = layout.roles.get(name, ColumnRole.NOTE), key_of(name)
+        if key in _STATED and role is not ColumnRole.METRIC:
             stated[_STATED[key]] = cell
-        elif role is Role.TEXT and key in _CALLED and not fields[Role.ID]:
-            fields[Role.ID].append((name, cell))
-        elif role is Role.METRIC or cell and (role is Role.LEVER or cell.strip("-–— ")):
+        elif role is ColumnRole.TEXT and key in _CALLED and not fields[ColumnRole.ID]:
+            fields[ColumnRole.ID].append((name, cell))
+        elif role is ColumnRole.METRIC or cell and (role is ColumnRole.LEVER or cell.strip("-–— ")):
             fields[role].append((name, cell))
-    checks = tuple(Check(n, check_outcome(c)) for n, c in fields[Role.CHECK])
+    checks = tuple(Check(n, check_outcome(c)) for n, c in fields[ColumnRole.CHECK])
     if outcome is None and any(c.outcome == "failed" for c in checks):
         outcome = Outcome.CHECKS_FAILED
     metrics = _metrics(fields, layout, outcome)
@@ -73,9 +73,12 @@ def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int
     ):
         # A word of its own beside a figure that is none: the run broke.
         outcome = Outcome.CRASHED
-    levers = tuple(x for n, c in fields[Role.LEVER] for x in _levers(n.removeprefix("params_"), c))
+    levers = tuple(
+        x for n, c in fields[ColumnRole.LEVER] for x in _levers(n.removeprefix("params_"), c)
+    )
     label, code, when = (
-        fields[r][0][1] if fields[r] else "" for r in (Role.ID, Role.CODE, Role.TIME)
+        fields[r][0][1] if fields[r] else ""
+        for r in (ColumnRole.ID, ColumnRole.CODE, ColumnRole.TIME)
     )
     text = _unquoted(record.cells.get(layout.text, ""))
     pulled = ", ".join(f"{x.name}={x.value}" if x.value else x.name for x in levers)[:300]
@@ -99,12 +102,12 @@ def run_of(record: Record, layout: Layout, *, file: str, kind: str, segment: int
     )
 
 
-def _notes(fields: Mapping[Role, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+def _notes(fields: Mapping[ColumnRole, list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
     """What of a record no field of a run took."""
     for role, cells in fields.items():
-        if role in (Role.ID, Role.CODE, Role.TIME):
+        if role in (ColumnRole.ID, ColumnRole.CODE, ColumnRole.TIME):
             yield from cells[1:]
-        elif role not in (Role.METRIC, Role.LEVER, Role.CHECK):
+        elif role not in (ColumnRole.METRIC, ColumnRole.LEVER, ColumnRole.CHECK):
             yield from (x for x in cells if not _holds_metrics(*x))
 
 
@@ -113,10 +116,12 @@ def _holds_metrics(name: str, cell: str) -> bool:
 
 
 def _metrics(
-    fields: Mapping[Role, list[tuple[str, str]]], layout: Layout, outcome: Outcome | None
+    fields: Mapping[ColumnRole, list[tuple[str, str]]],
+    layout: RecordLayout,
+    outcome: Outcome | None,
 ) -> tuple[Metric, ...]:
-    metrics = [_metric(n, c, layout, outcome) for n, c in fields[Role.METRIC]]
-    for name, cell in fields[Role.NOTE]:
+    metrics = [_metric(n, c, layout, outcome) for n, c in fields[ColumnRole.METRIC]]
+    for name, cell in fields[ColumnRole.NOTE]:
         if _holds_metrics(name, cell):
             metrics += metrics_of(object_in(cell), Segment(0, 0), outcome=outcome)
     if outcome is not Outcome.KEPT and any(
@@ -127,7 +132,7 @@ def _metrics(
     return tuple(metrics)
 
 
-def _metric(name: str, cell: str, layout: Layout, outcome: Outcome | None) -> Metric:
+def _metric(name: str, cell: str, layout: RecordLayout, outcome: Outcome | None) -> Metric:
     quantity, primary = quantity_of(cell, commas=name in layout.commas), name == layout.aim
     value, unit = (quantity.value, quantity.unit) if quantity else (None, "")
     mine, whole = known_unit(unit), known_unit(layout.unit)
@@ -152,7 +157,7 @@ def _metric(name: str, cell: str, layout: Layout, outcome: Outcome | None) -> Me
     )
 
 
-def _decided(record: Record, layout: Layout) -> tuple[str, Outcome | None]:
+def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]:
     """Status of a record as written, and its outcome; a field that says it crashed goes before one that only says it was not kept."""
     cells = {
         n: record.cells[n].strip()
@@ -208,7 +213,12 @@ def _levers(name: str, cell: str) -> list[Lever]:
 
 
 def runs_of(
-    records: Iterable[Record | Remark], layout: Layout, segment: Segment, *, file: str, kind: str
+    records: Iterable[Record | Remark],
+    layout: RecordLayout,
+    segment: Segment,
+    *,
+    file: str,
+    kind: str,
 ) -> Iterator[Segment | Run | Remark]:
     """A segment, what is doubtful about it, and its runs; none where nothing tells that the records are runs."""
     yield segment
@@ -231,11 +241,11 @@ def runs_of(
         yield run
 
 
-def _sums_up(record: Record, layout: Layout) -> bool:
+def _sums_up(record: Record, layout: RecordLayout) -> bool:
     """Whether a row is a total: nothing numbers it, and it is called one."""
     marks = [
         record.cells.get(n, "")
-        for role in (Role.ID, Role.CODE, Role.TIME)
+        for role in (ColumnRole.ID, ColumnRole.CODE, ColumnRole.TIME)
         for n in layout.names(role)
     ]
     called = next((c for c in record.cells.values() if c.strip(" *_")), "")

@@ -33,7 +33,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class VerdictRule:
     """`speaks` gives the reason in words, or an empty text where the rule has nothing to say. `open`: more samples may turn it."""
 
     name: str
@@ -51,7 +51,7 @@ def ruling_of(evidence: Evidence) -> Ruling:
     return Ruling(rule.verdict, rule.name, reason, gain, _more(evidence) if rule.open else None)
 
 
-def _first(evidence: Evidence) -> tuple[Rule, str]:
+def _first(evidence: Evidence) -> tuple[VerdictRule, str]:
     for rule in RULES:
         reason = rule.speaks(evidence)
         if reason:
@@ -357,132 +357,132 @@ def _supported(e: Evidence) -> str:
 
 
 RULES = (
-    Rule(
+    VerdictRule(
         "protected-file",
         Verdict.INVALID,
         "a protected file differs from the parent's (a baseline's from the base's), in the commit or "
         "at any turn of the run, or the parent's tree was written to",
         _touched,
     ),
-    Rule(
+    VerdictRule(
         "outside-allowed",
         Verdict.INVALID,
         "the change edits files outside the target's allowed paths",
         _strayed,
     ),
-    Rule(
+    VerdictRule(
         "forged-metric",
         Verdict.INVALID,
         "a METRIC line is printed more often by the change than by the parent",
         _forged,
     ),
-    Rule(
+    VerdictRule(
         "checks-failed",
         Verdict.INVALID,
         "the checks command fails or hangs on the change",
         _checks_failed,
     ),
-    Rule(
+    VerdictRule(
         "crash",
         Verdict.CRASH,
         "the change exits non-zero, hangs, prints no finite value of the primary metric, or falls over in its checks",
         _crashed,
     ),
-    Rule(
+    VerdictRule(
         "parity-broken",
         Verdict.INVALID,
         "a bound of the target page does not hold: the semantics changed",
         _parity_broken,
     ),
-    Rule("baseline", Verdict.BASELINE, "the experiment has no parent", _baseline),
-    Rule(
+    VerdictRule("baseline", Verdict.BASELINE, "the experiment has no parent", _baseline),
+    VerdictRule(
         "no-op",
         Verdict.INCONCLUSIVE,
         "the artifacts' digests equal the parent's although the change is not empty",
         _no_op,
     ),
-    Rule(
+    VerdictRule(
         "parent-unmeasured",
         Verdict.INCONCLUSIVE,
         "the parent has no value to compare with",
         _parent_unmeasured,
     ),
-    Rule(
+    VerdictRule(
         "no-direction",
         Verdict.INCONCLUSIVE,
         "nobody said whether lower or higher is better",
         _no_direction,
     ),
-    Rule(
+    VerdictRule(
         "noise-wide",
         Verdict.INCONCLUSIVE,
         "the repeats spread by the target's `noise_limit` or more, where it states one",
         _noise_wide,
     ),
-    Rule(
+    VerdictRule(
         "falsified",
         Verdict.REFUTED,
         "a falsification criterion is met by the whole interval",
         _falsified,
     ),
-    Rule(
+    VerdictRule(
         "noise-unknown",
         Verdict.INCONCLUSIVE,
         "there is no interval: no three repeats of each side, no stated stddev",
         _noise_unknown,
         open=True,
     ),
-    Rule(
+    VerdictRule(
         "regression",
         Verdict.REFUTED,
         "the whole interval of the gain is on the wrong side, and no tie",
         _regression,
     ),
-    Rule(
+    VerdictRule(
         "tie",
         Verdict.INCONCLUSIVE,
         "the whole interval lies within ± the least effect: decided",
         _tie,
     ),
-    Rule(
+    VerdictRule(
         "criterion-open",
         Verdict.INCONCLUSIVE,
         "the interval straddles a falsification criterion",
         _criterion_open,
         open=True,
     ),
-    Rule(
+    VerdictRule(
         "undecided",
         Verdict.INCONCLUSIVE,
         "the interval straddles the least effect",
         _straddles,
         open=True,
     ),
-    Rule(
+    VerdictRule(
         "criterion-unmeasured",
         Verdict.INCONCLUSIVE,
         "a falsification criterion names a metric that was not measured",
         _criterion_unmeasured,
     ),
-    Rule(
+    VerdictRule(
         "tracked-regression",
         Verdict.INCONCLUSIVE,
         "a tracked metric is worse by its whole interval, beyond its least effect",
         _tracked_regression,
     ),
-    Rule(
+    VerdictRule(
         "not-fired",
         Verdict.INCONCLUSIVE,
         "the audit saw nothing of the mechanism, or only a part of it",
         _not_fired,
     ),
-    Rule(
+    VerdictRule(
         "no-audit",
         Verdict.INCONCLUSIVE,
         "nothing says what an audit should look for; `close` asks instead of sealing this",
         _unaudited,
     ),
-    Rule(
+    VerdictRule(
         "supported",
         Verdict.SUPPORTED,
         "the whole interval is beyond the least effect, and none of the rules above speaks",

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kb.formats.measuring import metrics_of
 from kb.formats.objects import Json, text_of
 from kb.formats.reading import Ask, Remark, Segment
-from kb.formats.registry import Event, Format
+from kb.formats.registry import Event, LogFormat
 from kb.formats.table import object_in
 from kb.run.quantity import to_float
 from kb.run.record import Check, Lever, Origin, Outcome, Run
@@ -157,7 +157,7 @@ def _run(
 
 
 FORMATS = (
-    Format(
+    LogFormat(
         "autocomp",
         lambda path, head: path.is_dir() and any(_matches(path, _RESULT)),
         read,

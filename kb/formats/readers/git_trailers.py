@@ -7,8 +7,8 @@ from pathlib import Path
 from kb import KbError
 from kb.formats.columns import aim_of_figures
 from kb.formats.objects import Json, JsonRow, run_of_object, text_of
-from kb.formats.reading import Ask, Line, Remark, Segment
-from kb.formats.registry import Event, Format
+from kb.formats.reading import Ask, LogLine, Remark, Segment
+from kb.formats.registry import Event, LogFormat
 from kb.formats.table import object_in
 from kb.run.status import outcome_of
 
@@ -47,7 +47,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         if not value["figures"]:
             yield Remark(f"commit {value['label']}: its Result trailer is no JSON; skipped", number)
             continue
-        row, outcome = JsonRow(Line(number, value["code"]), value), outcome_of(value["status"])
+        row, outcome = JsonRow(LogLine(number, value["code"]), value), outcome_of(value["status"])
         yield run_of_object(
             row, _KEYS, segment, file=f"git:{value['code']}", kind="pi-git", outcome=outcome
         )
@@ -64,4 +64,4 @@ def _commit(text: str) -> Json:
     return {**told, "status": status, "figures": stated}
 
 
-FORMATS = (Format("pi-git", lambda path, head: False, read, order=15, folders=True),)
+FORMATS = (LogFormat("pi-git", lambda path, head: False, read, order=15, folders=True),)

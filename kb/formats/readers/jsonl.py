@@ -6,11 +6,11 @@ Optuna-style trials are of this kind. Refuses to name a primary metric that most
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kb.formats.columns import SETTINGS, Role, is_held_out, key_words
-from kb.formats.layout import Layout, layout_of
+from kb.formats.columns import SETTINGS, ColumnRole, is_held_out, key_words
+from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.objects import Json, JsonRow, objects_in, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
-from kb.formats.registry import Event, Format
+from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
 from kb.run.direction import direction_from, word_set
 
@@ -41,28 +41,32 @@ def cells_of(value: Json) -> dict[str, str]:
     return cells
 
 
-def layout_of_objects(cells: Sequence[dict[str, str]], stated: Ask, ask: Ask) -> Layout:
+def layout_of_objects(cells: Sequence[dict[str, str]], stated: Ask, ask: Ask) -> RecordLayout:
     """Layout of a sample of objects."""
     names = sorted(dict.fromkeys(n for row in cells for n in row), key=lambda n: not is_held_out(n))
-    forced = {n: Role.LEVER for n in names if n.startswith("params_")}
+    forced = {n: ColumnRole.LEVER for n in names if n.startswith("params_")}
     forced |= {
-        n: Role.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS
+        n: ColumnRole.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS
     }
     return layout_of(names, cells, ask=ask, stated=stated, forced=forced, least=len(cells) / 2)
 
 
-def _is_run(cells: dict[str, str], layout: Layout, shared: frozenset[str]) -> bool:
+def _is_run(cells: dict[str, str], layout: RecordLayout, shared: frozenset[str]) -> bool:
     """Whether an object is an attempt: it has a status, or a name, number or date beside a measurement."""
 
-    def says(role: Role) -> bool:
+    def says(role: ColumnRole) -> bool:
         return any(cells.get(n) for n in layout.names(role))
 
     if any(cells.get(n) for n in layout.statuses):
         return True
-    measured = {n for n in layout.names(Role.METRIC) if cells.get(n)}
-    if says(Role.ID) and (measured or says(Role.LEVER)):
+    measured = {n for n in layout.names(ColumnRole.METRIC) if cells.get(n)}
+    if says(ColumnRole.ID) and (measured or says(ColumnRole.LEVER)):
         return True
-    named = bool(layout.text and cells.get(layout.text)) or says(Role.TIME) or says(Role.TEXT)
+    named = (
+        bool(layout.text and cells.get(layout.text))
+        or says(ColumnRole.TIME)
+        or says(ColumnRole.TEXT)
+    )
     return bool(measured & shared) and (named or len(shared) > 1 and layout.direction is not None)
 
 
@@ -76,7 +80,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     around = bool(objects) and not objects[0].line.number
     stated = _stated(head, {n for c in cells for n in c}, around=around)
     layout = layout_of_objects(cells, stated, ask)
-    counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(Role.METRIC)}
+    counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(ColumnRole.METRIC)}
     shared = frozenset(n for n, k in counts.items() if len(cells) > 1 and 2 * k > len(cells))
     # What most of the objects that are runs do not have is nothing to judge by.
     said = [c for c in cells if _is_run(c, layout, shared)]
@@ -127,6 +131,6 @@ def _is_json(path: Path, head: Sequence[str]) -> bool:
 
 
 FORMATS = (
-    Format("optuna", _trials, read, order=13, aliases=("optuna-jsonl",)),
-    Format("jsonl", _is_json, read, order=14),
+    LogFormat("optuna", _trials, read, order=13, aliases=("optuna-jsonl",)),
+    LogFormat("jsonl", _is_json, read, order=14),
 )

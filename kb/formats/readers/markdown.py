@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kb.formats.columns import Role, key_of
-from kb.formats.layout import Layout, layout_of
+from kb.formats.columns import ColumnRole, key_of
+from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.markup import pages_of
-from kb.formats.reading import Ask, Line, Remark, Segment
-from kb.formats.registry import Event, Format
+from kb.formats.reading import Ask, LogLine, Remark, Segment
+from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
@@ -21,14 +21,14 @@ _TEXTS = (".md", ".markdown", ".rst", ".org")
 
 
 @dataclass(frozen=True, slots=True)
-class RunTable:
+class PageTable:
     """One table of a page: the heading and the text above it, its header, its rows with their lines."""
 
     heading: str
     prose: str
     line: int
     names: tuple[str, ...]
-    rows: list[tuple[Line, list[str]]] = field(default_factory=list)
+    rows: list[tuple[LogLine, list[str]]] = field(default_factory=list)
 
     def records(self) -> list[Record]:
         """Its rows as records. The heading says a status (`Rejected`) where no column does."""
@@ -41,11 +41,11 @@ class RunTable:
         ]
 
 
-def tables_of(path: Path) -> list[RunTable]:
+def tables_of(path: Path) -> list[PageTable]:
     """Tables of a page, in order; those of what is yet to be done (`Planned`) are none of runs."""
     document, lines = pages_of(path)
     heading, prose = "", ""
-    tables: list[RunTable] = []
+    tables: list[PageTable] = []
     for block in document.of("heading", "paragraph", "table"):
         if block.kind == "heading":
             heading = block.plain.strip("# *")
@@ -55,7 +55,7 @@ def tables_of(path: Path) -> list[RunTable]:
             header, *rows = block.rows
             names = [c.plain.strip("*` ") or f"col{i + 1}" for i, c in enumerate(header.cells)]
             names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
-            table = RunTable(heading, prose, block.line, tuple(names))
+            table = PageTable(heading, prose, block.line, tuple(names))
             for row in rows:
                 cells = [
                     bare(document.source(c).strip().strip("|").replace("\\|", "|"))
@@ -67,8 +67,8 @@ def tables_of(path: Path) -> list[RunTable]:
 
 
 def layout_of_runs(
-    table: RunTable, records: Sequence[Record], *, ask: Ask, loose: bool = False
-) -> Layout | None:
+    table: PageTable, records: Sequence[Record], *, ask: Ask, loose: bool = False
+) -> RecordLayout | None:
     """Layout of a table of runs, by the records of all tables of its header; None where it is some other table.
 
     `loose` accepts rows without numbers where a delta stands.
@@ -79,30 +79,34 @@ def layout_of_runs(
         table.names, [r.cells for r in records], ask=ask, stated=Ask(prose=table.prose)
     )
     roles = set(layout.roles.values())
-    numbered, delta = bool({Role.ID, Role.RANK} & roles), Role.DELTA in roles
+    numbered, delta = bool({ColumnRole.ID, ColumnRole.RANK} & roles), ColumnRole.DELTA in roles
     if layout.statuses and layout.tells:
         if not (layout.decided or layout.direction or numbered):
             return None
         marks = not any(c.isalpha() for r in records for c in r.cells[layout.statuses[0]])
         return layout if layout.aim or delta or numbered or layout.text and not marks else None
-    tuned = numbered and Role.LEVER in roles
-    if not layout.text and not tuned and not (Role.RANK in roles and layout.aim):
+    tuned = numbered and ColumnRole.LEVER in roles
+    if not layout.text and not tuned and not (ColumnRole.RANK in roles and layout.aim):
         return None
-    told = layout.direction or delta or layout.aim and Role.RANK in roles or records[0].status
+    told = layout.direction or delta or layout.aim and ColumnRole.RANK in roles or records[0].status
     if numbered and told or records[0].status and layout.aim:
         return layout
     return layout if loose and layout.aim and delta else None
 
 
-def _in_order(records: list[Record], layout: Layout) -> list[Record]:
+def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
     """Records of a table; those of a leaderboard, which stand by rank, by the number of their experiment, as they were run."""
-    ids = [r.cells[n] for n in layout.names(Role.ID)[:1] for r in records] if layout.ranked else []
+    ids = (
+        [r.cells[n] for n in layout.names(ColumnRole.ID)[:1] for r in records]
+        if layout.ranked
+        else []
+    )
     if not ids or not all(i.isascii() and i.isdigit() and len(i) < 16 for i in ids):
         return records
-    return sorted(records, key=lambda r: int(r.cells[layout.names(Role.ID)[0]]))
+    return sorted(records, key=lambda r: int(r.cells[layout.names(ColumnRole.ID)[0]]))
 
 
-def run_tables(path: Path, ask: Ask) -> list[tuple[RunTable, Layout]]:
+def run_tables(path: Path, ask: Ask) -> list[tuple[PageTable, RecordLayout]]:
     """Tables of runs with their layouts."""
     tables = tables_of(path)
     alike: dict[tuple[str, ...], list[Record]] = {}
@@ -138,7 +142,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     known: set[tuple[str, ...]] = set()
     for table, layout in tables:
         keys = (layout.primary, tuple(map(key_of, table.names)) if not layout.primary else ())
-        named = [*layout.names(Role.ID), *layout.names(Role.RANK)][:1]
+        named = [*layout.names(ColumnRole.ID), *layout.names(ColumnRole.RANK)][:1]
         here = [r.cells[n] for n in named for r in table.records()]
         anew = not layout.statuses and bool(here) and here[0] in labels
         records = [
@@ -176,14 +180,14 @@ def ranks(path: Path) -> bool:
 
 
 FORMATS = (
-    Format(
+    LogFormat(
         "leaderboard",
         lambda path, head: ranks(path),
         read,
         order=30,
         aliases=("heygen", "auto-model-optim"),
     ),
-    Format(
+    LogFormat(
         "logmd",
         recognise,
         read,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kb.formats.objects import Json, JsonRow, objects_in, rows_of, run_of_object, text_of
-from kb.formats.reading import Ask, Line, Remark, Segment, split_sample
-from kb.formats.registry import Event, Format
+from kb.formats.reading import Ask, LogLine, Remark, Segment, split_sample
+from kb.formats.registry import Event, LogFormat
 from kb.run.quantity import to_float
 from kb.run.record import Check, Outcome, Run
 from kb.store import json_of
@@ -87,7 +87,7 @@ def _programs_of(folder: Path) -> Iterator[JsonRow | Remark]:
             continue
         if isinstance(value, dict):
             yield JsonRow(
-                Line(number, text),
+                LogLine(number, text),
                 {**value, "checkpoint_file": file.relative_to(folder).as_posix()},
             )
 
@@ -118,4 +118,4 @@ def _run(row: JsonRow, segment: Segment, file: str) -> Run:
     )
 
 
-FORMATS = (Format("openevolve", recognise, read, order=12, folders=True),)
+FORMATS = (LogFormat("openevolve", recognise, read, order=12, folders=True),)

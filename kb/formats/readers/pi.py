@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kb.formats.objects import Json, JsonRow, objects_in, rows_of, run_of_object, text_of, value_at
 from kb.formats.reading import Ask, Remark, Segment, split_sample
-from kb.formats.registry import Event, Format
+from kb.formats.registry import Event, LogFormat
 from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Run, from_line
@@ -152,6 +152,6 @@ def _is_interlab(path: Path, head: Sequence[str]) -> bool:
 
 
 FORMATS = (
-    Format("interlab", _is_interlab, read, order=10, aliases=("interlab-jsonl",)),
-    Format("pi", _is_pi, read, order=11, aliases=("pi-autoresearch",)),
+    LogFormat("interlab", _is_interlab, read, order=10, aliases=("interlab-jsonl",)),
+    LogFormat("pi", _is_pi, read, order=11, aliases=("pi-autoresearch",)),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kb.formats.reading import Ask, Remark, Segment
-from kb.formats.registry import Event, Format
+from kb.formats.registry import Event, LogFormat
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
@@ -16,5 +16,5 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
 
 FORMATS = (
-    Format("prose", lambda path, head: False, read, order=99, aliases=("prose-log", "text")),
+    LogFormat("prose", lambda path, head: False, read, order=99, aliases=("prose-log", "text")),
 )

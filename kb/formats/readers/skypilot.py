@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kb.formats.columns import aim_of_figures
 from kb.formats.objects import JsonRow, run_of_object
-from kb.formats.reading import Ask, Line, Remark, Segment, text_lines
-from kb.formats.registry import Event, Format
+from kb.formats.reading import Ask, LogLine, Remark, Segment, text_lines
+from kb.formats.registry import Event, LogFormat
 from kb.run.record import Check, Outcome, Run
 from kb.run.status import outcome_of
 
@@ -30,7 +30,7 @@ _KEYS = {
 
 
 @dataclass(slots=True)
-class Block:
+class JobBlock:
     """What the lines of one experiment have said so far."""
 
     line: int
@@ -62,8 +62,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         yield _run(block, segment, path.name)
 
 
-def _blocks(lines: Iterator[Line]) -> Iterator[Block]:
-    block: Block | None = None
+def _blocks(lines: Iterator[LogLine]) -> Iterator[JobBlock]:
+    block: JobBlock | None = None
     for line in lines:
         text = _plain(line.text)
         named, metric = _FIELD.match(text), _METRIC.match(text)
@@ -72,7 +72,7 @@ def _blocks(lines: Iterator[Line]) -> Iterator[Block]:
         if named and block and _begins(named[1], named[2], block):
             yield block
             block = None
-        block = block or Block(line.number)
+        block = block or JobBlock(line.number)
         block.text.append(text)
         if metric and metric[1] not in _FORBIDDEN:
             block.metrics[metric[1]] = metric[2]
@@ -82,7 +82,7 @@ def _blocks(lines: Iterator[Line]) -> Iterator[Block]:
         yield block
 
 
-def _begins(name: str, value: str, block: Block) -> bool:
+def _begins(name: str, value: str, block: JobBlock) -> bool:
     """Whether a field line opens the next experiment: the one before has its status, or another id."""
     if name == "EXPERIMENT_ERROR":
         return False
@@ -93,7 +93,7 @@ def _begins(name: str, value: str, block: Block) -> bool:
     return opens and bool(known) and known != value.strip()
 
 
-def _run(block: Block, segment: Segment, file: str) -> Run:
+def _run(block: JobBlock, segment: Segment, file: str) -> Run:
     checks, status = (
         block.fields.get("CHECKS_STATUS", ""),
         block.fields.get("EXPERIMENT_STATUS", ""),
@@ -103,7 +103,7 @@ def _run(block: Block, segment: Segment, file: str) -> Run:
         outcome = Outcome.CHECKS_FAILED
     told = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
     row = JsonRow(
-        Line(block.line, "\n".join(block.text)), {**block.fields, "figures": block.metrics}
+        LogLine(block.line, "\n".join(block.text)), {**block.fields, "figures": block.metrics}
     )
     checked = (Check("checks", told),) if checks else ()
     return run_of_object(
@@ -111,4 +111,4 @@ def _run(block: Block, segment: Segment, file: str) -> Run:
     )
 
 
-FORMATS = (Format("skypilot", recognise, read, order=9),)
+FORMATS = (LogFormat("skypilot", recognise, read, order=9),)

@@ -12,11 +12,19 @@ from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 
-from kb.formats.columns import STATUS, Column, Role, is_setting, key_of
-from kb.formats.layout import Layout, layout_of, looks_like_header
+from kb.formats.columns import STATUS, ColumnRole, LogColumn, is_setting, key_of
+from kb.formats.layout import RecordLayout, layout_of, looks_like_header
 from kb.formats.measuring import moment, quantity_of
-from kb.formats.reading import Ask, Line, Remark, Segment, is_conflict_mark, lines_of, split_sample
-from kb.formats.registry import Event, Format
+from kb.formats.reading import (
+    Ask,
+    LogLine,
+    Remark,
+    Segment,
+    is_conflict_mark,
+    lines_of,
+    split_sample,
+)
+from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, directive, runs_of
 from kb.run.direction import direction_from
 from kb.run.status import is_status
@@ -26,10 +34,10 @@ _WIDEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of a table, split; `table` counts the tables of the file."""
 
-    line: Line
+    line: LogLine
     cells: list[str]
     table: int = 0
 
@@ -77,7 +85,7 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """Segments, runs and remarks, in file order; a different header further down opens a segment."""
     sample, lines = split_sample(lines_of(path))
-    delimiter = delimiter_of([x.text for x in sample if isinstance(x, Line) and x.text.strip()])
+    delimiter = delimiter_of([x.text for x in sample if isinstance(x, LogLine) and x.text.strip()])
     stated: dict[str, str] = {}
     remarks: list[Remark] = []
     tables = groupby(
@@ -94,8 +102,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
 
 def _rows(
-    lines: Iterator[Line | Remark], delimiter: str, remarks: list[Remark], stated: dict[str, str]
-) -> Iterator[Row]:
+    lines: Iterator[LogLine | Remark], delimiter: str, remarks: list[Remark], stated: dict[str, str]
+) -> Iterator[TableRow]:
     """Lines that may be rows; comments are read for a header or for what they state of the metric."""
     first = True
     for line in lines:
@@ -112,18 +120,18 @@ def _rows(
             numbered = text.startswith(f"#{delimiter}")
             cells = _split(text if numbered else text.lstrip("# "), delimiter)
             if (first or len(cells) > 2) and looks_like_header(cells):
-                yield Row(line, cells)
+                yield TableRow(line, cells)
             elif directive(text)[0]:
                 stated.update([directive(text)])
                 continue
             else:
                 remarks.append(Remark("a comment line; skipped", line.number))
         else:
-            yield Row(line, _split(text, delimiter))
+            yield TableRow(line, _split(text, delimiter))
         first = False
 
 
-def _tables(rows: Iterator[Row], remarks: list[Remark]) -> Iterator[Row]:
+def _tables(rows: Iterator[TableRow], remarks: list[Remark]) -> Iterator[TableRow]:
     """Rows with the number of their table: one begins at every header that differs from the one before."""
     index, header, begun = 0, None, False
     first, rows = split_sample(rows)
@@ -145,11 +153,11 @@ def _tables(rows: Iterator[Row], remarks: list[Remark]) -> Iterator[Row]:
             header = keys
             index += begun
         begun = True
-        yield Row(row.line, row.cells, index)
+        yield TableRow(row.line, row.cells, index)
 
 
 def _table(
-    rows: Iterator[Row],
+    rows: Iterator[TableRow],
     index: int,
     file: str,
     ask: Ask,
@@ -189,14 +197,16 @@ def _table(
         remarks.append(Remark("no rows below the header: 0 runs", sample[0].line.number))
 
 
-def _mended(row: Row, delimiter: str) -> list[str]:
+def _mended(row: TableRow, delimiter: str) -> list[str]:
     """Cells of a line; a literal backslash-t where a TAB was meant parts them."""
     if delimiter == "\t" and "\\t" in row.line.text and len(row.cells) == 1:
         return _split(row.line.text.replace("\\t", "\t"), delimiter)
     return row.cells
 
 
-def _named(header: Row | None, rows: list[list[str]]) -> tuple[list[str], list[list[str]], str]:
+def _named(
+    header: TableRow | None, rows: list[list[str]]
+) -> tuple[list[str], list[list[str]], str]:
     """Names of the columns, the rows as wide as they are, and what is wrong with the header."""
     widths = Counter(len(r) for r in rows if len(r) > 1)
     width = max(widths, key=lambda w: (widths[w], w), default=0)
@@ -222,8 +232,8 @@ def _named(header: Row | None, rows: list[list[str]]) -> tuple[list[str], list[l
     return by_place, modal, f"{told} (its status column holds no statuses); {unsaid}"
 
 
-def _column(names: list[str], rows: list[list[str]], at: int) -> Column:
-    return Column(names[at], [r[at] for r in rows])
+def _column(names: list[str], rows: list[list[str]], at: int) -> LogColumn:
+    return LogColumn(names[at], [r[at] for r in rows])
 
 
 def _fits(names: list[str], rows: list[list[str]]) -> bool:
@@ -251,19 +261,23 @@ def _shape(cell: str) -> str:
 
 
 def _records(
-    rows: Iterator[Row], names: list[str], layout: Layout, fitting: list[list[str]], delimiter: str
+    rows: Iterator[TableRow],
+    names: list[str],
+    layout: RecordLayout,
+    fitting: list[list[str]],
+    delimiter: str,
 ) -> Iterator[Record | Remark]:
     """Records of one table. Each is held back until the next one begins, so that lines that continue its text can join it."""
     shapes = {_shape(r[0]) for r in fitting}
     held: Record | None = None
-    short: Row | None = None
+    short: TableRow | None = None
     seen: set[int] = set()
     for row in chain(rows, [None]):
         cells, remark = _as_row(row, names, layout, shapes, delimiter) if row else (None, "")
         if short is not None:
             joined = f"{short.line.text} {row.line.text}" if row and cells is None else ""
             if len(_split(joined, delimiter)) == len(names):
-                row = Row(Line(short.line.number, joined), [])
+                row = TableRow(LogLine(short.line.number, joined), [])
                 cells, remark = _split(joined, delimiter), "a row broken over lines; joined"
             elif _shape(short.cells[0]) in shapes - {"text"}:
                 yield from filter(None, (held,))
@@ -300,7 +314,7 @@ def _records(
 
 
 def _as_row(
-    row: Row, names: list[str], layout: Layout, shapes: set[str], delimiter: str
+    row: TableRow, names: list[str], layout: RecordLayout, shapes: set[str], delimiter: str
 ) -> tuple[list[str] | None, str]:
     """The cells of a line if it is a row of the table, and what had to be mended."""
     width, cells = len(names), row.cells
@@ -332,13 +346,15 @@ def _as_row(
     return filled, mended or "columns missing at the end of the line; read as empty"
 
 
-def _is_foreign(row: Row) -> bool:
+def _is_foreign(row: TableRow) -> bool:
     """Whether a line is a row of figures that another writer left."""
     figures = [c for c in row.cells if quantity_of(c) or moment(c)]
     return len(row.cells) > 2 and 2 * len(figures) > sum(map(bool, row.cells))
 
 
-def _continued(held: Record | None, row: Row, layout: Layout) -> tuple[Record | None, str]:
+def _continued(
+    held: Record | None, row: TableRow, layout: RecordLayout
+) -> tuple[Record | None, str]:
     if held is None:
         return None, "a line that is no row; skipped"
     if _is_foreign(row):
@@ -350,15 +366,15 @@ def _continued(held: Record | None, row: Row, layout: Layout) -> tuple[Record | 
     return held, "a line that continues the description above; joined to that run"
 
 
-def _parts_table(record: Record, layout: Layout) -> bool:
+def _parts_table(record: Record, layout: RecordLayout) -> bool:
     """Whether a row only parts the table: dashes where the run's id stands, and no figure."""
-    marks = [record.cells[n] for r in (Role.ID, Role.CODE) for n in layout.names(r)][:1]
-    figures = any(quantity_of(record.cells[n]) for n in layout.names(Role.METRIC))
+    marks = [record.cells[n] for r in (ColumnRole.ID, ColumnRole.CODE) for n in layout.names(r)][:1]
+    figures = any(quantity_of(record.cells[n]) for n in layout.names(ColumnRole.METRIC))
     return bool(marks) and len(marks[0]) > 2 and not marks[0].strip("-=*_") and not figures
 
 
 FORMATS = (
-    Format(
+    LogFormat(
         "tsv",
         recognise,
         read,

@@ -7,21 +7,26 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kb.formats.clauses import DECIDED, status_in
-from kb.formats.columns import Role
+from kb.formats.columns import ColumnRole
 from kb.formats.entries import BRACKETS, ORNAMENTS, TextEntry, entries_of, with_spoken
 from kb.formats.layout import layout_of
 from kb.formats.measuring import quantity_of
 from kb.formats.outline import DASHES, DAY
 from kb.formats.reading import Ask, Remark, Segment
-from kb.formats.registry import Event, Format
+from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import outcome_of
 
 _FIXED = {
-    **{"id": Role.ID, "commit": Role.CODE, "description": Role.TEXT, "reason": Role.TEXT},
-    **{"date": Role.TIME, "change": Role.NOTE, "result": Role.NOTE},
+    **{
+        "id": ColumnRole.ID,
+        "commit": ColumnRole.CODE,
+        "description": ColumnRole.TEXT,
+        "reason": ColumnRole.TEXT,
+    },
+    **{"date": ColumnRole.TIME, "change": ColumnRole.NOTE, "result": ColumnRole.NOTE},
 }
 
 
@@ -117,4 +122,4 @@ def recognise(path: Path, head: Sequence[str]) -> bool:
     return not known and bool(head) and not head[0].lstrip().startswith(("{", "["))
 
 
-FORMATS = (Format("worklog", recognise, read, order=32, aliases=("journal",)),)
+FORMATS = (LogFormat("worklog", recognise, read, order=32, aliases=("journal",)),)
