@@ -27,10 +27,10 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # refuted 1,560 → 1,590: cues are told by their words, which saves a third of the reading of an aim.
 # store 670 → 700, trail 2,836 → 2,860, refuted 1,590 → 1,600, page 1,110 → 1,118 and indexes 1,140 → 1,190: results are kept piece by piece, and of a table only what differs is written.
 # trail 2,860 → 3,230: rows of tables as tries, the merged configuration, what closed a lead.
-# formats 3,390 → 3,590: one reader of the repeating units of any text (chats, bullet journals, fields, headings of every language).
+# formats 3,390 → 3,615: one reader of the repeating units of any text (chats, bullet journals, fields, headings of every language).
 # claims 950 → 1,215: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
 BUDGETS = {
-    "verbs": 3505, "formats": 3590, "experiments": 2857, "trail": 3230, "site": 2545,
+    "verbs": 3505, "formats": 3615, "experiments": 2857, "trail": 3230, "site": 2545,
     "research": 2290, "profiles": 1790, "refuted": 1815, "slices": 1585, "lint": 1210,
     "indexes": 1186, "ingest": 1130, "page": 1117, "run": 1102, "claims": 1215, "harness": 808,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
@@ -39,7 +39,7 @@ BUDGETS = {
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 47, 637
+TANGLED, PATTERNS = 45, 637
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {
@@ -47,7 +47,7 @@ LONG = {
     "run/rules.py",
     "schema.py",
 }
-TWICE = 19
+TWICE = 14
 
 
 def room_of(file: Path) -> str:
