@@ -1,8 +1,10 @@
 """kb: the knowledge-base compiler for loops in which an agent optimizes code."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import cast
 
 __version__ = "0.1.0"
 
@@ -28,3 +30,21 @@ def exports(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[s
         return found
 
     return value
+
+
+class _Lazy:
+    """A regular expression that is compiled when one of its methods is first asked for."""
+
+    def __init__(self, source: str, flags: int):
+        self.source, self.flags = source, flags
+
+    def __getattr__(self, name: str) -> object:
+        compiled = re.compile(self.source, self.flags)
+        for method in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub"):
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+def regex(source: str, flags: int = 0) -> re.Pattern[str]:
+    """A regular expression for a module that many commands load and few of them search with: it costs nothing until it is used."""
+    return cast(re.Pattern[str], _Lazy(source, flags))

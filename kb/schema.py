@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from kb import languages
+from kb import languages, regex
 from kb.languages import english_of, spellings
 
 
@@ -249,7 +249,7 @@ def type_of_file(stem: str) -> str | None:
 
 
 # A run's page is named by its date or number; the number may stand behind a word for a run.
-_RUN_NAME = re.compile(
+_RUN_NAME = regex(
     r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE
 )
 # Files that tell what the folder that they stand in is.
@@ -303,7 +303,7 @@ def _spelled(verdict: Verdict, stems: str, opening: str) -> re.Pattern[str]:
     forms = [f"{_DENIED}(?:{'|'.join(listed)})"] + (
         [rf"^\W*(?:{'|'.join(opening.split())})"] if opening else []
     )
-    return re.compile("|".join(forms))
+    return regex("|".join(forms))
 
 
 _VERDICT_RULES = [
@@ -324,10 +324,10 @@ _DENIED_SUPPORT = "|".join(
     ]
 )
 _VERDICT_RULES[3:3] = [
-    (re.compile(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
+    (regex(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
 ]
-_VERDICT_RULES[4:4] = [(re.compile(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
-_VERDICT_RULES[-1:-1] = [(re.compile(r"\bkept\b"), Verdict.SUPPORTED)]
+_VERDICT_RULES[4:4] = [(regex(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
+_VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
 # Where a page is in its life says nothing of what came out of it; of these the first say that the run is still to end.
 _RUNNING = (
     "running in_progress open pending active draft proposed planned queued todo new started wip"
@@ -340,8 +340,8 @@ _LIFE = "|".join(
         *(word.replace("-", " ") for word in languages.RUNNING),
     ]
 )
-_IN_LIFE = re.compile(rf"(?:{_LIFE})(?:\b|$)")
-_SAYS_NOTHING = re.compile(rf"^\W*(?:(?:{_LIFE})\W*)?$")
+_IN_LIFE = regex(rf"(?:{_LIFE})(?:\b|$)")
+_SAYS_NOTHING = regex(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 
 
 def canonical_verdict(raw: str | None) -> Verdict | None:
@@ -382,27 +382,27 @@ def _phrases(words: list[str]) -> str:
 # Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
 _OUTCOMES = (
     (
-        re.compile(
+        regex(
             r"(?:fail(?:s|ure)?|error|oom|out of memory|time(?:d )?-?out|(?:build|compile|compilation) (?:error|fail\w*))\b"
         ),
         Verdict.CRASH,
     ),
     (
-        re.compile(
+        regex(
             r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|nope|bad|useless|pointless|broken|vetoed|"
             rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE)})\b"
         ),
         Verdict.REFUTED,
     ),
     (
-        re.compile(
+        regex(
             r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|noise|"
             r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash|undecided|on ice|shelved|postponed)\b"
         ),
         Verdict.INCONCLUSIVE,
     ),
     (
-        re.compile(
+        regex(
             r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|"
             rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
         ),
@@ -412,7 +412,7 @@ _OUTCOMES = (
 # A longer clause is a sentence, in which a verdict's word may be about anything.
 _LONGEST_OUTCOME = 6
 _MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", Verdict.SUPPORTED), ("💥", Verdict.CRASH))
-_CLAUSE = re.compile(r"[.;:,(\n—–]|\s-\s")
+_CLAUSE = regex(r"[.;:,(\n—–]|\s-\s")
 
 
 def outcome_verdict(raw: str) -> Verdict | None:

@@ -29,13 +29,14 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # trail 2,860 → 3,230: rows of tables as tries, the merged configuration, what closed a lead.
 # formats 3,390 → 3,615: one reader of the repeating units of any text (chats, bullet journals, fields, headings of every language).
 # claims 950 → 1,215: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
+# __init__ +5, page and refuted +4: patterns that are compiled when they are first used.
 BUDGETS = {
     "verbs": 3505, "formats": 3615, "experiments": 2857, "trail": 3230, "site": 2545,
-    "research": 2290, "profiles": 1790, "refuted": 1815, "slices": 1585, "lint": 1210,
-    "indexes": 1186, "ingest": 1130, "page": 1117, "run": 1102, "claims": 1215, "harness": 808,
+    "research": 2290, "profiles": 1790, "refuted": 1817, "slices": 1585, "lint": 1210,
+    "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1102, "claims": 1215, "harness": 808,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
     "packs": 340, "text": 385, "server": 281, "build": 280, "model": 240, "schema": 200,
-    "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 30, "languages": 20, "__main__": 10,
+    "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 20, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
@@ -77,7 +78,10 @@ def test_few_functions_do_too_much():
 
 
 def test_patterns_are_the_last_resort():
-    assert sum(len(re.findall(r"\bre\.[a-z]+\(", text)) for text in MODULES.values()) <= PATTERNS
+    assert (
+        sum(len(re.findall(r"\bre\.[a-z]+\(|\bregex\(", text)) for text in MODULES.values())
+        <= PATTERNS
+    )
 
 
 def test_no_module_is_longer_than_a_person_reads_at_once():

@@ -22,6 +22,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb import regex
 from kb.page.text import Heading, Link, plain_text, slug_of
 from kb.schema import (
     CREATED_FIELDS,
@@ -62,11 +63,11 @@ LARGEST = 2 * 1024 * 1024
 
 # A day of no calendar (`2026-99-99`) dates nothing.
 _DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
-_DATE = re.compile(rf"(?<!\d){_DAY}(?!\d)")
-_DATE_NAME = re.compile(rf"(?:^|/)({_DAY})(?=[-_. ]|$)")
+_DATE = regex(rf"(?<!\d){_DAY}(?!\d)")
+_DATE_NAME = regex(rf"(?:^|/)({_DAY})(?=[-_. ]|$)")
 _CREATED = tuple(dict.fromkeys(s for f in CREATED_FIELDS for s in (f, f.replace("-", "_"))))
 # The number of a run: behind its date, labelled (`v165`, `exp-3`) or at the head of what follows.
-_NUMBER = re.compile(
+_NUMBER = regex(
     r"(?:\d{4}-\d{2}-\d{2}[-_]?)?+(?:.*?(?<![a-z0-9])(?:v|exp|run)[-_]?(\d{1,4})(?=[a-z]?(?:[-_.+]|$))"
     r"|(?:(?:e|experiment|trial|iter|iteration|attempt|round)[-_]?)?(\d{1,4})(?=[-_.]|$))",
     re.IGNORECASE,

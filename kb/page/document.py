@@ -7,10 +7,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
 
+from kb import regex
 from kb.page.front import body_of
 from kb.page.inline import PARSER, SPANS, Event, InlineSpan, Places, destination_of, inline_of
 from kb.page.text import Link, slug_of
@@ -72,16 +74,12 @@ class Document(NamedTuple):
 
     def between(self, line: int, stop: int) -> tuple[Block, ...]:
         """Blocks that begin on lines `line` to `stop` (1-based, `stop` excluded): those of a `Section`, for one."""
-        first = bisect_left(self.blocks, line, key=_line)
-        return self.blocks[first : bisect_left(self.blocks, stop, lo=first, key=_line)]
+        first = bisect_left(self.blocks, line, key=attrgetter("line"))
+        return self.blocks[first : bisect_left(self.blocks, stop, lo=first, key=attrgetter("line"))]
 
     def source(self, piece: Block | TableCell | InlineSpan) -> str:
         """What was written there."""
         return self.text[piece.start : piece.end]
-
-
-def _line(block: Block) -> int:
-    return block.line
 
 
 @lru_cache(maxsize=4)
@@ -124,20 +122,18 @@ def skimmed(body: str) -> tuple[list[tuple[int, str]], list[str]]:
     return headings, cited
 
 
-WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
+WIKILINK = regex(r"\[\[([^\[\]\n]+)\]\](?![(\[])")
 # Stand, sign for sign, for links and for code, HTML, an escape or a picture while references are looked for: the text of one may hold the
 # latter, its label not.
 _LINKED, _HELD = "\x00", "\x01"
 # Not behind a word, which makes it an index (`a[i][j]`); an underscore that opens emphasis is none.
-_UNRESOLVED = re.compile(
-    r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]"
-)
+_UNRESOLVED = regex(r"(?<![^\W_])(?<![^\W_]_)(?<![\])])\[([^\[\]\x00]+)\]\[([^\[\]\x00\x01]+)?\]")
 # An escaped sign, or mathematics: what stands in it is no link.
-_ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
-_ID = re.compile(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
-_HEADING_TAG = re.compile(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*>")
-_MARKER = re.compile(r"[-*+]|\d{1,9}[.)]")
+_ESCAPE = regex(r"\\[!-/:-@\[-`{-~]|\$(?! )[^$\n]{1,400}(?<! )\$(?!\d)")
+_ID = regex(r"""<[a-zA-Z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s>]+)""")
+_HEADING_TAG = regex(r"<(/?)h([1-6])\b[^<>]*>", re.IGNORECASE)
+_TAG = regex(r"<[^<>]*>")
+_MARKER = regex(r"[-*+]|\d{1,9}[.)]")
 # Kinds of spans that lead somewhere, as a `Link` calls them.
 _LINKS = {"link": "inline", "auto": "auto", "image": "image"}
 _CONTAINERS = {"BlockQuote": "quote", "List": "list", "Item": "item"}

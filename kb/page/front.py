@@ -4,19 +4,20 @@ import datetime
 import re
 from dataclasses import dataclass
 
+from kb import regex
 from kb.schema import Finding
 
-_FENCE = re.compile(r"---[ \t]*(?:\n|\Z)")
+_FENCE = regex(r"---[ \t]*(?:\n|\Z)")
 # Patterns that start with the newline before a line are found many times faster than with `^`.
-_CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_KEY = re.compile(r"\n([A-Za-z_][\w .-]*?)[ \t]*:")
+_CLOSE = regex(r"\n(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_KEY = regex(r"\n([A-Za-z_][\w .-]*?)[ \t]*:")
 # A `symbols:` map of plain one-line entries, as machines write it: thousands of lines that need no YAML parser.
 _UNTIL_COLON = r"[^\n:#]*+(?:(?::(?![ \n])|(?<! )#)[^\n:#]*+)*+"
-_SYMBOLS = re.compile(
+_SYMBOLS = regex(
     rf"^symbols:[ \t]*\n((?:  [A-Za-z_]{_UNTIL_COLON}: [A-Za-z_(.]{_UNTIL_COLON}\n)++)(?=\S|\Z)",
     re.MULTILINE,
 )
-_SYMBOL = re.compile(r"\n  (.*?): ")
+_SYMBOL = regex(r"\n  (.*?): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def front_of(text: str, path: str) -> Front:
 
 
 # One field on one line whose YAML reading leaves no doubt: a quoted text without escapes, a list of plain words, a date, a whole number, plain words.
-_FIELD = re.compile(
+_FIELD = regex(
     r"""([A-Za-z_][\w-]*):(?:[ ]+(?:"([^"\\\n]*)"|'([^'\n]*)'|\[([^\[\]{}"'#:&*!|>%@`?\n]*)\]|(\d{4}-\d\d-\d\d)|([1-9]\d{0,8}|0)|([A-Za-z][^:#\n]*)))?[ ]*\n"""
 )
 # What YAML 1.1 takes for a truth value or for nothing, however written.

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from kb import regex
 from kb.page import LARGEST, Detail, Heading, Page, text_of
 from kb.page.document import WIKILINK, Document, document_of, skimmed
 from kb.page.front import Front, front_of
@@ -10,10 +11,10 @@ from kb.page.text import slug_of
 from kb.schema import FIELD_NAMES, label_kind, names_run, type_of_place
 from kb.store import digest_of, is_inner, row_of
 
-_ALLOW = re.compile(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
-_AUTO = re.compile(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
-_EXPLICIT_ID = re.compile(r"\{#([\w.:-]+)\}\s*$")
-_LABEL_END = re.compile(r"[:：.—–]")
+_ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
+_AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
+_EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
+_LABEL_END = regex(r"[:：.—–]")
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120

@@ -1,10 +1,11 @@
 """Headings, links and anchors as values, and what a reader sees of inline markdown. Loads the parser only for text that needs it."""
 
-import re
 import unicodedata
 from typing import NamedTuple
 
-_MARKUP = re.compile(r"[`*_\[\]<&\\!~\n]")
+from kb import regex
+
+_MARKUP = regex(r"[`*_\[\]<&\\!~\n]")
 
 
 class Heading(NamedTuple):

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from kb import regex
 from kb.page import Page, read
 from kb.page.document import Block, Document, document_of
 from kb.refuted.moves import (
@@ -46,40 +47,40 @@ class Aim:
 
 
 # Headings and labels of what is known only afterwards, and of what leads elsewhere.
-_AFTER = re.compile(
+_AFTER = regex(
     r"verdict|result|outcome|profil|\bnext\b|follow|conclusion|lesson|finding|analysis|observ|post-?mortem|\bstatus|update|ledger|source|"
     r"reference|see also|evidence|\bdump|artifact|\blog\b|why it (?:failed|lost)|decision",
     re.IGNORECASE,
 )
-_FORECAST = re.compile(
+_FORECAST = regex(
     r"predict|expect|falsif|refuted if|success criteri|decision rule|reopen|acceptance|risk",
     re.IGNORECASE,
 )
 # How a run is made says more than what it changes.
-_SETTING_UP = re.compile(
+_SETTING_UP = regex(
     r"set-?up|method|measure|hardware|environment|launch|how to|reproduc|baseline|\bconfig",
     re.IGNORECASE,
 )
-_CLAIM = re.compile(r"hypothesis|claim|statement|proposal|idea", re.IGNORECASE)
-_CHANGE = re.compile(r"chang|diff|arm|phase|what|levers?$", re.IGNORECASE)
-_ASIDE = re.compile(
+_CLAIM = regex(r"hypothesis|claim|statement|proposal|idea", re.IGNORECASE)
+_CHANGE = regex(r"chang|diff|arm|phase|what|levers?$", re.IGNORECASE)
+_ASIDE = regex(
     r"mechan|reason|why|note|context|background|motivation|because|reopen", re.IGNORECASE
 )
-_LABEL = re.compile(
+_LABEL = regex(
     r"([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
-_OUTCOME = re.compile(
+_OUTCOME = regex(
     r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
     r"flat)\b[^()\[\]]*[)\]]?",
     re.IGNORECASE,
 )
-_RUN_LABEL = re.compile(
+_RUN_LABEL = regex(
     r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)",
     re.IGNORECASE,
 )
 # No person says what is moved in more; what a machine may have poured into a title or a cell is cut.
 _LONGEST, _LONGEST_WORD = 4000, 400
-_BLANKS = re.compile(r"(\s)\s{3,}")
+_BLANKS = regex(r"(\s)\s{3,}")
 _MOST_MOVES = 24
 # A shorter text is said by chance.
 _WORDING = 6
@@ -242,7 +243,7 @@ def _kind(heading: str) -> str:
     return "claim" if not heading or _CLAIM.search(heading) or _CHANGE.search(heading) else "aside"
 
 
-_OLD = re.compile(r"parent|before|base|old|from|current|control|default", re.IGNORECASE)
+_OLD = regex(r"parent|before|base|old|from|current|control|default", re.IGNORECASE)
 
 
 def _rows(table: Block) -> Iterator[str]:
@@ -308,7 +309,7 @@ def _part(word: str) -> str:
 
 
 # "32k tokens", "128 generated tokens": how much of what a run works on. Starts with the digit, which is found fast.
-_COUNTED = re.compile(
+_COUNTED = regex(
     r"(?P<value>\d(?<![\w.=/-]\d)[\d,]*[kKM]?)[ -](?:[a-z]+ )?(?P<name>tokens|threads|layers|heads|chips|gpus|devices|hosts|"
     r"nodes|rows|users|clients|requests|warps|workers|images|samples)\b"
     r"(?!/)",

@@ -12,6 +12,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
+from kb import regex
 from kb.refuted.values import OFF, ON, canonical, same_value, way_of_numbers
 from kb.run.direction import direction_of
 from kb.trail.levers import (
@@ -92,7 +93,7 @@ _CUE_WORDS = {
     "ask give emit put launch make makes making use",
 }
 _CUE_OF = {word: kind for kind, words in _CUE_WORDS.items() for word in words.split()}
-_PHRASES = re.compile(
+_PHRASES = regex(
     r"(?P<held>no (?:\w+ )?changes?|(?:everything|all|nothing) else|as (?:in|on|before|[a-z]{0,3}\d+)|config\w*(?= \+))\b|"
     r"(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
     r"(?P<moved>apart from|other than)\b"
@@ -100,39 +101,39 @@ _PHRASES = re.compile(
 _PHRASE_OPENS = frozenset(
     "no everything all nothing as config configs configuration configurations instead symmetric opposite which rather in compared apart other".split()
 )
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 # Said behind a lever: it stays.
-_STAYS = re.compile(
+_STAYS = regex(
     r"[`*\s]*(?:\(?(?:is |are )?(?:kept|fixed|unchanged|held|left|stays?|staying|remains?|as (?:it|they|before|in)|today|alone)\b)",
     re.IGNORECASE,
 )
 # Said behind what is replaced.
-_REPLACED = re.compile(r"[`*\s]*\b(?:by|with|for)\b")
+_REPLACED = regex(r"[`*\s]*\b(?:by|with|for)\b")
 # Said behind a value: what it was.
-_WAS = re.compile(
+_WAS = regex(
     r"[`*\s]*,?\s*\(?(?:instead of|rather than|(?:up |down )?from|was|(?:the )?default(?: is| of)?|today|currently|not)?\s*[`*]*(?P<before>\d(?:[\w.]|(?<=[eE])-)*(?<!\.)|on|off|true|false)[`*]*"
     r"(?P<today>\s*(?:today|now|by default|before)?\s*\))?",
     re.IGNORECASE,
 )
 # Said of what opens a sentence: it does something, so it is what is tried ("`fused_sort` reduces ...").
-_ACTS = re.compile(
+_ACTS = regex(
     r"[`*]*(?:['’]s(?: [a-z]+){1,3})?\s+(?:also |alone )?(?:may|might|should|will|would|could|can|(?!is\b|was\b|has\b|does\b)[a-z]+s)\s"
 )
-_OPENS = re.compile(
+_OPENS = regex(
     r"(?:^|[.!?:]\s)[\s`*_]*(?:(?:the|an?)\s+)?(?:(?:[a-z]+\s+){1,3}of\s+)?[`*]*$", re.IGNORECASE
 )
 # As far before a lever as its clause may begin.
 _NEAR = 240
-_ENDS = re.compile(
+_ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
-_DIFFED = re.compile(r"^([+-])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
+_DIFFED = regex(r"^([+-])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
 # Between the settings of a row stand marks and joining words, and no verb.
-_ROW = re.compile(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
+_ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
 _ROW_FROM = 3
 # A text that names more levers than this is data.
 _MOST = 80
-_BLANKS = re.compile(r"[ \t]{2,}")
+_BLANKS = regex(r"[ \t]{2,}")
 
 
 @lru_cache(maxsize=64)
@@ -196,10 +197,10 @@ def _edits(gone: list[str], come: list[str]) -> tuple[Move, ...]:
     return united([tuple(edits.values()), rest])
 
 
-_TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|[\w.+%-]+|[^\w\s]")
-_ANNOTATION = re.compile(r":\s+[\w.]+(?:\[[^\]]*\])?\s*=\s*$")
-_LAST_NAME = re.compile(r"([A-Za-z_][\w.-]*)\W*$")
-_OPTION = re.compile(r"[\"'](--?[\w-]+)[\"']")
+_TOKEN = regex(r"'[^']*'|\"[^\"]*\"|[\w.+%-]+|[^\w\s]")
+_ANNOTATION = regex(r":\s+[\w.]+(?:\[[^\]]*\])?\s*=\s*$")
+_LAST_NAME = regex(r"([A-Za-z_][\w.-]*)\W*$")
+_OPTION = regex(r"[\"'](--?[\w-]+)[\"']")
 
 
 def _edit(gone: str, come: str) -> Move | None:
@@ -345,7 +346,7 @@ def pulled(moves: Iterable[Move]) -> tuple[Move, ...]:
     )
 
 
-_ANNOUNCED = re.compile(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)
+_ANNOUNCED = regex(r"(?:diff|change)\b.{0,40}:?$", re.IGNORECASE)
 
 
 def leads_to_change(text: str) -> bool:

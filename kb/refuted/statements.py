@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kb import regex
 from kb.languages import FAILED_LISTS
 from kb.page import Page, document_of
 from kb.page.document import Document
@@ -49,7 +50,7 @@ class RunAim:
 
 
 # Headings that say that what stands below was tried and failed.
-_FAILED_LIST = re.compile(
+_FAILED_LIST = regex(
     r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
     r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
     r"backfired|fell flat|\bno luck\b|in vain\b|\bflop(?:s|ped)\b|\bduds?\b|lost causes?|"
@@ -57,7 +58,7 @@ _FAILED_LIST = re.compile(
     re.IGNORECASE,
 )
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
-_TURNED_DOWN = re.compile(
+_TURNED_DOWN = regex(
     r"reject|anti-?(?:recommend|pattern|playbook)|do(?:n['’]t| not) (?:pursue|retry|try|do)|not worth|ruled out|abandon|discard|reverted",
     re.IGNORECASE,
 )

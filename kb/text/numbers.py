@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kb import regex
 from kb.text.units import AMBIGUOUS, unit_of
 
 
@@ -31,7 +32,7 @@ class Number(NamedTuple):
 
 _DIGITS = r"(?:\d{1,3}(?:[,\u202f\u2009_]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-−]?\d{1,3}(?![\w.]))?"
 _UNIT = r"%{1,2}|[×$]|[A-Za-zµμΩ²]{1,12}(?:\s?/\s?[A-Za-zµμ]{1,10}){0,3}"
-_NUMBER = re.compile(
+_NUMBER = regex(
     rf"(?P<mark>~|≈|<=|>=|≤|≥|<|>)?\s?(?P<money>\$)?(?P<sign>[+\-−±])?(?P<value>{_DIGITS})"
     rf"(?:(?P<scale>[kKM])(?![A-Za-zµ]))?"
     rf"(?:\s?(?:–|—|\.\.|-)\s?(?P<high>{_DIGITS})(?![\d.]*[-–])(?:(?P<scale2>[kKM])(?![A-Za-zµ]))?)?"
@@ -40,8 +41,8 @@ _NUMBER = re.compile(
 )
 _BOUNDS = {"≤": "<=", "≥": ">=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, None: 1.0}
-_WRAPPED = re.compile(r"(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1", re.DOTALL)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WRAPPED = regex(r"(\*{1,3}|_{1,2}|`{1,3}|~~)(.+?)\1", re.DOTALL)
+_DATE = regex(r"\d{4}-\d{2}-\d{2}")
 
 
 def numbers_in(text: str) -> Iterator[Number]:

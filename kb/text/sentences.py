@@ -1,12 +1,13 @@
 """Sentences of plain text, and a text ended at one. Refuses to guess inside a line of code or a number."""
 
-import re
 from collections.abc import Iterator
 
+from kb import regex
+
 # A mark ends a sentence where a blank and no small letter follow; the marks of Chinese and Japanese end one by themselves.
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|\n+")
+_END = regex(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？｡])\s*|\n+")
 # What ends in a full stop and no sentence: shortened words before a name or a number, and single initials.
-_SHORT = re.compile(
+_SHORT = regex(
     r"\b(?:(?i:e\.g|i\.e|cf|vs|approx|ca|resp|fig|eq|no|nr|vol|dr|mr|mrs|prof|al|incl|excl|est|max|min|avg)|(?<!\d\s)[A-Z])\.$"
 )
 

@@ -1,24 +1,25 @@
 """Words of text and of questions in every script: plain words, identifiers whole and in parts, the stems of words. Knows no tables."""
 
-import re
 import unicodedata
 from functools import lru_cache
 from itertools import chain
 
+from kb import regex
+
 # Longer wholes are hashes, URLs and paths: nobody asks for them by heart.
 _LONGEST_NAME = 60
 
-_IDENTIFIER = re.compile(r"[^\W\d_]\w*(?:[.\-:=]+\w+)*")
-_TOKEN = re.compile(
+_IDENTIFIER = regex(r"[^\W\d_]\w*(?:[.\-:=]+\w+)*")
+_TOKEN = regex(
     r"(?<![A-Za-z0-9])(?![A-Za-z][a-z]+(?![A-Za-z0-9_=.\-:]))[A-Za-z0-9][A-Za-z0-9_=.\-:]+"
 )
-_JOINER = re.compile(r"[_=.\-:]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WORD = re.compile(r"[^\W_]+")
-_LETTER = re.compile(r"[A-Za-z]")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
+_JOINER = regex(r"[_=.\-:]+")
+_HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = regex(r"[^\W_]+")
+_LETTER = regex(r"[A-Za-z]")
+_LINK = regex(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\)")
 # Scripts that set no blanks between words, or glue what bends a word to it: Thai, Lao, Khmer, Burmese, kana, Han, Hangul.
-_UNSPACED = re.compile(
+_UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
@@ -211,4 +212,4 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
-_VOWEL = re.compile("[aeiouy]")
+_VOWEL = regex("[aeiouy]")

@@ -4,15 +4,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from kb import KbError
+from kb import KbError, regex
 from kb.store import digest_of
 
-_RUN = re.compile(
-    r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE
-)
-_DAY = re.compile(r"^\d{4}-\d{2}-\d{2}[-_]?")
+_RUN = regex(r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE)
+_DAY = regex(r"^\d{4}-\d{2}-\d{2}[-_]?")
 _LONGEST, _CHECK = 16, 2
-_HANDLE = re.compile(r"(?:[0-9a-f]{4,64}:)?(\S+)~([0-9a-z]{2,})$")
+_HANDLE = regex(r"(?:[0-9a-f]{4,64}:)?(\S+)~([0-9a-z]{2,})$")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from kb import regex
 from kb.run.direction import direction_of
 from kb.run.record import Lever
 from kb.text import one_line, unit_of
@@ -46,16 +47,16 @@ _JOIN = (
 _FORMAT = "bf|fp|f|tf|int|uint|i|u|float|x|e|v|h|a|q|s|p|ipv|utf|sha|md|mp|k|gpu|tpu|cpu"
 _PATTERNS = (
     # -XX:+UseX, -XX:-UseX, -XX:X=64: the switches of a JVM.
-    re.compile(r"-XX:(?P<sign>[+-])?(?P<name>[A-Z]\w+)(?:=(?P<value>[\w.%]+))?"),
-    re.compile(
+    regex(r"-XX:(?P<sign>[+-])?(?P<name>[A-Z]\w+)(?:=(?P<value>[\w.%]+))?"),
+    regex(
         rf"(?P<name>-(?<![\w-]-)-?[A-Za-z][\w.\-]*\w)(?:=|[ \t]+(?=[\d'\"]|true\b|false\b|on\b|off\b|"
         rf"(?!v\d|exp|run)[A-Za-z]+_?[a-z]*\d)){_VALUE}{_THEN}"
     ),
-    re.compile(
+    regex(
         r"(?P<name>(?<![\w-])--?[A-Za-z][\w.\-]*\w|(?<![\w.-])(?:[A-Za-z]+_\w*[A-Za-z0-9]|[A-Z]{2,}\w*|[a-z]+[A-Z]\w*|[a-z]\w*(?:\.\w+)+))=?[`*:]*\s+"
         rf"(?:from\s+)?[`*]*(?P<value>{_NUMBER}|True|False|true|false|on|off)[`*]*\s*(?:to|→|->)\s*[`*]*(?P<then>{_NUMBER}|True|False|true|false|on|off)(?![\w%])"
     ),
-    re.compile(
+    regex(
         r"\b(?:set|sets|setting|rais(?:e|ing)|lower|lowering|increas(?:e|ing)|reduc(?:e|ing)|chang(?:e|ing)|bump(?:ing)?|"
         r"doubl(?:e|ing)|halv(?:e|ing)|grow(?:ing)?|shrink(?:ing)?)\s+(?:the\s+)?"
         r"[`*]*(?P<name>(?:(?!the |its )[a-z]+ )?[A-Za-z_][\w.\-]*\w)[`*]*\s+"
@@ -63,35 +64,35 @@ _PATTERNS = (
         re.IGNORECASE,
     ),
     # -j8, -Xmx4g: a short flag and its number in one. -O3 is a name of its own.
-    re.compile(
+    regex(
         rf"(?P<name>-(?<![\w-]-)(?!O|(?:{_FORMAT})\d)[A-Za-z]{{1,3}})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"
     ),
-    re.compile(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
-    re.compile(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
+    regex(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
+    regex(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
     # A key with its value, as JSON and Python write one; a constant with its number.
-    re.compile(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
-    re.compile(
+    regex(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
+    regex(
         rf"(?<![\w.-])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9])[`*]*\s(?:to\s)?[`*]*(?P<value>{_NUMBER})(?!\.?\w|\s?[%×x]\b|-\w)(?:\s\(?from\s(?P<before>{_NUMBER})(?![\w%]))?"
     ),
     # A name that only code writes, `a_b`, `a.b`, `AbCd`, `abCd`, and what stands behind its colon.
-    re.compile(
+    regex(
         r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|"
         r"[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
         rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|\.\d|\s?%){_THEN})?"
     ),
     # bs4, seq8192; not qwen3-8b, and not l2, which is a name.
-    re.compile(
+    regex(
         rf"(?<![\w-])(?=[a-z]{{1,7}}\d)(?P<name>(?!(?:{_FORMAT})\d)(?:[a-z]{{2,7}}|[a-z](?=\d\d)))(?P<value>\d+[kKmMgG]?)(?!\w|-\d)"
         rf"{_THEN}"
     ),
-    re.compile(
+    regex(
         rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
         rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d){_THEN}",
         re.IGNORECASE,
     ),
 )
 # Files, hosts and figures are written like identifiers and settings, and are none.
-_NO_LEVER = re.compile(
+_NO_LEVER = regex(
     r"\.(?:md|py|txt|json|tsv|csv|sh|cpp|cu|c|h|hpp|rs|go|toml|yaml|yml|png|pb|gz|com|org|io)$|^https?$|^(?:exp|run|rerun|"
     r"retry|attempt|trial|steps?|worker|page|version|item)$",
     re.IGNORECASE,
@@ -100,15 +101,15 @@ _NO_LEVER = re.compile(
 # What a text must hold for each of the patterns to find something, so that most are not tried: "X" a switch of a JVM, "0" a digit,
 # "_" an identifier, "→" a change; of "n" (a setting with a digit) and "t" (a value behind "to") also where to look.
 _SIGNS = ("X", "-", "→", "t", "-", "-", "=", "q", "0", "_", "0", "n")
-_DIGIT = re.compile(r"\d")
-_NUMBERED = re.compile(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
-_TO = re.compile(r"\sto\s+[`*]*(?:\d|true|false|o)")
+_DIGIT = regex(r"\d")
+_NUMBERED = regex(rf"(?:{_SETTING})(?::\s|[ -](?:from\s+|of\s+|to\s+)?)\d")
+_TO = regex(r"\sto\s+[`*]*(?:\d|true|false|o)")
 _SITES = {"n": _NUMBERED, "t": _TO}
 _SWITCHES = {"+": "true", "-": "false"}
 _AROUND = 60
-_CODED = re.compile(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
+_CODED = regex(r"[A-Za-z]_|[a-z]\w*\.[a-zA-Z_]|[a-z0-9][A-Z]")
 # Without one of these a text names no lever; most clauses are plain prose.
-_MAYBE = re.compile(
+_MAYBE = regex(
     r"[\d=_]|-[-A-Za-z]|[a-z]\.[A-Za-z_]|[a-z0-9][A-Z]|\b(?i:true|false|on|off)\b", re.ASCII
 )
 
@@ -201,7 +202,7 @@ def key_of(name: str) -> str:
 
 
 # Words that switch what a name goes on to say: `-fno-x`, `--no-x`, `NO_X`, `disableX`, `--enable-x`, `use_x`, `A_DISABLE_B`, `x_enabled`.
-_SWITCHING = re.compile(
+_SWITCHING = regex(
     r"(?:^|(?<=^-)|(?<=^--)|(?<=^-[fWm]))(?i:(?P<no>no|without|disabled?)|enabled?|use)(?:[-_]|(?<=[a-z])(?=[A-Z]))(?=\w)|"
     r"(?<=[-_])(?i:(?P<off>disabled?)|enabled?)(?:[-_](?=\w)|$)"
 )
@@ -226,12 +227,12 @@ def switch_of(name: str) -> tuple[str, bool]:
     return (key, off) if key else (key_of(bare), False)
 
 
-_QUANTITY = re.compile(
+_QUANTITY = regex(
     r"(?P<number>[+-]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)\s?(?P<unit>%|[A-Za-zµ]{0,14})"
 )
 _SIZES = ("", "k", "m", "g", "t")
 # Longer numbers are no settings, and no number that code can hold.
-_MADE = re.compile(r"(\d[\d_]{0,17})\s?(<<|\*)\s?(\d[\d_]{0,17})")
+_MADE = regex(r"(\d[\d_]{0,17})\s?(<<|\*)\s?(\d[\d_]{0,17})")
 
 
 @lru_cache(maxsize=4096)
@@ -278,8 +279,8 @@ _CUES = {
     "replace": r"replac\w*|swap\w*|switch\w*|port(?:s|ing)?|migrat\w*|instead of",
 }
 # Looked for in lower case.
-_CUE = {name: re.compile(rf"\b(?:{words})\b") for name, words in _CUES.items()}
-_ARROW = re.compile(
+_CUE = {name: regex(rf"\b(?:{words})\b") for name, words in _CUES.items()}
+_ARROW = regex(
     r"(\d[\d.,]*[kKMG]?)\s*[`*]*\s*(?:→|->)\s*[`*]*(\d[\d.,]*[kKMG]?)|"
     r"from\s+[`*]*(\d[\d.,]*[kKMG]?)[\w\s`*]{0,12}?\s+to\s+[`*]*(\d[\d.,]*[kKMG]?)|=(\d[\d.,]*)[`*]*\s+to\s+[`*]*(\d[\d.,]*)"
 )
@@ -326,10 +327,10 @@ def direction_in(title: str, statement: str) -> str:
 
 
 _BEFORE, _BEHIND = 40, 40
-_SWITCHED = re.compile(
+_SWITCHED = regex(
     r"[`*\s]*(?:(?:is|are|was|were|turned)\s+)?(?P<way>off|disabled|removed|dropped|unset|on|enabled)\b"
 )
-_ANY_CUE = re.compile("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
+_ANY_CUE = regex("|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in _CUES.items()))
 
 
 def way_of(clause: str, name: str) -> str:

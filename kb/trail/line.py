@@ -1,16 +1,16 @@
 """One statement of a state and the page that it stands on; whether a statement repeats others."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kb import regex
 from kb.text import cut
 from kb.trail.facts import Facts, Note
 from kb.trail.handles import handle
 
-_WORD = re.compile(r"[\w.=]+")
-_LEVEL = re.compile(r"[a-z][a-z0-9_]{2,}|\d{3,}")
+_WORD = regex(r"[\w.=]+")
+_LEVEL = regex(r"[a-z][a-z0-9_]{2,}|\d{3,}")
 
 
 @dataclass(frozen=True, slots=True)

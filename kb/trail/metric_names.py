@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from kb import regex
 from kb.page import Page
 from kb.run.direction import Direction, direction_of, is_resource, word_set, words_of
 from kb.run.record import Metric
@@ -23,16 +24,16 @@ _SIZES = word_set("size bytes footprint traffic allocation allocations allocated
 _TIMES = word_set("ns us ms s sec secs second seconds min minutes h hours")
 _BYTES = word_set("gb mb kb gib mib kib bytes size")
 _ONE_OF = ("chip", "gpu", "device", "core")
-_WORKER = re.compile(r"\b(?:worker|rank|host|node) ?\d+\b", re.IGNORECASE)
-_BRACKETS = re.compile(r"[(\[]([^)\]]*)[)\]]")
+_WORKER = regex(r"\b(?:worker|rank|host|node) ?\d+\b", re.IGNORECASE)
+_BRACKETS = regex(r"[(\[]([^)\]]*)[)\]]")
 # What is compared with, not measured: a baseline, a goal, a difference, a remark.
-COMPARED = re.compile(
+COMPARED = regex(
     r"(?<!\w)(?:Δ|delta|diff|change|vs\b|gain|speed-?up|ratio|notes?|comments?|remarks?|status|verdict|ref(?:erence)?|units?|target|goal|"
     r"expected|predicted|base(?:line)?|before|parent|prior|previous|old|control|master|main|upstream|published|stock)\b",
     re.IGNORECASE,
 )
 # How a text calls a run: `v021`, `v21`, `exp 40`, `#40`, `exp13b`.
-_RUN_LABEL = re.compile(
+_RUN_LABEL = regex(
     r"(?<![\w.])(v|exp|experiment|run|trial|iter(?:ation)?|#)\.?\s?[-_]?(\d++)([a-z]{0,2})(?![\w.]*\d)(?!\w)",
     re.IGNORECASE,
 )

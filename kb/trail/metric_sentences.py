@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from kb import regex
 from kb.run.direction import word_set
 from kb.text import STOP, Number, unit_of
 from kb.trail.metric_names import (
@@ -21,21 +22,21 @@ from kb.trail.metric_names import (
 _LONGEST, _NEAR = 4000, 120
 _ARROWS = ("→", "->")
 # What gives the figure behind it to something else, and what gives the one before it, or makes it a difference.
-_FOREIGN = re.compile(
+_FOREIGN = regex(
     r"(?<!\w)(?:vs|versus|than|from|above|below|over|against|exceed\w*|beats?|baseline|frontier|expected|predicted|target|toward|goal|best|"
     r"parent|reference|prior|previous(?:ly)?|match\w*|before|relative to|compared to|(?<=it )was|(?<=\()was)\W*(?:(?:the|of|a|at|best)\W+)?$",
     re.IGNORECASE,
 )
-_ANOTHER = re.compile(
+_ANOTHER = regex(
     r"\s*\(?(?:before|previously|earlier|originally|(?:(?:at|for|in|on|as|the) )*(?:baseline|parent|reference|master|main|upstream))\b"
     r"(?!\s*[:=]?\s*\d)"
 )
-_CHANGE = re.compile(
+_CHANGE = regex(
     r"\s+(?:(?!(?:is|was|are|and|at|of|which|but)\b)[\w/%\-]+\s+)?(?:improve\w*|gains?|gap|difference|reduction|regression|increase|decrease|"
     r"drop|faster|slower|better|worse|higher|lower|more|less|fewer|saved|savings?)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[.;,]\s")
+_CLAUSE = regex(r"[.;,]\s")
 # What may stand between a name and its figure.
 _LINKS = HOW | word_set(
     "is was are of at reaches hit hits about around near stays remains falls fell drops rises rose jumps climbs "
@@ -43,7 +44,7 @@ _LINKS = HOW | word_set(
 )
 # What ends a name without being what is measured.
 _RATES = ("rate", "ratio", "usage", "used")
-_BEHIND = re.compile(
+_BEHIND = regex(
     r"\s(?:(?:reported|overall|mean|nominal) )?([A-Za-z][\w-]*(?: (?:time|rate|ratio)\b)?)"
 )
 _CAPACITIES = ("compute", "work/time", "size/time")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from kb import regex
 from kb.text import Number, numbers_in
 from kb.trail.metric_names import (
     COMPARED,
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 Cited = Callable[[], frozenset[float]]
 
 _LONGEST_CELL = 400
-_OWN = re.compile(
+_OWN = regex(
     r"(?:this\b|ours?\b|new\b|pr\b|results?\b|value|measured|after|candidate|treatment|now\b|patched|optimi[sz]ed)",
     re.IGNORECASE,
 )
 # A log of one run step by step: its rows are no measures of the run.
-_SERIES = re.compile(r"(?:train(?:ing)? )?(?:step|iter\w*|epoch)\b", re.IGNORECASE)
-_FIRST_WORKER = re.compile(r"(?:worker|rank|host|node|gpu|chip)\s*0\b", re.IGNORECASE)
-_OVERALL = re.compile(
+_SERIES = regex(r"(?:train(?:ing)? )?(?:step|iter\w*|epoch)\b", re.IGNORECASE)
+_FIRST_WORKER = regex(r"(?:worker|rank|host|node|gpu|chip)\s*0\b", re.IGNORECASE)
+_OVERALL = regex(
     r"(?:total|overall|geo-?mean|end[- ]to[- ]end|e2e|sum|average|mean)(?![\w-])", re.IGNORECASE
 )
 
 # `57,730 tok/s (6,299/chip)`: the same of one of several.
-_PER = re.compile(r"/([a-z]+)\b")
+_PER = regex(r"/([a-z]+)\b")
 
 
 class _Line(NamedTuple):

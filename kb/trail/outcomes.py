@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from kb import regex
 from kb.run.noise import gain_of
 from kb.run.quantity import number_text, unit_beside
 from kb.run.record import Metric
@@ -14,27 +15,27 @@ from kb.trail.handles import label_of
 from kb.trail.line import words_of
 from kb.trail.outline import Phrases
 
-_LABEL = re.compile(
+_LABEL = regex(
     r"^[^—–:|]{0,40}?\b(?:v|exp(?:eriment)?\.?|run|trial|iter)[-_ ]?\d+[a-z]?(?:/\w+)?\s*(?:[-—–:]+\s*|$)",
     re.I,
 )
-_OUTCOME = re.compile(
+_OUTCOME = regex(
     r"\s*[(\[][^()\[\]]*\b(?:accept|reject|refut|potential|keep|kept|discard|crash|invalid|park|inconclus|support)\w*\b[^()\[\]]*[)\]]",
     re.I,
 )
-_LOSS = re.compile(
+_LOSS = regex(
     r"(?<![\w.,/])[\-−–]\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:slower|worse|larger)|"
     r"\b(?:by|short)\s[+\-−~]*\d[\d.]*\s?[KMG]i?B?\b|\+?\d[\d.]*\s?[KMG]i?B? (?:over|short)\b",
     re.I,
 )
-_WIN = re.compile(
+_WIN = regex(
     r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?",
     re.I,
 )
-_OWN_NUMBER = re.compile(
+_OWN_NUMBER = regex(
     r"\W*(?:\w+\W+)?(?:v|exp|run|trial|iter)\w{0,8}[-_. ]?0*(\d{1,4}[a-z]?)\b", re.I
 )
-_VERDICT_WORD = re.compile(
+_VERDICT_WORD = regex(
     r"^\W*(?:verdict|supported|refuted|rejected|inconclusive|invalid|accepted|discard(?:ed)?|kept|keep|crash|parked|potential|falsified)\b[\s.;:,—–*-]*",
     re.I,
 )
@@ -120,8 +121,8 @@ def is_repeat(e: Facts) -> bool:
     return bool(_REPEAT.search(e.title))
 
 
-_DIGITS = re.compile(r"\d[\d.,]*")
-_BARE = re.compile(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
+_DIGITS = regex(r"\d[\d.,]*")
+_BARE = regex(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
 
 
 def _clauses(text: str) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from kb import regex
 from kb.page import Page
 from kb.run.record import Lever
 from kb.text import cut, sentences_of
@@ -37,11 +38,11 @@ _MEMORY = Phrases(
     whole=True,
 )
 _STORE = Phrases("hbm, vram, vmem, memory, rss, heap", whole=True)
-_BYTES = re.compile(r"\d[\d.,]*\s?(?:[KMGT]i?B|[KMG]\b|bytes\b)")
-_GAIN = re.compile(
+_BYTES = regex(r"\d[\d.,]*\s?(?:[KMGT]i?B|[KMG]\b|bytes\b)")
+_GAIN = regex(
     r"\+\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+\.\d+\s?[×x](?!\w)|\b[2-9]\d*[×x] (?:faster|less|fewer)"
 )
-_FIGURE = re.compile(r"\d[\d.,]*\s?(?:%|ms\b|us\b|µs\b|s\b|[KMGT]i?B\b|pp\b)")
+_FIGURE = regex(r"\d[\d.,]*\s?(?:%|ms\b|us\b|µs\b|s\b|[KMGT]i?B\b|pp\b)")
 _DEFERRED = Phrases(
     "next, revisit\\w*, re-?test\\w*, not (?:yet )?(?:tried|exercised|explored|covered), untried, unexplored, top lever, "
     "remaining levers?, deferred, future (?:work|\\w+ should), should (?:try|test|use|look), worth (?:a|re)?try\\w*, reusable, durable, "
@@ -71,13 +72,13 @@ _CLOSED = Phrases(
 # A page of several runs: `exp27-28`.
 _SEVERAL = re.compile(r"(?:exp|run|v)-?\d{1,4}[a-z]?-(\d{1,4})[a-z]?(?=-|$)")
 # The numbers of runs, alone or from one to another.
-_RUNS = re.compile(
+_RUNS = regex(
     r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)",
     re.I,
 )
-_ADDRESS = re.compile(r"https?://\S+|gs://\S+|(?<!\S)[\w.<>-]*(?:/[\w.<>*-]+){2,}/?")
+_ADDRESS = regex(r"https?://\S+|gs://\S+|(?<!\S)[\w.<>-]*(?:/[\w.<>*-]+){2,}/?")
 # What a run works on, not what it changes: figures taken at different ones are not compared.
-_WORKLOAD = re.compile(
+_WORKLOAD = regex(
     r"(?:(?:max)?seq(?:uence)?|context|prompt|input|problem|image|grid)(?:len(?:gth)?|size)|(?:max)?seq|context|ctx|resolution"
 )
 
