@@ -3,6 +3,7 @@
     python scripts/bench.py                        # the shipped wiki and synthetic ones of 2,000 and 10,000 pages
     python scripts/bench.py --wiki DIR --pages 10000 --pages 50000
     python scripts/bench.py writers --wiki DIR     # open and close of eight agents at once, beside one alone
+    python scripts/bench.py growth                 # pages of one repeated fragment at doubling sizes
     python scripts/bench.py site --wiki DIR --pages 4186     # the site, beside plain Material; the wiki is grown to that many pages
 
 Yardsticks: reading and hashing every page; a plain FTS5 table of the pages cut at their second-level headings; starting Python.
@@ -391,11 +392,14 @@ def bench_writers(
     home: Path,
     rows: list[dict],
     *,
-    writers: int = 8,
-    rounds: int = 3,
+    writers: int,
+    minutes: float,
     pause_s: float = 10.0,
 ) -> None:
-    """Median wall seconds of open and close: one agent alone, then several at once that pause between commands, beside two readers."""
+    """Median wall seconds of open and close: one agent alone, then several at once that pause between commands, beside two readers.
+
+    Each command is told as it ends; who has not begun a round when the `minutes` are over begins none.
+    """
     first = "wiki/experiments/mill/2026-05-01-v001-first.md"
     for path, text in (("wiki/targets/mill.md", _TARGET), (first, _FIRST)):
         (home / path).parent.mkdir(parents=True, exist_ok=True)
@@ -404,85 +408,120 @@ def bench_writers(
     kb(home, "build")
     for n, file in enumerate(records):
         file.write_text(f"METRIC time_ms={90 + n / 10}\n")
+    recorded = [word for file in records for word in ("--record", os.fspath(file))]
     taken: dict[str, list[float]] = {}
+    failed: list[str] = []
+    started = time.perf_counter()
 
-    def command(what: str, *words: str) -> str:
+    def command(who: str, what: str, *words: str) -> str:
         before = time.perf_counter()
-        said = kb(home, "experiment", *words)
-        taken.setdefault(what, []).append(time.perf_counter() - before)
-        return said
+        done = subprocess.run(
+            [*KB, *(() if what == "load" else ("experiment",)), what, *words],
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, "PYTHONPATH": os.fspath(ROOT)},
+        )
+        seconds = time.perf_counter() - before
+        taken.setdefault(what, []).append(seconds)
+        good = done.returncode in (0, 1, 3)
+        failed.extend([] if good else [f"{who} {what}: {done.stderr[-300:]}"])
+        if what != "load" or not good:
+            at = time.perf_counter() - started
+            print(
+                f"    {at:6.1f} s  {who:<6} {what:<6} {seconds:6.2f} s{'' if good else '  FAILED'}",
+                flush=True,
+            )
+        return done.stdout.strip() if good else ""
 
-    def agent(who: str, pause: float) -> None:
+    def agent(who: str, *, rounds: int, pause: float, until: float) -> None:
         for turn in range(rounds):
+            if turn and time.perf_counter() > until:
+                return
             lever = f"{who}x{turn}"
-            about = (
-                "--target",
-                "mill",
-                "--lever",
-                f"{lever}=on",
-                "--title",
-                f"Try {lever}",
-                "--hypothesis",
-                f"{lever} is faster",
-            )
-            why = (
-                "--mechanism",
-                f"{lever} skips work",
-                "--predicted",
-                "time falls",
-                "--falsification",
-                "gain < 2%",
-                "--parent",
-                first,
-            )
-            path = command("open", "open", *about, *why).strip().splitlines()[-1]
+            stated = {
+                "target": "mill",
+                "lever": f"{lever}=on",
+                "title": f"Try {lever}",
+                "hypothesis": f"{lever} is faster",
+                "mechanism": f"{lever} skips work",
+                "predicted": "time falls",
+                "falsification": "gain < 2%",
+                "parent": first,
+            }
+            words = [word for key, value in stated.items() for word in (f"--{key}", value)]
+            path = command(who, "open", *words).rpartition("\n")[2]
             time.sleep(pause)
-            command(
-                "run",
-                "run",
-                path,
-                *(word for file in records for word in ("--record", os.fspath(file))),
-            )
-            time.sleep(pause)
-            command("close", "close", path, "--expect", "METRIC time_ms=9")
+            if path and command(who, "run", path, *recorded) is not None:
+                time.sleep(pause)
+                command(who, "close", path, "--expect", "METRIC time_ms=9")
             time.sleep(pause)
 
     def reader(done: threading.Event) -> None:
         while not done.wait(2):
-            kb(
-                home,
-                "load",
-                "hypothesis",
-                "--query",
-                "attention kernel block size",
-                "--target",
-                "mill",
-            )
+            query = ("--query", "attention kernel block size", "--target", "mill")
+            command("reader", "load", "hypothesis", *query)
 
-    agent("alone", 0.0)
+    print(f"\nwriters on {name}: {len(list((home / 'wiki').rglob('*.md')))} pages", flush=True)
+    agent("alone", rounds=3, pause=0.0, until=float("inf"))
     alone = {what: statistics.median(taken[what]) for what in ("open", "close")}
     taken.clear()
     done = threading.Event()
+    until = time.perf_counter() + 60 * minutes
     with ThreadPoolExecutor(writers + 2) as pool:
         reading = [pool.submit(reader, done) for _ in range(2)]
-        for writing in [pool.submit(agent, f"w{n}", pause_s) for n in range(writers)]:
-            writing.result()
+        writing = [
+            pool.submit(agent, f"w{n}", rounds=3, pause=pause_s, until=until)
+            for n in range(writers)
+        ]
+        for one in writing:
+            one.result()
         done.set()
-        for beside in reading:
-            beside.result()
+        for one in reading:
+            one.result()
     for what, before in alone.items():
-        median = statistics.median(taken[what])
-        rows.append(
-            {
-                "wiki": name,
-                "what": f"{what}, {writers} writers",
-                "wall_s": round(median, 2),
-                "alone_s": round(before, 2),
-            }
-        )
+        times = taken.get(what, [0.0])
+        median = statistics.median(times)
+        row = {"wiki": name, "what": f"{what}, {writers} writers", "wall_s": round(median, 2)}
+        rows.append({**row, "alone_s": round(before, 2), "failed": len(failed)})
         print(
-            f"  {what:<6} alone {before:6.2f} s  {writers} writers: median {median:6.2f} s ({median / before:.1f} x), most {max(taken[what]):6.2f} s"
+            f"  {what:<6} alone {before:6.2f} s  {writers} writers: median of {len(times)} {median:6.2f} s "
+            f"({median / before:.1f} x), most {max(times):6.2f} s"
         )
+    print(f"  {len(failed)} commands failed", *failed, sep="\n    ")
+
+
+# What a hostile or a broken page is made of: each is repeated to pages of doubling size.
+FRAGMENTS = (
+    "[a][b] ", "[a](b.md) ", "![a](b) ", "[[a]] ", "[a]: b\n", "[^1]: a\n", "[", "](", "<b>", "<!-- ",
+    "<!-- kb:auto x -->\n<!-- /kb:auto -->\n", "-->", "`", "```\n", "~~~\n", "*", "**a ", "_a_ ", "~", "\\",
+    "&amp;", "\t", "a\t", "| a | b |\n", "|---|", "- a\n", "  - a\n", "> ", "1. a\n", "# a\n",
+    "## `a` b\n\n", "a\n===\n", "\n", "a: b\n", "http://a.b/c ", "a_b_c ", "--a=1 ", "a=1 -> a=2, ", "+1.5 % ", "1.2 ± 0.1 ms ",
+    "because ", "did not help. ", "- a: refuted, slower by 5 %\n", "(", "中", "a-", "a.", "0", "\u0301", "$a$ ",
+)  # fmt: skip
+
+
+def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> None:
+    """Cpu seconds of compiling one page of an experiment, made of one fragment, at doubling sizes; the factor of each doubling."""
+    from kb.build.pages import compile_page
+
+    head = (
+        "---\ntitle: x\ntype: experiment\ntarget: t\nverdict: refuted\n---\n# x\n\n## Dead ends\n\n"
+    )
+    for fragment in FRAGMENTS:
+        seconds: list[float] = []
+        for step in range(steps):
+            text = head + fragment * ((size << step) // len(fragment.encode()))
+            path, data = "wiki/experiments/t/2026-01-01-v001-x.md", text.encode()
+            seconds.append(timed(lambda d=data: compile_page(path, d), 2)[0])  # noqa: B023
+            if seconds[-1] > 60:
+                break
+        factors = [round(b / a, 2) for a, b in zip(seconds, seconds[1:], strict=False)]
+        rows.append({"what": "growth", "fragment": fragment, "cpu_s": seconds, "factors": factors})
+        worse = "  WORSE THAN LINEAR" if factors and factors[-1] > 2.5 and seconds[-1] > 0.2 else ""
+        told = " ".join(f"{s:7.3f}" for s in seconds)
+        print(f"  {fragment!r:<46} {told} s  factors {factors}{worse}", flush=True)
 
 
 def main() -> int:
@@ -492,9 +531,9 @@ def main() -> int:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("all", "site", "writers"),
+        choices=("all", "site", "writers", "growth"),
         default="all",
-        help="site: only the site, beside plain Material; writers: eight agents at once",
+        help="site: only the site, beside plain Material; writers: eight agents at once; growth: pages of one fragment at doubling sizes",
     )
     parser.add_argument(
         "--wiki",
@@ -506,10 +545,15 @@ def main() -> int:
     parser.add_argument(
         "--pages", action="append", type=int, default=[], help="size of a synthetic wiki"
     )
+    parser.add_argument("--writers", type=int, default=8, help="agents at once")
+    parser.add_argument("--minutes", type=float, default=5, help="how long writers begin rounds")
     parser.add_argument("--json", type=Path, help="write the rows there too")
     args = parser.parse_args()
     rows: list[dict] = []
     with tempfile.TemporaryDirectory() as work:
+        if args.what == "growth":
+            sys.path.insert(0, os.fspath(ROOT))
+            bench_growth(rows)
         if args.what == "site":
             wiki, home = (args.wiki or [ROOT])[0], Path(work)
             shutil.copytree(wiki / "wiki", home / "wiki")
@@ -520,7 +564,8 @@ def main() -> int:
             home = Path(work)
             shutil.copytree((args.wiki or [ROOT])[0] / "wiki", home / "wiki")
             (home / "kb.toml").write_text("")
-            bench_writers((args.wiki or [ROOT])[0].resolve().name, home, rows)
+            wiki = (args.wiki or [ROOT])[0].resolve().name
+            bench_writers(wiki, home, rows, writers=args.writers, minutes=args.minutes)
         for number, wiki in enumerate([] if args.what != "all" else [*args.wiki] or [ROOT]):
             home = Path(work) / f"w{number}"
             home.mkdir()

@@ -156,7 +156,7 @@ def test_building_twice_changes_nothing_and_says_so(make_base):
 def test_several_processes_build_what_one_builds(make_base, tmp_path, monkeypatch):
     layout = make_base({**PAGES, **{f"wiki/concepts/p{n}.md": f"# P{n}\n\n[t](tiling.md) `--n={n}`\n" for n in range(80)}})
     alone = from_nothing(layout, tmp_path / "alone")
-    monkeypatch.setattr("kb.build._POOL_FROM", 2)
+    monkeypatch.setattr("kb.build.pages._POOL_FROM", 2)
     assert from_nothing(layout, tmp_path / "pool") == alone
 
 

@@ -14,14 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
+from kb.build.pages import compiled_pages
 from kb.page import Page
 from kb.schema import Finding
 from kb.text import printable
-from kb.trail.declared import declared
 
-# Fewer changed pages than this are compiled in this process, within about four seconds: a pool would save a third of them, but take a tenth
-# more processor time, and keep all cores from the benchmark that a loop runs on the same host.
-_POOL_FROM = 2500
 # From here on a build takes long enough to say what it does.
 _TELL_FROM = 200
 
@@ -33,12 +30,6 @@ _TABLES = (
     # JSON lists of the pages that a page cites, in the order of first mention, and of those that cite it.
     "create table neighbours (path text primary key, cites text not null, cited_by text not null)",
 )
-
-
-# A page, the rows of its facts, statements, notes and parts, and its chunks.
-_Compiled = tuple[
-    Page, bytes | None, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +288,7 @@ def _sync_pages(
         note(f"reading {len(todo)} pages")
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
-        for made, facts, statements, notes, parts, chunks in _compile(layout, todo):
+        for made, facts, statements, notes, parts, chunks in compiled_pages(layout, todo):
             head = store.row_of((made.front, made.first_heading, made.cited))
             said = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
             row = (made.path, made.digest, said, page.to_row(made), facts, statements, notes, parts)
@@ -305,65 +296,6 @@ def _sync_pages(
             yield made, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
-
-
-def _compile(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[_Compiled]:
-    jobs = [(os.fspath(layout.root), path) for path in paths]
-    if len(jobs) < _POOL_FROM:
-        yield from filter(None, map(_compile_one, jobs))
-        return
-    # Most builds change few pages and need no pool. What parses pages is loaded before the fork, once and not in every process.
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    from kb.page import reading  # noqa: F401  Its loading is all that is wanted of it.
-    from kb.trail import page_facts  # noqa: F401  And of this.
-
-    with ProcessPoolExecutor(
-        max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")
-    ) as pool:
-        yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
-
-
-def _compile_one(job: tuple[str, str]) -> _Compiled | None:
-    """Everything about one page that follows from its own bytes."""
-    root, path = job
-    try:
-        with open(os.path.join(root, path), "rb") as file:
-            data = file.read()
-    except OSError:
-        return None  # It went away since the scan; the next build sees that.
-    made = page.read(path, data, skim=True)
-    text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    filed = made.type == "experiment" and os.path.exists(
-        os.path.join(root, source.path_of_record(path))
-    )
-    record = (
-        source.record_of(store.Layout(Path(root), store.Config()), path, made.digest)
-        if filed
-        else None
-    )
-    read = declared(made, record) if record else made
-    facts = trail.facts_of(read, text)
-    compiled = (
-        made,
-        facts,
-        refuted.statements_of(read, text, facts=facts),
-        indexes.notes_of(made, text),
-        _parts(made, text),
-        search.chunks_of(made, text),
-    )
-    # What a pool sends back is the packed form alone.
-    return (replace(made, known=None), *compiled[1:])
-
-
-def _parts(made: Page, text: str) -> bytes | None:
-    """Path, facts and statements of each experiment of a page that holds many."""
-    rows = [
-        (p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts))
-        for p in trail.parts_of(made, text)
-    ]
-    return store.row_of(rows) if rows else None
 
 
 def _refuted(
