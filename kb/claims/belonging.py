@@ -140,7 +140,7 @@ def _segment_reason(
         strayed |= _first(clause, words) & _union(s.words for s in there) - own
     # Told of a name that owns other numbers; what opens a sentence is of whatever follows.
     named, rest = (_union(s.names for s in group) for group in (here, there))
-    claimed = _keys(case, clause)
+    claimed = _keys(case, case.spelt_out(clause)) | (named | rest) & set(words_of(clause))
     if not named & claimed and (named or claimed <= rest and len(here[0].text.split()) > 5):
         strayed |= claimed & rest
     about = " ".join(here[0].text.split())[:60]
@@ -193,9 +193,11 @@ _GOES_OTHERWISE = re.compile(r"\b(?:yet|but|and|while|whereas)\b")
 def comparison(case: ClaimCase) -> str:
     """What is compared keeps its sides: they are changed only together with the word that compares, and none is put in from elsewhere."""
     mine, theirs = _YARDSTICK.search(case.claim), _YARDSTICK.search(case.quote)
-    if not mine or not theirs:
+    if not mine:
         return ""
     left, right = _sides(case.claim, mine)
+    if not theirs:
+        return _weighed(case, left - right, right - left, mine["sign"] or "")
     first, second = _sides(case.quote, theirs)
     contraries = contrary(mine["sign"] or "", theirs["sign"] or "")
     straight = bool(left & (first - second) and right & (second - first))
@@ -204,11 +206,31 @@ def comparison(case: ClaimCase) -> str:
         return "the claim turns round what the quote compares"
     if straight and not swapped and contraries:
         return f"the claim says “{mine['sign']}” where the quote says “{theirs['sign']}”"
-    strange = right - all_words(case.spelt_out(f"{case.quote} {case.sentence}"))
+    strange = {w for w in right if len(w) > 2 and not w[0].isdigit()} - all_words(
+        case.spelt_out(f"{case.quote} {case.sentence}")
+    )
     shared = {w for w in right & second if len(w) > 2 and not w.isdigit()}
     if second and not shared and strange & (case.known | all_words(case.lead)):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
+
+
+def _weighed(case: ClaimCase, left: set[str], right: set[str], sign: str) -> str:
+    """Whether the numbers of a quote say the contrary of a claim that only compares them."""
+    stated = _segments(case)
+    second = [s for s in stated if s.words & right]
+    first = [s for s in stated if s.words & (left - _union(s.words for s in second))]
+    if (
+        not first
+        or not second
+        or not (more := contrary(sign, "fewer"))
+        and not contrary(sign, "more")
+    ):
+        return ""
+    high, low = (first, second) if more else (second, first)
+    if max(high[0].values) > max(low[0].values):
+        return ""
+    return f"the quote gives {max(first[0].values):g} against {max(second[0].values):g}, the claim says “{sign}”"
 
 
 def _sides(text: str, found: re.Match[str]) -> tuple[set[str], set[str]]:

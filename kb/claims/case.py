@@ -194,6 +194,9 @@ def swapped(claim: str, quote: str) -> bool:
     return compared and bool(left & (second - first) and right & (first - second))
 
 
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+
+
 def all_words(text: str) -> set[str]:
     """Words and digits of a text: `ISO 320`, `radix-8`."""
-    return {stem(w) for w in words_of(text.replace(",", "")) if w not in STOP}
+    return {stem(w) for w in words_of(_POINT.sub("p", text.replace(",", ""))) if w not in STOP}

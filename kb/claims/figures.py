@@ -140,13 +140,14 @@ def numbers_of(text: str) -> list[Number]:
         shared = joint is not None and not this.unit
         if shared and following.unit:
             this = found[at] = this._replace(unit=following.unit)
-        before = text[: this.start].rstrip()
+        before = text[max(0, this.start - 32) : this.start].rstrip()
         spans = joint and (
             joint[1] == "and"
             and before.endswith("between")
             or joint[1] == "to"
             and shared
             and before.endswith(_WITHIN)
+            and " from " not in before
         )
         if spans and this.value < following.value:
             found[at : at + 2] = [this._replace(high=following.value, end=following.end)]

@@ -12,7 +12,7 @@ from kb.claims.belonging import comparison, contrast, place, span, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
-from kb.claims.sense import cause, certainty, condition, direction, extent, negation
+from kb.claims.sense import cause, certainty, condition, direction, extent, negation, scale
 from kb.claims.standing import denied, instruction, taken_back, told
 from kb.text import sentences_of
 
@@ -117,6 +117,7 @@ CHECKS: tuple[Check, ...] = (
     certainty,
     extent,
     direction,
+    scale,
     cause,
     told,
     denied,

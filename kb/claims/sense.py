@@ -216,17 +216,53 @@ def cause(case: ClaimCase) -> str:
         and together
         and not _MAKES.search(said)
         and not contrary(makes[0], together[0])
-        and not _same_measure(case)
+        and not _same_measure(case, units=True)
     ):
         return f"the quote finds two things together (“{together[0]}”), the claim says that one brings the other (“{makes[0]}”)"
     return ""
 
 
-def _same_measure(case: ClaimCase) -> bool:
-    """Whether the claim gives a number of what its quote gives: a measured difference is told by any verb."""
-    return bool(
-        {n.value for n in numbers_of(case.claim)} & {n.value for n in numbers_of(case.quote)}
+def _same_measure(case: ClaimCase, *, units: bool = False) -> bool:
+    """Whether the claim gives a number (with a unit) of what its quote gives: a measured difference is told by any verb."""
+    mine, theirs = (
+        {n.value for n in numbers_of(text) if n.unit or not units}
+        for text in (case.claim, case.quote)
     )
+    return bool(mine & theirs)
+
+
+# Scales on which things are compared, by the words for both ends.
+_SCALES = (
+    "faster quicker slower",
+    "higher larger bigger greater more lower fewer smaller less twice half",
+    "better worse",
+    "hotter warmer cooler colder",
+    "longer shorter",
+    "cheaper dearer",
+)
+_SAME = re.compile(
+    r"\bunchanged\b|\bthe same\b|\bno (?:change|difference)\b|\bnot (?:change|move)\b"
+)
+
+
+_BOUNDS = re.compile(r"\b\w+ than (?:\d|(?:a|one|two|three|four|five|six|seven|eight|nine|ten)\b)")
+
+
+def scale(case: ClaimCase) -> str:
+    """What is compared is compared on the scale of the quote: lower is not worse, and what stayed the same became neither."""
+    said = meant(case)
+    mine, theirs = _scales(case.claim), _scales(f"{said} {case.quote}")
+    if mine and (same := _SAME.search(said)) and not theirs and not _denials(case.claim):
+        return f"the quote says that nothing changed (“{same[0]}”)"
+    if mine and theirs and not mine.keys() & theirs.keys():
+        return f"the quote says “{min(theirs.values())}”, the claim “{min(mine.values())}”: keep the word"
+    return ""
+
+
+def _scales(text: str) -> dict[str, str]:
+    # "Longer than ten" bounds a number and compares nothing.
+    words = set(words_of(_BOUNDS.sub(" ", text)))
+    return {ends: min(words & set(ends.split())) for ends in _SCALES if words & set(ends.split())}
 
 
 def direction(case: ClaimCase) -> str:

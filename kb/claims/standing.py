@@ -80,7 +80,11 @@ def taken_back(case: ClaimCase) -> str:
     settled = _WRONG.search(case.claim) or _DENIES.search(case.claim)
     for before, sentence in case.sentences:
         beside = sentence in own or own in sentence
-        if not _WRONG.search(sentence) or beside and (settled or _after_instead(case)):
+        if (
+            not _WRONG.search(sentence)
+            or beside
+            and (settled or _WRONG.search(case.quote) or _after_instead(case))
+        ):
             continue
         whole = f"{before} {sentence}" if _TAKES_BACK.match(sentence) else sentence
         if _speaks_of(whole, case.claim) and not _WRONG.search(case.claim):
