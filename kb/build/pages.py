@@ -1,0 +1,83 @@
+"""What follows from one page alone: itself, its facts, statements, notes and chunks. Local, dear work; knows no other page."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from kb import indexes, page, refuted, search, source, store, trail
+from kb.page import Page
+from kb.trail.declared import declared
+
+# Fewer changed pages than this are compiled in this process, within about four seconds: a pool would save a third of them, but take a tenth
+# more processor time, and keep all cores from the benchmark that a loop runs on the same host.
+_POOL_FROM = 2500
+
+# A page, the rows of its facts, statements, notes and parts, and its chunks.
+CompiledPage = tuple[
+    Page, bytes | None, bytes | None, bytes | None, bytes | None, tuple[search.Chunk, ...]
+]
+
+
+def compiled_pages(layout: store.Layout, paths: tuple[str, ...]) -> Iterator[CompiledPage]:
+    """What follows from each page alone; by several processes where they are many."""
+    jobs = [(os.fspath(layout.root), path) for path in paths]
+    if len(jobs) < _POOL_FROM:
+        yield from filter(None, map(_compile_one, jobs))
+        return
+    # Most builds change few pages and need no pool. What parses pages is loaded before the fork, once and not in every process.
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    from kb.page import reading  # noqa: F401  Its loading is all that is wanted of it.
+    from kb.trail import page_facts  # noqa: F401  And of this.
+
+    with ProcessPoolExecutor(
+        max_workers=min(4, os.cpu_count() or 1), mp_context=multiprocessing.get_context("fork")
+    ) as pool:
+        yield from filter(None, pool.map(_compile_one, jobs, chunksize=32))
+
+
+def _compile_one(job: tuple[str, str]) -> CompiledPage | None:
+    root, path = job
+    try:
+        with open(os.path.join(root, path), "rb") as file:
+            data = file.read()
+    except OSError:
+        return None  # It went away since the scan; the next build sees that.
+    return compile_page(path, data, root=root)
+
+
+def compile_page(path: str, data: bytes, *, root: str = "") -> CompiledPage:
+    """What follows from the bytes of one page, and from the record on file about it below `root`."""
+    made = page.read(path, data, skim=True)
+    text = page.text_of(data[: page.LARGEST]) if made.lines else ""
+    filed = made.type == "experiment" and os.path.exists(
+        os.path.join(root, source.path_of_record(path))
+    )
+    record = (
+        source.record_of(store.Layout(Path(root), store.Config()), path, made.digest)
+        if filed
+        else None
+    )
+    read = declared(made, record) if record else made
+    facts = trail.facts_of(read, text)
+    compiled = (
+        made,
+        facts,
+        refuted.statements_of(read, text, facts=facts),
+        indexes.notes_of(made, text),
+        _parts(made, text),
+        search.chunks_of(made, text),
+    )
+    # What a pool sends back is the packed form alone.
+    return (replace(made, known=None), *compiled[1:])
+
+
+def _parts(made: Page, text: str) -> bytes | None:
+    """Path, facts and statements of each experiment of a page that holds many."""
+    rows = [
+        (p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts))
+        for p in trail.parts_of(made, text)
+    ]
+    return store.row_of(rows) if rows else None
