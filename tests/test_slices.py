@@ -14,7 +14,7 @@ from kb import KbError, store
 from kb.build import build
 from kb.claims import Claim, StatedQuantity
 from kb.schema import STEPS
-from kb.slices import Loader, Request, request_from, tokens_of
+from kb.slices import Loader, Request, printed, request_from, tokens_of
 from kb.slices.profile import explained
 from kb.slices.slice import PARTS, to_markdown
 from kb.store import digest_of
@@ -101,6 +101,27 @@ def test_no_slice_exceeds_its_budget_and_the_same_question_gives_the_same_slice(
 def test_a_budget_that_leaves_no_room_for_what_was_left_out_is_kept(loader, budget):
     made = loader.slice(Request("hypothesis", query="fuse softmax `kq_tile` pass", budget=budget, audience="cold"))
     assert tokens_of(to_markdown(made)) <= budget
+
+
+def test_a_load_beyond_an_earlier_one_tells_what_that_did_not(loader):
+    first = loader.slice(Request("hypothesis", query="memory-bound decode", target="llama-cpp-cuda", budget=3000))
+    told = tuple(i.text for i in items(first))
+    on = Loader(loader.db, earlier=lambda digest: told if digest == first.digest else ())
+    again = on.slice(Request("hypothesis", query="warps of a block", target="llama-cpp-cuda", budget=3000))
+    beyond = on.slice(Request("hypothesis", query="warps of a block", target="llama-cpp-cuda", budget=3000, beyond=first.digest))
+    lines = {line for text in told for line in text.split("\n")}
+    repeated = [sum(len(line) for i in items(s) for line in i.text.split("\n") if line in lines) for s in (again, beyond)]
+    assert repeated[0] > 2000 > 400 > repeated[1] and sum(len(i.text) for i in items(beyond)) > 4000
+
+
+def test_slices_on_file_are_found_by_the_head_of_their_digest_and_few_are_kept(trail_base):
+    made = [ask(trail_base, budget=b) for b in range(300, 360)]
+    for each in made:
+        printed.keep(trail_base, each)
+    assert printed.texts_of(trail_base, made[-1].digest[:12]) == tuple(i.text for i in items(made[-1]))
+    assert len(list((trail_base.state / "slices").iterdir())) <= 48
+    with pytest.raises(KbError, match="no slice of this digest on file"):
+        printed.texts_of(trail_base, "feedfeed")
 
 
 def test_every_item_names_page_anchor_and_digest(loader, shipped):

@@ -7,12 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kb.slices.open_slice import OpenSlice
-from kb.slices.question import Question
+from kb.slices.question import Question, SeenTables
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Item, Omitted, Slice, SlicePart
 from kb.slices.tokens import tokens_of
-from kb.slices.view import Standing
-from kb.trail import Facts
 
 if TYPE_CHECKING:
     from kb.claims import Claim
@@ -25,6 +23,7 @@ __all__ = [
     "Loader",
     "Omitted",
     "Request",
+    "SeenTables",
     "Slice",
     "SlicePart",
     "request_from",
@@ -35,7 +34,8 @@ __all__ = [
 class Loader:
     """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little.
 
-    `claims` reads the claims on file and `ideas` what captures offer, once they are needed; `earlier` gives the texts of the slice of a digest.
+    `claims` reads the claims on file and `ideas` what captures offer, once they are needed; `earlier` gives the texts of the slice of a digest,
+    `seen` what was looked up in the same tables before.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class Loader:
         claims: "Callable[[], tuple[Claim, ...]]" = tuple,
         ideas: "Callable[[], tuple[Idea, ...]]" = tuple,
         earlier: Callable[[str], tuple[str, ...]] = lambda digest: (),
+        seen: SeenTables | None = None,
     ):
         self.db = db
         self.claims, self.ideas, self.earlier = cache(claims), cache(ideas), earlier
         self.gate = cache(self._gate)
-        self.standing: dict[str, Standing | None] = {}
-        self.known: dict[str, Facts | None] = {}
+        self.seen = seen or SeenTables()
         self.last: tuple[Request, Question] | None = None
 
     def _gate(self) -> "Gate":
@@ -65,8 +65,7 @@ class Loader:
                 self.db,
                 self.gate,
                 request,
-                standing=self.standing,
-                known=self.known,
+                seen=self.seen,
                 claims=self.claims,
                 ideas=self.ideas,
             )

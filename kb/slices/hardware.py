@@ -9,6 +9,7 @@ from kb import search
 from kb.search.prose import clean
 from kb.slices.open_slice import OpenSlice
 from kb.slices.question import Question
+from kb.slices.view import View
 from kb.text import cut, sentences_of
 
 # Words of titles under which pages tell what a machine can do.
@@ -91,7 +92,15 @@ def _quantities(question: Question, machines: Collection[str]) -> Iterable[str]:
 
 def envelopes(question: Question, machines: Collection[str], *, most: int) -> list[search.Chunk]:
     """Sections about the machines with quantities in them, cut to what speaks of these: those whose title names one first, then those with more figures."""
-    view, found = question.view, []
+    view, kept = question.view, question.seen.machines
+    key = (machines, *view.limits)
+    if key not in kept:
+        kept[key] = _sections(view, machines)
+    return kept[key][:most]
+
+
+def _sections(view: View, machines: Collection[str]) -> list[search.Chunk]:
+    found = []
     words = (*_TITLES, *sorted({w for m in machines for w in (m, f"{m}-4", f"{m}-8")}))
     chunks = search.find_titled(view.db, words, limit=80, types=_TYPES) if machines else []
     for seen in filter(None, map(view.masked, (c for c in chunks if view.sees(c.path)))):
@@ -99,7 +108,7 @@ def envelopes(question: Question, machines: Collection[str], *, most: int) -> li
         text = cut(" ".join(_about(seen.text, machines, titled)), _LONGEST)
         figures = len(_QUANTITY.findall(text))
         found += [(min(figures, 8) + 4 * titled, replace(seen, text=text))] if figures else []
-    return [chunk for _, chunk in sorted(found, key=lambda f: -f[0])[:most]]
+    return [chunk for _, chunk in sorted(found, key=lambda f: -f[0])]
 
 
 def _about(text: str, machines: Collection[str], titled: bool) -> Iterable[str]:

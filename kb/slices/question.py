@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -28,14 +28,26 @@ _LAST_RUNS = 200
 _FEW, _ABOUT, _PROPOSAL = 3, 3, 24
 # Targets no nearer than this have nothing in common: no lever of one says anything of the other.
 _STRANGER = 0.5
+# States that a batch or a server keeps.
+_STATES = 24
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
 _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTables:
+    """What loads looked up in the tables of one build; good as long as these stand."""
+
+    standing: dict[str, Standing | None] = field(default_factory=dict)
+    known: dict[str, trail.Facts | None] = field(default_factory=dict)
+    states: "dict[object, State]" = field(default_factory=dict)
+    machines: dict[object, list[search.Chunk]] = field(default_factory=dict)
 
 
 class Question:
     """A request with what follows from it, each found once; `runs` are the target's earlier experiments, oldest first.
 
-    `openness` says how much it asks for the state rather than for a matter, 0 to 1. `standing` and `known` hold what earlier questions to the same tables looked up.
+    `openness` says how much it asks for the state rather than for a matter, 0 to 1. `seen` holds what earlier questions to the same tables looked up.
     """
 
     def __init__(
@@ -44,13 +56,16 @@ class Question:
         gate: "Callable[[], Gate]",
         request: Request,
         *,
-        standing: dict[str, Standing | None],
-        known: dict[str, trail.Facts | None],
+        seen: SeenTables,
         claims: "Callable[[], tuple[Claim, ...]]",
         ideas: "Callable[[], tuple[Idea, ...]]",
     ):
-        self.view, self.gate, self.request = View(db, request, standing=standing), gate, request
-        self._known, self._claims, self._ideas = known, claims, ideas
+        self.view, self.gate, self.request = (
+            View(db, request, standing=seen.standing),
+            gate,
+            request,
+        )
+        self.seen, self._claims, self._ideas = seen, claims, ideas
         self.own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (self.own.target if self.own else "")
         self.variant = request.variant or (self.own.variant if self.own else "")
@@ -143,15 +158,23 @@ class Question:
     @cached_property
     def state(self) -> "State":
         """The state of the target at the moment; of two lines the one nearer to the question goes first."""
+        key, states = (self.target, *self.view.limits), self.seen.states
+        if key not in states:
+            while len(states) >= _STATES:
+                del states[next(iter(states))]
+            states[key] = self._state()
+        state = states[key]
+        return state if self.neutral else state.near({p.path: 0.4 * p.score for p in self.pages})
+
+    def _state(self) -> "State":
         from kb.trail.state import state_of
 
         db, moment = self.view.db, self.view.moment
         metric = trail.metric_named(self.page) if self.page else ""
-        near = {p.path: 0.4 * p.score for p in self.pages} if not self.neutral else {}
         kin = {t: near for t, near in trail.kin(db, self.target).items() if near > _STRANGER}
         lessons = trail.lessons(db, self.target, before=moment)
         lessons = [w for w in lessons if w.target in kin and self.view.sees(w.path)]
-        return state_of(self.tried, lessons, kin, target=self.target, stated=metric, nearness=near)
+        return state_of(self.tried, lessons, kin, target=self.target, stated=metric)
 
     @property
     def frontier(self) -> trail.Facts | None:
@@ -190,11 +213,11 @@ class Question:
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""
-        if path not in self._known:
+        if path not in self.seen.known:
             page = self.view.standing(path)
             run = page is not None and page.order is not None
-            self._known[path] = trail.experiment(self.view.db, path) if run else None
-        return self._known[path]
+            self.seen.known[path] = trail.experiment(self.view.db, path) if run else None
+        return self.seen.known[path]
 
 
 def _names(text: str) -> set[str]:

@@ -63,6 +63,8 @@ class View:
         self.before = request.before
         self.moment = trail.moment(db, before=request.before or None, as_of=request.as_of or None)
         self.exclude = request.exclude
+        # What two requests must share to see the same.
+        self.limits = (self.before, self.moment, request.exclude, request.audience)
         self.cold = request.audience == "cold"
         self._standing = {} if standing is None else standing
         self._seen: dict[str, bool] = {}

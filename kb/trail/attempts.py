@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.run.direction import direction_of
+from kb.run.direction import direction_of, is_resource
 from kb.run.noise import gain_of
 from kb.schema import FAILED, Verdict, canonical_verdict
 from kb.text import cut, numbers_in
@@ -88,7 +88,7 @@ def _row(
     texts = {i: c if i in bare else f"{header[i]} {c}" for i, c in cells}
     subject = "; ".join(texts[i] for i, _ in named)
     values = "; ".join(texts[i] for i, _ in cells[len(named) :])
-    if gain is not None and not _SIGNED.search(values):
+    if gain is not None and won is (gain > 0) and not _SIGNED.search(values):
         values += f" ({100 * gain:+.1f} %)"
     text = cut(f"{subject}: {values}", _LONGEST)
     return TableTry(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
@@ -114,7 +114,9 @@ def _gains(
         stated = [_signed(" ".join(row[c] for c in columns)) for row in body]
         if 3 * sum(g is not None for g in stated) >= len(body):
             return stated
-    rated = [c for c in measured if direction_of(header[c]) == "higher"] or list(measured)
+    # What a try needed of memory is no gain.
+    rated = [c for c in measured if not is_resource(header[c])]
+    rated = [c for c in rated if direction_of(header[c]) == "higher"] or rated
     return _against_reference(header[rated[0]], body, rated[0]) if rated else stated
 
 

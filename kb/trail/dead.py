@@ -3,7 +3,7 @@ tries that have no page. A lever that won later is not dead.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from kb.schema import Verdict
 from kb.text import cut
@@ -56,22 +56,21 @@ def families_of(
     return [*groups.items(), *(("", [e]) for e in alone.values())]
 
 
-def dead_lines(told: Outcomes, nearness: Mapping[str, float]) -> Iterable[Line]:
-    """One line a family with failures and one a page whose tables tell of failures, nearest to the question and newest first."""
+def dead_lines(told: Outcomes) -> Iterable[Line]:
+    """One line a family with failures and one a page whose tables tell of failures, newest first."""
     age = {e.path: at for at, e in enumerate(reversed(told.runs))}
     decided = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
     families = []
     for name, group in families_of(decided, told.names):
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
         if lost:
-            near = max(nearness.get(e.path, 0.0) for e in lost)
-            weight = near + 1 / (2 + age[lost[0].path]) + 0.02 * min(len(lost), 5)
+            weight = 1 / (2 + age[lost[0].path]) + 0.02 * min(len(lost), 5)
             families.append((-weight, _family(told, name, size=len(group), lost=lost)))
     best = told.best.run.path if told.best else ""
     for e in told.runs:
-        near = nearness.get(e.path, 0.0) + 0.2 * (e.path == best)
+        first = 0.2 * (e.path == best)
         for place, line in enumerate(_tables(told, e)):
-            families.append((-near - 1 / (2 + age[e.path] + place), line))
+            families.append((-first - 1 / (2 + age[e.path] + place), line))
     yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
 
 

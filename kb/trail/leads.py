@@ -1,7 +1,7 @@
 """What runs left to try, with who asked for it, and what made it moot since: a later run, a later page's word, a sister's failure."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kb.text import cut
@@ -32,16 +32,14 @@ class _Lead(NamedTuple):
     later: Sequence[Facts]
 
 
-def lead_lines(
-    told: Outcomes, lessons: Sequence[Lesson], nearness: Mapping[str, float]
-) -> Iterable[Line]:
+def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
     """Open leads, those of the newest runs and of the frontier first, then those that something since made moot or that failed on a sister target."""
     runs, before = told.runs, []
     ranked: list[tuple[float, int, Line]] = []
     best = told.best.run.path if told.best else ""
     failed = [(w, words_of(w.subject), set(keys_in(w.subject))) for w in lessons if w.size < 0]
     for age, e in enumerate(reversed(runs[-_LAST_RUNS:])):
-        weight = 1 / (1 + age / 4) + 0.4 * (e.path == best) + nearness.get(e.path, 0.0)
+        weight = 1 / (1 + age / 4) + 0.4 * (e.path == best)
         for place, note in enumerate(e.account.leads):
             words = words_of(note.text[:160])
             if len(words) < 3 or _NO_IDEA.search(note.text) or repeats(note.text, before):

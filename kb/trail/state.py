@@ -13,7 +13,7 @@ from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.text import cut
-from kb.trail.configuration import configuration_lines
+from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.dead import dead_lines
 from kb.trail.disputed import disputed_lines
 from kb.trail.facts import Facts, Note
@@ -34,20 +34,35 @@ class State:
     frontiers: tuple[Frontier, ...]
     parts: Mapping[str, tuple[Line, ...]]
 
+    def near(self, nearness: Mapping[str, float]) -> "State":
+        """The same with the lines of parts that are lists by weight in the order in which they answer a question: `nearness` by page."""
+        parts = {
+            part.name: tuple(_nearest(self.parts[part.name], nearness)) if part.ranked else lines
+            for part in STATE_PARTS
+            for lines in (self.parts[part.name],)
+        }
+        return State(self.target, self.frontiers, parts)
+
+
+def _nearest(lines: Sequence[Line], nearness: Mapping[str, float]) -> list[Line]:
+    """Lines whose page answers a question go ahead, the first ones less easily overtaken."""
+    weights = [-1 / (2 + at) - nearness.get(line.path, 0.0) for at, line in enumerate(lines)]
+    return [lines[at] for at in sorted(range(len(lines)), key=weights.__getitem__)]
+
 
 class StateMatter(NamedTuple):
-    """What the parts of a state are put together from: a target's runs with their outcomes, what runs of kin teach, how near a question is to each run."""
+    """What the parts of a state are put together from: a target's runs with their outcomes, what runs of kin teach."""
 
     told: Outcomes
     lessons: tuple[Lesson, ...]
     kin: Mapping[str, float]
-    near: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatePart:
     """One part of a state: its heading on the target's page with so many lines at most; the part of a slice that it goes to, what its items
-    are called there (`why`) and its share of what a state may cost; what it says.
+    are called there (`why`) and its share of what a state may cost; what it says, and whether its lines are `ranked`, so that a question may
+    reorder them.
     """
 
     name: str
@@ -57,6 +72,7 @@ class StatePart:
     why: str
     share: float
     lines: Callable[[StateMatter], Iterable[Line]]
+    ranked: bool = False
 
 
 def state_of(
@@ -66,18 +82,15 @@ def state_of(
     *,
     target: str,
     stated: str = "",
-    nearness: Mapping[str, float] | None = None,
 ) -> State:
     """State of a target from its runs in trail order and from what other targets' runs teach; `stated` is the metric that its page names, `kin`
     how near those targets are.
-
-    `nearness` says how much of a question each run answers, where there is one: of two lines the nearer goes first.
     """
     frontiers = frontiers_of(runs, stated=stated)
     lessons, kin = tuple(lessons), kin or {}
     told = Outcomes(runs, frontiers, targets={w.target for w in lessons})
     related = tuple(w for w in lessons if kin.get(w.target))
-    matter = StateMatter(told, related, kin, nearness or {})
+    matter = StateMatter(told, related, kin)
     parts = {part.name: tuple(part.lines(matter)) for part in STATE_PARTS}
     return State(target, frontiers, parts)
 
@@ -191,31 +204,27 @@ def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
     ]
 
 
-_BURST = Phrases("oom, out of memory, exceed, over(?:flow|run), does(?: not|n.t) fit, over\\b")
+_BURST = Phrases(
+    "oom, out of memory, exceed, over(?:flow|run), does(?: not|n.t) fit, [kmgt]i?b over, over by"
+)
 
 
 def _memory(told: Outcomes) -> Iterable[Line]:
-    """What the frontier needs of memory, and what did not fit since, newest first."""
+    """What the frontier needs of memory, or the nearest run that it stands on that says, and what did not fit since, newest first."""
     runs, before = told.runs, []
-    own = [told.best.run] if told.best else []
-    burst = [
-        e
-        for e in reversed(runs)
-        if not kept(e) and any(_BURST.search(n.text) for n in e.account.memory)
-    ]
-    earlier = [e for e in reversed(runs) if kept(e) and e not in own and e.account.memory]
-    for e in own:
+    chain = chain_of(runs, told.best) if told.best else []
+    held = [e for e in chain if e.account.memory]
+    lost = [e for e in reversed(runs) if not kept(e)]
+    first = {e.path: n for e in lost for n in reversed(e.account.memory) if _BURST.search(n.text)}
+    burst = [(e, first[e.path]) for e in lost if e.path in first]
+    for e in held[:1]:
         yield from quoted(e, e.account.memory[:3], before, most=300)
-    for e in burst[:3]:
-        yield from quoted(
-            e, [n for n in e.account.memory if _BURST.search(n.text)][:1], before, most=260
-        )
-    for e in earlier[:3]:
+    for e, note in burst[:3]:
+        yield from quoted(e, [note], before, most=260)
+    for e in held[1:4]:
         yield from quoted(e, e.account.memory[:1], before, most=300)
-    for e in burst[3:8]:
-        yield from quoted(
-            e, [n for n in e.account.memory if _BURST.search(n.text)][:1], before, most=260
-        )
+    for e, note in burst[3:8]:
+        yield from quoted(e, [note], before, most=260)
 
 
 def _recent(told: Outcomes) -> Iterable[Line]:
@@ -233,9 +242,9 @@ STATE_PARTS = (
     StatePart(name="config", heading="Configuration", most=24, slice="state", why="configuration", share=0.19, lines=lambda m: configuration_lines(m.told)),
     StatePart(name="profile", heading="Where time goes", most=16, slice="state", why="buckets", share=0.13, lines=lambda m: _profile(m.told)),
     StatePart(name="memory", heading="Memory", most=12, slice="state", why="memory", share=0.07, lines=lambda m: _memory(m.told)),
-    StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.19, lines=lambda m: dead_lines(m.told, m.near)),
+    StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.19, ranked=True, lines=lambda m: dead_lines(m.told)),
     StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.07, lines=lambda m: _recent(m.told)),
-    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.15, lines=lambda m: transfer_lines(m.told.runs, m.lessons, m.kin, m.near)),
-    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, lines=lambda m: lead_lines(m.told, m.lessons, m.near)),
+    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.15, ranked=True, lines=lambda m: transfer_lines(m.told.runs, m.lessons, m.kin)),
+    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, lines=lambda m: lead_lines(m.told, m.lessons)),
     StatePart(name="disputed", heading="Disputed", most=12, slice="disputed", why="disputed", share=0.03, lines=lambda m: disputed_lines(m.told)),
 )  # fmt: skip

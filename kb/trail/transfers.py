@@ -202,12 +202,11 @@ def transfer_lines(
     runs: Sequence[Facts],
     lessons: Iterable[Lesson],
     kin: Mapping[str, float],
-    nearness: Mapping[str, float],
 ) -> Iterable[Line]:
     """Wins of other targets by levers that this one's runs did not pull or did not win with, by kinship, gain and newness."""
     here = _here(runs)
     wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
-    weights = {id(w): kin[w.target] * _weight(w, here, nearness.get(w.path, 0.0)) for w in wins}
+    weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
     before: list[str] = []
     for win in sorted(wins, key=lambda w: (-weights[id(w)], w.order)):
         if repeats(win.subject, before):
@@ -221,15 +220,14 @@ def transfer_lines(
             return
 
 
-def _weight(win: Lesson, here: _Here, nearness: float) -> float:
+def _weight(win: Lesson, here: _Here) -> float:
     """How much a win is worth here: for what is new in it, its gain, how late it was had, and whether the size of work is the same."""
     levers, words = set(keys_in(f"{win.subject} {win.quote}")), words_of(win.subject)
     strange = sum(w not in here.words for w in words) / (len(words) or 1)
     fresh = len(levers - here.keys) / (len(levers) + 1) + 0.5 * strange
     late = (win.place + 1) / (win.place + 11)
     same = _OTHER_SIZE if here.point and win.point and here.point != win.point else 1.0
-    gain = math.log1p(100 * win.size) * (1 + 2 * nearness)
-    return same * (0.1 + fresh) * (0.4 + late) * gain
+    return same * (0.1 + fresh) * (0.4 + late) * math.log1p(100 * win.size)
 
 
 def keys_in(text: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # So many lines a page of the printed list has, unless told otherwise.
 _PAGE = 30
-_LEVERS_SHOWN = 48
+_LEVERS_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,10 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
     fitting = tuple(e for e in listed if _fits(e, request))
     end = max(0, len(fitting) - request.last * (request.page - 1))
     first = max(0, end - request.last)
-    lines = tuple(_line(layout, e, one_target=bool(request.target)) for e in fitting[first:end])
+    lines = tuple(
+        _line(layout, e, fitting[at - 1] if at else None, one_target=bool(request.target))
+        for at, e in enumerate(fitting[first:end], first)
+    )
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
     return ExperimentList(fitting, first, end, lines)
@@ -76,14 +79,27 @@ def _fits(e: "Experiment", request: ListExperiments) -> bool:
     )
 
 
-def _line(layout: "store.Layout", e: "Experiment", *, one_target: bool) -> str:
+def _line(
+    layout: "store.Layout", e: "Experiment", before: "Experiment | None", *, one_target: bool
+) -> str:
     """Day, handle, verdict, levers, metric and gain over the parent."""
-    levers = cut(", ".join(v.text for v in e.levers) or e.title, _LEVERS_SHOWN)
     handle = label_of(e.path, e.number, e.target, one_target=one_target)
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
+    pulled = cut(_pulled(e, before), _LEVERS_SHOWN)
     return (
-        f"{e.date or '----------'} {handle}  {verdict:<12} {levers}  {_figure(layout, e)}".rstrip()
+        f"{e.date or '----------'} {handle}  {verdict:<12} {pulled}  {_figure(layout, e)}".rstrip()
     )
+
+
+def _pulled(e: "Experiment", before: "Experiment | None") -> str:
+    """The levers that a page declares, else what it tried in its title's words, without those that the run before it begins with too."""
+    from kb.trail.outcomes import subject_of
+
+    if e.stated_levers:
+        return ", ".join(v.text for v in e.levers)
+    own, other = subject_of(e).split(), subject_of(before).split() if before else []
+    same = next((n for n, (a, b) in enumerate(zip(own, other, strict=False)) if a != b), 0)
+    return f"… {' '.join(own[same:])}" if same > 1 else " ".join(own)
 
 
 def _figure(layout: "store.Layout", e: "Experiment") -> str:

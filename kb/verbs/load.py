@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kb.claims import Claim
     from kb.research.ideas import Idea
-    from kb.slices import Loader, Slice
+    from kb.slices import Loader, SeenTables, Slice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +112,24 @@ def run(request: Load, caller: Caller) -> Loaded:
     return Loaded((slice,), batch=False, explain=request.explain)
 
 
+# What loads looked up in the tables of the last build, by these: a server answers many in one process.
+_SEEN: "dict[str, SeenTables]" = {}
+
+
 def loader_of(layout: store.Layout, db: "sqlite3.Connection") -> "Loader":
     """What loads slices from open tables, the claims on file, and what captures offer."""
-    from kb.slices import Loader
+    from kb.slices import Loader, SeenTables
 
+    inputs = db.execute("select value from meta where key = 'inputs'").fetchone()
+    build = f"{layout.root} {inputs and inputs[0]}"
+    if build not in _SEEN:
+        _SEEN.clear()
     return Loader(
         db,
         lambda: _claims(layout),
         lambda: _ideas(layout),
         lambda digest: printed.texts_of(layout, digest),
+        _SEEN.setdefault(build, SeenTables()),
     )
 
 
