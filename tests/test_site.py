@@ -926,3 +926,15 @@ def test_a_build_beside_another_leaves_nothing_unseen(tmp_path):
     site.publish(layout, db, handed=None, note=edited)
     db.close()
     assert not published(layout).fresh and "meanwhile" in content(layout, "concepts/tiling.html")
+
+
+def test_what_other_code_kept_is_made_anew(tmp_path):
+    layout = write(tmp_path, SMALL)
+    published(layout)
+    cache = store.state(layout, writable=True, name="site.db")
+    cache.execute("update kept set row = ?", (store.row_of(("of", "another", "shape")),))
+    cache.execute("update shown set row = ?", (store.row_of(["of another shape"]),))
+    cache.execute("pragma user_version = 1")
+    cache.close()
+    shutil.rmtree(layout.site)
+    assert published(layout).rendered > 5

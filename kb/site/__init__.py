@@ -122,10 +122,10 @@ def rendered_site(
     from kb.site.shell import groups_of, shell_of
     from kb.site.source_pages import source_frames
     from kb.site.survey import survey_of
-    from kb.site.wiki_pages import cache_of, wiki_pages_of
+    from kb.site.wiki_pages import cache_of, code_digest, wiki_pages_of
 
     _check_settings(layout)
-    cache, code = cache_of(layout), _code_digest()
+    cache, code = cache_of(layout), code_digest()
     kept = store.Kept(cache)
     survey = survey_of(layout, db, kept)
     # The cache stays open with the frames, which read their content from it.
@@ -202,9 +202,10 @@ def _check_settings(layout: store.Layout) -> None:
 def _inputs(layout: store.Layout, db: sqlite3.Connection) -> str:
     """Digest of what the site is made from, but for the files outside the wiki that pages hang on."""
     from kb.site.shell import overrides_of, versions
+    from kb.site.wiki_pages import code_digest
 
     _check_settings(layout)
-    sha = hashlib.sha256(f"{_code_digest()} {versions()} {layout.config!r}".encode())
+    sha = hashlib.sha256(f"{code_digest()} {versions()} {layout.config!r}".encode())
     for row in db.execute("select path, digest from page order by path"):
         sha.update(repr(row).encode("utf-8", "surrogatepass"))
     overrides = overrides_of(layout)
@@ -236,13 +237,3 @@ def _assets() -> dict[str, bytes]:
     folder = Path(__file__).parent / "assets"
     files = sorted(f for f in folder.iterdir() if f.suffix in _OWN_TEXTS)
     return {f"kb-assets/{f.name}": f.read_bytes() for f in files}
-
-
-def _code_digest() -> str:
-    """Digest of the code that renders; a page rendered by other code is rendered again."""
-    sha = hashlib.sha256()
-    for folder in (Path(__file__).parent, Path(__file__).parent.parent / "page"):
-        for file in sorted(folder.rglob("*")):
-            if file.suffix in (".py", ".html", ".css", ".js"):
-                sha.update(file.read_bytes())
-    return sha.hexdigest()[:16]

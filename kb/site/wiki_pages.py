@@ -3,6 +3,7 @@ that it shows. Refuses to know a shell.
 """
 
 import gc
+import hashlib
 import json
 import multiprocessing
 import os
@@ -12,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from kb import store
@@ -64,8 +66,19 @@ class WikiPages:
 
 
 def cache_of(layout: store.Layout) -> sqlite3.Connection:
-    """What earlier builds of the site made."""
-    return store.cache(layout, _FILE, (_TABLE, store.Kept.TABLE))
+    """What earlier builds of the site made with the same code."""
+    return store.cache(layout, _FILE, (_TABLE, store.Kept.TABLE), version=code_digest())
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Digest of the code that renders; a page rendered by other code is rendered again."""
+    sha = hashlib.sha256()
+    for folder in (Path(__file__).parent, Path(__file__).parent.parent / "page"):
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in (".py", ".html", ".css", ".js"):
+                sha.update(file.read_bytes())
+    return sha.hexdigest()[:16]
 
 
 def kept_pages(cache: sqlite3.Connection) -> dict[str, ShownPage]:
