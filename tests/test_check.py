@@ -6,7 +6,7 @@ import pytest
 
 from kb import KbError, store
 from kb.build import build
-from kb.refuted.aim import terms_in
+from kb.refuted.intent import terms_in
 from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
 from tests.test_refuted import run

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from kb.refuted.aim import Aim
+from kb.refuted.intent import Aim
 from kb.run.record import Lever
 
 # Cards that a page tells without a run behind them: they warn, and alone they make nothing a repeat.

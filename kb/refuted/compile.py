@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kb.refuted.aim import Aim, subject_of, terms_in
 from kb.refuted.card import Card
+from kb.refuted.intent import Aim, subject_of, terms_in
 from kb.refuted.moves import Move, Role, difference, move_of, pulled, united
 from kb.refuted.rarity import Counts, Rarity, counts_of, rarity_of
 from kb.refuted.reasons import condition_of, reason_of

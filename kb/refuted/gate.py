@@ -13,9 +13,9 @@ import sqlite3
 from dataclasses import dataclass, replace
 from functools import cache
 
-from kb.refuted.aim import Aim, aim_of_proposal, terms_in
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
+from kb.refuted.intent import Aim, aim_of_proposal, terms_in
 from kb.refuted.likeness import (
     by_number,
     differences,
@@ -92,10 +92,8 @@ _MOST_MATCHES, _MOST_DIFFERENCES = 10, 6
 _CANDIDATES, _MOST_ROWS = 40, 40_000
 # Two texts are alike in words, where no lever tells, if they share so much more than cards further down share by habit of the loop.
 _ALIKE, _SHOWN, _BEHIND = 0.12, 0.05, slice(5, 15)
-# What the likeness of levers is worth beside that of words.
-_STRENGTH = {"same-value": 1.0, "same-lever": 0.75, "similar": 0.5}
-# A card of another target speaks of another place, and one without a run behind it counts half of one with.
-_ELSEWHERE, _TOLD = 0.75, 0.5
+# What stands for less than the whole counts half: another value or way, another target, a statement without a run behind it.
+_HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +232,8 @@ class Gate:
             lever = by_number(theirs, question.numbers)
             alike = replace(alike, lever=lever, decides=lever is not None)
         kind, decides, lever = alike.kind, alike.decides, alike.lever
-        worth = _STRENGTH[kind] * _kinship(question.target, card.target) if decides else 0.0
+        worth = 1.0 if kind == "same-value" else _HALF
+        worth *= _kinship(question.target, card.target) if decides else 0.0
         score = max(cosine, (cosine + worth) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0
@@ -257,7 +256,7 @@ class Gate:
             because=card.because,
             delta=card.delta,
             date=card.date,
-            score=round(min(1.0, score * (_TOLD if card.is_told else 1.0)), 3),
+            score=round(min(1.0, score * (_HALF if card.is_told else 1.0)), 3),
             target=card.target,
             claim=card.claim,
             status=card.status,
@@ -270,7 +269,7 @@ class Gate:
 
 
 def _kinship(mine: str, other: str) -> float:
-    return 1.0 if not mine or not other or mine == other else _ELSEWHERE
+    return 1.0 if not mine or not other or mine == other else _HALF
 
 
 def _shares_words(aim: Aim, card: Card) -> bool:
@@ -342,7 +341,7 @@ def _outcome(meetings: list[_Meeting], alike: float, groups: tuple[LeverGroup, .
     near = []
     for met in meetings:
         match = met.match
-        least = alike * (_TOLD if match.source == "statement" else 1.0)
+        least = alike * (_HALF if match.source == "statement" else 1.0)
         if (
             not match.acknowledged
             and match.status != "reopened"

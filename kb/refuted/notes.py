@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 from kb.page import Page
 from kb.page.document import Block, Document
-from kb.refuted.aim import aim_of_text, readable
+from kb.refuted.intent import aim_of_text, readable
 from kb.refuted.reports import Report, failure_in, report_in
 from kb.refuted.statement import (
     ADVICE,

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from kb.refuted.aim import Aim
+from kb.refuted.intent import Aim
 from kb.refuted.moves import Move, Role, pulled
 from kb.refuted.values import canonical
 from kb.trail.levers import number_of, switch_of

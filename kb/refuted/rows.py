@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kb.page import Page
 from kb.page.document import Block, Row
-from kb.refuted.aim import readable
+from kb.refuted.intent import readable
 from kb.refuted.reports import failure_in, is_settled
 from kb.refuted.statement import (
     CROSSES,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kb.graph.paths import target_of
 from kb.page import Page
 from kb.page.document import Document
-from kb.refuted.aim import Aim, aim_of_text
+from kb.refuted.intent import Aim, aim_of_text
 from kb.refuted.reports import Report, report_of
 from kb.schema import NOTES
 from kb.text import sentences_of

@@ -12,7 +12,7 @@ from kb import regex
 from kb.languages import FAILED_LISTS
 from kb.page import Page, document_of
 from kb.page.document import Document
-from kb.refuted.aim import Aim, aim_of_page, aim_of_text, labelled, readable
+from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.notes import FURNITURE, NO_LIST, entry_failure, own_verdict, section_failure
 from kb.refuted.reports import is_settled
 from kb.refuted.rows import CLAIM_HEAD, table_failures
