@@ -12,7 +12,7 @@ from kb.text import cut, one_line
 from kb.trail import Moment, experiment
 
 if TYPE_CHECKING:
-    from kb.refuted.gate import Answer
+    from kb.refuted.gate import Answer, Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,40 +73,45 @@ def groups_of(
 
 def answer_text(answer: "Answer", *, every: bool = False) -> str:
     """The answer as a person reads it: a line a lever, then a line a page, at most `MOST` characters unless `every` is asked for."""
-    lines = [f"{answer.outcome}  {answer.receipt}"]
     differs = {m.lever: m.scope_diff for m in reversed(answer.matches)}
-    for group in answer.levers:
-        tally = ", ".join(f"{n} {verdict}" for verdict, n in group.tally.items())
-        values = f" at {', '.join(group.values)}" if group.values else ""
-        parts = [
-            f"{group.lever}{'=' if group.value else ''}{group.value}: pulled {len(group.paths)}x{values}: {tally}"
-        ]
-        parts += [f"newest: {cut(group.because, 160)}"] if group.because else []
-        parts += [f"differs: {'; '.join(differs[group.lever])}"] if differs.get(group.lever) else []
-        coarse = (
-            f"{path}{settle and f' ({settle})'}"
-            for path, settle in zip(group.open, group.settle, strict=True)
-        )
-        parts += [f"open, measured too coarsely: {'; '.join(coarse)}"] if group.open else []
-        lines.append(" | ".join(parts))
-    for m in answer.matches:
-        status = f", {m.status}" if m.status != "standing" else ""
-        told = ", a statement" if m.source == "statement" else ""
-        about = f"{m.lever} {m.value}".strip()
-        differs_now = f" | differs: {'; '.join(m.scope_diff)}" if m.scope_diff else ""
-        acknowledged = f" | you say: {m.acknowledged}" if m.acknowledged else ""
-        lines.append(
-            f"{m.score:.2f} {m.kind} {m.path} ({m.verdict}{status}{told}, {m.date or 'no date'}) {about}: "
-            + cut(m.because or m.claim, 400 if every else 110)
-            + differs_now
-            + acknowledged
-        )
+    lines = [f"{answer.outcome}  {answer.receipt}"]
+    lines += [_group_line(group, differs.get(group.lever, ())) for group in answer.levers]
+    for match in answer.matches:
+        lines.append(_match_line(match, 400 if every else 110))
         if every:
-            lines += [f"    claim: {m.claim}", f"    reopen if {m.reopen_if}"]
+            lines += [f"    claim: {match.claim}", f"    reopen if {match.reopen_if}"]
     if answer.outcome != "clear":
         lines.append("Name the page and say what differs (or drop the proposal); then check again.")
     lines = [one_line(line) for line in lines]
     return "\n".join(lines if every else _held(lines))
+
+
+def _group_line(group: LeverGroup, differs: tuple[str, ...]) -> str:
+    tally = ", ".join(f"{n} {verdict}" for verdict, n in group.tally.items())
+    values = f" at {', '.join(group.values)}" if group.values else ""
+    name = f"{group.lever}={group.value}" if group.value else group.lever
+    coarse = "; ".join(
+        f"{path} ({settle})" if settle else path
+        for path, settle in zip(group.open, group.settle, strict=True)
+    )
+    notes = (
+        ("newest", cut(group.because, 160)),
+        ("differs", "; ".join(differs)),
+        ("open, measured too coarsely", coarse),
+    )
+    noted = [f"{label}: {text}" for label, text in notes if text]
+    return " | ".join([f"{name}: pulled {len(group.paths)}x{values}: {tally}", *noted])
+
+
+def _match_line(match: "Match", longest: int) -> str:
+    standing = [match.status] if match.status != "standing" else []
+    source = ["a statement"] if match.source == "statement" else []
+    scope = ", ".join([match.verdict, *standing, *source, match.date or "no date"])
+    about = f"{match.lever} {match.value}".strip()
+    notes = (("differs", "; ".join(match.scope_diff)), ("you say", match.acknowledged))
+    noted = [f"{label}: {text}" for label, text in notes if text]
+    line = f"{match.score:.2f} {match.kind} {match.path} ({scope}) {about}: "
+    return " | ".join([line + cut(match.because or match.claim, longest), *noted])
 
 
 # What an agent reads before each experiment.

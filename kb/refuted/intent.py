@@ -142,43 +142,37 @@ def aim_of_text(text: str) -> Aim:
 def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant: str = "") -> Aim:
     commands = [moves for p in parts if p.code for moves in _commands(p.text)]
     plain = [p for p in parts if not (p.code and _commands(p.text))]
-    said = [p.text for p in plain if p.kind != "setup"] + [because]
-    words = Counter(term for text in said for term in terms_in(" ".join(clauses(text))))
-    groups = [
-        tuple(
-            move_of(*(s.strip() for s in w.partition("=")[::2]), role=Role.DECLARED)
-            for w in declared
-        )
-    ]
-    groups += [
-        _held(moves_in(p.text)) if p.kind == "setup" else moves_in(p.text, moved=p.moved)
-        for p in plain
-    ]
-    groups.append(_of_commands(commands, plain))
-    moves = united(groups)[:_MOST_MOVES]
-    terms = {term: float(count) for term, count in words.items()}
-    for word in {
-        stem(w) for m in moves if m.role is Role.HELD for w in (*parts_of_name(m.name), m.key)
-    }:
-        terms[word] = terms.get(word, 0.0) - 1.0
-    terms = {term: count for term, count in terms.items() if count > 0}
-    for move in (m for m in moves if m.role is not Role.HELD):
-        terms["=" + move.key] = 1.0
-        short = initials(move.name) if move.value else ""
-        for word in filter(None, (*parts_of_name(move.name), short)):
-            terms.setdefault(stem(word), 1.0)
+    pairs = (w.partition("=")[::2] for w in declared)
+    groups = [tuple(move_of(n.strip(), v.strip(), role=Role.DECLARED) for n, v in pairs)]
+    for part in plain:
+        moves = moves_in(part.text, moved=part.moved and part.kind != "setup")
+        groups.append(_held(moves) if part.kind == "setup" else moves)
+    moves = united([*groups, _of_commands(commands, plain)])[:_MOST_MOVES]
     claims = [p.text for p in plain if p.kind == "claim"]
-    claimed = words_of(
-        " ".join(p.text for p in plain if p.label and _CLAIM.search(p.label)) or " ".join(claims)
-    )
+    labelled = [p.text for p in plain if p.label and _CLAIM.search(p.label)]
+    claimed = words_of(" ".join(labelled or claims))
     return Aim(
-        dict(sorted(terms.items())),
+        _terms([*(p.text for p in plain if p.kind != "setup"), because], moves),
         moves,
         direction_in(*(claims[:1] or [""]), " ".join(claims[1:])[:400]),
         _point([readable(variant), *(p.text for p in parts)]),
         tuple(Lever(m.name, m.value) for m in commands[0]) if commands else (),
         digest_of(" ".join(claimed)) if len(claimed) >= _WORDING else "",
     )
+
+
+def _terms(texts: Iterable[str], moves: Iterable[Move]) -> dict[str, float]:
+    """How many texts hold each word, those of names that stay once less, and the levers that do not stay with the words of their names."""
+    counts = Counter(term for text in texts for term in terms_in(" ".join(clauses(text))))
+    held = [m for m in moves if m.role is Role.HELD]
+    counts.subtract({stem(w) for m in held for w in (*parts_of_name(m.name), m.key)})
+    terms = {term: float(count) for term, count in counts.items() if count > 0}
+    for move in (m for m in moves if m.role is not Role.HELD):
+        terms["=" + move.key] = 1.0
+        short = initials(move.name) if move.value else ""
+        for word in filter(None, (*parts_of_name(move.name), short)):
+            terms.setdefault(stem(word), 1.0)
+    return dict(sorted(terms.items()))
 
 
 def _held(moves: Iterable[Move]) -> tuple[Move, ...]:

@@ -30,12 +30,7 @@ def callgrind(stream: TextIO, label: str) -> Reading:
     for line in stream:
         text = line.strip()
         if found := _NAME.match(text):
-            table = _TABLES.get(found["key"], "fl")
-            if found["id"] and found["name"]:
-                names[table, found["id"]] = found["name"]
-            now[found["key"]] = (
-                names.get((table, found["id"]), "") if found["id"] else found["name"]
-            )
+            now[found["key"]] = _name(found, names)
             if found["key"] == "fn":
                 files.setdefault(now["fn"], now.get("fl", ""))
         elif text.startswith("events:"):
@@ -43,14 +38,11 @@ def callgrind(stream: TextIO, label: str) -> Reading:
         elif text.startswith("positions:"):
             positions = max(1, len(text.split()) - 1)
         elif text.startswith("calls="):
-            count = text[6:].split()
-            calls[now.get("cfn", "")] += int(count[0]) if count and count[0].isdecimal() else 0
+            calls[now.get("cfn", "")] += _count(text[6:].split())
             is_call = True
         elif _COSTS.match(text):
-            cells = text.split()
             # The line below a call is what the callee cost, with all that it called.
-            if not is_call and len(cells) > positions and cells[positions].isdecimal():
-                own[now.get("fn", "")] += float(cells[positions])
+            own[now.get("fn", "")] += 0.0 if is_call else _count(text.split()[positions:])
             is_call = False
     costs = [
         Cost(
@@ -68,6 +60,20 @@ def callgrind(stream: TextIO, label: str) -> Reading:
             f"{label}: no function with any cost in it; write it with `valgrind --tool=callgrind PROGRAM`"
         )
     return Reading("callgrind", "host", event, tuple(costs))
+
+
+def _name(found: re.Match[str], names: dict[tuple[str, str], str]) -> str:
+    """The name that a line gives; where it is given by number, it is kept for the next time or was before."""
+    if not found["id"]:
+        return found["name"]
+    place = _TABLES.get(found["key"], "fl"), found["id"]
+    if found["name"]:
+        names[place] = found["name"]
+    return names.get(place, "")
+
+
+def _count(cells: list[str]) -> int:
+    return int(cells[0]) if cells and cells[0].isdecimal() else 0
 
 
 def _begins(line: str) -> bool:

@@ -4,6 +4,7 @@ Reads the printed form and that of `-x,`. Refuses to share time out among counte
 """
 
 import re
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from kb import KbError
@@ -27,55 +28,59 @@ _SLOTS = re.compile(
 _MS = {"msec": 1.0, "": 1e-6}
 
 
+@dataclass(slots=True)
+class _Counted:
+    """What the lines of one run say: seconds by name as ms, slots in per cent, counters as facts, the processor's clock in ms."""
+
+    times: dict[str, float] = field(default_factory=dict)
+    slots: dict[str, float] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    clock: float = 0.0
+
+    def take(self, line: str) -> None:
+        for slot in _SLOTS.finditer(line):
+            self.slots.setdefault(slot["slot"].lower().replace("_", " "), float(slot["share"]))
+        if found := _TIME.match(line):
+            self.times[found["what"]] = _number(found["value"]) * 1000
+        elif found := _ROW.match(line) or _COUNTER.match(line):
+            unit = found["unit"] or ""
+            note = " ".join((found["note"] or "").replace(",", " ").split())
+            shown = f"{found['value']} {unit}".strip() + (f" ({note})" if note else "")
+            self.facts.setdefault(found["name"], shown)
+            if found["name"].partition(":")[0] in ("task-clock", "cpu-clock"):
+                self.clock = _number(found["value"]) * _MS.get(unit or "msec", 1.0)
+
+
 def perf_stat(stream: TextIO, label: str) -> Reading:
     """The run's time in ms, or its pipeline slots in per cent. Raises KbError where neither was printed."""
-    times: dict[str, float] = {}
-    slots: dict[str, float] = {}
-    facts: dict[str, str] = {}
-    clock = 0.0
+    counted = _Counted()
     for line in stream:
-        for slot in _SLOTS.finditer(line):
-            slots.setdefault(slot["slot"].lower().replace("_", " "), float(slot["share"]))
-        if found := _TIME.match(line):
-            times[found["what"]] = _number(found["value"]) * 1000
-        elif found := _ROW.match(line) or _COUNTER.match(line):
-            note = " ".join(found["note"].replace(",", " ").split()) if found["note"] else ""
-            facts.setdefault(
-                found["name"],
-                f"{found['value']} {found['unit'] or ''}".strip() + (f" ({note})" if note else ""),
-            )
-            if found["name"].partition(":")[0] in ("task-clock", "cpu-clock"):
-                clock = _number(found["value"]) * _MS.get(found["unit"] or "msec", 1.0)
-    listed = tuple(Fact(name, value) for name, value in facts.items())
-    if slots:
-        costs = tuple(
-            Cost(name, share, share, 0, "pipeline slots") for name, share in slots.items() if share
-        )
-        return Reading(
-            "perf-stat",
-            "host",
-            "%",
-            costs,
-            facts=listed,
-            warnings=("shares are of the pipeline's slots, not of time",),
-        )
-    user, kernel = times.get("user", 0.0), times.get("sys", 0.0)
-    parts = (("user", user), ("kernel", kernel)) if user or kernel else (("running", clock),)
+        counted.take(line)
+    facts = tuple(Fact(name, value) for name, value in counted.facts.items())
+    if counted.slots:
+        shares = counted.slots.items()
+        costs = tuple(Cost(name, s, s, 0, "pipeline slots") for name, s in shares if s)
+        warnings = ("shares are of the pipeline's slots, not of time",)
+        return Reading("perf-stat", "host", "%", costs, facts=facts, warnings=warnings)
+    user, kernel = counted.times.get("user", 0.0), counted.times.get("sys", 0.0)
+    parts = (
+        (("user", user), ("kernel", kernel)) if user or kernel else (("running", counted.clock),)
+    )
     busy = sum(time for _, time in parts)
     if not busy:
         raise KbError(
             f"{label}: neither task-clock nor user and sys times in it; run `perf stat -o FILE COMMAND`"
         )
     # With several processors at work, the wall clock is shorter than their time, and what they waited is unknown.
-    idle = times["time elapsed"] - busy if times.get("time elapsed", 0.0) >= busy else None
+    elapsed = counted.times.get("time elapsed", 0.0)
     costs = tuple(Cost(name, time, time, 0, name) for name, time in parts if time)
     return Reading(
         "perf-stat",
         "host",
         "ms",
         costs,
-        idle,
-        facts=listed,
+        elapsed - busy if elapsed >= busy else None,
+        facts=facts,
         warnings=("counters tell no operation: `perf record` does",),
     )
 
