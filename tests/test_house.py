@@ -19,6 +19,7 @@ radon_complexity = pytest.importorskip("radon.complexity")
 HOME = Path(kb.__file__).parent
 MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob("*.py"))}
 # Logical lines (radon) that a room may hold; a room of one file counts as one.
+# profiles 1,790 → 1,805: readers of complexity D stand in parts.
 # refuted: what owners' notes report (answers, struck items, decisions taken back); of strangers' wikis it read .40 of the failures before, .94 after.
 # search 820 → 890 and store 650 → 670: captured sources are found by `kb search`, in tables of their own
 # that are begun anew where they are damaged, as those of the site are.
@@ -33,7 +34,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # slices 1,560 → 1,605: what a server keeps between loads, and the slices on file that a further load goes beyond.
 BUDGETS = {
     "verbs": 3520, "formats": 3615, "experiments": 2857, "trail": 3230, "site": 2535,
-    "research": 2290, "profiles": 1790, "refuted": 1817, "slices": 1605, "lint": 1210,
+    "research": 2290, "profiles": 1805, "refuted": 1825, "slices": 1605, "lint": 1210,
     "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1102, "claims": 1215, "harness": 808,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
     "packs": 340, "text": 385, "server": 281, "build": 291, "model": 240, "schema": 200,
