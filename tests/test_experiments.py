@@ -454,6 +454,21 @@ def test_a_build_file_is_protected_unless_the_proposal_names_it(loop):
     named = loop.open("b=1", "--differs", "the Makefile is what this one changes")
     loop.run("run", named, "--commit", change)
     assert loop.closed(named)["rule"] == "falsified"
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("repeats: 3", "repeats: 3\nallowed: [Makefile, value.txt]"))
+    allowed = loop.open("c=1", "--variant", "other")
+    loop.run("run", allowed, "--commit", change)
+    assert loop.closed(allowed)["rule"] == "falsified"
+
+
+def test_a_sealed_page_is_filed_whatever_its_status_was_made_into(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(120)))
+    loop.closed(path)
+    file = loop.layout.root / path
+    file.write_text(file.read_text().replace("status: filed", "status: in_progress"))
+    assert "is filed already" in loop.run("run", path, "--again", ok=(2,)).stderr
+    assert loop.closed(path)["again"]
 
 
 def test_both_measured_commits_outlive_their_branches(loop):
