@@ -40,9 +40,9 @@ def judged(
 ) -> Case:
     """What the rules say of a finished attempt, audited by what its page expects and by `more`."""
     sought = expectation_of(stub, attempt.metrics) | (more or Expectation())
-    seen = audit(attempt, sought)
-    evidence = evidence_of(stub, target, attempt, firing=seen.firing)
-    return Case(stub, attempt, evidence, ruling_of(evidence), seen, sought)
+    signs = audit(attempt, sought)
+    evidence = evidence_of(stub, target, attempt, firing=signs.firing)
+    return Case(stub, attempt, evidence, ruling_of(evidence), signs, sought)
 
 
 def evidence_of(
@@ -144,8 +144,8 @@ def expecting(
     sought = expectation_from(**stated)
     with store.lock(layout, "pages"):
         stub = stub_at(layout, path)
-        given = {key: (*stub.page.words(key), *words) for key, words in stated.items() if words}
-        fields = {key: tuple(dict.fromkeys(words)) for key, words in given.items()}
+        merged = {key: (*stub.page.words(key), *words) for key, words in stated.items() if words}
+        fields = {key: tuple(dict.fromkeys(words)) for key, words in merged.items()}
         if fields and keep and stub.opened_by_kb and not stub.filed:
             store.write(layout.root / path, filled(path, stub.data, {}, fields))
     return sought

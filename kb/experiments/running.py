@@ -48,7 +48,7 @@ def run(
         stub = stub_in_flight(layout, path, filed=bool(state.more))
         attempt = standing_attempt(layout, stub, state)
         before = str(layout.root / attempt.plan.repository) if attempt else ""
-        folder = repository_of(layout, target, given=state.repository or before)
+        folder = repository_of(layout, target, folder=state.repository or before)
         repository = worktree.top_of(folder)
         if attempt and not state.more:
             note(

@@ -207,19 +207,19 @@ _READERS: dict[str, Callable[[Page, str], object]] = {
 }
 
 
-def repository_of(layout: store.Layout, target: Target, *, given: str = "") -> Path:
-    """Folder of the repository that a loop optimizes: what was given, else the target page's `repository:`, relative to the knowledge base.
+def repository_of(layout: store.Layout, target: Target, *, folder: str = "") -> Path:
+    """Folder of the repository that a loop optimizes: `folder`, else the target page's `repository:`, relative to the knowledge base.
 
     Raises KbError where that is no folder (a web address among them).
     """
-    where = Path(given or target.repository).expanduser()
-    folder = where if given else layout.root / where
-    if not given and not target.repository:
+    where = Path(folder or target.repository).expanduser()
+    place = where if folder else layout.root / where
+    if not folder and not target.repository:
         raise KbError(
             f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in wiki/targets/{target.name}.md"
         )
-    if not folder.is_dir():
+    if not place.is_dir():
         raise KbError(
             f"the repository '{where}' of '{target.name}' is no folder here; say `--repo FOLDER`, or file a result measured elsewhere with --record FILE"
         )
-    return folder.resolve()
+    return place.resolve()

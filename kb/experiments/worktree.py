@@ -35,9 +35,9 @@ def git(
     *words: str,
     env: Mapping[str, str] | None = None,
     ok: tuple[int, ...] = (0,),
-    given: str = "",
+    stdin: str = "",
 ) -> str:
-    """What a git command prints; `given` is its input. Raises KbError with git's own words where it fails."""
+    """What a git command prints; `stdin` is its input. Raises KbError with git's own words where it fails."""
     clean = {
         k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT
     }
@@ -51,7 +51,7 @@ def git(
                 **(_disarming(repository) if words[0] in _READ_FILES else {}),
                 **(env or {}),
             },
-            input=given.encode(),
+            input=stdin.encode(),
             check=False,
         )
     except FileNotFoundError as error:
@@ -110,7 +110,7 @@ def keep_commits(repository: Path, *commits: str) -> None:
         repository,
         "update-ref",
         "--stdin",
-        given="".join(f"update {_KEEPING}/{c} {c}\n" for c in sorted({*commits} - {""})),
+        stdin="".join(f"update {_KEEPING}/{c} {c}\n" for c in sorted({*commits} - {""})),
     )
 
 
@@ -249,7 +249,7 @@ def _check_out(repository: Path, tree: Path, commit: str) -> None:
     if (common / "shallow").is_file():
         shutil.copy(common / "shallow", tree / ".git" / "shallow")
     tags = git(repository, "for-each-ref", "refs/tags", "--format=create %(refname) %(objectname)")
-    git(tree, "update-ref", "--stdin", given=tags)
+    git(tree, "update-ref", "--stdin", stdin=tags)
     git(tree, "checkout", "--quiet", "--detach", commit)
 
 

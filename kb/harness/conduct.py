@@ -62,9 +62,9 @@ def _conduct(harness: str, sessions: list[Session]) -> Conduct:
                 tokens[words] += spent
                 spent = 0
             skills.update(_skills_of(call))
-    tried = commands["experiment try"]
-    ended = commands["experiment close"] + tried
-    taken = {s: commands[s] + (tried if s != STEPS[0] else 0) for s in STEPS}
+    trials = commands["experiment try"]
+    ended = commands["experiment close"] + trials
+    taken = {s: commands[s] + (trials if s != STEPS[0] else 0) for s in STEPS}
     skipped = {s: ended - taken[s] for s in STEPS if taken[s] < ended}
     return Conduct(
         harness, len(sessions), dict(commands.most_common()), dict(tokens), dict(skills), ended, skipped, refused, compactions

@@ -68,12 +68,12 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
 
     Raises KbError where there is none, or where two are joined by "and".
     """
-    found: list[Falsification] = []
+    criteria: list[Falsification] = []
     ends: list[tuple[int, int]] = []
     for match in _WORDY.finditer(text):
         criterion = _criterion(match, metrics)
         if criterion:
-            found.append(criterion)
+            criteria.append(criterion)
             ends.append(match.span())
     for (_, end), (start, _) in pairwise(ends):
         if re.fullmatch(r"[^.;]*\band\b[^.;]*", text[end:start], re.IGNORECASE):
@@ -81,14 +81,14 @@ def criteria_of(text: str, *, metrics: Sequence[str] = ()) -> tuple[Falsificatio
                 f"falsification criterion '{text.strip()[:120]}' joins comparisons with 'and'; state one, or several joined with 'or'"
             )
     # "No gain beyond noise, where a spread under 2 % counts": what follows explains, the gain is what is meant.
-    if _NO_GAIN.search(text) and not any(c.metric == GAIN or c.metric in metrics for c in found):
-        found = [Falsification(GAIN, "<=", 0.0)]
-    if not found:
-        said = f"'{text.strip()[:120]}'" if text.strip() else "is missing: it"
+    if _NO_GAIN.search(text) and not any(c.metric == GAIN or c.metric in metrics for c in criteria):
+        criteria = [Falsification(GAIN, "<=", 0.0)]
+    if not criteria:
+        shown = f"'{text.strip()[:120]}'" if text.strip() else "is missing: it"
         raise KbError(
-            f"falsification criterion {said} states no metric, comparison and threshold; write one {EXAMPLE}"
+            f"falsification criterion {shown} states no metric, comparison and threshold; write one {EXAMPLE}"
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(criteria))
 
 
 def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | None:

@@ -115,7 +115,9 @@ class Evidence:
     def interval(self, metric: str) -> Interval | None:
         """What a criterion on `metric` is judged by: the gain in percent, or the change's own value."""
         if metric != GAIN:
-            found = self.of(metric)
-            return found.place if found else None
-        found = self.main.interval if self.main else None
-        return found and Interval(100 * found.low, 100 * found.middle, 100 * found.high, found.how)
+            reading = self.of(metric)
+            return reading.place if reading else None
+        reading = self.main.interval if self.main else None
+        return reading and Interval(
+            100 * reading.low, 100 * reading.middle, 100 * reading.high, reading.how
+        )

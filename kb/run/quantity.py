@@ -47,8 +47,8 @@ def to_float(value: object) -> float | None:
 
 def unit_beside(name: str, unit: str) -> str:
     """A unit as it stands behind a value; empty where the metric's name says it already (`time_ms`, `tok/s/chip`)."""
-    said = name == unit or name.endswith((*(f"{mark}{unit}" for mark in "_- ("), f"({unit})"))
-    return "" if said else unit
+    named = name == unit or name.endswith((*(f"{mark}{unit}" for mark in "_- ("), f"({unit})"))
+    return "" if named else unit
 
 
 _NINES = frozenset(float("9" * n) for n in range(3, 13))

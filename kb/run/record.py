@@ -122,8 +122,8 @@ class Run(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def value(self) -> float | None:
         """Value of the primary metric; None where it was not measured."""
-        found = self.metric(self.primary)
-        return found.value if found else None
+        figure = self.metric(self.primary)
+        return figure.value if figure else None
 
 
 _DECODER = msgspec.json.Decoder(Run)
@@ -139,5 +139,5 @@ def from_line(text: str) -> Run:
     try:
         return _DECODER.decode(text)
     except msgspec.MsgspecError as error:
-        told = f"not a run record: {error}; the line was changed by hand or cut off: {text[:80]}"
-        raise KbError(told) from error
+        message = f"not a run record: {error}; the line was changed by hand or cut off: {text[:80]}"
+        raise KbError(message) from error

@@ -186,13 +186,13 @@ def _checks_failed(e: Evidence) -> str:
 
 def _parity_broken(e: Evidence) -> str:
     for bound in e.bounds if e.main else ():
-        found = e.of(bound.metric)
-        if found is None:
+        reading = e.of(bound.metric)
+        if reading is None:
             return (
                 f"the bound `{to_text(bound)}` cannot be tested: the run reports no {bound.metric}"
             )
-        if not holds(bound, found.change.mean):
-            value = number_text(found.change.mean, digits=5)
+        if not holds(bound, reading.change.mean):
+            value = number_text(reading.change.mean, digits=5)
             return f"the result is not the same: {bound.metric} is {value}, and `{to_text(bound)}` must hold"
     return ""
 
@@ -254,25 +254,23 @@ def _noise_wide(e: Evidence) -> str:
 
 def _reading(e: Evidence, criterion: Falsification) -> bool | None:
     """Whether a criterion is met (True) or not (False) by the whole interval; None where it straddles or there is none."""
-    found = e.interval(criterion.metric)
-    if found is None:
+    reading = e.interval(criterion.metric)
+    if reading is None:
         return None
-    ends = {holds(criterion, found.low), holds(criterion, found.high)}
-    if criterion.comparison == "==" and found.low < criterion.threshold < found.high:
+    ends = {holds(criterion, reading.low), holds(criterion, reading.high)}
+    if criterion.comparison == "==" and reading.low < criterion.threshold < reading.high:
         return None
     return ends.pop() if len(ends) == 1 else None
 
 
 def _spoken(e: Evidence, criterion: Falsification) -> str:
-    found = e.interval(criterion.metric)
-    assert found
+    reading = e.interval(criterion.metric)
+    assert reading
     sign = " %" if criterion.metric == GAIN else ""
-    how = "somewhere from" if found.how == "coarse" else "95 % interval"
-    span = (
-        f", {how} {number_text(found.low, digits=4)} to {number_text(found.high, digits=4)}{sign}"
-    )
-    ends = "" if found.how == "equal" else span
-    return f"{criterion.metric} is {number_text(found.middle, digits=5)}{sign}{ends}"
+    how = "somewhere from" if reading.how == "coarse" else "95 % interval"
+    span = f", {how} {number_text(reading.low, digits=4)} to {number_text(reading.high, digits=4)}{sign}"
+    ends = "" if reading.how == "equal" else span
+    return f"{criterion.metric} is {number_text(reading.middle, digits=5)}{sign}{ends}"
 
 
 def _falsified(e: Evidence) -> str:
@@ -288,15 +286,15 @@ def _criterion_open(e: Evidence) -> str:
 
 
 def _regression(e: Evidence) -> str:
-    found = e.main.interval if e.main else None
-    if not e.main or not found or found.high >= 0 or found.low >= -e.main.least:
+    reading = e.main.interval if e.main else None
+    if not e.main or not reading or reading.high >= 0 or reading.low >= -e.main.least:
         return ""
     return f"{_compared(e)}: worse"
 
 
 def _tie(e: Evidence) -> str:
-    found = e.main.interval if e.main else None
-    if not e.main or not found or not found.within(-e.main.least, e.main.least):
+    reading = e.main.interval if e.main else None
+    if not e.main or not reading or not reading.within(-e.main.least, e.main.least):
         return ""
     return f"a tie: {_compared(e)}, within ± the least effect of {percent(e.main.least)[1:]}"
 
@@ -322,9 +320,14 @@ def _criterion_unmeasured(e: Evidence) -> str:
 
 def _tracked_regression(e: Evidence) -> str:
     for name in e.tracked:
-        found = e.of(name)
-        if found and name != e.primary and found.interval and found.interval.high < -found.least:
-            return f"{name}, which is tracked, is worse: {percent(found.interval.middle)}, {span_of(found.interval)}"
+        reading = e.of(name)
+        if (
+            reading
+            and name != e.primary
+            and reading.interval
+            and reading.interval.high < -reading.least
+        ):
+            return f"{name}, which is tracked, is worse: {percent(reading.interval.middle)}, {span_of(reading.interval)}"
     return ""
 
 

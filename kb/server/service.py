@@ -159,8 +159,8 @@ def guarded(app: "ASGIApp", *, token: str) -> "ASGIApp":
     """The same app for those who say `Authorization: Bearer TOKEN`; 401 for all others, before a byte of a body is read."""
 
     async def gate(scope: "Scope", receive: "Receive", send: "Send") -> None:
-        given = dict(scope.get("headers") or ()).get(b"authorization", b"")
-        if scope["type"] == "lifespan" or hmac.compare_digest(given, f"Bearer {token}".encode()):
+        header = dict(scope.get("headers") or ()).get(b"authorization", b"")
+        if scope["type"] == "lifespan" or hmac.compare_digest(header, f"Bearer {token}".encode()):
             await app(scope, receive, send)
             return
         body = json.dumps({"error": "a bearer token is asked for"}).encode()

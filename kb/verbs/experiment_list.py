@@ -107,11 +107,11 @@ def _figure(layout: "store.Layout", e: "Experiment") -> str:
     from kb.run.quantity import unit_beside
     from kb.text import number_text
 
-    found = e.metric(e.primary) if e.primary else None
-    found = found or next((m for m in e.metrics if m.value is not None), None)
-    if e.running or not found or found.value is None:
+    figure = e.metric(e.primary) if e.primary else None
+    figure = figure or next((m for m in e.metrics if m.value is not None), None)
+    if e.running or not figure or figure.value is None:
         return ""
-    text = f"{found.name} {number_text(found.value, digits=5)}{unit_beside(found.name, found.unit)}"
+    text = f"{figure.name} {number_text(figure.value, digits=5)}{unit_beside(figure.name, figure.unit)}"
     # What was measured beside the parent, else what a page says of it; figures of two days do not compare.
     if "#" in e.path:
         return text  # A section of a page has no fields of its own.
