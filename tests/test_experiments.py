@@ -461,6 +461,23 @@ def test_a_build_file_is_protected_unless_the_proposal_names_it(loop):
     assert loop.closed(allowed)["rule"] == "falsified"
 
 
+def test_repeats_of_another_machine_are_not_added(loop, monkeypatch):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    monkeypatch.setattr("kb.experiments.planning.host_facts", lambda: (("host", "another"),))
+    assert "begun on another machine" in loop.run("run", path, "--more", "2", ok=(2,)).stderr
+    assert len(attempts(loop, path)[0].values("time_ms", "change")) == 3
+
+
+@pytest.mark.parametrize(("lines", "least"), [
+    ("", 0.01), ("noise: 3 %", 0.03), ("noise: ± 5", 0.05), ("min_effect: 2 %", 0.02), ("min_effect: 2 %\nnoise: 1 %", 0.02), ("min_effect: 1\nnoise: 4 %", 0.04),
+])
+def test_the_least_effect_is_no_less_than_the_band_of_noise(make_base, lines, least):
+    layout = make_base({"wiki/targets/parser.md": TARGET.replace("repeats: 3", f"repeats: 3\n{lines}".rstrip())})
+    target = target_named(layout, "parser")
+    assert target.least_effect("time_ms", 100.0) == pytest.approx(least) and target.least_effect("val_loss", 2.0) == 0.0001
+
+
 def test_a_sealed_page_is_filed_whatever_its_status_was_made_into(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(to(120)))
