@@ -141,6 +141,12 @@ def test_readings_that_do_not_vary_are_as_exact_as_what_they_read(name, change, 
     assert (ruling.rule, ruling.more) == (rule, None), ruling.reason
 
 
+def test_a_side_that_varies_asks_for_samples_where_the_other_is_rounded():
+    found = measured_of("time_ms", [8, 8, 9], [10] * 3, direction="lower")
+    assert found.interval.how == "student" and found.interval.fixed == pytest.approx(0.05)
+    assert ruling_of(Evidence("time_ms", (found,), firing="confirmed")).more
+
+
 def test_repeats_that_vary_by_more_than_the_last_place_make_up_for_it():
     """A clock of whole milliseconds over a run of 100 ± 2: enough repeats decide what one reading cannot."""
     dice = random.Random(3)

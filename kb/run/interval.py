@@ -30,30 +30,27 @@ _SORTED = 2500
 @dataclass(frozen=True, slots=True)
 class Interval:
     """An estimate between two ends. `how` it came about: ranks, pairs, student, equal (no sample differs), coarse (readings
-    vary by less than their last place, and repeats tell no more)."""
+    vary by less than their last place). So much of each arm as is `fixed` no further sample shortens."""
 
     low: float
     middle: float
     high: float
     how: str = "ranks"
+    fixed: float = 0.0
 
     def within(self, low: float, high: float) -> bool:
         return low <= self.low and self.high <= high
 
     def narrowed(self, factor: float) -> "Interval":
-        """What it would be, the estimate standing, with both arms so much shorter."""
-        if self.how == "coarse":
-            return self
-        return Interval(
-            self.middle - factor * (self.middle - self.low),
-            self.middle,
-            self.middle + factor * (self.high - self.middle),
-            self.how,
-        )
+        """What it would be, the estimate standing, with what samples shorten of both arms so much shorter."""
+        below, above = self.middle - self.low - self.fixed, self.high - self.middle - self.fixed
+        low, high = self.middle - factor * below, self.middle + factor * above
+        return Interval(low - self.fixed, self.middle, high + self.fixed, self.how, self.fixed)
 
     def widened(self, arm: float) -> "Interval":
         """The same of readings that may be off by `arm` together, however often they are taken."""
-        return Interval(self.low - arm, self.middle, self.high + arm, "coarse")
+        how = "coarse" if self.high - self.low <= 2 * arm else self.how
+        return Interval(self.low - arm, self.middle, self.high + arm, how, arm)
 
 
 def level_of(look: int) -> float:

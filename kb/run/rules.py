@@ -75,7 +75,7 @@ def _more(e: Evidence) -> int | None:
     if not e.main or not e.main.interval:
         return LEAST_REPEATS - count if count < LEAST_REPEATS else None
     width = e.main.interval.high - e.main.interval.low
-    if e.main.interval.how == "coarse" or _ON_THE_LINE * width < e.main.least:
+    if _ON_THE_LINE * width < e.main.least or _first(_narrowed(e, 0.0))[0].open:
         return None
     now, then = _quantile(e.look), _quantile(e.look + 1)
     steps = (
