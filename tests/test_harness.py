@@ -89,6 +89,19 @@ def test_an_older_text_of_ours_is_brought_up_to_date(make_base):
     assert "kb packet next" in file.read_text()
 
 
+def test_a_file_that_only_an_earlier_version_wrote_is_taken_out(make_base):
+    root = make_base({}).root
+    kb(root, "agents", "install", "--harness", "gemini")
+    from kb import store
+
+    receipt = root / ".agents/kb.json"
+    for name in ("old", "edited"):
+        store.write(root / f".gemini/skills/{name}/SKILL.md", name)
+        receipt.write_text(json.dumps({**json.loads(receipt.read_text()), f".gemini/skills/{name}/SKILL.md": {"before": None, "digest": store.digest_of(b"old")}}))
+    kb(root, "agents", "update", code=1)
+    assert not (root / ".gemini/skills/old").exists() and (root / ".gemini/skills/edited/SKILL.md").read_text() == "edited"
+
+
 @pytest.mark.parametrize("name", sorted(skill_texts()))
 def test_a_skill_is_small_and_names_commands_that_exist(name):
     about, text = skill_texts()[name]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError
-from kb.harness.parts import HARNESSES, PLUGIN, Part, parts_of
+from kb.harness.parts import HARNESSES, PLUGIN, Part, WholeFile, parts_of
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, several
 
 WHICH = "claude, codex, gemini or pi, or several with commas (default: all)"
@@ -47,11 +47,16 @@ class HarnessReport(Result):
 
 def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool) -> HarnessReport:
     try:
-        from kb.harness.installation import apply, changes
+        from kb.harness.installation import apply, changes, receipt_at
     except ModuleNotFoundError as error:
         raise KbError(f"{error}; `pip install 'kb[agents]'` brings what this needs") from error
     root = caller.layout().root
     planned = changes(root, _parts(root, names, action), out=action == "uninstall")
+    if action in ("update", "uninstall"):
+        # What an earlier version wrote and this one has no part for.
+        current = {part.path for name in (*HARNESSES, PLUGIN) for part in parts_of(name)}
+        gone = [WholeFile(path, "") for path in receipt_at(root) if path not in current]
+        planned += changes(root, gone, out=True)
     if not dry_run:
         apply(root, planned)
     diff = "".join(c.diff() for c in planned) if dry_run and action != "status" else ""
