@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 _REASON = 160
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenExperiment(StatesProposal):
-    """A proposal as a file, as options, or as both: options say more than the file."""
-
-
 @dataclass(frozen=True, slots=True)
 class Opening(Result):
     """The page that was filed, and what the gate answered."""
