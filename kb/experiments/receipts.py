@@ -55,7 +55,7 @@ def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> t
     problem = (
         f"its receipt is not that of its opening ({opening.receipt}); restore the front matter"
         if receipt != opening.receipt
-        else f"its receipt says '{opening.outcome}', but the cards of that day call it a repeat of {then.matches[0].path}; "
+        else f"its receipt {receipt} let it pass, but the cards of that day call it a repeat of {then.matches[0].path}; "
         "a receipt is what `kb check` printed"
         if then.outcome == "repeat"
         else ""
