@@ -37,12 +37,12 @@ BUDGETS = {
     "research": 2290, "profiles": 1805, "refuted": 1825, "slices": 1605, "lint": 1210,
     "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1102, "claims": 1215, "harness": 812,
     "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
-    "packs": 340, "text": 385, "server": 281, "build": 291, "model": 240, "schema": 200,
+    "packs": 340, "text": 388, "server": 281, "build": 291, "model": 240, "schema": 200,
     "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 20, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 45, 637
+TANGLED, PATTERNS = 45, 638
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {

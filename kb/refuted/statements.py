@@ -7,6 +7,7 @@ told is no statement.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kb import regex
 from kb.languages import FAILED_LISTS
@@ -142,6 +143,7 @@ def _may_state(page: Page, text: str) -> bool:
     return marked or is_note(page)
 
 
+@lru_cache(maxsize=4096)
 def _mode(title: str) -> str:
     """What a heading says of the items below it: failed, turned-down or nothing."""
     if NO_LIST.search(title):
