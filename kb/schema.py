@@ -443,9 +443,9 @@ def field_verdict(raw: str) -> Verdict | None:
 def canonical_decision(raw: str | None) -> str | None:
     """`keep` or `revert` of a loop's own spelling of what it did with a change; None where it says neither."""
     text = (raw or "").strip().lower()
-    if re.match(r"keep|kept|accept|merge|promot", text):
+    if text.startswith(("keep", "kept", "accept", "merge", "promot")):
         return "keep"
-    if re.match(r"revert|discard|reject|drop|kill|rolled", text):
+    if text.startswith(("revert", "discard", "reject", "drop", "kill", "rolled")):
         return "revert"
     return None
 

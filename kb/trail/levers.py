@@ -198,7 +198,7 @@ def _each_once(levers: Iterable[Lever]) -> tuple[Lever, ...]:
 @lru_cache(maxsize=8192)
 def key_of(name: str) -> str:
     """A lever's name without dashes, case and separators: `--batch-size`, `BATCH_SIZE` and `batchSize` are one."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return "".join(c for c in name.lower() if c.isalnum() and c.isascii())
 
 
 # Words that switch what a name goes on to say: `-fno-x`, `--no-x`, `NO_X`, `disableX`, `--enable-x`, `use_x`, `A_DISABLE_B`, `x_enabled`.
