@@ -398,7 +398,7 @@ def bench_writers(
 ) -> None:
     """Median wall seconds of open and close: one agent alone, then several at once that pause between commands, beside two readers.
 
-    Each command is told as it ends; who has not begun a round when the `minutes` are over begins none.
+    They begin one after the other within the first pause. Each command is told as it ends; who has not begun a round when the `minutes` are over begins none.
     """
     first = "wiki/experiments/mill/2026-05-01-v001-first.md"
     for path, text in (("wiki/targets/mill.md", _TARGET), (first, _FIRST)):
@@ -435,7 +435,8 @@ def bench_writers(
             )
         return done.stdout.strip() if good else ""
 
-    def agent(who: str, *, rounds: int, pause: float, until: float) -> None:
+    def agent(who: str, *, rounds: int, pause: float, until: float, wait: float = 0.0) -> None:
+        time.sleep(wait)
         for turn in range(rounds):
             if turn and time.perf_counter() > until:
                 return

@@ -54,6 +54,7 @@ _WEIGHTS = "2.0, 1.0, 2.0"
 _MOST_TERMS = 40  # of pages
 _MOST_POSTINGS = 100_000  # pages that its words may stand on in all: a large wiki is asked by its rarer words, in bounded time
 _MOST_CHUNK_TERMS = 20  # of chunks, of which there are ten times as many
+_MOST_CHUNK_POSTINGS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +190,15 @@ def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
     return {term: math.log(1 + total / pages) for term, pages in rows}
 
 
-def _match(db: sqlite3.Connection, asked: str | Mapping[str, float], most: int) -> str:
+def _match(
+    db: sqlite3.Connection, asked: str | Mapping[str, float], most: int, *, postings_most: int
+) -> str:
     known = weights(db, terms_of(asked)) if isinstance(asked, str) else asked
     total = db.execute("select count(*) from searched").fetchone()[0]
     best, postings = [], 0.0
     for term in sorted(known, key=lambda t: (-known[t], t))[:most]:
         postings += total / math.expm1(known[term])
-        if best and postings > _MOST_POSTINGS:
+        if best and postings > postings_most:
             break
         best.append(f'"{term}"')
     return " OR ".join(best)
@@ -211,7 +214,7 @@ def pages_like(
     most: int = _MOST_TERMS,
 ) -> list[PageHit]:
     """Pages by BM25 over their whole text for a text (or its ready-made `weights`), best first, ties by path; of `types` only, `but` some types."""
-    match = _match(db, asked, most)
+    match = _match(db, asked, most, postings_most=_MOST_POSTINGS)
     if not match:
         return []
     narrowed = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
@@ -249,7 +252,7 @@ def find(
     most: int = _MOST_CHUNK_TERMS,
 ) -> list[Hit]:
     """Chunks by BM25 for a text (or its ready-made `weights`), best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
-    match = _match(db, asked, most)
+    match = _match(db, asked, most, postings_most=_MOST_CHUNK_POSTINGS)
     if not match:
         return []
     narrowed, values = "", [match]
@@ -259,10 +262,16 @@ def find(
     if paths is not None:
         narrowed += " and c.path in (select value from json_each(?))"
         values.append(json.dumps(sorted(paths)))
+    # Rows are looked up for those alone that may stand among the best: ties are told apart by their places.
+    ranked = f"select rowid as id, round(-bm25(chunk_words, {_WEIGHTS}), 6) as score from chunk_words where chunk_words match ?"
+    least = (
+        "-1e9" if narrowed else "(select score from ranked order by score desc limit 1 offset ?)"
+    )
+    values = [match, *values[1:], *([] if narrowed else [limit - 1])]
     best = db.execute(
-        f"select c.id, s.type, s.head, round(-bm25(chunk_words, {_WEIGHTS}), 6) as score "
-        f"from chunk_words join chunk c on c.id = chunk_words.rowid join searched s on s.path = c.path "
-        f"where chunk_words match ?{narrowed} order by score desc, c.path, c.line limit ?",
+        f"with ranked as materialized ({ranked}) select c.id, s.type, s.head, r.score from ranked r join chunk c on c.id = r.id "
+        f"join searched s on s.path = c.path where true{narrowed} and r.score >= coalesce({least}, -1e9) "
+        "order by r.score desc, c.path, c.line limit ?",
         (*values, limit),
     ).fetchall()
     return [
