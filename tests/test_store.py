@@ -294,3 +294,41 @@ def test_a_file_that_a_scan_knows_is_read_again_after_any_writing(make_base):
         (layout.wiki / "a.md").write_text("# Z\n")
         os.utime(layout.wiki / "a.md", ns=(before.st_atime_ns, before.st_mtime_ns))
         assert store.scan(layout, known=known).digests["wiki/a.md"] == store.digest_of("# Z\n")
+
+
+def test_results_are_kept_piece_by_piece_and_what_nobody_asked_for_goes():
+    db = sqlite3.connect(":memory:")
+    db.execute(store.Kept.TABLE)
+    made: list[str] = []
+
+    def length(key: str) -> int:
+        made.append(key)
+        return len(key)
+
+    for inputs, wanted in (({"a": "1", "bb": "1"}, ["a", "bb"]), ({"a": "1", "bb": "2"}, ["bb"]), ({"a": "1"}, [])):
+        made.clear()
+        kept = store.Kept(db)
+        assert kept.each("length", inputs, int, length) == {key: len(key) for key in inputs}
+        kept.close()
+        assert made == wanted
+    assert [name for (name,) in db.execute("select name from kept")] == ["length/a"]
+    kept = store.Kept(db)
+    assert kept.of("whole", 1, int, lambda: sum(kept.each("length", {"a": "1"}, int, length).values()), within=["length"]) == 1
+    kept.close()
+    again = store.Kept(db)
+    assert again.of("whole", 1, int, lambda: 1 / 0, within=["length"]) == 1
+    again.close()
+    assert [name for (name,) in db.execute("select name from kept")] == ["length/a", "whole"]
+
+
+def test_of_a_table_only_rows_that_differ_are_written():
+    db = sqlite3.connect(":memory:")
+    db.execute("create table t (a text, b integer, c text, primary key (a, b)) without rowid")
+    rows = [("x", 1, "one"), ("x", 2, "two"), ("y", 1, "three")]
+    store.replace_rows(db, "t", rows)
+    before = db.total_changes
+    store.replace_rows(db, "t", [*rows[:1], ("x", 2, "TWO"), ("z", 1, "four")])
+    assert db.execute("select * from t").fetchall() == [("x", 1, "one"), ("x", 2, "TWO"), ("z", 1, "four")]
+    assert db.total_changes - before == 4  # Two rows go, two come.
+    store.replace_rows(db, "t", [])
+    assert not db.execute("select * from t").fetchall()
