@@ -49,7 +49,7 @@ def _cell_reason(case: ClaimCase, clause: str, value: float) -> str:
     ]
     if not at or any(value in _values(c.label) for c in at):
         return ""
-    words = all_words(case.claim)
+    words = all_words(case.spelt_out(case.claim))
     if _fit(others, words, "label") > _fit(at, words, "label"):
         return f"stands in the row “{at[0].label}”"
     row = [c for c in others if c.quoted]
@@ -138,6 +138,10 @@ def _segment_reason(
     strayed = (later - own) & words if subject - mine else frozenset()
     if subject and not subject & mine:
         strayed |= _first(clause, words) & _union(s.words for s in there) - own
+    # Told with words of another clause, and with none of its own.
+    other = _union(s.words for s in there)
+    if own - other - {"our"} and not (own - other) & mine:
+        strayed |= (other - own) & words
     # Told of a name that owns other numbers; what opens a sentence is of whatever follows.
     named, rest = (_union(s.names for s in group) for group in (here, there))
     claimed = _keys(case, case.spelt_out(clause)) | (named | rest) & set(words_of(clause))

@@ -299,7 +299,14 @@ def names(case: ClaimCase) -> str:
     quote, about = case.spelt_out(case.quote), case.spelt_out(case.about)
     claimed, have, near, headed, around, before = (
         {n.key for n in names_in(text, known=case.known)}
-        for text in (case.claim, quote, case.quote, about, part, case.spelt_out(case.lead))
+        for text in (
+            case.spelt_out(case.claim),
+            quote,
+            case.quote,
+            about,
+            part,
+            case.spelt_out(case.lead),
+        )
     )
     squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
     for name in names_in(case.claim, known=case.known):

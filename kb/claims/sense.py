@@ -91,7 +91,8 @@ def negation(case: ClaimCase) -> str:
             alone = {
                 w
                 for w in telling(part) - telling(" ".join(p for p in parts if p != part))
-                if not w[0].isdigit()
+                # Of a part of few words a number may be all that tells it from the others.
+                if not w[0].isdigit() or len(part.split()) < 5
             } - {"abov", "below"}
             if _denials(part) and alone & telling(case.claim):
                 theirs = theirs or _denials(part)
