@@ -101,13 +101,9 @@ def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _initials(short: str, words: str) -> bool:
-    """Whether the letters of an abbreviation begin words of its long form, in order, or stand within them."""
-    at = 0
-    for letter in short:
-        at = words.find(letter, at) + 1
-        if not at:
-            return False
-    return len(words.split()) <= len(short) + 1
+    """Whether the letters of an abbreviation stand in its long form, in order."""
+    rest = iter(words)
+    return len(words.split()) <= len(short) + 1 and all(letter in rest for letter in short)
 
 
 @lru_cache(16)

@@ -61,10 +61,9 @@ class Conflict(msgspec.Struct, frozen=True):
 
 def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
     """Every claim on file, by source and place. Raises KbError at a file that is none."""
-    found: list[Claim] = []
-    for file in sorted((layout.sources / FOLDER).glob("*.json")):
-        found.extend(_read(file))
-    return tuple(found)
+    return tuple(
+        c for file in sorted((layout.sources / FOLDER).glob("*.json")) for c in _read(file)
+    )
 
 
 def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str, ...]]:

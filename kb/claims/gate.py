@@ -73,20 +73,26 @@ _MARKUP = re.compile(
 
 
 def _form(claim: str, quote: str) -> str:
-    if not claim.strip() or not quote.strip():
-        return "a claim needs a sentence and a quote"
-    if "\n" in claim.strip() or _MARKUP.search(claim):
-        return "a claim is one plain sentence, without HTML, headings, quotes or markers"
-    if len(sentences_of(claim)) > 1:
-        return "a claim is one sentence; say each thing with its own quote"
-    if any(not c.isprintable() for c in claim):
-        return "the claim holds characters that cannot be seen"
-    if len(claim.split()) > LONGEST_CLAIM or len(claim) > 20 * LONGEST_CLAIM:
-        return f"a claim has at most {LONGEST_CLAIM} words; say one thing in each"
     words = len(quote.split())
-    if not SHORTEST_QUOTE <= words <= LONGEST_QUOTE:
-        return f"a quote has {SHORTEST_QUOTE} to {LONGEST_QUOTE} words, this one {words}"
-    return ""
+    long = len(claim.split()) > LONGEST_CLAIM or len(claim) > 20 * LONGEST_CLAIM
+    faults = (
+        (not claim.strip() or not quote.strip(), "a claim needs a sentence and a quote"),
+        (
+            "\n" in claim.strip() or _MARKUP.search(claim),
+            "a claim is one plain sentence, without HTML, headings, quotes or markers",
+        ),
+        (
+            len(sentences_of(claim)) > 1,
+            "a claim is one sentence; say each thing with its own quote",
+        ),
+        (not claim.isprintable(), "the claim holds characters that cannot be seen"),
+        (long, f"a claim has at most {LONGEST_CLAIM} words; say one thing in each"),
+        (
+            not SHORTEST_QUOTE <= words <= LONGEST_QUOTE,
+            f"a quote has {SHORTEST_QUOTE} to {LONGEST_QUOTE} words, this one {words}",
+        ),
+    )
+    return next((reason for holds, reason in faults if holds), "")
 
 
 def _not_there(quote: str, passage: Quotable, passages: Iterable[Quotable]) -> str:
