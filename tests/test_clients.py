@@ -125,6 +125,8 @@ def test_claude_code_starts_with_our_skills_agents_and_a_connected_server(place)
     words = ["claude", "-p", "hello", "--output-format", "stream-json", "--verbose"]
     with model() as address:
         env |= {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+        # The first line comes when the servers are connected, however busy the machine is.
+        env |= {"MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000"}
         config = ["--mcp-config", ".mcp.json", "--include-hook-events"]
         events = [json.loads(line) for line in output([*words, *config], root, env).splitlines()]
     first = next(e for e in events if e.get("subtype") == "init")
