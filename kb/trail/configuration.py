@@ -89,10 +89,14 @@ def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever],
     merged: dict[str, Lever] = {}
     setter: dict[str, Facts] = {}
     handed = [e for e in chain[1:] if told.gains.get(e.path, 0.0) >= _LEFT]
+    # `lr` is `learning_rate` where a run of the chain writes it out.
+    names = {v.name for e in chain for v in (*e.settings, *e.levers[:6]) if "_" in v.name}
+    written = {"".join(w[:1] for w in n.strip("-").lower().split("_")): key_of(n) for n in names}
     for e in (chain[0], *handed):
         for v in (*e.settings, *e.levers[:6]):
-            key = key_of(v.name)
-            if _counts(told, v, own=e is chain[0]) and merged.get(key, v).value == v.value:
+            own = e is chain[0] or key_of(v.name) in written
+            key = written.get(key_of(v.name), key_of(v.name))
+            if _counts(told, v, own=own) and merged.get(key, v).value == v.value:
                 setter[key] = e
                 # Of two spellings the one that a command takes.
                 merged[key] = v if v.name.startswith("-") else merged.get(key, v)
