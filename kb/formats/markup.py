@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from kb import KbError
+from kb.formats.objects import JsonRow, is_chat, is_message, rows_of, text_of
 from kb.formats.reading import LogLine, text_lines
 from kb.page import document_of
 from kb.page.document import Document
@@ -30,6 +31,10 @@ def pages_of(path: Path) -> tuple[Document, list[LogLine]]:
     if path.stat().st_size > _LARGEST:
         told = f"{path}: a page of more than {_LARGEST // 1_000_000} MB; split it, or write the runs as JSON lines or TSV"
         raise KbError(told)
+    if is_chat(path):
+        rows = (r for r in rows_of(path) if isinstance(r, JsonRow) and is_message(r.value))
+        lines = [LogLine(r.line.number, text_of(r.value["text"])) for r in rows]
+        return document_of("\n".join("- " + x.text.replace("\n", " ") for x in lines)), lines
     lines = list(text_lines(path))
     return document_of("\n".join(as_markdown([x.text for x in lines], path.suffix.lower()))), lines
 

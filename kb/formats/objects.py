@@ -199,6 +199,21 @@ def objects_in(head: Sequence[str]) -> list[Json]:
     return [v for text in texts for v in values_of(text) or () if isinstance(v, dict)]
 
 
+def is_message(value: Json) -> bool:
+    """Whether an object is a message of a chat: a text, who wrote it and when."""
+    written = {"user", "from", "author", "username", "sender"} & value.keys()
+    dated = {"ts", "date", "timestamp", "time", "created_at"} & value.keys()
+    return bool(written and dated) and isinstance(value.get("text"), str)
+
+
+def is_chat(path: Path) -> bool:
+    """Whether a file of objects holds messages; a large one is none that somebody exported."""
+    if path.suffix.lower() not in (".json", ".jsonl") or path.stat().st_size > _LARGEST:
+        return False
+    rows = [r.value for r in rows_of(path) if isinstance(r, JsonRow) and r.line.number]
+    return sum(map(is_message, rows)) * 2 > len(rows)
+
+
 def text_of(value: object) -> str:
     """A JSON value as text: strings as they are, everything else as JSON."""
     if isinstance(value, str):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.formats.columns import SETTINGS, ColumnRole, is_held_out, key_words
 from kb.formats.layout import RecordLayout, layout_of
-from kb.formats.objects import Json, JsonRow, objects_in, rows_of, text_of, value_at
+from kb.formats.objects import Json, JsonRow, is_chat, objects_in, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
@@ -127,7 +127,8 @@ def _trials(path: Path, head: Sequence[str]) -> bool:
 
 def _is_json(path: Path, head: Sequence[str]) -> bool:
     listed = path.suffix.lower() in (".yaml", ".yml", ".toml")
-    return bool(head) and (listed or head[0].lstrip().startswith(("{", "[")))
+    objects = listed or bool(head) and head[0].lstrip().startswith(("{", "["))
+    return bool(head) and objects and not is_chat(path)
 
 
 FORMATS = (

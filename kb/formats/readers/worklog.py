@@ -11,6 +11,7 @@ from kb.formats.columns import ColumnRole
 from kb.formats.entries import BRACKETS, ORNAMENTS, TextEntry, entries_of, with_spoken
 from kb.formats.layout import layout_of
 from kb.formats.measuring import quantity_of
+from kb.formats.objects import is_chat
 from kb.formats.outline import DASHES, DAY
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Event, LogFormat
@@ -119,7 +120,8 @@ def _falling(entries: list[TextEntry]) -> bool:
 def recognise(path: Path, head: Sequence[str]) -> bool:
     """Whether a file is text that may have headings, lists, blocks or commits."""
     known = path.suffix.lower() in (".tsv", ".csv", ".json", ".jsonl", ".yaml", ".yml", ".toml")
-    return not known and bool(head) and not head[0].lstrip().startswith(("{", "["))
+    plain = not known and bool(head) and not head[0].lstrip().startswith(("{", "["))
+    return plain or bool(head) and is_chat(path)
 
 
 FORMATS = (LogFormat("worklog", recognise, read, order=32, aliases=("journal",)),)
