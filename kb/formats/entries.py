@@ -184,12 +184,12 @@ def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
     if len(decided) * 2 >= len(begun) > 2:
         return [e for e in begun if e.status]
     declared = [e for e in begun if outcome_of(e.declared) in DECIDED or e.unit.day and e.declared]
-    return declared if len(declared) > 1 else []
+    return declared if len(declared) > 1 and 3 * len(declared) >= len(begun) else []
 
 
 def _numbered(begun: list[TextEntry]) -> list[TextEntry]:
     """Units with a number or commit below a word of their own: all, where most say how they came out."""
-    several = len(begun) > 1 or any(e.unit.code for e in begun)
+    several = len({e.unit.label for e in begun}) > 1 or any(e.unit.code for e in begun)
     return begun if several and sum(bool(e.status) for e in begun) * 2 >= len(begun) else []
 
 
@@ -207,7 +207,7 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     runs: set[int] = set()
     accepted: list[TextUnit] = []
     for kind in dict.fromkeys(u.kind for u in sorted(units, key=lambda u: -u.level)):
-        alike = [entry_of(u, runs) for u in units if u.kind == kind and not _within_run(u)]
+        alike = [entry_of(u, runs) for u in units if u.kind == kind]
         chosen = _RUNS_OF.get(kind.partition(" ")[0], _numbered)
         accepted += [e.unit for e in chosen([e for e in alike if e.begun])]
         runs = {id(u) for u in accepted}
@@ -234,22 +234,6 @@ def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
     return not unit.label and (
         bool(part_of(unit.title)) or bool(unit.section == unit.title and unit.section)
     )
-
-
-def _within_run(unit: TextUnit) -> bool:
-    """Whether a list or a heading without a label stands below a run that is decided itself."""
-    above = unit.above
-    while above and above.level:
-        if above.label and not above.kind.startswith("list"):
-            own = TextEntry(above)
-            lines = [x for x in above.below if isinstance(x, str)]
-            item = unit.level == ITEM_LEVEL and (
-                any(_decide(own, x) for x in lines) or own.declared
-            )
-            if item or unit.level < ITEM_LEVEL and not unit.label:
-                return True
-        above = above.above
-    return False
 
 
 def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
