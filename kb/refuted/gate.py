@@ -232,8 +232,8 @@ class Gate:
             lever = by_number(theirs, question.numbers)
             alike = replace(alike, lever=lever, decides=lever is not None)
         kind, decides, lever = alike.kind, alike.decides, alike.lever
-        worth = 1.0 if kind == "same-value" else _HALF
-        worth *= _kinship(question.target, card.target) if decides else 0.0
+        whole = _kinship(question.target, card.target) * decides
+        worth = whole if kind == "same-value" else whole * _HALF
         score = max(cosine, (cosine + worth) / 2)
         if question.aim.wording and question.aim.wording == card.aim.wording:
             kind, decides, score = "same-value", True, 1.0

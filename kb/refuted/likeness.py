@@ -118,7 +118,10 @@ def spoken(move: Move, text: str, places: Mapping[str, tuple[int, int]]) -> Move
     short = initials(move.name)
     if short and move.value and short + key_of(move.value) in places:
         return replace(move, before="", way="", role=Role.NAMED)
-    keys = move.key, switch_of(move.name)[0], move.key[1:] if move.name[:2] in ("-f", "-m") else ""
+    # `net.core.somaxconn` is spoken of by its last part, unless many settings end so.
+    last = move.name.rpartition(".")[2]
+    flag = move.key[1:] if move.name[:2] in ("-f", "-m") else ""
+    keys = move.key, switch_of(move.name)[0], flag, "" if is_common(last) else key_of(last)
     place = next((places[n] for n in keys if len(n) > 3 and n in places), None)
     if not place:
         return None
