@@ -15,7 +15,7 @@ from kb.page import Page, document_of
 from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.notes import FURNITURE, NO_LIST, entry_failure, own_verdict, section_failure
-from kb.refuted.reports import is_settled
+from kb.refuted.reports import Report, is_settled, report_of
 from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
     ADVICE,
@@ -197,7 +197,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs;
     of an owner's notes every entry, answer or section that reports a failure first.
     """
-    mode, level, anchor, silent, read_to = "", 0, "", False, 0
+    mode, level, anchor, silent, hopeful, read_to = "", 0, "", False, False, 0
     notes = is_note(page)
     own = own_verdict(page, document) if notes else None
     # Beside what came of a decision, its pages tell of drawbacks, alternatives and interfaces.
@@ -210,6 +210,8 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             mode = "" if block.level <= level else mode
             # Below a list of failures a heading may say of its part that it is none.
             silent = bool(NO_LIST.search(title))
+            # What stands below a heading that tells of what stayed, or is to come, is no failure in passing.
+            hopeful = silent or report_of(title)[0] in (Report.STAYED, Report.OPEN)
             later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
             end = next(later, page.lines + 1)
             if mode and not silent and block.level == level + 1 and not FURNITURE.fullmatch(title):
@@ -239,7 +241,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             crossed = text[:8].lstrip("* ")[:1] in CROSSES
             if block.kind == "item" and (mode and not silent or crossed):
                 yield from _item(page, block.line, block.stop, anchor, text, mode or "turned-down")
-            elif notes and not decided:
+            elif notes and not decided and not hopeful:
                 yield from entry_failure(page, block, anchor, text)
 
 
