@@ -38,6 +38,10 @@ _MEMORY = Phrases(
     whole=True,
 )
 _STORE = Phrases("hbm, vram, vmem, memory, rss, heap", whole=True)
+_FILLED = regex(
+    r"\b(?:hbm|v?ram|vmem|memory|rss|heap)\b[^.%]{0,24}\d\s?%|%[^.%]{0,16}\b(?:hbm|v?ram|vmem|memory|rss|heap)\b",
+    re.I,
+)
 _BYTES = regex(r"\d[\d.,]*\s?(?:[KMGT]i?B|[KMG]\b|bytes\b)")
 _GAIN = regex(
     r"\+\s?~?\d+(?:\.\d+)?\s?(?:%|pp\b)|\b\d+\.\d+\s?[×x](?!\w)|\b[2-9]\d*[×x] (?:faster|less|fewer)"
@@ -204,7 +208,7 @@ def _tells_memory(name: str, values: str) -> bool:
 
 # What a sentence of a page says, by the part of the account that keeps it; that of a profile stands below its heading alone.
 _SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
-    ("memory", lambda text: _tells_memory(text, text)),
+    ("memory", lambda text: _MEMORY.search(text) and (_BYTES.search(text) or _FILLED.search(text))),
     ("config", lambda text: _STATED.search(text) or text.count(" + ") >= 3),
     ("profile", lambda text: len(_FIGURE.findall(text)) >= (1 if len(text) < 120 else 2)),
     ("gains", lambda text: _GAIN.search(text) and levers_in(text)),
