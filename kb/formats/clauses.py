@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from kb.formats.measuring import with_points
+from kb.formats.measuring import quantity_of, with_points
 from kb.run.direction import word_set
 from kb.run.record import Outcome
 from kb.run.status import is_status, outcome_of
@@ -89,6 +89,9 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         clause = after if after and len(before.split()) > 3 else clause
         numbers = [n for n in numbers_in(clause[:200]) if not (n.about or n.bound or n.high)]
         if not numbers:
+            # `9m40s`: times of several parts.
+            value = clause.strip(" .")
+            told += [("", value, q.unit)] if (q := quantity_of(value)) else []
             continue
         first, *rest = numbers
         last = first

@@ -99,13 +99,17 @@ SETTINGS = word_set(
     "config cfg params parameters settings args flags hyperparameters hyperparams hparams options levers "
     "env_overrides extra_env overrides exact_change"
 )
+DECIDED = frozenset({Outcome.KEPT, Outcome.DISCARDED})
+# States of a process that came to its end.
+_ENDED = word_set("finished completed complete succeeded")
 _SWITCHES = word_set("true false on off")
 
 
 @lru_cache(4096)
 def key_of(name: str) -> str:
-    """A header cell as a word: `Key Finding` gives key_finding, `#` stays."""
+    """A header cell as a word: `Key Finding` gives key_finding, `tags.decision` decision, `#` stays."""
     name = bare(name)
+    name = name.removeprefix("metrics.").removeprefix("tags.")
     if name in ("#", "№"):
         return "#"
     return re.sub(r"[^\w%Δ]+", "_", name.lower().replace("#", "")).strip("_")
@@ -161,13 +165,20 @@ class LogColumn:
     @cached_property
     def decides(self) -> bool:
         """Whether its cells tell kept from discarded, or crashed from measured."""
-        outcomes = {outcome_in(self.name, c) for c in self.filled}
         ran = any(status_words(c) == "ok" for c in self.filled)
-        return (
-            bool(outcomes & {Outcome.KEPT, Outcome.DISCARDED})
-            or ran
-            and Outcome.CRASHED in outcomes
-        )
+        return bool(self.outcomes & DECIDED) or ran and Outcome.CRASHED in self.outcomes
+
+    @cached_property
+    def ends(self) -> bool:
+        """Whether its cells say how a process ended (`FINISHED`, `KILLED`), not what was decided."""
+        words = {status_words(c) for c in self.filled}
+        return bool(words & _ENDED) and not DECIDED & {*map(outcome_of, words - {"killed"})}
+
+    @cached_property
+    def outcomes(self) -> set[Outcome]:
+        """What its cells tell; a process that was killed was not discarded."""
+        told = {outcome_in(self.name, c) for c in self.filled}
+        return told - {Outcome.DISCARDED} if self.ends else told
 
     @property
     def is_yes_no(self) -> bool:
@@ -192,8 +203,7 @@ def status_weight(column: LogColumn) -> float:
     if column.is_yes_no:
         return 2.5
     if key in STATUS and share > 0:
-        kept = any(outcome_of(c) in (Outcome.KEPT, Outcome.DISCARDED) for c in column.filled)
-        return 3 + share + 2 * kept
+        return 3 + share + 2 * bool(column.outcomes & DECIDED)
     if (share >= 0.6 or share >= 0.4 and column.few_words) and column.decides:
         return share + (2 if key in _STATUS_TOO else 1)
     if key in _STATUS_TOO and share >= 0.6:

@@ -81,6 +81,12 @@ class TextEntry:
         return outcome_of(self.status)
 
     @property
+    def day(self) -> str:
+        """The day that it says, else that of a heading above."""
+        dated = DAY.search(self.parts.get("when", "")) or DAY.search(self.unit.title)
+        return dated[1] if dated else self.unit.day
+
+    @property
     def begun(self) -> bool:
         return status_words(self.status) not in NOT_BEGUN
 
@@ -117,10 +123,11 @@ def _gather(entry: TextEntry, unit: TextUnit, runs: set[int], part: str, into: s
 def _decide(entry: TextEntry, text: str) -> bool:
     """Read a line such as `Verdict: KEEP - it fits`; whether it was one."""
     named = re.match(
-        r"[\s>*+-]*([^\W\d_][\w ]{1,24}?)[\s*_]{0,4}(?:[:：—–-]|$|(?=✅|❌|\*\*))[\W_]{0,6}(.*)",
+        r"[\s>*+-]*([^\W\d_](?:[\w-]{1,24}(?=:\s)|[\w ]{1,24}?))[\s*_]{0,4}(?:[:：—–-]|$|(?=✅|❌|\*\*))[\W_]{0,6}(.*)",
         text[:LONGEST],
     )
-    label = named[1].strip().lower() if named else ""
+    # A trailer says whose it is before its own word: `Bench-Result: keep`.
+    label = named[1].strip().lower().rpartition("-")[2] if named else ""
     kind = FIELD_NAMES.get(label, label)
     if (
         not named
@@ -144,14 +151,16 @@ def _add(entry: TextEntry, text: str, into: str, part: str) -> str:
         return ""
     named = _FIELD.match(text[:LONGEST])
     key = part_of(named[1]) if named else ""
-    figure = quantity_of(named[2]) if named and not re.search(r"[.;]\s", named[2]) else None
+    # `12.3 ms (was 12.9), that is noise`: a remark stands behind the comma.
+    value = named[2].partition(", ")[0].strip() if named else ""
+    figure = quantity_of(value) if named and not re.search(r"[.;]\s", named[2]) else None
     # `Time: 48.2 s` is measured; `Time: 14:05` is when.
     if key and not (key == "when" and figure and figure.unit):
         entry.say(key, named[2])
         entry.spoken += spoken_in(named[2])
         return key
     if figure:
-        entry.figures.setdefault(named[1].strip(), named[2].strip())
+        entry.figures.setdefault(named[1].strip(), value)
         return ""
     for sentence in re.split(r"(?<=[.;!?])\s+(?=[^\W\d_])|(?<=[。；])", text[:LONGEST]):
         _decide(entry, sentence)
@@ -165,10 +174,20 @@ def _has_digit(entry: TextEntry) -> bool:
     return any(map(str.isdigit, entry.unit.title))
 
 
+def _opening(entry: TextEntry) -> str:
+    return entry.unit.title.lower().partition(" ")[0]
+
+
+def _without_talk(begun: list[TextEntry], openings: set[str]) -> list[TextEntry]:
+    """Where all that came out begin with one word (`tried …`), the others are talk between them."""
+    return begun if len(openings) > 1 else [e for e in begun if _opening(e) in openings]
+
+
 def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     """Items of a list that are runs: below a status alone, or most say what came out and a figure or two."""
     begun = [e for e in begun if e.unit.mark != "todo"]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
+    begun = _without_talk(begun, {_opening(e) for e in decided}) if len(decided) > 2 else begun
     under = decided and all(e.unit.section for e in begun)
     figures = sum(map(_has_digit, begun)) * 3 >= len(begun)
     if not under and not (figures and len(decided) * 2 >= len(begun) > 1):
@@ -197,7 +216,7 @@ _RUNS_OF = {"run": list, "list": _of_list, "": _without_number, "day": _without_
 
 
 def entries_of(path: Path) -> tuple[list[TextEntry], str]:
-    """The units of a text that are runs, with what stands below them, one entry a label; and the text above them all."""
+    """The units of a text that are runs, with what stands below them, one entry a label; and the text above the first."""
     outline = Outline(*pages_of(path))
     units = [u for u in outline.units_of() if u.level > 1]
     fields = (_FIELD.match(u.text[:LONGEST]) for u in units if u.level == ITEM_LEVEL)
@@ -211,7 +230,8 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
         chosen = _RUNS_OF.get(kind.partition(" ")[0], _numbered)
         accepted += [e.unit for e in chosen([e for e in alike if e.begun])]
         runs = {id(u) for u in accepted}
-    return _of_one_trail([entry_of(u, runs) for u in accepted]), " ".join(outline.prose)
+    entries = _of_one_trail([entry_of(u, runs) for u in accepted])
+    return entries, outline.prose_above(entries[0].unit) if entries else ""
 
 
 def _unlabel(units: Sequence[TextUnit]) -> None:
@@ -272,7 +292,11 @@ def figures_of(entry: TextEntry) -> dict[str, str]:
         for name, value, unit in spoken_in(
             head if head and status_in(tail) else part.strip(ORNAMENTS)
         ):
-            figures.setdefault(name or (f"result ({unit})" if unit else "result"), value)
+            figures.setdefault(name or (f"result ({unit})" if unit else "value"), value)
+    turned = _ARROWS.split(entry.unit.title, maxsplit=1)[1:]
+    if not figures and entry.unit.level == ITEM_LEVEL and turned and turned[0][:1].isdigit():
+        # `radix 4 -> 402`: what stands behind the arrow came out, whatever the 4 is.
+        figures = {f"result ({u})" if u else "value": v for _, v, u in spoken_in(turned[0])[:1]}
     return entry.figures | figures
 
 

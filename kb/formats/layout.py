@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kb.formats.columns import (
     CHECKS,
+    DECIDED,
     HEADER_WORDS,
     NAMING,
     REASON,
@@ -31,7 +32,6 @@ from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, is_status, status_words
 
 _SILENT = Ask()
-_DECIDED = (Outcome.KEPT, Outcome.DISCARDED)
 _STEPS = word_set("step epoch global_step")
 
 
@@ -53,6 +53,7 @@ class RecordLayout:
     passes: bool = False
     rivals: tuple[str, ...] = ()
     commas: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
     blank: str = " -–—"
 
     @property
@@ -68,6 +69,11 @@ class RecordLayout:
             and not self.ranked
             and not self.decided
         )
+
+    def outcome(self, name: str, cell: str) -> Outcome:
+        """What a status states: `KILLED` in a column of states says how the run ended."""
+        told = outcome_in(name, cell)
+        return Outcome.OTHER if told is Outcome.DISCARDED and name in self.ends else told
 
     def names(self, role: ColumnRole) -> list[str]:
         """Names of the fields of one role."""
@@ -122,7 +128,7 @@ def layout_of(
     statuses = tuple(sorted((n for n, w in weights.items() if w), key=lambda n: -weights[n]))
     deciding = [columns[n] for n in statuses[:1]]
     words = {status_words(c) for column in deciding for c in column.filled}
-    decided = any(outcome_in(x.name, c) in _DECIDED for x in deciding for c in x.filled)
+    decided = any(x.outcomes & DECIDED for x in deciding)
     roles = {n: forced.get(n) or role_of(c) for n, c in columns.items()}
     roles |= {x.name: ColumnRole.STATUS for x in deciding}
     text = _text_of(columns, roles, headed=headed, decided=decided)
@@ -155,6 +161,7 @@ def layout_of(
         decided and "pass" in words and key_of(statuses[0]) in CHECKS,
         tuple(c.name for c in rivals),
         frozenset(n for n, c in columns.items() if c.commas),
+        frozenset(n for n in statuses if columns[n].ends),
         " " if any(x.signed for x in deciding) else " -–—",
     )
 
@@ -172,6 +179,8 @@ def _aim_of(
     aim = ask.metric or stated.metric
     named = next((c for n, c in columns.items() if aim and aim in (n, key_of(n))), None)
     metrics = [c for n, c in columns.items() if roles[n] is ColumnRole.METRIC]
+    # A tracker says itself which columns are metrics.
+    metrics = [c for c in metrics if c.name.startswith("metrics.")] or metrics
     if named or ask.metric or not headed:
         return named, []
     chosen, rivals = primary_of(metrics, least=least), rivals_of(metrics)
@@ -201,10 +210,11 @@ def _tells(
 
 def _meant(columns: Sequence[LogColumn], prose: str) -> LogColumn | None:
     """The column that the text above a table names before any other; None where it names none."""
+    names = {c: bare(c.name).partition(" (")[0].lower() for c in columns}
     places = {
         c: at
-        for c in columns
-        if len(bare(c.name)) > 1 and (at := prose.lower().find(bare(c.name).lower())) >= 0
+        for c, name in names.items()
+        if len(name) > 1 and (at := prose.lower().find(name)) >= 0
     }
     return (
         min(places, key=lambda c: (places[c], -len(c.name)), default=None)
@@ -221,7 +231,7 @@ def stated_way(text: str) -> Direction | None:
 
 
 _BETTER = re.compile(
-    r"\b(lower|higher|smaller|bigger|larger|less|more)\s+(?:is|=|are)\s+better|\b(minimi[sz]|maximi[sz])(?:e|ed|ing)\b",
+    r"\b(lower|higher|smaller|bigger|larger|less|more)\s+(?:is|=|are)\s+(?:better|good)|\b(minimi[sz]|maximi[sz])(?:e|ed|ing)\b",
     re.I,
 )
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from datetime import datetime
+from itertools import chain, pairwise
 from pathlib import Path
 
 from kb import KbError
@@ -43,16 +44,16 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
     """The lines of a text, each as markdown says the same."""
     if suffix == ".org":
         return _of_org(lines)
-    first = next((x for x in lines if x.strip()), "")
-    if _commit_of(first):
-        return _of_git_log(lines)
     filled = [x for x in lines if x.strip()]
+    # The command itself may stand above what it printed.
+    if any(map(_commit_of, filled[:2])):
+        return _of_git_log(lines)
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
     lines = _of_underlined([_field(x) for x in _of_ruled_tables(lines)])
     if any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines):
         return lines
-    return _of_messages(lines) or _of_bullets(_of_blocks(lines))
+    return _of_messages(lines) or _of_columns(lines) or _of_bullets(_of_blocks(lines))
 
 
 def _field(line: str) -> str:
@@ -89,6 +90,24 @@ def _of_messages(lines: list[str]) -> list[str]:
     ]
 
 
+def _of_columns(lines: list[str]) -> list[str]:
+    """Lines whose parts stand in columns, two blanks or more before each, as headings of parts between dashes; empty where most lines are other text."""
+    starts = [
+        [a for a in range(2, len(x)) if x[a - 2 : a] == "  " and x[a] != " "] if "  " in x else []
+        for x in map(str.strip, lines)
+    ]
+    wide = sum(len(at) > 1 for at in starts)
+    if wide < 3 or 2 * wide < sum(bool(x.strip()) for x in lines):
+        return []
+    common = [at for at, n in Counter(chain.from_iterable(starts)).items() if 3 * n > wide]
+    told = []
+    for line in map(str.strip, lines):
+        cuts = [0, *sorted(a for a in common if line[a - 1 : a] == " " and line[a:]), None]
+        cells = [line[a:b].strip() for a, b in pairwise(cuts)]
+        told.append(f"## {' — '.join(c for c in cells if c != '-')}" if len(cells) > 2 else line)
+    return told
+
+
 def _of_bullets(lines: list[str]) -> list[str]:
     """Lines that begin with a day or a sign of its own, where most lines do, as items of a list."""
     begun = [_bullet(x) for x in lines]
@@ -99,13 +118,15 @@ def _of_bullets(lines: list[str]) -> list[str]:
 
 
 def _bullet(line: str) -> str:
+    if len(line) - len(line.lstrip()) < 4 and line.lstrip()[:1] not in "-*+":
+        line = line.lstrip()
     signed = line[1:2] == " " and (line[0] in "xXo" or not line[0].isalnum())
     sign = line[0] if signed and line[0] not in "|#=_~`[]({<'\"" else ""
     rest = line[len(sign) :].lstrip()
     dated = _DATED.match(rest)
     if not sign and not dated:
         return ""
-    return f"- {sign.strip('-*+xXo')} {rest[dated.end() if dated else 0 :]}"
+    return f"- {sign.strip('-*+xXo.')} {rest[dated.end() if dated else 0 :]}"
 
 
 def _of_ruled_tables(lines: list[str]) -> list[str]:
@@ -213,7 +234,9 @@ def _of_git_log(lines: list[str]) -> list[str]:
 
 
 def _day(text: str) -> str:
-    try:
-        return datetime.strptime(text, "%a %b %d %H:%M:%S %Y %z").isoformat()
-    except ValueError:
-        return text
+    for form in ("%a %b %d %H:%M:%S %Y %z", "%a %b %d %Y"):
+        try:
+            return datetime.strptime(text, form).isoformat()
+        except ValueError:
+            continue
+    return text

@@ -65,7 +65,7 @@ class Outline:
         self.units: list[TextUnit] = []
         self.top = TextUnit(LogLine(0, ""), 0, "")
         self.open = self.top
-        self.prose: list[str] = []
+        self.prose: list[tuple[int, str]] = []
         self.day = ""
 
     def units_of(self) -> list[TextUnit]:
@@ -86,6 +86,10 @@ class Outline:
                         self.open.figures.setdefault(name, value)
         return self.units
 
+    def prose_above(self, unit: TextUnit) -> str:
+        """The text above a unit, its lists left out."""
+        return " ".join(text for line, text in self.prose if line < unit.line.number)
+
     def _open(self, unit: TextUnit, heading: str = "") -> None:
         while self.open.level >= unit.level and self.open.above:
             self.open = self.open.above
@@ -102,10 +106,9 @@ class Outline:
 
     def _paragraph(self, block: Block, item: Block | None) -> None:
         if not item:
+            self.prose.append((block.line, block.plain))
             while self.open.level == ITEM_LEVEL:
                 self.open = self.open.above
-        if not self.units:
-            self.prose.append(block.plain)
         for number in range(block.line, block.stop):
             line, text = self.lines[number - 1], self.texts[number - 1].strip()
             if number == block.line and item and item.level == 1:
@@ -166,7 +169,8 @@ def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
         unit.label = (bold["number"] or bold["code"]).strip()
     elif begun["bold"]:
         unit.title = text[begun.start("bold") :]
-    unit.mark = "todo" if begun["box"] == "[ ]" else begun["mark"].strip()
+    mark = begun["mark"].strip()
+    unit.mark = "todo" if begun["box"] == "[ ]" else mark if is_status(mark) else ""
     return unit
 
 

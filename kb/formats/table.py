@@ -172,7 +172,7 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         empty = next((record.cells[n].strip() for n in layout.statuses if record.cells.get(n)), "")
         return empty, Outcome.OTHER if layout.statuses else None
     name, status = next(iter(cells.items()))
-    outcome = outcome_in(name, status)
+    outcome = layout.outcome(name, status)
     if outcome in (Outcome.OTHER, Outcome.DISCARDED):
         failed = (Outcome.CRASHED, Outcome.CHECKS_FAILED)
         other = next((c for n, c in cells.items() if n != name and outcome_in(n, c) in failed), "")
@@ -180,7 +180,7 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
             return other if outcome is Outcome.DISCARDED else status, outcome_of(bare(other))
     if layout.passes and status_words(status) == "pass":
         outcome = Outcome.KEPT
-    answered = outcome is not outcome_of(bare(status)) and not layout.passes
+    answered = outcome_in(name, status) is not outcome_of(bare(status)) and not layout.passes
     return f"{name}: {status}" if answered else status, outcome
 
 

@@ -52,6 +52,8 @@ _INFRA = word_set(
     "infra infrastructure preempted rate network ssh quota cancelled canceled interrupted"
 )
 _STANDS = _BASES | _INFRA
+# Words that say what was done where they stand alone: `out of memory` says another thing.
+_ALONE = {"out": Outcome.DISCARDED}
 _DENIALS = {*languages.DENIALS, "no", "un"}
 # A failure that names what failed: a gate, or else the run itself.
 _GATES = word_set("""check checks test tests correctness parity accuracy validation verification verify
@@ -105,6 +107,8 @@ def outcome_of(raw: str) -> Outcome:
 
 
 def _outcome_of_part(words: str, *, named: bool) -> Outcome | None:
+    if words in _ALONE:
+        return _ALONE[words]
     if words in _OUTCOME_OF:
         return _OUTCOME_OF[words]
     first, *rest = words.removeprefix("what_").split("_")

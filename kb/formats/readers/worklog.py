@@ -63,7 +63,6 @@ def _record(entry: TextEntry, figures: dict[str, str]) -> Record:
         if status_in(m[1])
     )
     remark = next((t for t in beside if len(t) > 3), "")
-    dated = DAY.search(parts.get("when", "")) or DAY.search(unit.title)
     cells = {
         "id": unit.label,
         "commit": unit.code,
@@ -73,7 +72,7 @@ def _record(entry: TextEntry, figures: dict[str, str]) -> Record:
         "mechanism": parts.get("mechanism", ""),
         "reason": parts.get("reason", "") or remark.strip() or " ".join(entry.other[:3])[:600],
         "next": parts.get("next", ""),
-        "date": dated[1] if dated else unit.day,
+        "date": entry.day,
         **{k: parts[k] for k in ("change", "result") if parts.get(k) and parts[k] != title},
     }
     return Record(unit.line, {**figures, **cells})
@@ -98,7 +97,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     cells = [r.cells for r in records]
     stated = Ask(prose=prose)
     layout = layout_of(names, cells, ask=ask, stated=stated, forced=_FIXED, least=len(records) / 3)
-    falling = _falling(entries)
+    falling = _falling(entries) or "newest first" in prose.lower()
     if falling:
         records.reverse()
     yield from runs_of(
@@ -110,7 +109,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
 def _falling(entries: list[TextEntry]) -> bool:
     """Whether numbers, or else days, fall down the page."""
-    days = [e.unit.day for e in entries if e.unit.day]
+    days = [e.day for e in entries if e.day]
     labels = [] if any(e.unit.code for e in entries) else [e.unit.label for e in entries]
     numbers = [int(x) for x in labels if x.isdecimal() and len(x) < 9]
     order = numbers if len(numbers) > 2 else days if len(days) > 2 else []
