@@ -356,7 +356,7 @@ def canonical_verdict(raw: str | None) -> Verdict | None:
 
 
 # Fields of the front matter, and labels of the body, under which loops of other habits say how a run came out, in the order in which they count.
-OUTCOME_FIELDS = ("outcome", "conclusion", "disposition", "result")
+OUTCOME_FIELDS = ("outcome", "conclusion", "disposition", "result", "call", "ruling", "judgement")
 OUTCOME_LABELS = (
     *(
         "verdict",
@@ -389,7 +389,7 @@ _OUTCOMES = (
     ),
     (
         regex(
-            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|nope|bad|useless|pointless|broken|vetoed|"
+            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
             rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE)})\b"
         ),
         Verdict.REFUTED,
@@ -397,13 +397,13 @@ _OUTCOMES = (
     (
         regex(
             r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|noise|"
-            r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash|undecided|on ice|shelved|postponed)\b"
+            r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash|undecided|shrug|meh|unsure|can(?:not|.t) (?:say|tell)|too (?:noisy|close)|on ice|shelved|postponed)\b"
         ),
         Verdict.INCONCLUSIVE,
     ),
     (
         regex(
-            r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|"
+            r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
             rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
         ),
         Verdict.SUPPORTED,
@@ -487,4 +487,4 @@ _LABEL_KINDS = dict.fromkeys(LABELS["hypothesis"], "hypothesis") | dict.fromkeys
 
 def label_kind(label: str) -> str:
     """`hypothesis` or `outcome` for a label that says what a run claimed or how it came out; empty for any other."""
-    return _LABEL_KINDS.get(label.strip(" *_").lower(), "")
+    return _LABEL_KINDS.get(label.partition(" (")[0].strip(" *_").lower(), "")

@@ -10,7 +10,6 @@ from itertools import islice, pairwise
 from kb.page import Page
 from kb.page.document import Block, Document
 from kb.refuted.intent import aim_of_text, readable
-from kb.refuted.reports import Report, failure_in, report_in
 from kb.refuted.statement import (
     ADVICE,
     LONGEST,
@@ -22,6 +21,7 @@ from kb.refuted.statement import (
 )
 from kb.schema import Verdict, outcome_verdict
 from kb.text import sentences_of
+from kb.text.reports import Report, failure_in, report_in
 
 # A question whether something is of use, or does harm.
 _OF_USE = re.compile(
@@ -86,7 +86,7 @@ def section_failure(
         if failure:
             shown = subject if outcome else f"{subject}. {failure[0]}"
             made = statement_in(page, "bullet", head.line, end, anchor, shown)
-            yield replace(made, text=subject, because=prose[:500])
+            yield replace(made, because=prose[:500])
 
 
 def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[Statement]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from kb.page import Page
 from kb.page.document import Block, Row
 from kb.refuted.intent import readable
-from kb.refuted.reports import failure_in, is_settled
 from kb.refuted.statement import (
     CROSSES,
     LONGEST,
@@ -18,6 +17,7 @@ from kb.refuted.statement import (
     statement_in,
 )
 from kb.schema import FAILED, Verdict, outcome_verdict
+from kb.text.reports import failure_in, is_settled
 
 _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
@@ -93,9 +93,9 @@ def _row(
     won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
         "✅" in c for c in cells
     )
-    text = " · ".join(t for t in cells if t and not (len(t) < 5 and not t.strip("0123456789#.")))[
-        :LONGEST
-    ]
+    # A bare number is told by the head of its column where it names what was tried, and by nothing else.
+    shown = [_shown(c, head[0] if not i else "") for i, c in enumerate(cells)]
+    text = " · ".join(filter(None, shown))[:LONGEST]
     if won or len(text) < SHORTEST or is_settled(text):
         return
     if not failing and not (mode == "failed" or mode == "turned-down" and reports_failure(text)):
@@ -109,3 +109,10 @@ def _row(
     reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
     made = statement_in(page, "row", row.line, row.line, anchor, text)
     yield replace(made, because=reason or made.because, has_verdict=bool(failing))
+
+
+def _shown(cell: str, head: str) -> str:
+    """A cell as a statement tells it: a number only in the first column, by what its head calls it."""
+    if len(cell) > 4 or cell.strip("0123456789#."):
+        return cell
+    return f"{head} {cell}" if cell and head.isalpha() and len(head) > 2 else ""

@@ -10,9 +10,9 @@ from kb.graph.paths import target_of
 from kb.page import Page
 from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_text
-from kb.refuted.reports import Report, report_of
 from kb.schema import NOTES
 from kb.text import sentences_of
+from kb.text.reports import Report, report_of
 
 
 @dataclass(frozen=True, slots=True)

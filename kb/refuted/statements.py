@@ -15,7 +15,6 @@ from kb.page import Page, document_of
 from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.notes import FURNITURE, NO_LIST, entry_failure, own_verdict, section_failure
-from kb.refuted.reports import Report, is_settled, report_of
 from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
     ADVICE,
@@ -33,6 +32,7 @@ from kb.refuted.statement import (
 from kb.schema import FAILED, canonical_verdict, label_kind
 from kb.store import row_of
 from kb.text import cut, one_line
+from kb.text.reports import Report, is_settled, report_of
 from kb.trail.facts import from_row
 
 

@@ -14,6 +14,7 @@ from kb.schema import (
     outcome_verdict,
 )
 from kb.text import sentences_of
+from kb.text.reports import Report, report_of
 from kb.trail.facts import VerdictRead
 from kb.trail.outline import Passage
 
@@ -21,6 +22,8 @@ from kb.trail.outline import Passage
 _SUFFIXES = frozenset(
     "accepted rejected potential invalid refuted supported crash crashed failed discard discarded kept keep inconclusive parked baseline".split()
 )
+# What the first sentence of a verdict comes to where it holds no verdict's word.
+_REPORTED = {Report.FAILED: Verdict.REFUTED, Report.STAYED: Verdict.SUPPORTED}
 _TITLES = ("verdict", "outcome", "result", "results", "conclusion")
 _LONGEST_SAYING = 300
 
@@ -59,6 +62,8 @@ def verdict_of(page: Page, section: str) -> VerdictRead:
     read = VerdictRead()
     for source, raw in verdict_sayings(page, section):
         verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
+        if source == "section" and verdict in (None, Verdict.OTHER) and raw:
+            verdict = _REPORTED.get(report_of(raw)[0], verdict)
         if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
             read = VerdictRead(verdict, raw, source)
         if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):

@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from kb.text import sentences_of
+from kb.text.sentences import sentences_of
 
 
 class Report(StrEnum):
@@ -16,12 +16,12 @@ _NOT = r"(?:n['’]t| not| never)(?: really| actually| even| any| much)?"
 _THEM = r"(?: (?:it|them|that|this))?"
 # It was of no use, or made things worse.
 _OF_NO_USE = re.compile(
-    rf"\b(?:did|has|have|had|was|were|is|does|do){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|make (?:a|any) difference|"
-    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} work\b|\bnot worth (?:it|the)\b|"
+    rf"\b(?:did|has|have|had|was|were|is|does|do){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
+    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
     r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
     r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better)\b|^\W*no change\b|"
     r"\b(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|\bnothing (?:chang|gain|mov)\w+|"
-    r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|nope|no-op|(?:with)?in (?:the )?noise)\b|"
+    r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
     r"\b(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"\b(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
     r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b",
@@ -29,8 +29,8 @@ _OF_NO_USE = re.compile(
 )
 # It was taken back.
 _TAKEN_BACK = re.compile(
-    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again)\b))|\b(?:we|was|were|been|and|then|so) )(?:reverted|rejected|abandoned|withdrawn|undone|dropped|scrapped|binned|given up|not used)\b|"
-    rf"\b(?:rolled|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|"
+    r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|dropped|removed|scrapped|binned|given up|not used)\b|"
+    rf"\b(?:rolled|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
     rf"\b(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)|(?:staying|stick|sticking) (?:at|with)|"
     r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not (?:pursued|kept)|the (?:code|branch) is (?:gone|deleted))|\bnot used\W*$",
@@ -54,13 +54,14 @@ _OF_USE = re.compile(
     r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b", re.IGNORECASE
 )
 _UNTRIED = re.compile(
-    r"\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
+    r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
     r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b",
     re.IGNORECASE,
 )
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = re.compile(
-    r"^\W*(?:if|when|unless|where|wenn|si)\b|\b(?:would|might|may|maybe|perhaps|should)\b",
+    r"^\W*(?:if|when|unless|where|wenn|si)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
+    r"^\W*[^.:–—]{2,40}?[\s*]*[:–—-]\s*an? \w+ (?:that|which|of|for|where)\b",
     re.IGNORECASE,
 )
 # A sentence that opens so speaks of what the one before it names.
