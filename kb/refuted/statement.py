@@ -46,6 +46,7 @@ ADVICE = re.compile(
     r"(?:incorrect|wrong|bad|good|correct|right)\s*:|n/?a\b|\(?none\b|no\W*$)",
     re.IGNORECASE,
 )
+_LED = re.compile(r"([^.:–—!?]{6,90}?\w\w[^.:–—!?]{0,60}?[)`*\w])(?::| [–—-]) ")
 _DELTA = re.compile(r"[−\-+]\s?\d+(?:\.\d+)?\s?(?:%|pp\b)|~\s?0\s?%")
 _BECAUSE = re.compile(r"\s(?:—|–|--|-|because|since|as)\s|[:;]\s|\.\s")
 CROSSES = "❌✗✘🚫"
@@ -85,8 +86,14 @@ def statement_in(page: Page, kind: str, start: int, end: int, anchor: str, text:
         text[ends.end() :][:500].strip() if ends else "",
         delta[0] if delta else "",
         cites_on(page, start, max(start + 1, end)),
-        aim_of_text(text[:LONGEST]),
+        aim_of_text(_subject(text)),
     )
+
+
+def _subject(text: str) -> str:
+    """What a statement is about: its lead where a colon or a dash parts it from what came of it ("Hash index: as slow"), else all of it."""
+    found = _LED.match(text)
+    return found[1] if found else text[:LONGEST]
 
 
 def cites_on(page: Page, start: int, end: int) -> tuple[str, ...]:
