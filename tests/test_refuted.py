@@ -8,6 +8,7 @@ import pytest
 from kb import page, refuted, store, trail
 from kb.build import build
 from kb.refuted.statements import Statement, statements_of
+from kb.trail.facts import from_row
 
 RUN = """---
 title: "{title}"
@@ -370,3 +371,44 @@ def test_cards_cover_the_failed_experiments_of_the_open_wiki(corpora, tmp_path):
     rows = [json.loads(line) for line in (corpora / "tpu-wiki-truth/experiments.jsonl").read_text().splitlines()]
     failed = {r["path"] for r in rows if r["verdict"] in ("refuted", "invalid", "crash")}
     assert len(failed & evidence) >= 0.97 * len(failed)
+
+
+MORE = """# Mill notes
+
+- Cold water on `mill(3)`: useless for us, the dough tore. Removed.
+- Hash table for the recipes: look-ups took as long as before, so we did not keep it.
+- Third mode: breaks every batch of more than one loaf, so the shop could not run at all. Abandoned after an hour.
+
+**Regression** – a change that made something slower than it was.
+
+A bell costs time: every further one makes the round about 3 % slower.
+
+| batch | loaves | outcome |
+|---|---|---|
+| 50 | 90 | in use since May |
+| 500 | 91 | dropped, the tail is terrible |
+"""
+
+
+def test_a_thing_taken_back_is_a_failure_in_any_words_and_terms_and_drawbacks_are_none():
+    assert [s[3].split(":")[0].split(" ·")[0] for s in said(MORE, "wiki/mill.md")] == [
+        "Cold water on mill(3)",
+        "Hash table for the recipes",
+        "Third mode",
+        "batch 500",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("# Glass door\n\n## Verdict\n\nDid not pan out. The crust went soft.\n", "refuted"),
+        ("---\ncall: busted\n---\n# Glass door\n\n## Verdict\n\nSee above.\n", "refuted"),
+        ("# Glass door\n\n## Verdict\n\nIt was merged on Monday.\n", "supported"),
+        ("# Glass door\n\n## Verdict\n\nWe would have to weigh again.\n", None),
+    ],
+)
+def test_a_verdict_without_a_verdicts_word_is_what_its_first_sentence_reports(text, verdict):
+    read = page.read("wiki/experiments/t/2026-01-02-v001-door.md", text.encode())
+    found = from_row(trail.facts_of(read, text)).verdict.canonical
+    assert (found if found != "other" else None) == verdict

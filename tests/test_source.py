@@ -163,3 +163,13 @@ def test_sources_written_by_hand_before_are_read(base):
     assert source.files[0].size == 9 and not source.files[0].kept and source.text == ""
     (folder / "meta.json").write_text("{")
     assert list(sources(base)) == [] and "sources/old/meta.json: does not read" in next(damaged_sources(base))
+
+
+def test_the_receipt_of_an_import_is_no_source_and_no_damage(make_base):
+    layout = make_base({})
+    receipt = layout.sources / "import-0123456789ab" / "meta.json"
+    receipt.parent.mkdir(parents=True)
+    receipt.write_text('{"kind": "import", "files": ["logs/notes.md"], "target": "t"}')
+    assert [*sources(layout)] == [] and [*damaged_sources(layout)] == []
+    receipt.write_text('{"files": ["logs/notes.md"]}')
+    assert len([*damaged_sources(layout)]) == 1

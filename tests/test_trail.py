@@ -65,7 +65,7 @@ def test_a_figure_too_large_for_a_number_is_no_measure():
         ("status: filed", "2026-01-01-v001-x", "crash", "section"),
         ("verdict: supported", "2026-01-01-baseline", "baseline", "verdict+name"),
         ("verdict: invalid (crashed)", "2026-01-01-baseline", "invalid", "verdict"),
-        ("verdict: shrug", "2026-01-01-v001-x-accepted", "other", "verdict"),
+        ("verdict: heliotrope", "2026-01-01-v001-x-accepted", "other", "verdict"),
     ],
 )
 def test_a_verdict_is_read_from_the_first_place_that_says_one(front, name, verdict, source):

@@ -64,6 +64,10 @@ PLAIN = (
 )
 
 
+class ImportReceipt(KbError):
+    """What stands below `sources/` is the receipt of an import: its log, not a source that somebody captured."""
+
+
 def sources(layout: Layout, *, beginning: str = "") -> Iterator[Source]:
     """Captured sources, by id; all, or those whose id begins so. A folder without `meta.json` is a capture that was cut off, and one
     whose `meta.json` does not read is for `damaged_sources` to name: neither is listed.
@@ -78,6 +82,8 @@ def damaged_sources(layout: Layout) -> Iterator[str]:
     for name in _captured(layout, ""):
         try:
             source_at(layout, name)
+        except ImportReceipt:
+            continue
         except KbError as error:
             yield str(error)
 
@@ -95,6 +101,8 @@ def source_at(layout: Layout, id: str) -> Source:
         raise KbError(f"no source '{id}'; `kb research status` lists them")
     try:
         meta = json_of(file.read_text(encoding="utf-8"))
+        if meta.get("kind") == "import":
+            raise ImportReceipt(f"sources/{id}: the receipt of `kb import`, no capture")
         return _source(id, meta)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise KbError(

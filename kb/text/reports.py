@@ -16,7 +16,7 @@ _NOT = r"(?:n['’]t| not| never)(?: really| actually| even| any| much)?"
 _THEM = r"(?: (?:it|them|that|this))?"
 # It was of no use, or made things worse.
 _OF_NO_USE = re.compile(
-    rf"\b(?:did|has|have|had|was|were|is|does|do){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
+    rf"\b(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
     rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
     r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
     r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better)\b|^\W*no change\b|"
