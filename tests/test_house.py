@@ -34,16 +34,16 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # __init__ +5, page and refuted +4: patterns that are compiled when they are first used.
 # slices 1,560 → 1,605: what a server keeps between loads, and the slices on file that a further load goes beyond.
 BUDGETS = {
-    "verbs": 3520, "formats": 3680, "experiments": 2857, "trail": 3210, "site": 2535,
+    "verbs": 3520, "formats": 3680, "experiments": 2857, "trail": 3215, "site": 2535,
     "research": 2290, "profiles": 1805, "refuted": 1832, "slices": 1605, "lint": 1210,
     "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1106, "claims": 1201, "harness": 812,
-    "search": 890, "store": 700, "source": 470, "graph": 430, "replay": 420, "loop": 371,
-    "packs": 340, "text": 388, "server": 281, "build": 291, "model": 240, "schema": 200,
+    "search": 890, "store": 700, "source": 475, "graph": 430, "replay": 420, "loop": 371,
+    "packs": 340, "text": 440, "server": 281, "build": 291, "model": 240, "schema": 200,
     "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 20, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 45, 636
+TANGLED, PATTERNS = 45, 637
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {

@@ -7,11 +7,9 @@ Building after any history of edits gives what building from nothing gives; buil
 import contextlib
 import gc
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from kb import KbError, graph, indexes, page, refuted, search, source, store, trail
 from kb.build.pages import compiled_pages
