@@ -707,6 +707,63 @@ def test_a_proposal_that_was_cut_off_is_gone_on_with_by_trying_it_again(loop, tm
     assert f"going on with {path}" in told.stderr and told.stdout.startswith("supported")
 
 
+def proposed(tmp_path: Path, lever: str, *, mechanism: str = "m") -> str:
+    proposal = tmp_path / f"{lever}.md"
+    proposal.write_text(f"---\ntarget: parser\nlevers: [{lever}]\n---\n**Hypothesis**: {lever} makes fewer misses\n\n**Mechanism**: {mechanism}\n\n"
+                        "**Predicted signal**: s\n\n**Falsification criterion**: gain < 2%\n")
+    return str(proposal)
+
+
+def pages(loop: Loop) -> list[str]:
+    return sorted(f.relative_to(loop.layout.root).as_posix() for f in (loop.layout.wiki / "experiments").rglob("*.md"))
+
+
+def test_code_that_another_run_measured_on_the_same_parent_is_refused_and_names_the_run(loop, tmp_path):
+    first = loop.open("a=1", falsification="gain < -50%")
+    loop.run("run", first, "--commit", loop.commit(to(101)), "--repeats", "2", "--most", "2")
+    assert loop.closed(first)["verdict"] == "inconclusive"
+    loop.git("checkout", "-q", "main")
+    (loop.repository / "value.txt").write_text("101\n")
+    before = files_of(loop.layout.root / "wiki")
+    refused = loop.run("try", proposed(tmp_path, "b=1"), ok=(3,)).stderr
+    assert f"v001 ({first}) measured exactly this code" in refused and "inconclusive" in refused and f"run {first} --more N" in refused
+    assert files_of(loop.layout.root / "wiki") == before
+    # The parent holds the same files under another commit; a page that was opened is refused too, and --again overrides.
+    loop.git("checkout", "-q", "--", ".")
+    loop.git("commit", "-q", "--allow-empty", "-m", "the same files")
+    second = loop.open("c=1")
+    change = loop.commit(to(101))
+    assert "measured exactly this code" in loop.run("run", second, "--commit", change, ok=(3,)).stderr
+    third = loop.open("d=1", "--variant", "another point")
+    loop.run("run", third, "--commit", change)
+    loop.run("run", second, "--commit", change, "--again")
+    fourth = loop.open("e=1")
+    loop.run("run", fourth, "--commit", change, "--set", "FAST=1")
+
+
+def test_trying_without_an_edit_files_no_page_and_a_changed_proposal_of_an_open_page_is_told(loop, tmp_path):
+    refused = loop.run("try", proposed(tmp_path, "a=1"), ok=(2,)).stderr
+    assert "same code as its parent" in refused and "no page was filed" in refused and not pages(loop)
+    path = loop.open("a=1")
+    refused = loop.run("try", proposed(tmp_path, "a=1", mechanism="another"), "--expect", "=90$", ok=(2,)).stderr
+    assert "is not taken" in refused and "mechanism, predicted signal, expect" in refused
+    assert f"close {path} --overrule inconclusive" in refused.split("same code as its parent")[1]
+    (loop.repository / "value.txt").write_text("90\n")
+    assert loop.run("try", proposed(tmp_path, "b=1"), "--expect", "=90$").stdout.startswith("supported")
+
+
+def test_checks_that_did_not_run_are_not_said_to_be_missing(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(lambda text: "100 \n"), "--checks", "true", "--build", "cp bench.sh built")
+    assert "Checks passed." in loop.page(path)
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("repeats: 3", "repeats: 3\nartifacts: [built]"))
+    path = loop.open("b=1")
+    loop.run("run", path, "--commit", loop.commit(lambda text: "100  \n"), "--checks", "true", "--build", "cp bench.sh built")
+    assert loop.closed(path)["rule"] == "no-op"
+    assert "The checks were not run." in loop.page(path) and "no checks command" not in loop.page(path)
+
+
 def test_a_receipt_is_what_the_check_printed_and_no_other(loop, tmp_path):
     assert loop.open("a=1", "--receipt", "kb1-clear-0123456789abcdef", ok=(2,)) == ""
     proposal = tmp_path / "p.md"

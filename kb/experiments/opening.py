@@ -7,6 +7,7 @@ import json
 import posixpath
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -134,10 +135,12 @@ def opened(
     answer: Answer | None,
     today: str,
     text: str = "",
+    look: Callable[[str, str], None] | None = None,
 ) -> str:
     """File the stub of a checked proposal and return its path. Raises GateClosed on a repeat and on a duplicate in flight.
 
-    `answer` is what `kb check` said of it, asked as `text`; only a baseline needs none.
+    `answer` is what `kb check` said of it, asked as `text`; only a baseline needs none. `look` is told the parent and its commit before
+    anything is filed, and may refuse.
     """
     if answer is None and not proposal.baseline:
         raise KbError("an experiment is opened with the answer of `kb check`")
@@ -151,12 +154,16 @@ def opened(
         )
     with store.lock(layout, "pages"):
         flying = in_flight(layout, target.name)
-        twin = next((stub.path for stub in flying if _same(proposal, stub)), "")
+        twin = next((stub for stub in flying if _same(proposal, stub)), None)
         if twin:
             raise InFlight(
-                f"{twin} is the same experiment and still in flight; run and close that one, or change a lever or the variant",
-                twin,
+                f"{twin.path} is the same experiment and still in flight; run and close that one, or change a lever or the variant",
+                twin.path,
+                _changed(proposal, twin, target),
             )
+        parent, code = _parent(layout, proposal, target)
+        if look:
+            look(parent, code)
         home = f"wiki/experiments/{target.name}"
         names = [f.stem for f in (layout.root / home).rglob("*.md")]
         runs = layout.sources / "runs" / target.name
@@ -168,7 +175,6 @@ def opened(
         # A wiki that keeps its experiments one folder deeper goes on doing so.
         deeper = "/experiments" if (layout.root / home / "experiments").is_dir() else ""
         path = f"{home}{deeper}/{stem}.md"
-        parent, code = _parent(layout, proposal, target)
         run = f"sources/runs/{target.name}/{stem}"
         data = page_of(
             replace(proposal, parent=parent), target, path=path, run=run, answer=answer, code=code
@@ -199,6 +205,27 @@ def _same(proposal: ExperimentProposal, stub: Stub) -> bool:
     levers = {lever.text.lower() for lever in facts.levers}
     alike = slug_of(facts.hypothesis) == slug_of(proposal.hypothesis) != ""
     return proposal.baseline or alike or levers == {lever.lower() for lever in proposal.lever}
+
+
+def _changed(proposal: ExperimentProposal, stub: Stub, target: Target) -> tuple[str, ...]:
+    """What a proposal says otherwise than the page of the same experiment."""
+    if proposal.baseline:
+        return ()
+    facts, page = stub.facts, stub.page
+    criteria = criteria_of(proposal.falsification, metrics=target.metrics)
+    pairs = {
+        "hypothesis": (proposal.hypothesis, page.field("hypothesis")),
+        "mechanism": (proposal.mechanism, facts.mechanism),
+        "predicted signal": (proposal.predicted, facts.predicted_signal),
+        "falsification criterion": (
+            " or ".join(map(to_text, criteria)),
+            page.field("falsification"),
+        ),
+    }
+    pairs |= {"levers": (" ".join(proposal.lever), " ".join(page.words("levers")))}
+    changed = [name for name, (new, old) in pairs.items() if slug_of(new) != slug_of(old)]
+    lists = ("expect", "forbid", "predict")
+    return (*changed, *(n for n in lists if {*getattr(proposal, n)} - {*page.words(n)}))
 
 
 def _parent(layout: store.Layout, proposal: ExperimentProposal, target: Target) -> tuple[str, str]:

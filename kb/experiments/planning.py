@@ -1,18 +1,27 @@
 """What one attempt is going to measure: commits, commands, and the files that the change may not touch. Refuses uncommitted work by accident."""
 
+import contextlib
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from kb import KbError, store
-from kb.experiments import worktree
-from kb.experiments.attempt import Attempt, attempts_of, home_of, last_attempt, refuse_tampered
+from kb.experiments import GateClosed, worktree
+from kb.experiments.attempt import (
+    Attempt,
+    attempts_of,
+    decoded,
+    home_of,
+    last_attempt,
+    refuse_tampered,
+)
 from kb.experiments.plan import Pairs, Plan
 from kb.experiments.stub import Stub, stub_at
-from kb.experiments.targets import Method, Target
+from kb.experiments.targets import Method, Target, repository_of
 from kb.page import text_of
 from kb.run.measure import host_facts
+from kb.schema import Verdict
 
 Note = Callable[[str], None]
 # Commands of the autoresearch convention, taken where the target page names none.
@@ -101,14 +110,14 @@ def plan_of(
     change = worktree.commit_of(repository, state.commit or "HEAD")
     if not state.commit:
         change = _committed(stub, repository, change, state=state, without=without, note=note)
-    parent = parent_commit(layout, stub, repository)
+    page = stub.page
+    parent = parent_commit(
+        layout, page.field("parent"), page.field("parent_code"), repository, name=stub.path
+    )
     edited: tuple[str, ...] = ()
     if parent:
-        edited = worktree.changed_paths(repository, parent, change=change, without=without)
-        if not edited and not state.set:
-            raise KbError(
-                f"{stub.path}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; commit the change (or --snapshot)"
-            )
+        asked = replace(method, metric=state.metric or method.metric)
+        edited = _edited(layout, target.name, stub, state, asked, repository, parent, change)
         if not worktree.builds_on(repository, parent, change=change):
             note(
                 f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
@@ -132,6 +141,102 @@ def plan_of(
         strayed=tuple(strayed),
         host=host_facts(),
         keep=target.artifact_folder,
+    )
+
+
+def refuse_known_code(
+    layout: store.Layout,
+    target: Target,
+    parent: str,
+    code: str,
+    *,
+    variant: str,
+    state: CodeState,
+    method: Method,
+) -> None:
+    """Raises KbError, before a page is filed, where what stands to be measured is its parent's code, GateClosed where a run measured it."""
+    folder = repository_of(layout, target, folder=state.repository)
+    repository = worktree.top_of(folder)
+    commit = parent_commit(layout, parent, code, repository, name=target.path or target.name)
+    if commit:
+        without, whole = worktree.own_folders(layout, repository), state.tree == "snapshot"
+        change = (
+            worktree.commit_of(repository, state.commit)
+            if state.commit
+            else worktree.tree_of(repository, without=without, untracked=whole)
+        )
+        _edited(layout, target.name, variant, state, method, repository, commit, change)
+
+
+def _edited(
+    layout: store.Layout,
+    target: str,
+    stub: Stub | str,
+    state: CodeState,
+    method: Method,
+    repository: Path,
+    parent: str,
+    change: str,
+) -> tuple[str, ...]:
+    """Paths in which a change (a commit or a tree) differs from its parent; `stub` is its page, or the variant of one that is not filed yet.
+
+    Raises KbError where there are none, GateClosed where another run of the variant measured exactly this on the same parent's code and has figures to tell.
+    """
+    without = worktree.own_folders(layout, repository)
+    path, variant = ("", stub) if isinstance(stub, str) else (stub.path, stub.facts.variant)
+    edited = worktree.changed_paths(repository, parent, change=change, without=without)
+    if not edited and not state.set:
+        then = f"; `kb experiment close {path} --overrule inconclusive --reason TEXT` gives it up"
+        raise KbError(
+            f"{path or target}: {change[:12]} holds the same code as its parent {parent[:12]}, and nothing is --set; make the change "
+            f"and commit it (or --snapshot){then if path else '; no page was filed'}"
+        )
+
+    def same(one: str, other: str) -> bool:
+        with contextlib.suppress(KbError):  # A commit that is no longer here is no twin.
+            listed = worktree.changed_paths(repository, one, change=other, without=without)
+            return one == other or not listed
+        return False
+
+    for file in () if state.again else (layout.sources / "runs" / target).rglob("plan.json"):
+        plan = Plan(number=0, page=path, target=target, started="")
+        with contextlib.suppress(KbError):  # A damaged record is told where its own page is judged.
+            plan = decoded(Plan, file)
+        here = plan.page != path and (layout.root / plan.page).is_file() and not plan.elsewhere
+        words = ("benchmark", "build", "checks", "metric")
+        alike = all(getattr(method, w) in ("", getattr(plan, w)) for w in words)
+        host = dict(plan.host).get("host") == dict(host_facts())["host"]
+        if not (here and alike and host and (plan.changed, plan.set) == (edited, state.set)):
+            continue
+        twin = stub_at(layout, plan.page)
+        last = last_attempt(layout, twin)
+        if (
+            last
+            and last.measurement
+            and last.plan.number == plan.number
+            and not last.problem("change", "parent")
+            and twin.facts.verdict.canonical != Verdict.INVALID
+            and twin.facts.variant.lower() == variant.lower()
+            and same(plan.change, change)
+            and same(plan.parent, parent)
+        ):
+            raise GateClosed(_known(twin, last))
+    return edited
+
+
+def _known(twin: Stub, last: Attempt) -> str:
+    """That a run measured this code, what came out, and what may be done."""
+    label = f"v{twin.page.number:03d} ({twin.path})"
+    verdict = twin.facts.verdict.canonical or "still in flight"
+    gain = twin.page.field("gain")
+    more = (
+        ""
+        if _worth_no_more(last)
+        else f" `kb experiment run {twin.path} --more N` adds samples to it;"
+    )
+    return (
+        f"{label} measured exactly this code on the same parent's: {verdict}{f', gain {gain}' if gain else ''};{more} "
+        "change the code or --set a variable; a page filed by `kb experiment open` measures it anew with `kb experiment run PAGE --again`"
     )
 
 
@@ -163,16 +268,17 @@ def _committed(
     return head
 
 
-def parent_commit(layout: store.Layout, stub: Stub, repository: Path) -> str:
+def parent_commit(
+    layout: store.Layout, parent: str, code: str, repository: Path, *, name: str
+) -> str:
     """Commit of the parent: that of its page, or of the git reference; empty for a baseline."""
-    parent = stub.page.field("parent")
-    code = stub.page.field("parent_code") or parent
+    code = code or parent
     if parent.endswith(".md"):
         page = stub_at(layout, parent).page
         code = page.field("code") or page.field("commit")
         if not code:
             raise KbError(
-                f"{stub.path}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference"
+                f"{name}: its parent {parent} names no commit (`code:`); measure it first, or open with --parent and a git reference"
             )
     return worktree.commit_of(repository, code) if parent else ""
 

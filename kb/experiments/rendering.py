@@ -98,7 +98,9 @@ def results_of(evidence: Evidence, ruling: Ruling, attempt: Attempt) -> str:
             parts.append(
                 f"Outliers of the {side}: {', '.join(far[:6])}; the median of the others is {middle}."
             )
-    return "\n\n".join([*parts, _CHECKS.get(evidence.checks, "")]).rstrip()
+    left_out = attempt.plan.checks and not evidence.checks
+    checks = "The checks were not run." if left_out else _CHECKS.get(evidence.checks, "")
+    return "\n\n".join([*parts, checks]).rstrip()
 
 
 def profile_text(attempt: Attempt, verdict: Verdict) -> str:

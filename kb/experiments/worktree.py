@@ -145,23 +145,25 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return any(path == f or path.startswith(f + "/") for f in folders)
 
 
-def snapshot(
-    repository: Path, *, without: tuple[str, ...], message: str, untracked: bool = True
-) -> str:
-    """Commit of the working tree as it stands, with untracked files or without.
-
-    Branch, index and files stay as they are.
-    """
+def tree_of(repository: Path, *, without: tuple[str, ...], untracked: bool = True) -> str:
+    """Git's tree of the working tree as it stands, with untracked files or without; branch, index and files stay as they are."""
     kind = "--all" if untracked else "--update"
     places = (".", *(f":(exclude,top){folder}" for folder in without))
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
-        env = {f"GIT_{role}_NAME": "kb" for role in ("AUTHOR", "COMMITTER")}
-        env |= {f"GIT_{role}_EMAIL": "kb@localhost" for role in ("AUTHOR", "COMMITTER")}
-        env["GIT_INDEX_FILE"] = os.path.join(beside, "index")
+        env = {"GIT_INDEX_FILE": os.path.join(beside, "index")}
         git(repository, "read-tree", "HEAD", env=env)
         git(repository, "add", kind, "--", *places, env=env)
-        tree = git(repository, "write-tree", env=env).strip()
-        commit = git(repository, "commit-tree", tree, "-p", "HEAD", "-m", message, env=env).strip()
+        return git(repository, "write-tree", env=env).strip()
+
+
+def snapshot(
+    repository: Path, *, without: tuple[str, ...], message: str, untracked: bool = True
+) -> str:
+    """Commit of the working tree as it stands."""
+    env = {f"GIT_{role}_NAME": "kb" for role in ("AUTHOR", "COMMITTER")}
+    env |= {f"GIT_{role}_EMAIL": "kb@localhost" for role in ("AUTHOR", "COMMITTER")}
+    tree = tree_of(repository, without=without, untracked=untracked)
+    commit = git(repository, "commit-tree", tree, "-p", "HEAD", "-m", message, env=env).strip()
     keep_commits(repository, commit)
     return commit
 

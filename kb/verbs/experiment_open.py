@@ -1,7 +1,9 @@
 """kb experiment open [experiment]: file the stub of an experiment before anything runs."""
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
@@ -30,7 +32,12 @@ class Opening(Result):
         return self.path
 
 
-def run(request: StatesProposal, caller: Caller) -> Opening:
+def run(
+    request: StatesProposal,
+    caller: Caller,
+    look: "Callable[[Target, str, str, str], None] | None" = None,
+) -> Opening:
+    """`look` may refuse before a page is filed; it is told target, variant, parent and the parent's commit."""
     from kb.experiments.auditing import expectation_from
     from kb.experiments.opening import ExperimentProposal, opened, proposal_in
     from kb.experiments.targets import target_named
@@ -48,7 +55,8 @@ def run(request: StatesProposal, caller: Caller) -> Opening:
     today = caller.day(request.date)
     caller.build(layout)
     proposal, text, answer = _gate(layout, request, caller, proposal, target)
-    path = opened(layout, proposal, target, answer=answer, today=today, text=text)
+    before = partial(look, target, proposal.variant) if look else None
+    path = opened(layout, proposal, target, answer=answer, today=today, text=text, look=before)
     if answer is None:
         caller.build(layout)
         return Opening(path, "none", "baseline")

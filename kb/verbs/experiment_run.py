@@ -175,15 +175,16 @@ def _attempt(
         layout,
         stub.path,
         target,
-        state=_state(request),
-        method=_method(request, target),
+        state=state_of(request),
+        method=method_of(request, target),
         now=caller.now,
         note=caller.talk,
         progress=caller.progress,
     )
 
 
-def _state(request: RunExperiment) -> "CodeState":
+def state_of(request: RunExperiment) -> "CodeState":
+    """Which code is to be measured."""
     from kb.experiments.planning import CodeState
 
     pairs = [text.partition("=") for text in request.set]
@@ -195,7 +196,7 @@ def _state(request: RunExperiment) -> "CodeState":
     return shared(CodeState, request, where)
 
 
-def _method(request: RunExperiment, target: "Target") -> "Target":
+def method_of(request: RunExperiment, target: "Target") -> "Target":
     """The target's method with what the request says beside it."""
     options = {
         "build": request.build,

@@ -1,11 +1,17 @@
 """kb experiment try [experiment]: check, open, run, audit and close one experiment, from one file."""
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kb import KbError
 from kb.verbs import Caller
 from kb.verbs.experiment import StatesLesson, StatesMeasurement, StatesProposal, shared
 from kb.verbs.experiment_close import Closing
+
+if TYPE_CHECKING:
+    from kb.experiments.targets import Target
+    from kb.verbs.experiment_run import RunExperiment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +29,40 @@ def run(request: TryExperiment, caller: Caller) -> Closing:
         raise KbError("give a PROPOSAL: a markdown file with the four labels; or --baseline")
     outcome, receipt = "in flight", ""
     try:
-        opening = experiment_open.run(request, caller)
+        opening = experiment_open.run(request, caller, partial(_look, request, caller))
         path, outcome, receipt = opening.path, opening.outcome, opening.receipt
     except InFlight as standing:
         path = standing.path
         caller.talk(f"going on with {path}, which is the same experiment")
+        if standing.changed:
+            caller.talk(
+                f"what this proposal says otherwise is not taken, for the page was filed before: {', '.join(standing.changed)}; "
+                f"to state it anew, `kb experiment close {path} --overrule inconclusive --reason TEXT` gives that page up"
+            )
     layout = caller.layout()
     attempt = last_attempt(layout, stub_at(layout, path))
     if not attempt or not attempt.measurement:
-        options = {"page": path, "edited": True}
-        experiment_run.run(shared(experiment_run.RunExperiment, request, options), caller)
+        experiment_run.run(_measuring(request, path), caller)
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
     return replace(experiment_close.run(close, caller), outcome=outcome, receipt=receipt)
+
+
+def _measuring(request: TryExperiment, path: str) -> "RunExperiment":
+    from kb.verbs.experiment_run import RunExperiment
+
+    return shared(RunExperiment, request, {"page": path, "edited": True})
+
+
+def _look(
+    request: TryExperiment, caller: Caller, target: "Target", variant: str, parent: str, code: str
+) -> None:
+    """Refuse code that is the parent's, or that was measured, before a page is filed."""
+    from kb.experiments.planning import refuse_known_code
+    from kb.verbs.experiment_run import method_of, state_of
+
+    measuring = _measuring(request, "")
+    method = method_of(measuring, target)
+    state = state_of(measuring)
+    refuse_known_code(
+        caller.layout(), target, parent, code, variant=variant, state=state, method=method
+    )
