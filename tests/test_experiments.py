@@ -136,6 +136,20 @@ def test_a_refuted_lever_is_refused_unless_the_proposal_says_what_differs(loop):
     assert label in loop.page(opened)
 
 
+def test_a_repeat_of_two_pages_says_which_one_is_not_named_yet(loop):
+    home = loop.layout.root / "wiki/experiments/parser"
+    home.mkdir(parents=True)
+    names = [f"2026-01-0{n}-v90{n}-prefetch" for n in (1, 2)]
+    for name in names:
+        (home / f"{name}.md").write_text("---\ntitle: Prefetch rows\ntype: experiment\ntarget: parser\nverdict: refuted\nlevers: [prefetch=rows]\n---\n\n# Prefetch rows\n\n## Verdict\n\nRefuted: -3 %.\n")
+    said = ("open", "--target", "parser", "--lever", "prefetch=rows", "--hypothesis", "prefetch=rows saves time", "--mechanism", "m", "--predicted", "p", "--falsification", "gain < 2%", "--parent", "main")
+    refused = loop.run(*said, ok=(3,)).stderr
+    assert all(f"{name}.md (" in refused for name in names) and "answered already" not in refused
+    refused = loop.run(*said, "--differs", f"unlike {names[0]}, rows are aligned now", ok=(3,)).stderr
+    assert f"{names[1]}.md (" in refused and f"{names[0]}.md (" not in refused and f"{names[0]} is answered already" in refused
+    loop.run(*said, "--differs", f"unlike {names[0]} and {names[1]}, rows are aligned now")
+
+
 def test_eight_writers_at_once_lose_nothing_and_share_no_number(loop, kb_command, tmp_path):
     record = log_of(tmp_path, "run.log", "METRIC time_ms=90\n")
 

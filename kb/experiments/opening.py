@@ -145,12 +145,17 @@ def opened(
     if answer is None and not proposal.baseline:
         raise KbError("an experiment is opened with the answer of `kb check`")
     if answer and answer.outcome == "repeat":
+        repeated = [m for m in answer.matches if m.kind == "same-value" and not m.scope_diff]
+        left = [m for m in repeated if not m.acknowledged] or answer.matches
         named = "; ".join(
             f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {cut(m.because, 120)})"
-            for m in answer.matches[:2]
+            for m in left[:2]
         )
+        met = ", ".join(Path(m.path).stem for m in answer.matches if m.acknowledged)
+        already = f"; {met} {'are' if ', ' in met else 'is'} answered already" if met else ""
         raise GateClosed(
-            f'this repeats what was refuted: {named}. Name the match and say what differs: --differs "unlike {Path(answer.matches[0].path).stem}, ..."'
+            f"this repeats what was refuted: {named}. Name each match and say what differs: "
+            f'--differs "unlike {" and ".join(Path(m.path).stem for m in left[:2])}, ..."{already}'
         )
     with store.lock(layout, "pages"):
         flying = in_flight(layout, target.name)
