@@ -64,6 +64,29 @@ def test_settings_of_the_runs_that_the_frontier_stands_on_stay_and_those_of_a_wo
     assert "noise ±0.4 % by v009~" in state.parts["standing"][0].text
 
 
+def test_the_size_of_work_of_the_best_configuration_is_the_frontiers_own():
+    small = run(1, "baseline", title="as shipped", rate=90, body="## Setup\n\n- Command: `./engine --seq_len=1024 --batch_size=1 --threads=8`\n")
+    long = run(2, "supported", title="long input", rate=91, body="## Setup\n\n- Command: `./engine --seq_len=2048 --batch_size=1 --tile=64`\n")
+    cites = "Stack on [run 1](2026-01-01-v001-run.md).\n\n"
+    best = run(3, "supported", title="fused + batch=3", rate=99, body=cites)
+    merged = state_of([small, long, best], target="engine").parts["config"][0].text
+    assert "--batch_size=3" in merged and "--seq_len=1024" in merged and "2048" not in merged
+
+
+def test_declared_levers_of_kept_runs_are_configuration_and_commands_of_checks_are_not():
+    text = "---\ntitle: Run 2\ntype: experiment\nverdict: supported\nlevers: [loop order=ikj]\nmetrics: {rate: {value: 190, unit: op/s, direction: higher}}\n---\n\n# Run 2\n\n## Setup\n\n- checks: `./bench --check --size=4`\n- benchmark: `./bench --num=64`\n"
+    made = page.read("wiki/experiments/engine/2026-01-02-v002-run.md", text.encode())
+    merged = state_of([TRAIL[0], read_facts(made, text)], target="engine").parts["config"][0].text
+    assert "loop order=ikj" in merged and "--num=64" in merged and "--check" not in merged and "--size" not in merged
+
+
+def test_a_verdict_is_no_lead():
+    body = ("## Verdict\n\nInvalid. This run tested the wiring of the queue alone. The next minimal correction is to unwrap the pair of outputs in the wrapper.\n\n"
+            "## Next\n\n- This ties the best worker but does not improve the durable frontier.\n- Stop trying the third queue as a knob.\n")
+    leads = texts(state_of([*TRAIL[:4], run(5, "invalid", title="wiring", rate=None, body=body)], target="engine").parts["leads"])
+    assert "unwrap the pair" in leads and "Invalid" not in leads and "ties" not in leads and "Stop" not in leads
+
+
 def test_rows_of_a_table_are_tries_of_their_own():
     table = "## Follow-ups\n\n| Exp | Change | Result | Notes |\n|---|---|---|---|\n"
     rows = ["| 7b | `--lanes=4` | rate 68 (+3.0 %) | accepted |", "| 7c | `--lanes=9` | rate 60 (-9.0 %) | refuted; spills |", "| 7d | `--pages=2` | OOM by 3 GiB | |"]

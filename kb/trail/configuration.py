@@ -5,27 +5,32 @@ Refuses settings that say how a run is watched and filed.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kb.run.record import Lever
 from kb.schema import Verdict
 from kb.trail.facts import Facts
-from kb.trail.frontier import Frontier, kept, parents_of
+from kb.trail.frontier import Frontier, kept, parents_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of
 from kb.trail.line import Line, quoted
 from kb.trail.outcomes import Outcomes
+from kb.trail.outline import Phrases
 from kb.trail.page_account import is_alias
 
 # How a run is watched and filed, not how it computes.
 _WATCHED = re.compile(
-    r"profil|dump|warmup|seed|(?:^|_|-)(?:dir|path|root|steps?|run|name|id|url|version|image|date|logs?|logging|logdir|trace\w*|config)$|\d{4}-\d{2}|^v\d+$",
+    r"profil|dump|warmup|seed|^-*(?:check|verify|validate|test|help|version)$|(?:^|_|-)(?:dir|path|root|steps?|run|name|id|url|version|image|date|logs?|logging|logdir|trace\w*|config)$|\d{4}-\d{2}|^v\d+$",
     re.I,
 )
 # Names that a command line or an environment has, and values that can stand there.
 _COMMAND = re.compile(r"--?\w[\w.-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _VALUE = re.compile(r"[\w.+-]+(?:/[\w.+-]+)?")
 _COUNTED = ("per_", "global_", "total_")
+# Settings of the size of work, and how they are spelled in short.
+_WORK = Phrases(
+    "\\w*batch(?:size)?$, ^bs?$, \\w*seq(?:uence)?(?:len(?:gth)?)?$, ^(?:context|ctx|prompt|input|problem)(?:len(?:gth)?|size)?$"
+)
 # A run that is worse than the best before it by more than this handed none of its settings on.
 _LEFT = -0.02
 # So many settings of one run are named.
@@ -88,15 +93,13 @@ def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever],
     """The newest value of every setting of the chain by its key, and the first run of the chain that had it."""
     merged: dict[str, Lever] = {}
     setter: dict[str, Facts] = {}
-    handed = [e for e in chain[1:] if told.gains.get(e.path, 0.0) >= _LEFT]
-    # `lr` is `learning_rate` where a run of the chain writes it out.
-    names = {v.name for e in chain for v in (*e.settings, *e.levers[:6]) if "_" in v.name}
-    written = {"".join(w[:1] for w in n.strip("-").lower().split("_")): key_of(n) for n in names}
-    for e in (chain[0], *handed):
-        for v in (*e.settings, *e.levers[:6]):
-            own = e is chain[0] or key_of(v.name) in written
-            key = written.get(key_of(v.name), key_of(v.name))
-            if _counts(told, v, own=own) and merged.get(key, v).value == v.value:
+    written, points = _written(chain), points_of(told.runs, told.metric)
+    for e in (chain[0], *(e for e in chain[1:] if told.gains.get(e.path, 0.0) >= _LEFT)):
+        for v in _counted(told, e, written, own=e is chain[0]):
+            key = key_of(v.name)
+            # What was measured at another size of work tells nothing of the frontier's.
+            elsewhere = points[e.path] != points[chain[0].path] and _WORK.search(key)
+            if not elsewhere and merged.get(key, v).value == v.value:
                 setter[key] = e
                 # Of two spellings the one that a command takes.
                 merged[key] = v if v.name.startswith("-") else merged.get(key, v)
@@ -112,6 +115,31 @@ def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever],
         if "_" in v.name and v.name.partition("_")[0] in dashed:
             merged[key] = Lever(f"--{v.name}", v.value)
     return merged, setter
+
+
+def _counted(
+    told: Outcomes, e: Facts, written: Mapping[str, Lever], *, own: bool
+) -> Iterable[Lever]:
+    """The settings of one run that can be handed on, each as a run of the chain writes it out; what a kept run declares always can."""
+    declared = e.levers if e.stated_levers and kept(e) else ()
+    for v in (*e.settings, *(declared or e.levers[:6])):
+        long = written.get(key_of(v.name))
+        v = Lever(long.name, v.value) if long else v
+        if v in declared or _counts(told, v, own=own or bool(long)):
+            yield v
+
+
+def _written(chain: Sequence[Facts]) -> dict[str, Lever]:
+    """The settings that a run of the chain writes out, by how others shorten them: `lr` is `learning_rate`, and `batch` is
+    `--batch_size`.
+    """
+    written: dict[str, Lever] = {}
+    for v in (v for e in chain for v in (*e.settings, *e.levers[:6]) if "_" in v.name):
+        words = v.name.strip("-").lower().split("_")
+        shorts = ["".join(w[:1] for w in words)]
+        shorts += [words[0], words[0][:1]] * bool(_WORK.search(key_of(v.name)))
+        written |= {s: v for s in shorts if s not in written or v.name.startswith("-")}
+    return written
 
 
 def _shown(v: Lever) -> str:

@@ -129,18 +129,23 @@ def parents_of(experiments: Sequence[Facts]) -> dict[str, str]:
 def points_of(experiments: Sequence[Facts], metric: Metric | None = None) -> dict[str, str]:
     """Where each run was measured, by path: its size of work, and the run since which the loop counts anew, if it does.
 
-    A size that a page does not say is its parent's, else that of most of the runs before it that say one. A loop counts anew where it
+    A size that a page does not say is its parent's, else that of a run it names, else that of most of the runs before it that say one. A loop counts anew where it
     keeps a run that is clearly worse than the best before it: what was measured there was measured under other conditions.
     """
     parents = parents_of(experiments)
     sizes: dict[str, str] = {}
+    known: dict[str, str] = {}
     points: dict[str, str] = {}
     best: dict[str, float] = {}
     since: dict[str, str] = {}
     stated: list[str] = []
     for e in experiments:
         usual = max(reversed(stated[-_HABIT:]), key=stated[-_HABIT:].count, default="")
-        size = sizes[e.path] = e.point or sizes.get(parents.get(e.path, "")) or usual
+        parent = parents.get(e.path, "")
+        # A size that was handed on goes before one that was guessed.
+        size = e.point or next((s for p in (parent, *e.cites) if (s := known.get(p))), "")
+        known[e.path] = size
+        size = sizes[e.path] = size or sizes.get(parent) or usual
         stated += [e.point] if e.point else []
         own = e.metric(metric.name) if metric and metric.direction else None
         if own and own.value is not None and kept(e):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kb.text import cut
+from kb.text import cut, sentences_of
 from kb.trail.facts import Facts
 from kb.trail.handles import handle
 from kb.trail.line import Line, repeats, words_of
@@ -12,10 +12,22 @@ from kb.trail.outcomes import Outcomes, subject_of
 from kb.trail.outline import Phrases
 from kb.trail.transfers import Lesson, keys_in
 
-_NO_IDEA = Phrases("^none\\b, ^n/?a\\b, ^no (?:further|more|follow), ^closed")
+_NO_IDEA = Phrases(
+    "^none\\b, ^n/?a\\b, ^no (?:further|more|follow), ^closed, ^(?:next: ?)?(?:stop\\b|do(?: not|n.t) (?:carry|re?-?try|treat|revisit|repeat))"
+)
+# A sentence that says how the run itself came out, and one that says what to do for all that.
+_JUDGES = Phrases(
+    "^(?:supported|refuted|invalid|inconclusive|crash(?:ed)?|tie[sd]?|accepted|rejected|kept|discarded)\\b(?! by), "
+    "^(?:this|the) (?:run|result|flag|exact \\w+ rerun)\\b, ^(?:this|it) (?:ties|tied|does|did|is|was|tested|regress\\w*|beats?)\\b, "
+    "not a (?:durable )?(?:win|improvement|frontier), (?:ties|tied) the"
+)
+_ASKS = Phrases(
+    "next, try, retry, revisit, re-?test, should, could, worth, needs?, untried", whole=True
+)
 # A lead that its own page calls settled.
 _SETTLED = Phrases(
-    "moot, closed, already (?:in|done|covered), landed, superseded, no longer, de-?prioriti[sz]ed, out of scope, ruled out, not worth",
+    "moot, closed, already (?:in|done|covered), landed, superseded, no longer, de-?prioriti[sz]ed, out of scope, ruled out, not worth, "
+    "result: (?:discard|reject|refut|crash)\\w*",
     whole=True,
 )
 _NUMBERED = re.compile(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", re.I)
@@ -41,18 +53,27 @@ def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
     for age, e in enumerate(reversed(runs[-_LAST_RUNS:])):
         weight = 1 / (1 + age / 4) + 0.4 * (e.path == best)
         for place, note in enumerate(e.account.leads):
-            words = words_of(note.text[:160])
-            if len(words) < 3 or _NO_IDEA.search(note.text) or repeats(note.text, before):
+            text = _asked(note.text)
+            words = words_of(text[:160])
+            if len(words) < 3 or _NO_IDEA.search(text) or repeats(text, before):
                 continue
-            before.append(note.text)
-            lead = _Lead(note.text, words, runs[len(runs) - age :] if age else ())
+            before.append(text)
+            lead = _Lead(text, words, runs[len(runs) - age :] if age else ())
             settled = _settled(lead)
             sister = "" if settled else _failed_elsewhere(lead, failed)
             score = weight - 0.03 * place - 0.2 * bool(sister)
-            score -= 0.6 * bool(settled or _SETTLED.search(note.text))
-            text = f"{handle(e.path)}: {cut(note.text, 320)}{settled or sister}"
+            score -= 0.6 * bool(settled or _SETTLED.search(text))
+            text = f"{handle(e.path)}: {cut(text, 320)}{settled or sister}"
             ranked.append((-score, len(ranked), Line(text, e.path)))
     yield from (line for *_, line in sorted(ranked, key=lambda r: r[:2]))
+
+
+def _asked(text: str) -> str:
+    """What a text leaves to do: without the sentences ahead of it that say how its run came out; empty where all do."""
+    sentences = sentences_of(text)
+    while sentences and _JUDGES.search(sentences[0]) and not _ASKS.search(sentences[0]):
+        sentences = sentences[1:]
+    return " ".join(sentences)
 
 
 def _settled(lead: _Lead) -> str:

@@ -48,11 +48,12 @@ _GAIN = regex(
 )
 _FIGURE = regex(r"\d[\d.,]*\s?(?:%|ms\b|us\b|µs\b|s\b|[KMGT]i?B\b|pp\b)")
 _DEFERRED = Phrases(
-    "next, revisit\\w*, re-?test\\w*, not (?:yet )?(?:tried|exercised|explored|covered), untried, unexplored, top lever, "
-    "remaining levers?, deferred, future (?:work|\\w+ should), should (?:try|test|use|look), worth (?:a|re)?try\\w*, reusable, durable, "
-    "in place",
+    "next, revisit(?:ing|s)?, re-?test(?:ing|s)?, not (?:yet )?(?:tried|exercised|explored|covered), untried, unexplored, top lever, "
+    "remaining levers?, deferred, future (?:work|\\w+ should), should (?:try|test|use|look), worth (?:a|re)?try\\w*",
     whole=True,
 )
+# What is run beside the measurement: its settings are none of the run's.
+BESIDE = Phrases("^(?:checks?|build|compile|profile|profiler|tests?|verif\\w+)(?: command)?:")
 _STACK = "(?:config\\w*|stack|recipe|settings?)"
 _STATED = Phrases(
     ", ".join(
@@ -253,7 +254,8 @@ def settings_of(page: Page, account: Account, *texts: str) -> tuple[Lever, ...]:
     config = page.front.get("config")
     for name, value in config.items() if isinstance(config, dict) else ():
         settings[key_of(str(name))] = Lever(str(name), str(value))
-    for text in (*(n.text for n in account.config if not n.upto), *texts):
+    notes = (n.text for n in account.config if not n.upto and not BESIDE.search(n.text))
+    for text in (*notes, *texts):
         for lever in levers_in(text):
             key = key_of(lever.name)
             if (

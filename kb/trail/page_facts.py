@@ -16,7 +16,7 @@ from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
 from kb.trail.outline import Passage, Phrases, items_of, labels_of, passages_of, prose_of
-from kb.trail.page_account import account_of, point_of, settings_of
+from kb.trail.page_account import BESIDE, account_of, point_of, settings_of
 from kb.trail.verdicts import is_running, labelled_verdict, titled_verdict, verdict_of
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
@@ -80,7 +80,9 @@ def read_facts(page: Page, text: str) -> Facts:
         verdict = VerdictRead(canonical_verdict(later[-1].verdict), later[-1].verdict, "note")
         because = later[-1].because
     account = account_of(page, passages)
-    settings = settings_of(page, account, facts.title, mechanism, setup, hypothesis)
+    how = [p for p in own.get("setup", ()) if not BESIDE.search(p.text)]
+    texts = (facts.title, mechanism, prose_of(how, most=_SETUP), hypothesis)
+    settings = settings_of(page, account, *texts)
     measured = [part for name in ("results", "", "verdict") for part in _named(parts, name, lead)]
     return replace(
         facts,
