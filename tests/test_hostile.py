@@ -2,8 +2,11 @@
 
 import json
 import os
+import subprocess
 
 import pytest
+
+from kb import KbError, store
 
 TARGET = "---\ntitle: T\ntype: target\nmetric: ms\ndirection: lower\n---\n"
 EXPERIMENT = "---\ntitle: E\ntype: experiment\ntarget: t\nparent: HEAD\nrun: {run}\nreceipt: r\nlevers: [q=1]\nhypothesis: h\nstatus: in_progress\n---\n# E\n"
@@ -92,3 +95,79 @@ def test_a_field_that_the_tools_do_not_list_is_refused(make_base):
                     reply = answer(name, {"action": action, option.name: "x"} if action else {option.name: "x"}, caller)
                     assert reply.failed and "not taken from here" in reply.text, (verb.words, option.name)
     assert not os.path.exists(root / ".kb/kb.db") and json.dumps(list(tools()))
+
+
+def test_what_stands_in_the_current_folder_is_never_run_to_read_a_pdf(tmp_path, monkeypatch):
+    from kb.research.documents import _pdf_text
+
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "__init__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(KbError):
+        _pdf_text(b"%PDF-1.4 nothing", "x.pdf")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_trees_of_a_run_and_its_sources_never_stand_behind_a_link(make_base, tmp_path):
+    from kb.experiments import worktree
+    from kb.source import SourceMaterial, capture
+
+    layout = make_base({})
+    victim = tmp_path / "victim"
+    (victim / "d").mkdir(parents=True)
+    (victim / "d" / "kept").write_text("x")
+    layout.state.mkdir(exist_ok=True)
+    (layout.state / "worktrees").symlink_to(victim)
+    with pytest.raises(KbError, match="link"):
+        worktree.place_of(layout)
+    layout.sources.symlink_to(victim)
+    with pytest.raises(KbError):
+        capture(layout, SourceMaterial(origin="d.md", kind="file", name="d", text="words"), retrieved="2026-01-01")
+    assert (victim / "d" / "kept").exists()
+
+
+def test_a_signed_commit_and_a_promised_blob_start_no_program_of_the_repositorys_choice(tmp_path):
+    from kb.experiments.worktree import git
+    from kb.research.git import of_folder
+
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\nexit 1\n")
+    evil.chmod(0o755)
+    repo = tmp_path / "r"
+    subprocess.run(["git", "init", "-q", repo], check=True)
+    (repo / "a").write_text("x\n")
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+    subprocess.run(["git", "-C", repo, *who, "add", "a"], check=True)
+    subprocess.run(["git", "-C", repo, *who, "commit", "-qm", "a"], check=True)
+    body = subprocess.run(["git", "-C", repo, "cat-file", "commit", "HEAD"], capture_output=True, check=True).stdout
+    head, _, text = body.partition(b"\n\n")
+    signed = head + b"\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n" + text
+    made = subprocess.run(["git", "-C", repo, "hash-object", "-t", "commit", "-w", "--stdin"], input=signed, capture_output=True, check=True)
+    subprocess.run(["git", "-C", repo, "update-ref", "HEAD", made.stdout.decode().strip()], check=True)
+    for setting, value in (
+        ("log.showSignature", "true"), ("gpg.program", evil), ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"), ("remote.origin.url", repo), ("remote.origin.uploadpack", evil),
+        ("protocol.file.allow", "always"), ("core.repositoryformatversion", "1"),
+    ):  # fmt: skip
+        subprocess.run(["git", "-C", repo, "config", setting, str(value)], check=True)
+    git(repo, "log", "-1", "--format=%H")
+    blob = subprocess.run(["git", "-C", repo, "rev-parse", "HEAD:a"], capture_output=True, check=True, text=True).stdout.strip()
+    (repo / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    for read in (lambda: git(repo, "cat-file", "-p", blob), lambda: of_folder(repo).run("cat-file", "-p", blob)):
+        with pytest.raises(KbError):
+            read()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_somebody_put_among_printed_slices_stops_no_load(make_base):
+    from kb.slices.printed import texts_of
+
+    layout = make_base({})
+    folder = layout.state / "slices"
+    folder.mkdir(parents=True)
+    (folder / "aa").write_text("no row")
+    (folder / "bb").symlink_to("/nowhere")
+    (folder / "cc").mkdir()
+    for digest in ("aa", "bb", "cc"):
+        with pytest.raises(KbError):
+            texts_of(layout, digest)

@@ -53,13 +53,13 @@ def mark_of(layout: store.Layout) -> str:
 
 def _end_leftovers(layout: store.Layout) -> list[str]:
     """End what carries our mark, or stands in a tree of a run, although nobody has the turn; names of what was ended."""
-    mark, place = f"{_MARK}={mark_of(layout)}".encode(), os.fspath(worktree.place_of(layout))
+    mark, place = f"{_MARK}={mark_of(layout)}".encode(), f"{worktree.place_of(layout)}{os.sep}"
     ended = []
     for process in Path("/proc").glob("[0-9]*"):
         # What ended by itself, or belongs to somebody else, is passed over.
         with contextlib.suppress(OSError):
             marked = mark in (process / "environ").read_bytes().split(b"\0")
-            ours = marked or os.readlink(process / "cwd").startswith(place)
+            ours = marked or f"{os.readlink(process / 'cwd')}{os.sep}".startswith(place)
             if ours and int(process.name) != os.getpid():
                 command = (process / "cmdline").read_bytes().replace(b"\0", b" ")
                 os.kill(int(process.name), signal.SIGKILL)

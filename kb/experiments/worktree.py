@@ -20,6 +20,7 @@ _KEEPING = "refs/kb"
 _GIT = (
     *("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
     *("-c", "protocol.allow=never", "-c", "diff.ignoreSubmodules=dirty"),
+    *("-c", "log.showSignature=false"),
 )
 # A hook or a wrapper that set these for its own repository must not lead us there.
 _GIT_VARIABLES_KEPT = ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
@@ -41,7 +42,8 @@ def git(
     clean = {
         k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _GIT_VARIABLES_KEPT
     }
-    clean["GIT_NO_LAZY_FETCH"] = "1"
+    # What is missing is never fetched: no transport is allowed, whatever the repository's own settings say.
+    clean["GIT_NO_LAZY_FETCH"], clean["GIT_ALLOW_PROTOCOL"] = "1", "none"
     try:
         done = subprocess.run(
             [*_GIT, "-C", os.fspath(repository), *words],
@@ -239,7 +241,7 @@ def checked_out(
 
 def place_of(layout: store.Layout) -> Path:
     """Where trees stand while something is measured."""
-    return (layout.state / "worktrees").resolve()
+    return store.own_state(layout, "worktrees").resolve()
 
 
 def _check_out(repository: Path, tree: Path, commit: str) -> None:

@@ -35,7 +35,7 @@ class Watching(Result):
 def run(request: WatchLoop, caller: Caller) -> Watching:
     if bool(request.target) == request.off:
         raise KbError("say --target NAME, or --off")
-    file = caller.layout().state / WATCH_NAME
+    file = store.own_state(caller.layout(), WATCH_NAME)
     if request.off:
         file.unlink(missing_ok=True)
         return Watching("", "")

@@ -2,13 +2,16 @@
 text. Marks what a page hides; runs nothing.
 """
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+import kb
 from kb import KbError
 from kb.source import normal_text
 from kb.store import json_of
@@ -236,9 +239,14 @@ def _pdf_text(data: bytes, name: str) -> str:
     """Text of a PDF, read in a process of its own with bounds of memory and time: a PDF may be a
     bomb.
     """
-    command = [sys.executable, "-m", "kb.research.pdf", str(_PDF_MEMORY), str(_PDF_SECONDS)]
+    command = [sys.executable, "-P", "-m", "kb.research.pdf", str(_PDF_MEMORY), str(_PDF_SECONDS)]
+    # The folder it is started in holds a stranger's files: none of them is a module of ours.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env["PYTHONPATH"] = str(Path(kb.__file__).parent.parent)
     try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=_PDF_SECONDS)
+        done = subprocess.run(
+            command, input=data, capture_output=True, timeout=_PDF_SECONDS, env=env
+        )
     except subprocess.TimeoutExpired as error:
         raise KbError(
             f"{name}: its PDF takes more than {_PDF_SECONDS} s to read; not captured"

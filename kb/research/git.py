@@ -4,6 +4,7 @@ Refuses to check anything out.
 
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Repository:
         ]
         try:
             with subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment()
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(words[0])
             ) as process:
                 out, error = process.communicate(timeout=self.seconds)
         except subprocess.TimeoutExpired as late:
@@ -116,14 +117,17 @@ class Repository:
             command,
             input=asked,
             capture_output=True,
-            env=_environment(),
+            env=_environment("cat-file"),
             timeout=self.seconds,
-            check=True,
+            check=False,
         ).stdout
         at = 0
         for _, path in wanted:
-            end = out.index(b"\n", at)
-            size = int(out[at:end].split()[2])
+            end = out.find(b"\n", at)
+            head = out[at:end].split()
+            if end < 0 or len(head) != 3 or not head[2].isdigit():
+                raise KbError(f"{self.local}: git cannot read {path}: the repository is not whole")
+            size = int(head[2])
             data, at = out[end + 1 : end + 1 + size], end + size + 2
             if b"\0" not in data:
                 yield path, data.decode("utf-8", "replace")
@@ -145,6 +149,7 @@ def of_bundle(file: Path, scratch: Path) -> Repository:
     folder = scratch / f"{digest}.git"
     repository = Repository(folder, file.name)
     if not (folder / "complete").exists():
+        shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
         repository.run("init", "--quiet", "--bare", str(folder))
         options = ("--quiet", "--no-tags", "--no-recurse-submodules")
@@ -168,9 +173,11 @@ def of_folder(path: Path) -> Repository:
     raise KbError(f"{path}: no git repository; give the folder that holds .git, or `--bundle FILE`")
 
 
-def _environment() -> dict[str, str]:
+def _environment(word: str) -> dict[str, str]:
+    """Surroundings of one git command: a bundle is fetched as a file, nothing else is fetched at all, whatever the repository's settings say."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     return kept | {
+        "GIT_ALLOW_PROTOCOL": "file" if word == "fetch" else "none",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from kb import KbError
+from kb.store import own_state
 from kb.verbs import Caller, Result, flag, option
 
 
@@ -13,7 +14,7 @@ class ServeTools:
     http: bool = flag("serve streamable HTTP on 127.0.0.1 instead of stdio")
     port: int = option("with --http: the port (0 takes a free one)", default=0)
     token_file: str = option(
-        "with --http: file that holds the bearer token (default: .kb/mcp-token, made when it is not there)",
+        "with --http: file that holds the bearer token (default: .kb/mcp-token, made anew at each start)",
         metavar="FILE",
     )
 
@@ -72,13 +73,15 @@ def _token(request: ServeTools, caller: Caller) -> str:
     file = (
         caller.file(request.token_file)
         if request.token_file
-        else caller.layout().state / "mcp-token"
+        else own_state(caller.layout(), "mcp-token")
     )
-    if not file.exists():
-        if request.token_file:
-            raise KbError(
-                f"{request.token_file}: no such file; write a token of 20 characters or more into it"
-            )
+    if request.token_file and not file.exists():
+        raise KbError(
+            f"{request.token_file}: no such file; write a token of 20 characters or more into it"
+        )
+    if not request.token_file:
+        # A token that came with the folder is known to whoever shipped it.
+        file.unlink(missing_ok=True)
         file.parent.mkdir(exist_ok=True)
         with open(
             os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"

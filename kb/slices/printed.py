@@ -12,18 +12,22 @@ def keep(layout: store.Layout, slice: Slice, *, known: tuple[str, ...] = ()) -> 
     folder = store.own_state(layout, "slices")
     texts = (*known, *(item.text for part in slice.parts for item in part.items))
     store.write(folder / slice.digest, store.row_of(texts), durable=False)
-    old = sorted(folder.iterdir(), key=lambda f: (f.stat().st_mtime_ns, f.name))[:-_MOST]
-    for file in old:
+    kept = (f for f in folder.iterdir() if f.is_file() and not f.is_symlink())
+    for file in sorted(kept, key=lambda f: (f.stat().st_mtime_ns, f.name))[:-_MOST]:
         store.remove(file)
 
 
 def texts_of(layout: store.Layout, digest: str) -> tuple[str, ...]:
     """What the slice of a digest, or of the head of one, told. Raises KbError for none or several."""
     folder = store.own_state(layout, "slices")
-    same = sorted(f for f in folder.glob("*") if f.name.startswith(digest))
+    files = (f for f in folder.glob("*") if f.is_file() and not f.is_symlink())
+    same = sorted(f for f in files if f.name.startswith(digest))
     if len(same) != 1:
         raise KbError(
             f"--beyond {digest}: {'no slice' if not same else f'{len(same)} slices'} of this digest on file; "
             "take the one that the first line of an earlier slice prints, or load without it"
         )
-    return store.value_of(same[0].read_bytes(), tuple[str, ...])
+    try:
+        return store.value_of(same[0].read_bytes(), tuple[str, ...])
+    except ValueError as error:
+        raise KbError(f"{same[0]}: is no slice that kb noted; remove it and load again") from error

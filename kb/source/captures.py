@@ -112,7 +112,8 @@ def _marks(text: str, material: SourceMaterial) -> tuple[Mark, ...]:
 def _file(layout: Layout, source: Source, files: Mapping[str, tuple[bytes, str]]) -> None:
     """Files first, meta.json last: a folder without it was cut off, and is begun anew."""
     folder = layout.sources / source.id
-    if folder.resolve().parent != layout.sources.resolve():
+    inside = layout.holds(folder / "meta.json") and not layout.sources.is_symlink()
+    if not inside or folder.resolve().parent != layout.sources.resolve():
         raise KbError(f"sources/{source.id}: leads out of sources/; nothing was written")
     if folder.exists():
         shutil.rmtree(folder)

@@ -1,5 +1,6 @@
 """pi-autoresearch's other record: kept commits whose message ends in `Result: {json}`. Refuses to run anything but `git log`."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,11 @@ from kb.formats.registry import Event, LogFormat
 from kb.formats.table import object_in
 from kb.run.status import outcome_of
 
+# Nothing that the repository's own configuration names is run, and nothing is fetched.
+_SAFE = (
+    *("-c", "log.showSignature=false", "-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"),
+)
 _TRAILER = "Result: {"
 _KEYS = {
     "label": ("label",),
@@ -26,9 +32,12 @@ _KEYS = {
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run a commit with a Result trailer, oldest first. Raises KbError where there is no git repository."""
     form = "--format=%H%x1f%cI%x1f%B"
-    words = ["git", "-C", str(path), "log", "--reverse", "-z", form, f"--grep=^{_TRAILER}"]
+    words = ["git", *_SAFE, "-C", str(path), "log", "--reverse", "-z", form]
+    env = {**os.environ, "GIT_ALLOW_PROTOCOL": "none"}
     try:
-        done = subprocess.run(words, capture_output=True, check=False)
+        done = subprocess.run(
+            [*words, f"--grep=^{_TRAILER}"], capture_output=True, check=False, env=env
+        )
     except OSError as error:
         told = (
             f"git cannot be started ({error.strerror}); install git or import the loop's log file"
