@@ -140,6 +140,11 @@ def test_state_recent_and_refuted_are_never_empty_once_a_target_has_five_runs(tr
         assert {"state", "recent", "refuted"} <= {p.name for p in made.parts}
 
 
+def test_a_resume_tells_its_newest_run_once(trail_base):
+    told = [i for i in items(ask(trail_base, target="engine", step="resume", query="", budget=2000), "recent") if i.why == "last run"]
+    assert told and len({i.path for i in told}) == len(told)
+
+
 def test_a_hypothesis_slice_holds_its_layers(trail_base):
     made = ask(trail_base, target="engine")
     names = {p.name for p in made.parts}

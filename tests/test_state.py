@@ -126,6 +126,13 @@ def test_dead_levers_stand_by_family_with_tally_results_and_the_newest_reason():
     assert "prefetch (1 of 3 won)" in texts(state_of(won, target="engine").parts["dead"])
 
 
+def test_a_run_that_kb_left_open_is_not_dead():
+    open_runs = [run(n, "inconclusive", title=f"swizzle={n}", rate=60, body=f"## Verdict\n\nInconclusive: {why}. Rule: `{rule}`.\n")
+                 for n, why, rule in ((9, "the interval lies across the line", "criterion-open"), (10, "the change is a no-op", "no-op"), (11, "criterion is met by all of it", "falsified"))]
+    dead = texts(state_of([*TRAIL, *open_runs], target="engine").parts["dead"])
+    assert "swizzle=11" in dead and "swizzle=9" not in dead and "swizzle=10" not in dead
+
+
 def test_a_lead_says_who_asked_and_whether_something_took_it_up():
     lead = state_of(TRAIL, target="engine").parts["leads"][0].text
     assert lead.startswith("v007~") and "Overlap the copy of the next tile" in lead and "since tried" not in lead

@@ -77,7 +77,7 @@ def fill_resume(into: OpenSlice, request: Request) -> str:
     """The whole session after a loss of context: where it stands, what runs, the last results, what was left to do, what not to repeat."""
     bring_state(into, tokens=3 * request.budget // 4)
     bring_retrospective(into, most=1, tokens=request.budget // 8)
-    for path in list(reversed(into.runs))[:3]:
+    for path in [p for p in into.runs[-3:][::-1] if p not in into.full]:
         into.page("recent", path, "last run", closely=False)
     for path in [p for p in reversed(into.runs) if p not in into.paths][:12]:
         _bring_line(into, "refuted" if into.failed(path) else "recent", path)

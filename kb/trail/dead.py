@@ -19,6 +19,8 @@ from kb.trail.themes import themes_of
 _TRIES, _REASONS = 7, 3
 # Rows of a page's tables that make a line.
 _ROWS = 4
+# Rules of kb's verdicts that leave open whether a lever works.
+_OPEN_RULES = frozenset(("no-op", "undecided", "criterion-open", "noise-unknown"))
 
 
 def families_of(
@@ -59,7 +61,8 @@ def families_of(
 def dead_lines(told: Outcomes) -> Iterable[Line]:
     """One line a family with failures and one a page whose tables tell of failures, newest first."""
     age = {e.path: at for at, e in enumerate(reversed(told.runs))}
-    decided = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
+    judged = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
+    decided = [e for e in judged if _rule(e) not in _OPEN_RULES]
     families = []
     for name, group in families_of(decided, told.names):
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
@@ -72,6 +75,11 @@ def dead_lines(told: Outcomes) -> Iterable[Line]:
         for place, line in enumerate(_tables(told, e)):
             families.append((-first - 1 / (2 + age[e.path] + place), line))
     yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
+
+
+def _rule(e: Facts) -> str:
+    """The rule that a verdict of kb's own names; empty for any other verdict."""
+    return e.because.rpartition("Rule: ")[2].strip("`. ")
 
 
 def _family(told: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
