@@ -567,6 +567,30 @@ def test_repeats_are_doubled_until_the_verdict_is_decided_or_as_many_are_there_a
     assert done["rule"] == "undecided" and done["more"] and f"About {done['more']} more samples" in loop.page(tie)
 
 
+def test_repeats_that_leave_a_filed_verdict_open_are_told_by_page_list_and_what_would_settle_it(loop):
+    loop.commit(lambda text: NOISY + "\n", file="bench.sh")
+    loop.git("branch", "-f", "main", "HEAD")
+    path = loop.open("a=1", falsification="gain < -50%")
+    loop.run("run", path, "--commit", loop.commit(lambda text: "100 \n"), "--most", "4")
+    done = loop.closed(path)
+    filed = loop.page(path)
+    assert done["rule"] == "undecided" and f"About {done['more']} more" in filed
+    told = loop.run("run", path, "--more", "1").stdout
+    assert f"kb experiment close {path}" in told and loop.page(path) == filed
+    again = loop.closed(path)
+    assert (again["verdict"], again["superseded"]) == ("inconclusive", "inconclusive") and again["more"] != done["more"]
+    note = loop.page(path).removeprefix(filed.rstrip()).strip()
+    newest = f"5 runs of each side; about {again['more']} more samples of each side would decide"
+    assert note.startswith("> 2026-05-02 supersedes verdict: inconclusive, because") and newest in note and cli.main(["lint"]) == 0
+    assert again["reason"][:40] in loop.run("list").stdout
+    loop.capsys.readouterr()
+    (loop.layout.root / "p.md").write_text("---\ntarget: parser\nlevers: [a=1]\n---\n**Hypothesis**: a=1 makes fewer misses\n")
+    cli.main(["check", str(loop.layout.root / "p.md")])
+    shown = loop.capsys.readouterr().out
+    assert f"about {again['more']} more samples" in shown and f"About {done['more']} more" not in shown
+    assert loop.closed(path)["written"] == [] and loop.page(path).count("supersedes verdict") == 1
+
+
 def test_repeats_are_added_to_an_attempt_by_turns_and_the_earlier_ones_count(loop):
     path = loop.open("a=1")
     assert "nothing to add repeats to" in loop.run("run", path, "--more", "2", ok=(2,)).stderr

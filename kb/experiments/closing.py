@@ -168,10 +168,15 @@ def _closed_again(
         return Closed(*about, overruled=overruled, again=True, written=logged)
     case, done = _ruled(layout, stub, target, remarks)
     done = replace(done, again=True, written=logged)
-    if done.verdict == stands:
+    if done.verdict == stands and measured in known:
         return done
     reason = remarks.reason if remarks.overrule else case.ruling.reason
     because = one_line(remarks.because or reason).rstrip(".")
+    if done.verdict == stands and attempt:
+        # The verdict stays, the figures do not: what was filed of them is no longer the newest.
+        because += f"; {len(attempt.of('bench', 'change'))} runs of each side"
+        more = case.ruling.more
+        because += f"; about {more} more samples of each side would decide" if more else ""
     note = Superseding(today, str(done.verdict), because, measured)
     if not dry:
         line = to_note(note, seal=seal)

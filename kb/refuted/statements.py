@@ -13,6 +13,8 @@ from kb import regex
 from kb.languages import FAILED_LISTS
 from kb.page import Page, document_of
 from kb.page.document import Document
+from kb.page.seal import FIELD as SEAL
+from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
 from kb.refuted.notes import FURNITURE, NO_LIST, entry_failure, own_verdict, section_failure
 from kb.refuted.rows import CLAIM_HEAD, table_failures
@@ -81,8 +83,10 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
     if facts is not None:
         aim = aim_of_page(page, text, because=from_row(facts).because)
         rule, measured = page.field("rule"), bool(page.field("measured"))
+        notes = superseding(text, seal=page.field(SEAL))
+        newest = (note.because.rpartition("; ")[2] for note in reversed(notes))
         settles = next(
-            (line.strip() for line in text.split("\n") if _MORE in line),
+            (line.strip() for line in (*newest, *text.split("\n")) if _MORE in line),
             f"ruled {rule}" if rule else "",
         )
         reopen_if = page.field("reopen_if") or labelled(text, "Reopen if")

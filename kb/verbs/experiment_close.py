@@ -62,7 +62,10 @@ class Closing(Result):
         if r.again and not r.superseded:
             return f"{r.path} was filed before: {r.verdict}"
         by_hand = " (overruled by hand)" if r.overruled else ""
-        then = f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
+        stays = " as before, with more samples" if r.superseded == r.verdict else ""
+        then = (
+            stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
+        )
         dry = "nothing was written" if self.dry_run else ""
         lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, dry, self.hint)
         return "\n".join(filter(None, lines))

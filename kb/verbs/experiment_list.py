@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # So many lines a page of the printed list has, unless told otherwise.
 _PAGE = 30
 _LEVERS_SHOWN = 60
+_REASON_SHOWN = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,8 @@ def _figure(layout: "store.Layout", e: "Experiment") -> str:
     from kb.run.quantity import unit_beside
     from kb.text import number_text
 
+    if e.verdict.source == "note":
+        return cut(e.because, _REASON_SHOWN)  # The page's own figures are older than its verdict.
     figure = e.metric(e.primary) if e.primary else None
     figure = figure or next((m for m in e.metrics if m.value is not None), None)
     if e.running or not figure or figure.value is None:

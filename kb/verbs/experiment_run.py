@@ -102,6 +102,9 @@ def run(request: RunExperiment, caller: Caller) -> RunFigures:
             "let the benchmark print what it means once"
         )
     hint = hint_of(ruling, stub.path) if ruling else ""
+    if stub.filed and ruling:
+        then = f"`kb experiment close {stub.path}` files this below the sealed text"
+        hint = f"{hint}; {then}" if hint else then
     if failed:
         caller.talk("\n".join([f"kb experiment run: {ruling.reason}", *_printed(attempt)]))
     figures = {
