@@ -790,6 +790,15 @@ def test_trying_without_an_edit_files_no_page_and_a_changed_proposal_of_an_open_
     assert loop.run("try", proposed(tmp_path, "b=1"), "--expect", "=90$").stdout.startswith("supported")
 
 
+def test_a_reason_given_before_the_run_is_no_lesson_of_a_run_that_came_out_otherwise(loop, tmp_path):
+    (loop.repository / "value.txt").write_text("120\n")
+    loop.run("try", proposed(tmp_path, "a=1"), "--because", "a call costs")
+    (path,) = pages(loop)
+    facts = stub_at(loop.layout, path).facts
+    assert facts.verdict.canonical == "refuted" and "because" not in read(path, loop.page(path).encode()).front
+    assert "**Because**" not in loop.page(path) and "Expected before it ran, and not what came out: a call costs" in loop.page(path)
+
+
 def test_checks_that_did_not_run_are_not_said_to_be_missing(loop):
     path = loop.open("a=1")
     loop.run("run", path, "--commit", loop.commit(lambda text: "100 \n"), "--checks", "true", "--build", "cp bench.sh built")

@@ -29,12 +29,13 @@ _UNMEASURED = Ruling(Verdict.INCONCLUSIVE, "unmeasured", "nothing was measured")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remarks:
     """What a person or an agent says on closing: a verdict against the rules' with its reason, what to do with the change, what was
-    learnt, when to try again, and what else an audit shall look for."""
+    learnt, when to try again, and what else an audit shall look for. `foreseen`: what was learnt was said before anything ran."""
 
     overrule: Verdict | None = None
     reason: str = ""
     decision: str = ""
     because: str = ""
+    foreseen: bool = False
     reopen_if: str = ""
     expectation: Expectation = Expectation()
 
@@ -188,13 +189,17 @@ def _closed_again(
 def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
     """The bytes of the filed page."""
     stub, ruling, attempt = case.stub, case.ruling, case.attempt
+    # Who says why before it ran explains a win; of any other end it is no lesson.
+    expected = remarks.foreseen and done.verdict not in (Verdict.SUPPORTED, Verdict.BASELINE)
+    because, expected_text = ("", remarks.because) if expected else (remarks.because, "")
     blocks = blocks_of(case) | {
         "verdict": rendering.verdict_text(
             ruling,
             overruled=remarks.overrule,
             reason=remarks.reason,
-            because=remarks.because,
+            because=because,
             reopen_if=remarks.reopen_if,
+            expected=expected_text,
         )
     }
     fields = {
@@ -203,7 +208,7 @@ def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:
         "rule": ruling.rule,
         "decision": done.decision,
         "firing": case.evidence.firing,
-        "because": remarks.because,
+        "because": because,
         "reopen_if": remarks.reopen_if,
         "code": attempt.plan.change if attempt else "",
         "measured": receipt_of(attempt) if attempt else "",

@@ -126,7 +126,13 @@ def audit_text(audit: Audit) -> str:
 
 
 def verdict_text(
-    ruling: Ruling, *, overruled: Verdict | None, reason: str, because: str, reopen_if: str
+    ruling: Ruling,
+    *,
+    overruled: Verdict | None,
+    reason: str,
+    because: str,
+    reopen_if: str,
+    expected: str = "",
 ) -> str:
     """The first sentence says the verdict; an overruled one says by which reason, and what the rules had said. Then what was learnt."""
     by_rule = f"{ruling.verdict.capitalize()}: {one_line(ruling.reason)}."
@@ -138,6 +144,7 @@ def verdict_text(
         rest.insert(0, f"About {ruling.more} more samples of each side would decide.")
     lessons = {"Because": because, "Reopen if": reopen_if}
     shown = (f"**{label}**: {text}" for label, text in lessons.items() if text)
+    rest += [f"Expected before it ran, and not what came out: {expected}"] if expected else []
     return "\n\n".join([first, *shown, *rest])
 
 

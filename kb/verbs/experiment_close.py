@@ -71,7 +71,8 @@ class Closing(Result):
         return "\n".join(filter(None, lines))
 
 
-def run(request: CloseExperiment, caller: Caller) -> Closing:
+def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> Closing:
+    """`foreseen`: what --because says was said before anything ran."""
     from kb.experiments.closing import Remarks, close
     from kb.experiments.judging import expecting, hint_of
     from kb.experiments.receipts import refuse_forged
@@ -80,7 +81,8 @@ def run(request: CloseExperiment, caller: Caller) -> Closing:
     today, dry = caller.day(request.date), request.dry_run
     expectation = expecting(layout, stub.path, stated=request.stated, keep=not dry)
     overrule = Verdict(request.overrule) if request.overrule else None
-    remarks = shared(Remarks, request, {"overrule": overrule, "expectation": expectation})
+    more = {"overrule": overrule, "expectation": expectation, "foreseen": foreseen}
+    remarks = shared(Remarks, request, more)
     if dry:
         caller.tables(layout).close()
     else:

@@ -41,10 +41,12 @@ def run(request: TryExperiment, caller: Caller) -> Closing:
             )
     layout = caller.layout()
     attempt = last_attempt(layout, stub_at(layout, path))
-    if not attempt or not attempt.measurement:
+    foreseen = not attempt or not attempt.measurement
+    if foreseen:
         experiment_run.run(_measuring(request, path), caller)
     close = shared(experiment_close.CloseExperiment, request, {"page": path})
-    return replace(experiment_close.run(close, caller), outcome=outcome, receipt=receipt)
+    closing = experiment_close.run(close, caller, foreseen=foreseen)
+    return replace(closing, outcome=outcome, receipt=receipt)
 
 
 def _measuring(request: TryExperiment, path: str) -> "RunExperiment":
