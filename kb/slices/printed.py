@@ -1,5 +1,7 @@
 """Slices that were printed, so that a further one may leave out what they told. Refuses to keep many: each can be loaded again."""
 
+from contextlib import suppress
+
 from kb import KbError, store
 from kb.slices.slice import Slice
 
@@ -12,9 +14,11 @@ def keep(layout: store.Layout, slice: Slice, *, known: tuple[str, ...] = ()) -> 
     folder = store.own_state(layout, "slices")
     texts = (*known, *(item.text for part in slice.parts for item in part.items))
     store.write(folder / slice.digest, store.row_of(texts), durable=False)
-    kept = (f for f in folder.iterdir() if f.is_file() and not f.is_symlink())
-    for file in sorted(kept, key=lambda f: (f.stat().st_mtime_ns, f.name))[:-_MOST]:
-        store.remove(file)
+    # Of several that note at once, each may find that another one removed what it wanted to.
+    with suppress(FileNotFoundError):
+        kept = (f for f in folder.iterdir() if f.is_file() and not f.is_symlink())
+        for file in sorted(kept, key=lambda f: (f.stat().st_mtime_ns, f.name))[:-_MOST]:
+            store.remove(file)
 
 
 def texts_of(layout: store.Layout, digest: str) -> tuple[str, ...]:
