@@ -403,7 +403,7 @@ _OUTCOMES = (
     ),
     (
         regex(
-            r"(?:success\w*|win|won|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
+            r"(?:success\w*|win|won(?!.t\b)|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
             rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
         ),
         Verdict.SUPPORTED,

@@ -378,3 +378,10 @@ def test_the_documentation_shows_the_rules_as_they_are():
     page = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
     table = "| rule | verdict | when it speaks |\n|---|---|---|\n" + "\n".join(f"| `{r.name}` | {r.verdict} | {r.when} |" for r in RULES)
     assert page.split("<!-- rules -->")[1].split("<!-- /rules -->")[0].strip() == table
+
+
+def test_what_will_not_build_is_no_win():
+    from kb.run.record import Outcome
+    from kb.run.status import outcome_of
+
+    assert [outcome_of(w) for w in ("won't build", "won\u2019t build", "won by 3 %")] == [Outcome.CRASHED, Outcome.CRASHED, Outcome.KEPT]

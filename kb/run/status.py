@@ -15,6 +15,7 @@ _OUTCOMES = {
         rejecting kill killing drop dropping rollback rolled abandon abandoned abandoning undo undone undoing closed
         nope 丢弃 舍弃""",
     Outcome.CRASHED: """crash crashed crashes oom out_of_memory fail failed fails failure timeout timed_out no_json error errored
+        launch_error runtime_error build_error link_error will_not_build will_not_compile will_not_run
         exception segfault segfaults segfaulted compile_error build_failed died diverged broken broke bricked incident aborted
         abort hang hangs hung deadlock deadlocks nan panic panicked panics 失败 失敗 超时""",
     Outcome.CHECKS_FAILED: "incorrect wrong falsch faux",
@@ -76,7 +77,8 @@ _ENUM = re.compile(r"^[A-Za-z]\w*\.(?=[A-Z][A-Z_]+$)")
 @lru_cache(4096)
 def status_words(raw: str) -> str:
     """A status without case, emphasis and separators: `**Checks-Failed**` gives `checks_failed`."""
-    return re.sub(r"[\W_]+", "_", _ENUM.sub("", raw.strip()).lower()).strip("_")
+    plain = _ENUM.sub("", raw.strip()).lower().replace("’", "'").replace("won't", "will not")
+    return re.sub(r"[\W_]+", "_", plain).strip("_")
 
 
 @lru_cache(4096)
