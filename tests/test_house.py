@@ -38,7 +38,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 BUDGETS = {
     "verbs": 3555, "formats": 3684, "experiments": 2940, "trail": 3256, "site": 2535,
     "research": 2292, "profiles": 1805, "refuted": 1832, "slices": 1607, "lint": 1210,
-    "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1106, "claims": 1201, "harness": 812,
+    "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1107, "claims": 1201, "harness": 812,
     "search": 890, "store": 700, "source": 475, "graph": 430, "replay": 420, "loop": 371,
     "packs": 340, "text": 440, "server": 282, "build": 291, "model": 240, "schema": 200,
     "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 20, "__main__": 10,
