@@ -110,6 +110,10 @@ def test_a_filed_page_that_was_changed_is_found_and_a_dated_note_is_not(make_bas
     assert found(layout, "filed-changed") == []
     (layout.root / path).write_bytes(data.replace(b"slower", b"faster"))
     assert found(layout, "filed-changed") == [f"{path}:9 sealed"]
+    # What kb measured and filed has a seal; without one somebody took it away.
+    bare = b"\n".join(line for line in data.split(b"\n") if not line.startswith(b"sealed:"))
+    (layout.root / path).write_bytes(bare.replace(b"---\n", b"---\nmeasured: 1:ab\nverdict: supported\n", 1))
+    assert [f.rpartition(" ")[2] for f in found(layout, "filed-changed")] == ["sealed"]
 
 
 @pytest.mark.parametrize(("newline", "bom", "end"), [("\n", b"", "\n"), ("\r\n", b"", "\r\n"), ("\n", b"\xef\xbb\xbf", ""), ("\r\n", b"\xef\xbb\xbf", "")])

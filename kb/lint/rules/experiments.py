@@ -177,6 +177,15 @@ def changed_after_filing(matter: Matter) -> Iterator[Finding]:
     for path, page in matter.pages.items():
         if page.field(seal.FIELD):
             yield from seal.findings(path, matter.data(path))
+        elif page.field("measured") and page.field("verdict"):
+            yield Finding(
+                path,
+                line_of(page, "verdict"),
+                "filed-changed",
+                "kb measured and filed this run, and its seal is gone",
+                target=seal.FIELD,
+                hint="restore the filed page; a correction is a note below it under `## Note YYYY-MM-DD`",
+            )
 
 
 def undated(matter: Matter) -> Iterator[Finding]:
