@@ -57,10 +57,7 @@ def tables_of(path: Path) -> list[PageTable]:
             names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
             table = PageTable(heading, prose, block.line, tuple(names))
             for row in rows:
-                cells = [
-                    bare(document.source(c).strip().strip("|").replace("\\|", "|"))
-                    for c in row.cells
-                ]
+                cells = [bare(document.source(c).strip().replace("\\|", "|")) for c in row.cells]
                 table.rows.append((lines[row.line - 1], [*cells, *[""] * len(names)][: len(names)]))
             tables.append(table)
     return tables
