@@ -25,9 +25,9 @@ def exports(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[s
             return import_module(f"{package}.{name}")
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
-        found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        exported = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, exported)
+        return exported
 
     return value
 

@@ -25,6 +25,7 @@ from kb.run.quantity import is_sentinel
 from kb.run.record import Lever, Metric, Origin, Outcome, Run
 from kb.run.status import outcome_of
 from kb.store import digest_of
+from kb.text import one_line
 
 HEADER = "commit\tval_bpb\tmemory_gb\tstatus\tdescription\n"
 ROWS = ["a1b2c3d\t1.0000\t44.0\tkeep\tbaseline", "b1b2c3d\t1.0050\t44.0\tdiscard\tswitch to GeLU", "c1b2c3d\t0.000000\t0.0\tcrash\tdouble width (OOM)",
@@ -204,7 +205,7 @@ def test_text_of_a_log_cannot_become_markup_links_headings_or_blocks(base, tmp_p
 
 @given(st.text(max_size=60))
 def test_escaped_text_reads_as_itself(text):
-    shown = " ".join("".join(c for c in text if c.isprintable() or c.isspace()).split())
+    shown = one_line(text)
     assert plain_text(as_text(shown)).split() == shown.split()
 
 

@@ -93,7 +93,7 @@ _STATING = re.compile(
 
 
 def _segments(case: ClaimCase) -> tuple[Clause, ...]:
-    found: list[Clause] = []
+    segments: list[Clause] = []
     lead, names = "", frozenset()
     for clause in clauses_of(case.sentence if case.quote in case.sentence else case.quote):
         stated = numbers_of(clause)
@@ -103,7 +103,7 @@ def _segments(case: ClaimCase) -> tuple[Clause, ...]:
         names = frozenset(_keys(case, clause)) or names
         subject = _STATING.sub(" ", f"{lead} 0 {opening if goes_on else ''} 0")
         if stated:
-            found.append(
+            segments.append(
                 Clause(
                     clause,
                     frozenset(_values(clause)),
@@ -112,7 +112,7 @@ def _segments(case: ClaimCase) -> tuple[Clause, ...]:
                     names,
                 )
             )
-    return tuple(found)
+    return tuple(segments)
 
 
 def _plain(text: str) -> set[str]:
@@ -182,8 +182,8 @@ def span(case: ClaimCase) -> str:
 
 
 def _span_of(text: str, number: Number) -> str:
-    found = _SPAN.match(text, number.end)
-    return f"{'per ' if found['per'] else ''}{found['time'].lower()}" if found else ""
+    match = _SPAN.match(text, number.end)
+    return f"{'per ' if match['per'] else ''}{match['time'].lower()}" if match else ""
 
 
 _YARDSTICK = re.compile(
@@ -237,16 +237,16 @@ def _weighed(case: ClaimCase, left: set[str], right: set[str], sign: str) -> str
     return f"the quote gives {max(first[0].values):g} against {max(second[0].values):g}, the claim says “{sign}”"
 
 
-def _sides(text: str, found: re.Match[str]) -> tuple[set[str], set[str]]:
+def _sides(text: str, comparison: re.Match[str]) -> tuple[set[str], set[str]]:
     """What a sentence compares, and with what."""
     # What opens the sentence with its yardstick says behind it what is compared.
     left = (
-        f"{text[: found.start()]} {found['left'] or ''}"
-        if found.start() > 3
-        else text[found.end() :]
+        f"{text[: comparison.start()]} {comparison['left'] or ''}"
+        if comparison.start() > 3
+        else text[comparison.end() :]
     )
     return all_words(left), all_words(
-        _GOES_OTHERWISE.split(found["right"] or found["set"] or "")[0]
+        _GOES_OTHERWISE.split(comparison["right"] or comparison["set"] or "")[0]
     )
 
 
@@ -256,11 +256,11 @@ _SIDES = re.compile(r";\s|,?\s\b(?:while|whereas|instead of)\b")
 def contrast(case: ClaimCase) -> str:
     """Of two things that a quote sets against each other, each keeps what is told of it."""
     parts = [all_words(part) for part in _SIDES.split(case.quote)]
-    told = [all_words(c) for part in _SIDES.split(case.claim) for c in clauses_of(part)]
+    sides = [all_words(c) for part in _SIDES.split(case.claim) for c in clauses_of(part)]
     for left, right in zip(parts, parts[1:], strict=False):
         if not left & right or 3 * len(left) > 4 * len(right):
             continue
-        for words in told:
+        for words in sides:
             if words & (left - right) and words & (right - left):
                 return f"the quote sets “{min(words & (left - right))}” against “{min(words & (right - left))}”, the claim puts them together"
     return ""

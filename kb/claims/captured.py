@@ -128,7 +128,7 @@ class Captured:
         """The headings above the quote, nearest first: the bold words that open its paragraph, a markdown heading with those over it,
         or a short line alone that ends in no mark.
         """
-        found = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
+        labels = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
         lines = self.text[: span.start].split("\n")[:-1]
         level = 7
         for number in range(len(lines) - 1, -1, -1):
@@ -136,7 +136,7 @@ class Captured:
             depth = len(line) - len(line.lstrip("#"))
             if 0 < depth < level and line[depth : depth + 1] == " ":
                 level = depth
-                found.append(line.lstrip("# "))
+                labels.append(line.lstrip("# "))
             alone = (number == 0 or not lines[number - 1].strip()) and (
                 number + 1 == len(lines) or not lines[number + 1].strip()
             )
@@ -149,10 +149,10 @@ class Captured:
                 and not line.startswith(("-", "* ", "|", ">", "#"))
             ):
                 level = 2
-                found.append(line)
+                labels.append(line)
             if level == 1:
                 break
-        return " · ".join(found)
+        return " · ".join(labels)
 
 
 _MARKED = re.compile(r"\s*(?:[-*+•]\s|[|>#]|\d+[.)]\s)")

@@ -84,7 +84,7 @@ def unbroken(text: str) -> str:
 @lru_cache(16)
 def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
     """Abbreviations of a text with the words that they are made from: `write-ahead log (WAL)`."""
-    found = []
+    pairs = []
     for at in re.finditer(r"\(([A-Z][A-Za-z]{1,7}?)s?\)", text):
         words = [
             w for w in re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))
@@ -95,9 +95,9 @@ def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
             if taken[0][0].casefold() == wanted[0] and _initials(
                 wanted, " ".join(taken).casefold()
             ):
-                found.append((at[1], " ".join(taken)))
+                pairs.append((at[1], " ".join(taken)))
                 break
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(pairs))
 
 
 def _initials(short: str, words: str) -> bool:
@@ -109,11 +109,11 @@ def _initials(short: str, words: str) -> bool:
 @lru_cache(16)
 def _sentences(text: str) -> tuple[tuple[str, str], ...]:
     """Sentences of a text in order, each behind the one before it in its paragraph."""
-    found = []
+    sentences = []
     for block in re.split(r"\n\s*\n", unbroken(text)):
         lines = sentences_of(" ".join(block.split()) if "|" not in block else block)
-        found += zip(["", *lines], lines, strict=False)
-    return tuple(found)
+        sentences += zip(["", *lines], lines, strict=False)
+    return tuple(sentences)
 
 
 @lru_cache(16)

@@ -133,13 +133,13 @@ def numbers_of(text: str) -> list[Number]:
     (`from 67 to 65 t/s`), and what stands "between" two is a range.
     """
     text = GROUPED.sub(lambda m: re.sub(r"[ \u00a0]", "\u2009", m[0]), text)
-    found = [_scaled(number, text) for number in numbers_in(text)]
-    for at in range(len(found) - 2, -1, -1):
-        this, following = found[at], found[at + 1]
+    numbers = [_scaled(number, text) for number in numbers_in(text)]
+    for at in range(len(numbers) - 2, -1, -1):
+        this, following = numbers[at], numbers[at + 1]
         joint = re.fullmatch(r"\s*(and|to|or|,|→|->)\s*", text[this.end : following.start])
         shared = joint is not None and not this.unit
         if shared and following.unit:
-            this = found[at] = this._replace(unit=following.unit)
+            this = numbers[at] = this._replace(unit=following.unit)
         before = text[max(0, this.start - 32) : this.start].rstrip()
         spans = joint and (
             joint[1] == "and"
@@ -150,8 +150,8 @@ def numbers_of(text: str) -> list[Number]:
             and " from " not in before
         )
         if spans and this.value < following.value:
-            found[at : at + 2] = [this._replace(high=following.value, end=following.end)]
-    return sorted([*found, *numbers_in_words(text)], key=lambda n: n.start)
+            numbers[at : at + 2] = [this._replace(high=following.value, end=following.end)]
+    return sorted([*numbers, *numbers_in_words(text)], key=lambda n: n.start)
 
 
 def _scaled(number: Number, text: str) -> Number:
@@ -283,10 +283,10 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
 def _bound_of(text: str, start: int, number: Number) -> str:
     if number.bound:
         return number.bound[0]
-    found = _BEFORE.search(text[max(0, start - _BETWEEN) : start]) or _AFTER.match(
+    match = _BEFORE.search(text[max(0, start - _BETWEEN) : start]) or _AFTER.match(
         text, start + number.end - number.start
     )
-    return _SIGNS[found.lastgroup] if found else "~" if number.about else ""
+    return _SIGNS[match.lastgroup] if match else "~" if number.about else ""
 
 
 def names(case: ClaimCase) -> str:

@@ -68,14 +68,14 @@ def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
 
 def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The claims of all files that read, and what is wrong with the others: for who reads and files nothing."""
-    found: list[Claim] = []
+    claims: list[Claim] = []
     damaged: list[str] = []
     for file in sorted((layout.sources / FOLDER).glob("*.json")):
         try:
-            found.extend(_read(file))
+            claims.extend(_read(file))
         except KbError as error:
             damaged.append(str(error))
-    return tuple(found), tuple(damaged)
+    return tuple(claims), tuple(damaged)
 
 
 def _read(file: Path) -> list[Claim]:

@@ -13,7 +13,7 @@ from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
 from kb.claims.sense import cause, certainty, condition, direction, extent, negation, scale
-from kb.claims.standing import denied, instruction, taken_back, told
+from kb.claims.standing import denied, instruction, taken_back, attribution
 from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.
@@ -53,10 +53,10 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
         )
     if reason := _form(claim, quote):
         return ClaimRuling(reason=reason)
-    found = next(((p, span) for p in cited if (span := p.captured.find(quote))), None)
-    if found is None:
+    place = next(((p, span) for p in cited if (span := p.captured.find(quote))), None)
+    if place is None:
         return ClaimRuling(reason=_not_there(quote, cited[0], passages))
-    passage, span = found
+    passage, span = place
     case = case_of(claim, passage.captured, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
     return (
@@ -125,7 +125,7 @@ CHECKS: tuple[Check, ...] = (
     direction,
     scale,
     cause,
-    told,
+    attribution,
     denied,
     taken_back,
     support,

@@ -83,8 +83,8 @@ def contrary(word: str, other: str) -> bool:
 
 def negation(case: ClaimCase) -> str:
     """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
-    said = meant(case)
-    mine, theirs = _denials(case.claim), _denials(said)
+    meaning = meant(case)
+    mine, theirs = _denials(case.claim), _denials(meaning)
     if not mine and not _NEGATIVE.search(case.claim):
         parts = parts_of(case.sentence)
         for part in parts:
@@ -102,26 +102,26 @@ def negation(case: ClaimCase) -> str:
         mine
         and not theirs
         and not _denials(case.quote)
-        and not _NEGATIVE.search(f"{said} {case.quote}")
+        and not _NEGATIVE.search(f"{meaning} {case.quote}")
     ):
         return f"the claim denies (“{mine[0]}”) what the quote asserts"
     return ""
 
 
 def _denials(text: str) -> list[str]:
-    return [found["word"] for found in _DENIAL.finditer(text.lower()) if found["word"]]
+    return [match["word"] for match in _DENIAL.finditer(text.lower()) if match["word"]]
 
 
 def condition(case: ClaimCase) -> str:
     """What holds on a condition only is claimed with that condition: with a word of its kind and words of its own."""
     claimed = telling(case.spelt_out(case.claim))
-    said = meant(case)
-    for found in _CONDITIONS.finditer(said):
-        own = telling(found["body"])
+    meaning = meant(case)
+    for match in _CONDITIONS.finditer(meaning):
+        own = telling(match["body"])
         # What the main clause says as well does not tell that the condition was kept.
-        own = own - telling(said[: found.start()]) or own
+        own = own - telling(meaning[: match.start()]) or own
         if own and not own & claimed:
-            return f"the source makes it depend (“{' '.join(found[0].split())[:60]}”): say so in the claim"
+            return f"the source makes it depend (“{' '.join(match[0].split())[:60]}”): say so in the claim"
     if (
         REFERS.match(case.after)
         and _CONDITIONS.search(case.after)
@@ -146,21 +146,21 @@ def certainty(case: ClaimCase) -> str:
     """What the source expects, suspects or hopes is not claimed as a fact."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
-    found = _OPEN.search(f"{meant(case)} {case.quote}")
-    if found and not _OPEN.search(case.claim) and "up to" not in case.claim:
-        return f"the source says it as open (“{found[0]}”), the claim as a fact"
+    match = _OPEN.search(f"{meant(case)} {case.quote}")
+    if match and not _OPEN.search(case.claim) and "up to" not in case.claim:
+        return f"the source says it as open (“{match[0]}”), the claim as a fact"
     return ""
 
 
 def extent(case: ClaimCase) -> str:
     """What is said of some is not claimed of all, and what is said of one thing is not claimed of every one."""
-    said = meant(case)
+    meaning = meant(case)
     if (
         not _same_measure(case)
         and (
             part := re.search(
                 r"\b(?:a few|few|some|several|most|sometimes|often|usually|occasionally)\b",
-                said,
+                meaning,
                 re.IGNORECASE,
             )
         )
@@ -201,9 +201,9 @@ _TOGETHER = re.compile(
 def cause(case: ClaimCase) -> str:
     """A cause is claimed only where the source gives one: what was found together did not bring each other about."""
     because = _BECAUSE.search(case.claim)
-    said = f"{case.sentence} {case.quote}"
+    message = f"{case.sentence} {case.quote}"
     if because and not (
-        _GROUNDS.search(said)
+        _GROUNDS.search(message)
         and (
             len(telling(case.claim[because.end() :])) < 2
             or telling(case.claim[because.end() :]) & telling(case.context)
@@ -215,7 +215,7 @@ def cause(case: ClaimCase) -> str:
     if (
         makes
         and together
-        and not _MAKES.search(said)
+        and not _MAKES.search(message)
         and not contrary(makes[0], together[0])
         and not _same_measure(case, units=True)
     ):
@@ -251,9 +251,9 @@ _BOUNDS = re.compile(r"\b\w+ than (?:\d|(?:a|one|two|three|four|five|six|seven|e
 
 def scale(case: ClaimCase) -> str:
     """What is compared is compared on the scale of the quote: lower is not worse, and what stayed the same became neither."""
-    said = meant(case)
-    mine, theirs = _scales(case.claim), _scales(f"{said} {case.quote}")
-    if mine and (same := _SAME.search(said)) and not theirs and not _denials(case.claim):
+    meaning = meant(case)
+    mine, theirs = _scales(case.claim), _scales(f"{meaning} {case.quote}")
+    if mine and (same := _SAME.search(meaning)) and not theirs and not _denials(case.claim):
         return f"the quote says that nothing changed (“{same[0]}”)"
     if mine and theirs and not mine.keys() & theirs.keys():
         return f"the quote says “{min(theirs.values())}”, the claim “{min(mine.values())}”: keep the word"
@@ -320,8 +320,8 @@ def _order(case: ClaimCase) -> str:
 
 
 def _moves(text: str) -> set[tuple[float, float]]:
-    found = list(numbers_in(text))
-    pairs = zip(found, found[1:], strict=False)
+    numbers = list(numbers_in(text))
+    pairs = zip(numbers, numbers[1:], strict=False)
     return {
         (a.value, b.value)
         for a, b in pairs

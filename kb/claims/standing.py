@@ -50,11 +50,11 @@ _TAKES_BACK = re.compile(
 )
 
 
-def told(case: ClaimCase) -> str:
+def attribution(case: ClaimCase) -> str:
     """What an earlier edition said, or somebody else, is claimed as theirs."""
-    found = _OUTDATED.search(case.sentence)
-    if found and not _PAST.search(case.claim) and not _after_instead(case):
-        return f"the source tells that of others or of an earlier text (“{' '.join(found[0].split())[:60]}”): say whose word it is, or leave it"
+    match = _OUTDATED.search(case.sentence)
+    if match and not _PAST.search(case.claim) and not _after_instead(case):
+        return f"the source tells that of others or of an earlier text (“{' '.join(match[0].split())[:60]}”): say whose word it is, or leave it"
     old = [n for n in numbers_of(case.quote) if _OLD_VALUE.search(case.quote[: n.start])]
     claimed = {n.value for n in numbers_of(case.claim)}
     if any(n.value in claimed for n in old) and not _PAST.search(case.claim):

@@ -116,8 +116,10 @@ def plan_of(
     )
     edited: tuple[str, ...] = ()
     if parent:
-        asked = replace(method, metric=state.metric or method.metric)
-        edited = _edited(layout, target.name, stub, state, asked, repository, parent, change)
+        method_in_force = replace(method, metric=state.metric or method.metric)
+        edited = _edited(
+            layout, target.name, stub, state, method_in_force, repository, parent, change
+        )
         if not worktree.builds_on(repository, parent, change=change):
             note(
                 f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "

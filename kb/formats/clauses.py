@@ -56,10 +56,12 @@ def closing(texts: Sequence[str]) -> str:
     for text in reversed(texts):
         sentences = re.split(r"(?<=[.!?。])\s+", text[:LONGEST])
         for sentence in reversed(sentences):
-            told = {c: outcome_of(c) for c in map(_plain, CLAUSES.split(sentence)) if _decides(c)}
-            broken = (c for c, o in told.items() if o not in DECIDED)
-            if told:
-                return next(broken, next(reversed(told)))
+            outcomes = {
+                c: outcome_of(c) for c in map(_plain, CLAUSES.split(sentence)) if _decides(c)
+            }
+            broken = (c for c, o in outcomes.items() if o not in DECIDED)
+            if outcomes:
+                return next(broken, next(reversed(outcomes)))
     return ""
 
 
@@ -83,7 +85,7 @@ def _decides(clause: str) -> bool:
 
 def spoken_in(text: str) -> list[tuple[str, str, str]]:
     """Figures of running text as name, value and unit: `Val loss 2.871`, `9.31 → 8.70 ms`, `from 1.1 to 1.3 GB/s`. A name may be empty."""
-    told = []
+    metrics = []
     for clause in CLAUSES.split(with_points(text[:LONGEST])):
         before, _, after = clause.partition(": ")
         clause = after if after and len(before.split()) > 3 else clause
@@ -91,7 +93,7 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         if not numbers:
             # `9m40s`: times of several parts.
             value = clause.strip(" .")
-            told += [("", value, q.unit)] if (q := quantity_of(value)) else []
+            metrics += [("", value, q.unit)] if (q := quantity_of(value)) else []
             continue
         first, *rest = numbers
         last = first
@@ -105,8 +107,8 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         named = len(name.split()) <= 3 and not any(c in name for c in "<>[]")
         if named or last.unit:
             value = clause[last.start : last.end].strip()
-            told.append((name.removesuffix(" from").strip() if named else "", value, last.unit))
-    return told
+            metrics.append((name.removesuffix(" from").strip() if named else "", value, last.unit))
+    return metrics
 
 
 def part_of(label: str) -> str:

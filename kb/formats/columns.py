@@ -177,8 +177,8 @@ class LogColumn:
     @cached_property
     def outcomes(self) -> set[Outcome]:
         """What its cells tell; a process that was killed was not discarded."""
-        told = {outcome_in(self.name, c) for c in self.filled}
-        return told - {Outcome.DISCARDED} if self.ends else told
+        outcomes = {outcome_in(self.name, c) for c in self.filled}
+        return outcomes - {Outcome.DISCARDED} if self.ends else outcomes
 
     @property
     def is_yes_no(self) -> bool:

@@ -135,13 +135,13 @@ def _decide(entry: TextEntry, text: str) -> bool:
         and kind not in ("status", "verdict", "decision", "action")
     ):
         return False
-    told = named[2].strip("* ")
-    opening = re.split(r"[.;:,!—–→]|\s-\s", told, maxsplit=1)[0].strip("* ")
-    word = status_in(told) or (opening if len(opening.split()) < 4 and is_status(opening) else "")
+    status = named[2].strip("* ")
+    opening = re.split(r"[.;:,!—–→]|\s-\s", status, maxsplit=1)[0].strip("* ")
+    word = status_in(status) or (opening if len(opening.split()) < 4 and is_status(opening) else "")
     if not word or kind in ("result", "results") and outcome_of(word) is Outcome.OTHER:
         return False
     entry.decision = entry.decision or word
-    entry.say("reason", told.removeprefix(word).lstrip("*.:;,-—– ✅❌"))
+    entry.say("reason", status.removeprefix(word).lstrip("*.:;,-—– ✅❌"))
     return True
 
 
@@ -193,8 +193,8 @@ def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     if not under and not (figures and len(decided) * 2 >= len(begun) > 1):
         return []
     labelled = sum(bool(e.unit.label) for e in begun) * 2 >= len(begun)
-    said = (e for e in begun if e.status or _has_digit(e))
-    return [e for e in said if e.unit.label or not labelled]
+    runs = (e for e in begun if e.status or _has_digit(e))
+    return [e for e in runs if e.unit.label or not labelled]
 
 
 def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
@@ -302,7 +302,7 @@ def figures_of(entry: TextEntry) -> dict[str, str]:
 
 def with_spoken(entries: Sequence[TextEntry]) -> list[dict[str, str]]:
     """Figures of all entries; those of sentences under a name that most of them say, else of the unit that most of them say."""
-    told = Counter(name for e in entries for name in {s[0].lower() for s in e.spoken} if name)
+    named = Counter(name for e in entries for name in {s[0].lower() for s in e.spoken} if name)
     speak = sum(bool(e.spoken) for e in entries)
     units = Counter(unit for e in entries for unit in {s[2] for s in e.spoken} if unit)
     unit = max(units, key=lambda u: units[u], default="")
@@ -310,7 +310,7 @@ def with_spoken(entries: Sequence[TextEntry]) -> list[dict[str, str]]:
     for entry in entries:
         mine = {}
         for name, value, own in entry.spoken:
-            if 2 * told[name.lower()] > speak or direction_of(name) and len(name.split()) < 3:
+            if 2 * named[name.lower()] > speak or direction_of(name) and len(name.split()) < 3:
                 mine.setdefault(name, value)
             elif own == unit and own:
                 mine.setdefault(f"result ({unit})", value)

@@ -93,14 +93,14 @@ def _stated_by(page: Page) -> Run:
 
 
 def _metric(name: str, value: object) -> Metric:
-    said = value if isinstance(value, dict) else {"value": value}
-    number, spread, count = said.get("value"), said.get("stddev"), said.get("n")
+    fields = value if isinstance(value, dict) else {"value": value}
+    number, spread, count = fields.get("value"), fields.get("stddev"), fields.get("n")
     numeric = isinstance(number, (int, float)) and not isinstance(number, bool)
     return Metric(
         name,
         float(number) if numeric else None,
-        str(said.get("unit") or ""),
-        direction_from(said.get("direction")) or direction_of(name),
+        str(fields.get("unit") or ""),
+        direction_from(fields.get("direction")) or direction_of(name),
         count if isinstance(count, int) else None,
         float(spread) if isinstance(spread, (int, float)) else None,
         "" if numeric else str(number or ""),
@@ -169,7 +169,7 @@ def jsonl_line(run: Run, number: int) -> str:
         )
         if v
     }
-    said = {
+    fields = {
         "run": number,
         "commit": run.code[:7],
         "metric": run.value if run.value is not None else 0,
@@ -180,7 +180,7 @@ def jsonl_line(run: Run, number: int) -> str:
         **({"asi": asi} if asi else {}),
         "kb": json.loads(to_line(run)),
     }
-    return json.dumps(said, ensure_ascii=False) + "\n"
+    return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 def _number(metric: Metric | None) -> str:
@@ -221,8 +221,8 @@ def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
     """What was kept, by rank; one table a variant, for values of two variants do not compare."""
     kept = [r for r in runs if r.outcome is Outcome.KEPT and r.value is not None]
     if not kept:
-        told = "nothing was kept with a measurement: there is no leaderboard"
-        raise KbError(f"{told}; `kb export log` lists every run")
+        message = "nothing was kept with a measurement: there is no leaderboard"
+        raise KbError(f"{message}; `kb export log` lists every run")
     variants = sorted({r.variant for r in kept})
     for variant in variants:
         if len(variants) > 1:
@@ -233,8 +233,8 @@ def _leaderboard(runs: Sequence[Run]) -> Iterable[str]:
 def _ranked(kept: Sequence[Run]) -> Iterable[str]:
     metrics, ways = sorted({r.primary for r in kept}), {_direction(r) for r in kept}
     if len(metrics) > 1 or None in ways or len(ways) > 1:
-        told = f"a leaderboard needs one metric and its direction; these runs have {', '.join(metrics)}"
-        raise KbError(f"{told}; export them as tsv or jsonl")
+        message = f"a leaderboard needs one metric and its direction; these runs have {', '.join(metrics)}"
+        raise KbError(f"{message}; export them as tsv or jsonl")
     ranked = sorted(kept, key=lambda r: r.value or 0.0, reverse=ways == {"higher"})
     names = [n for n in _names(ranked) if n == one_line(n)]
     yield _row(["rank", "exp", *names, "desc"])

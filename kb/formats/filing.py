@@ -89,8 +89,8 @@ def import_runs(
 ) -> Import:
     """File the runs of a log that the knowledge base does not know yet. `date` is the day of runs without one of their own."""
     if not _TARGET.fullmatch(target):
-        told = "is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them"
-        raise KbError(f"target '{target}' {told}")
+        message = "is no name for a folder; say `--target NAME` with letters, digits, '.', '_', '-' and '/' between them"
+        raise KbError(f"target '{target}' {message}")
     log = located(path, name)
     events = list(log.events(ask))
     file = origin_of(layout, log.path)
@@ -171,8 +171,8 @@ def _finished(layout: Layout) -> list[Path]:
 def _may_know(meta: Path, target: str, files: Sequence[str]) -> bool:
     """Whether an import was of this target and one of these logs; one that does not say may have been."""
     try:
-        told = json_of(meta.read_text(encoding="utf-8"))
-        return told["target"] == target and not set(files).isdisjoint(told["files"])
+        fields = json_of(meta.read_text(encoding="utf-8"))
+        return fields["target"] == target and not set(files).isdisjoint(fields["files"])
     except (ValueError, KeyError, TypeError):
         return True
 
@@ -187,8 +187,8 @@ def entries_of(ledger: Path) -> list[LedgerEntry]:
         try:
             entries.append(_DECODER.decode(line))
         except msgspec.MsgspecError as error:
-            told = f"{ledger}:{number}: no ledger line ({error}); restore the file from version control"
-            raise KbError(told) from error
+            message = f"{ledger}:{number}: no ledger line ({error}); restore the file from version control"
+            raise KbError(message) from error
     return entries
 
 
@@ -268,8 +268,8 @@ def undo(layout: Layout, receipt: str) -> Undo:
                 _take_back(layout, cut)
         if not re.fullmatch(r"[0-9a-f]{6,16}", receipt) or not folder.is_dir():
             known = ", ".join(f.parent.name.removeprefix("import-") for f in _finished(layout)[-8:])
-            told = f"known receipts: {known}" if known else "nothing was imported yet"
-            raise KbError(f"no import '{receipt}' here; {told}")
+            message = f"known receipts: {known}" if known else "nothing was imported yet"
+            raise KbError(f"no import '{receipt}' here; {message}")
         entries = [e for e in entries_of(folder / LEDGER) if _is_place(layout, e.page)]
         here = {e.page: (layout.root / e.page).is_file() for e in entries}
         changed = [
@@ -291,8 +291,8 @@ def undo(layout: Layout, receipt: str) -> Undo:
 def _refuse(receipt: str, what: str, pages: Sequence[str], remedy: str) -> None:
     if pages:
         more = f" and {len(pages) - 5} more" if len(pages) > 5 else ""
-        told = f"{what} since: {', '.join(pages[:5])}{more}; nothing was removed. {remedy}"
-        raise KbError(f"import {receipt} cannot be taken back: {told}")
+        message = f"{what} since: {', '.join(pages[:5])}{more}; nothing was removed. {remedy}"
+        raise KbError(f"import {receipt} cannot be taken back: {message}")
 
 
 def _moved(layout: Layout, folder: Path, filed: set[str]) -> list[str]:

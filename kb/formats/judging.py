@@ -151,8 +151,8 @@ def _verdict(
         return Verdict.BASELINE, "Baseline: what later runs are held against."
     canonical = canonical_verdict(run.status) if run.outcome is Outcome.OTHER else None
     if canonical not in (None, Verdict.OTHER):
-        told = f"{canonical.capitalize()}: the verdict of its loop ({own}){_moved(run, before, segment)}."
-        return canonical, told
+        message = f"{canonical.capitalize()}: the verdict of its loop ({own}){_moved(run, before, segment)}."
+        return canonical, message
     measured = before and run.value is not None and before.value is not None and segment.direction
     if run.outcome is not None or not measured:
         return "", ""
@@ -172,17 +172,17 @@ def _of_kept(
     moved = _moved(run, best, segment)
     band = _band(run.metric(run.primary), best.metric(best.primary)) if best else None
     if band is not None and run.value is not None and best and best.value is not None:
-        gain, told = (
+        gain, message = (
             _gain(run.value, best.value, segment),
             f"the spread of both runs is {number_text(band)}",
         )
         if abs(run.value - best.value) <= band or gain <= 0:
-            return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {told}{moved}."
-        return Verdict.SUPPORTED, f"Supported: kept by its loop, and {told}{moved}."
+            return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {message}{moved}."
+        return Verdict.SUPPORTED, f"Supported: kept by its loop, and {message}{moved}."
     confidence = to_float(dict(run.notes).get("confidence"))
     if confidence is not None and confidence < _LEAST_CONFIDENCE:
-        told = f"its own confidence is {confidence:g}, and below 1 is noise"
-        return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {told}{moved}."
+        message = f"its own confidence is {confidence:g}, and below 1 is noise"
+        return Verdict.INCONCLUSIVE, f"Inconclusive: kept by its loop, but {message}{moved}."
     sure = (
         f" at a confidence of {confidence:g}"
         if confidence is not None

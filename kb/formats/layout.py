@@ -72,8 +72,8 @@ class RecordLayout:
 
     def outcome(self, name: str, cell: str) -> Outcome:
         """What a status states: `KILLED` in a column of states says how the run ended."""
-        told = outcome_in(name, cell)
-        return Outcome.OTHER if told is Outcome.DISCARDED and name in self.ends else told
+        outcome = outcome_in(name, cell)
+        return Outcome.OTHER if outcome is Outcome.DISCARDED and name in self.ends else outcome
 
     def names(self, role: ColumnRole) -> list[str]:
         """Names of the fields of one role."""
@@ -204,8 +204,8 @@ def _tells(
         if headed and roles[n] in (ColumnRole.METRIC, ColumnRole.DELTA)
     )
     outcomes = {outcome_in(n, c) for n in statuses for c in columns[n].filled}
-    told = figures or not queued and bool(outcomes - {Outcome.OTHER})
-    return told and not _is_curve(columns, worded=worded or bool(statuses))
+    reported = figures or not queued and bool(outcomes - {Outcome.OTHER})
+    return reported and not _is_curve(columns, worded=worded or bool(statuses))
 
 
 def _meant(columns: Sequence[LogColumn], prose: str) -> LogColumn | None:

@@ -30,8 +30,8 @@ _SENDER = re.compile(rf"(?:\S.{{0,40}}?\s+[\[(]?{_CLOCK}[\])]?|{_CLOCK}\s+\S+(?:
 def pages_of(path: Path) -> tuple[Document, list[LogLine]]:
     """The blocks of a log, and its lines as they stand in the file."""
     if path.stat().st_size > _LARGEST:
-        told = f"{path}: a page of more than {_LARGEST // 1_000_000} MB; split it, or write the runs as JSON lines or TSV"
-        raise KbError(told)
+        message = f"{path}: a page of more than {_LARGEST // 1_000_000} MB; split it, or write the runs as JSON lines or TSV"
+        raise KbError(message)
     if is_chat(path):
         rows = (r for r in rows_of(path) if isinstance(r, JsonRow) and is_message(r.value))
         lines = [LogLine(r.line.number, text_of(r.value["text"])) for r in rows]
@@ -100,19 +100,19 @@ def _of_columns(lines: list[str]) -> list[str]:
     if wide < 3 or 2 * wide < sum(bool(x.strip()) for x in lines):
         return []
     common = [at for at, n in Counter(chain.from_iterable(starts)).items() if 3 * n > wide]
-    told = []
+    rows = []
     for line in map(str.strip, lines):
         cuts = [0, *sorted(a for a in common if line[a - 1 : a] == " " and line[a:]), None]
         cells = [line[a:b].strip() for a, b in pairwise(cuts)]
-        told.append(f"## {' — '.join(c for c in cells if c != '-')}" if len(cells) > 2 else line)
-    return told
+        rows.append(f"## {' — '.join(c for c in cells if c != '-')}" if len(cells) > 2 else line)
+    return rows
 
 
 def _of_bullets(lines: list[str]) -> list[str]:
     """Lines that begin with a day or a sign of its own, where most lines do, as items of a list."""
     begun = [_bullet(x) for x in lines]
-    told = sum(map(bool, begun))
-    if told < 3 or 2 * told < sum(bool(x.strip()) for x in lines):
+    answered = sum(map(bool, begun))
+    if answered < 3 or 2 * answered < sum(bool(x.strip()) for x in lines):
         return lines
     return [b or x for b, x in zip(begun, lines, strict=True)]
 
@@ -131,12 +131,12 @@ def _bullet(line: str) -> str:
 
 def _of_ruled_tables(lines: list[str]) -> list[str]:
     """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
-    told, spans, rules = [], [], 0
+    rows, spans, rules = [], [], 0
     for line in lines:
         if _is_rule(line):
             spans = spans or [m.span() for m in re.finditer("=+", line)]
             rules += 1
-            told.append("|---" * len(spans) + "|" if rules == 2 else "")
+            rows.append("|---" * len(spans) + "|" if rules == 2 else "")
             if rules == 3:
                 spans, rules = [], 0
         elif spans:
@@ -145,10 +145,10 @@ def _of_ruled_tables(lines: list[str]) -> list[str]:
                 line[a:b].strip().replace("|", "\\|")
                 for a, b in zip(starts, [*starts[1:], None], strict=True)
             ]
-            told.append(f"| {' | '.join(cells)} |")
+            rows.append(f"| {' | '.join(cells)} |")
         else:
-            told.append(line)
-    return told
+            rows.append(line)
+    return rows
 
 
 def _of_blocks(lines: list[str]) -> list[str]:
@@ -170,7 +170,7 @@ def _of_blocks(lines: list[str]) -> list[str]:
 def _of_org(lines: list[str]) -> list[str]:
     """Stars are headings and what they begin with is a status, properties are fields."""
     keywords = {"TODO", "DONE"}
-    told: list[str] = []
+    rows: list[str] = []
     for line in lines:
         name, _, rest = line.partition(":")
         stars, _, title = line.partition(" ")
@@ -180,23 +180,23 @@ def _of_org(lines: list[str]) -> list[str]:
         elif stars and not stars.strip("*"):
             word, _, after = title.strip().partition(" ")
             title = f"{after} — {word}" if word in keywords else title
-            told.append(f"{'#' * min(len(stars) + 1, 6)} {title}")
+            rows.append(f"{'#' * min(len(stars) + 1, 6)} {title}")
             continue
         elif field:
-            told.append(
+            rows.append(
                 ""
                 if field[1].upper() in ("PROPERTIES", "END", "LOGBOOK")
                 else f"- {field[1]}: {field[2]}"
             )
             continue
         elif line.lstrip().lower().startswith(("#+begin_", "#+end_")):
-            told.append("```")
+            rows.append("```")
             continue
         elif not line.startswith("#+"):
-            told.append(line.replace("+", "|") if line.lstrip().startswith("|-") else line)
+            rows.append(line.replace("+", "|") if line.lstrip().startswith("|-") else line)
             continue
-        told.append("")
-    return told
+        rows.append("")
+    return rows
 
 
 def _commit_of(line: str) -> str:
@@ -218,19 +218,19 @@ def _is_underline(line: str) -> bool:
 
 def _of_git_log(lines: list[str]) -> list[str]:
     """A commit is a heading; its message is what stands below."""
-    told = []
+    rows = []
     for line in lines:
         commit = _commit_of(line)
         name, _, value = line.partition(":")
         if commit:
-            told.append(f"## {commit}")
+            rows.append(f"## {commit}")
         elif name in ("Author", "Commit", "AuthorDate", "CommitDate", "Merge"):
-            told.append("")
+            rows.append("")
         elif name == "Date":
-            told.append(f"Date: {_day(value.strip())}")
+            rows.append(f"Date: {_day(value.strip())}")
         else:
-            told.append(line.removeprefix("    "))
-    return told
+            rows.append(line.removeprefix("    "))
+    return rows
 
 
 def _day(text: str) -> str:

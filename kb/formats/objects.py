@@ -61,8 +61,8 @@ def rows_of(path: Path) -> Iterator[JsonRow | Remark]:
 def _rows_of_value(path: Path, load: Callable[[str], object]) -> Iterator[JsonRow | Remark]:
     """Rows of a file in another notation of objects."""
     if path.stat().st_size > _LARGEST:
-        told = f"{path}: {path.suffix[1:].upper()} of more than {_LARGEST // 1_000_000} MB; convert it to JSON lines first"
-        raise KbError(told)
+        message = f"{path}: {path.suffix[1:].upper()} of more than {_LARGEST // 1_000_000} MB; convert it to JSON lines first"
+        raise KbError(message)
     text = "\n".join(x.text for x in text_lines(path))
     try:
         value = load(text)
@@ -121,11 +121,11 @@ def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
         runs.items() if isinstance(runs, dict) else ((None, x) for x in runs if isinstance(x, dict))
     )
     for key, item in items:
-        told = item if key is None else {"id": key, **item}
-        first = text_of(next(iter(told.values()), ""))
-        found = text.find(first, at)
-        at = found + len(first) if found >= 0 else at
-        yield JsonRow(LogLine(text.count("\n", 0, at) + 1, text_of(told)), told)
+        fields = item if key is None else {"id": key, **item}
+        first = text_of(next(iter(fields.values()), ""))
+        start = text.find(first, at)
+        at = start + len(first) if start >= 0 else at
+        yield JsonRow(LogLine(text.count("\n", 0, at) + 1, text_of(fields)), fields)
 
 
 def _rows_of_whole(text: str, at: int) -> Iterator[JsonRow | Remark]:
@@ -244,7 +244,7 @@ def run_of_object(
 ) -> Run:
     """An object as a run: its fields by their keys, its `figures` as metrics, and all the rest as notes."""
     value = row.value
-    found = {
+    places = {
         name: next((p for p in paths if value_at(value, p) is not None), "")
         for name, paths in keys.items()
     }
@@ -256,11 +256,13 @@ def run_of_object(
     )
     if "value" in keys:
         figures = {
-            segment.metric: value_at(value, found["value"]),
+            segment.metric: value_at(value, places["value"]),
             **{k: v for k, v in figures.items() if k != segment.metric},
         }
-    texts = {name: text_of(value_at(value, path)) for name, path in found.items() if name in _TEXTS}
-    label, tokens = value_at(value, found["label"]), value_at(value, found.get("tokens", ""))
+    texts = {
+        name: text_of(value_at(value, path)) for name, path in places.items() if name in _TEXTS
+    }
+    label, tokens = value_at(value, places["label"]), value_at(value, places.get("tokens", ""))
     whole = isinstance(label, float) and label.is_integer()
     return Run(
         Origin(file, row.line.number, row.line.digest),
@@ -271,9 +273,9 @@ def run_of_object(
         primary=segment.metric,
         metrics=metrics_of(figures, segment, outcome=outcome),
         checks=checks,
-        created=moment(value_at(value, found.get("created", ""))),
+        created=moment(value_at(value, places.get("created", ""))),
         tokens=tokens if isinstance(tokens, int) else None,
-        notes=tuple(_notes(value, keys, {*found.values(), *keys.get("ignored", ())}, figures)),
+        notes=tuple(_notes(value, keys, {*places.values(), *keys.get("ignored", ())}, figures)),
         **texts,
     )
 

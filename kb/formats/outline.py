@@ -179,13 +179,13 @@ def _run_in(line: LogLine, bold: re.Match[str]) -> TextUnit | None:
     label = _LABEL.match(bold[1])
     if not label:
         return None
-    told, rest = bold[1][label.end() :].strip(" :—–-(["), bold[2].strip(" :—–-)]")
-    status = status_in(told) or status_in(rest)
+    label_text, rest = bold[1][label.end() :].strip(" :—–-(["), bold[2].strip(" :—–-)]")
+    status = status_in(label_text) or status_in(rest)
     decided = status and outcome_of(status) is not Outcome.OTHER
     if not decided and (rest or not label["number"]):
         return None
     word = (label["kind"] or "run").lower()
-    unit = TextUnit(line, BOLD_LEVEL, told.rstrip(")]"))
+    unit = TextUnit(line, BOLD_LEVEL, label_text.rstrip(")]"))
     unit.label = (label["number"] or label["code"]).strip()
     unit.kind = f"{'run' if word in _KINDS else word} {BOLD_LEVEL}"
     if decided:

@@ -135,11 +135,11 @@ def _said(values: dict[str, object]) -> dict[str, object]:
 
 def _body(judged: Judged) -> list[str]:
     run = judged.run
-    told = {"Hypothesis": run.hypothesis, "Change": run.description}
-    told |= {"Mechanism": run.mechanism, "Predicted signal": run.predicted_signal}
+    parts = {"Hypothesis": run.hypothesis, "Change": run.description}
+    parts |= {"Mechanism": run.mechanism, "Predicted signal": run.predicted_signal}
     tested = [
         x
-        for label, text in told.items()
+        for label, text in parts.items()
         if text
         for x in (f"**{label}** (quoted):", "", *quoted(text), "")
     ]

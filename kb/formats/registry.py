@@ -133,8 +133,8 @@ def _located_in(folder: Path, wanted: LogFormat | None) -> Located:
     trailers = format_named("pi-git")
     if trailers and (wanted is None or wanted.name == "pi") and (folder / ".git").exists():
         return Located(trailers, folder)
-    told = f" as {wanted.name}" if wanted else ""
-    raise KbError(f"{folder}: no log of a loop that can be read{told}; name the file itself")
+    message = f" as {wanted.name}" if wanted else ""
+    raise KbError(f"{folder}: no log of a loop that can be read{message}; name the file itself")
 
 
 def detected(path: Path) -> Located:

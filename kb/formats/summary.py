@@ -74,10 +74,11 @@ class _Tally:
             self.best = Best(value, run.origin.line)
 
     def counts(self) -> Counts:
-        told = self.outcomes.keys() - {None}
-        judged = self.segment.judged or bool(told & {Outcome.KEPT, Outcome.DISCARDED})
+        outcomes = self.outcomes.keys() - {None}
+        judged = self.segment.judged or bool(outcomes & {Outcome.KEPT, Outcome.DISCARDED})
         known = {
-            o: judged or bool(told) and o not in (Outcome.KEPT, Outcome.DISCARDED) for o in Outcome
+            o: judged or bool(outcomes) and o not in (Outcome.KEPT, Outcome.DISCARDED)
+            for o in Outcome
         }
         return Counts(
             self.runs, *(self.outcomes[o] if known[o] else None for o in Outcome), self.best
@@ -147,7 +148,7 @@ def _doubts(parts: tuple[Stretch, ...], statuses: Counter[str]) -> list[str]:
     return [doubt for doubt, holds in doubts.items() if holds]
 
 
-def to_json(told: Summary) -> str:
+def to_json(summary: Summary) -> str:
     """A summary as the JSON object of `kb import --dry-run --format json`."""
     shown = ("index", "line", "name", "metric", "unit", "direction")
     parts = [
@@ -156,20 +157,20 @@ def to_json(told: Summary) -> str:
             "direction_source": p.segment.source or None,
             **asdict(p.counts),
         }
-        for p in told.segments
+        for p in summary.segments
     ]
     whole = {
-        **{"file": told.file, "format": told.format, **asdict(told.counts)},
-        **{"statuses": dict(told.statuses), "segments": parts, "direction": told.direction},
-        **{"direction_source": told.source or None, "warnings": list(told.warnings)},
+        **{"file": summary.file, "format": summary.format, **asdict(summary.counts)},
+        **{"statuses": dict(summary.statuses), "segments": parts, "direction": summary.direction},
+        **{"direction_source": summary.source or None, "warnings": list(summary.warnings)},
     }
     return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
-def to_text(told: Summary) -> str:
+def to_text(summary: Summary) -> str:
     """A summary for a person to read."""
-    lines = [f"{told.file}: {told.format}, {_phrase(told.counts)}"]
-    for part in told.segments:
+    lines = [f"{summary.file}: {summary.format}, {_phrase(summary.counts)}"]
+    for part in summary.segments:
         segment, best = part.segment, part.counts.best
         if segment.metric:
             way = (
@@ -181,9 +182,9 @@ def to_text(told: Summary) -> str:
             name = f" '{segment.name}'" if segment.name else ""
             head = f"  segment {segment.index}{name} from line {segment.line}: {segment.metric}"
             lines.append(f"{head}, {way}, {_phrase(part.counts)}{kept}")
-    if told.statuses:
-        lines.append("  statuses: " + ", ".join(f"{status} {n}" for status, n in told.statuses))
-    return "\n".join(lines + [f"  warning: {warning}" for warning in told.warnings])
+    if summary.statuses:
+        lines.append("  statuses: " + ", ".join(f"{status} {n}" for status, n in summary.statuses))
+    return "\n".join(lines + [f"  warning: {warning}" for warning in summary.warnings])
 
 
 def _phrase(counts: Counts) -> str:

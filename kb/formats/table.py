@@ -52,9 +52,9 @@ def run_of(record: Record, layout: RecordLayout, *, file: str, kind: str, segmen
     """One record as a run."""
     status, outcome = _decided(record, layout)
     own = (layout.text, layout.reason, *layout.statuses[:1])
-    told = {n: bare(_unquoted(raw)) for n, raw in record.cells.items() if n not in own}
+    values = {n: bare(_unquoted(raw)) for n, raw in record.cells.items() if n not in own}
     stated, fields = {}, defaultdict(list)
-    for name, cell in told.items():
+    for name, cell in values.items():
         role, key = layout.roles.get(name, ColumnRole.NOTE), key_of(name)
         if key in _STATED and role is not ColumnRole.METRIC:
             stated[_STATED[key]] = cell
@@ -236,8 +236,8 @@ def runs_of(
             continue
         run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
         if run.primary and run.value is None:
-            told = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
-            yield Remark(told, record.line.number)
+            message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
+            yield Remark(message, record.line.number)
         yield run
 
 

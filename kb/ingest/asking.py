@@ -227,11 +227,11 @@ def second_reader(layout: store.Layout, answer: Answerer) -> SecondReader:
         shown = [
             Excerpt(f"claim {n}", c.claim, c.start, c.end, c.quote) for n, c in enumerate(claims, 1)
         ]
-        asked = questions.packet(layout, "verify", packet.subject, shown)
-        known = answers_to(layout, asked.id)
-        attempt = known.attempts[-1] if known else answer(asked, ())
+        question = questions.packet(layout, "verify", packet.subject, shown)
+        known = answers_to(layout, question.id)
+        attempt = known.attempts[-1] if known else answer(question, ())
         if known is None:
-            record(layout, asked, attempt)
+            record(layout, question, attempt)
         try:
             readings = {r.number: r for r in read_reply(attempt.text, SecondReadings).readings}
         except Unreadable as error:

@@ -116,16 +116,16 @@ def _with_place(path: str, data: bytes, section: str, name: str) -> bytes:
     page = read(path, data)
     newline = newlines_of(data)
     markers = f"<!-- kb:auto {name} -->{newline}<!-- /kb:auto -->{newline}"
-    found = next(
+    section_there = next(
         (s for s in page.sections if s.level == 2 and s.title.casefold() == section.casefold()),
         None,
     )
-    if found is None:
+    if section_there is None:
         tail = b"" if not data or data.endswith(b"\n") else newline.encode()
         return data + tail + f"{newline}## {section}{newline}{newline}{markers}".encode()
     lines = data.decode("utf-8", "surrogateescape").splitlines(keepends=True)
-    end = found.end - 1
-    while end > found.start and not lines[end - 1].strip():
+    end = section_there.end - 1
+    while end > section_there.start and not lines[end - 1].strip():
         end -= 1
     ended = "" if lines[end - 1].endswith(("\n", "\r")) else newline
     lines[end:end] = [f"{ended}{newline}{markers}"]
@@ -161,26 +161,26 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\*_[]<>`|" else c for c in text)
 
 
-def _disputed(found: Iterable[Conflict]) -> dict[str, list[Conflict]]:
+def _disputed(conflicts: Iterable[Conflict]) -> dict[str, list[Conflict]]:
     by_page: dict[str, list[Conflict]] = defaultdict(list)
-    for conflict in found:
+    for conflict in conflicts:
         for page in {conflict.first.page, conflict.second.page}:
             by_page[page].append(conflict)
     return by_page
 
 
 def _with_disputes(
-    path: str, data: bytes, found: Iterable[Conflict], titles: Mapping[str, str]
+    path: str, data: bytes, conflicts: Iterable[Conflict], titles: Mapping[str, str]
 ) -> bytes:
-    found = tuple(found)
-    if not found:
+    conflicts = tuple(conflicts)
+    if not conflicts:
         return (
             with_block(path, data, name=DISPUTED, content="")
             if any(b[0] == DISPUTED for b in read(path, data).blocks)
             else data
         )
     lines = ["> [!warning] Sources disagree"]
-    for conflict in found:
+    for conflict in conflicts:
         lines.append(f"> - {_escaped(conflict.first.quantity.subject)}, {_escaped(conflict.first.quantity.quantity)}: " + " against ".join(
             f"{c.quantity.value:g} {_escaped(c.quantity.unit)} ({_cited(c, path, titles)})" for c in (conflict.first, conflict.second)))  # fmt: skip
     return with_block(path, data, name=DISPUTED, content="\n".join(lines))

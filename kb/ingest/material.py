@@ -59,14 +59,14 @@ _BREAK = re.compile(r"\n(?=#{1,6} )|\n\s*\n")
 def pieces(origin: str, title: str, text: str, *, tokens: int) -> tuple[Excerpt, ...]:
     """A text cut into pieces of at most `tokens`, at headings where it can, else between paragraphs, else at a blank."""
     most = max(200, int(tokens * CHARS_PER_TOKEN))
-    found: list[Excerpt] = []
+    excerpts: list[Excerpt] = []
     start = 0
     while start < len(text):
         end = len(text) if len(text) - start <= most else _cut(text, start, start + most)
         if text[start:end].strip():
-            found.append(Excerpt(origin, title, start, end, text[start:end]))
+            excerpts.append(Excerpt(origin, title, start, end, text[start:end]))
         start = end
-    return tuple(found)
+    return tuple(excerpts)
 
 
 def _cut(text: str, start: int, limit: int) -> int:

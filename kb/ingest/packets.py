@@ -29,14 +29,14 @@ class Packet:
 
     @property
     def id(self) -> str:
-        asked = [
+        content = [
             self.task,
             self.subject,
             self.prompt,
             self.schema,
             [(m.origin, m.start, m.end, m.text) for m in self.material],
         ]
-        return f"{self.task}-{digest_of(json.dumps(asked, sort_keys=True))}"
+        return f"{self.task}-{digest_of(json.dumps(content, sort_keys=True))}"
 
     @property
     def tokens(self) -> int:

@@ -109,12 +109,12 @@ def _page_text(layout: store.Layout, path: str) -> str:
 
 def concept_packets(layout: store.Layout, pages: Iterable[str]) -> tuple[Packet, ...]:
     """One packet a page: all claims of it on file, each with its quote, to be brought into one order without repeats."""
-    found = []
+    packets = []
     for path in pages:
         held = [c for c in claims_in(layout) if c.page == path]
         if not held:
             raise KbError(f"{path}: no claim on file rests there; `kb ingest` brings claims in")
-        found.append(
+        packets.append(
             packet(
                 layout,
                 "concept",
@@ -123,7 +123,7 @@ def concept_packets(layout: store.Layout, pages: Iterable[str]) -> tuple[Packet,
                 context="\n".join(f"- {c.section}: {c.claim}" for c in held),
             )
         )
-    return tuple(found)
+    return tuple(packets)
 
 
 def compare_packets(layout: store.Layout) -> tuple[Packet, ...]:
@@ -179,7 +179,7 @@ def pack_packets(
     layout: store.Layout, names: Iterable[str], scope: str, *, context: int = CONTEXT
 ) -> tuple[Packet, ...]:
     """A packet for each piece of the documents of an agent pack, its lines numbered so that a reply can point at them."""
-    found = []
+    packets = []
     for name in names:
         path, title, text = text_of(layout, name)
         for piece in pieces(path, title, text, tokens=context):
@@ -187,12 +187,12 @@ def pack_packets(
             context_text = (
                 f"Scope: {scope or 'all of it'}. The material begins at line {first} of {path}."
             )
-            found.append(
+            packets.append(
                 packet(
                     layout, "pack", f"{path} for {scope or 'a pack'}", [piece], context=context_text
                 )
             )
-    return tuple(found)
+    return tuple(packets)
 
 
 def regenerate_packets(
@@ -211,16 +211,16 @@ def regenerate_packets(
     held = notes_in(layout, index)
     noted = {topic: digest for topic, (digest, _) in held.topics.items()} if held else {}
     wanted = [m for m in topics_of(index, text) if noted.get(m.origin) != store.digest_of(m.text)]
-    found: list[Packet] = []
+    packets: list[Packet] = []
     group: list[Excerpt] = []
     for material in [*wanted, None]:
         full = material is None or sum(len(m.text) for m in (*group, material)) > context * 3
         if group and full:
-            found.append(packet(layout, index, f"indexes/{index}.md", group))
+            packets.append(packet(layout, index, f"indexes/{index}.md", group))
             group = []
         if material is not None:
             group.append(material)
-    return tuple(found)
+    return tuple(packets)
 
 
 def unanswered(layout: store.Layout, packets: Iterable[Packet]) -> tuple[Packet, ...]:

@@ -144,8 +144,8 @@ def applies(condition: str, facts: Mapping[frozenset[str], float]) -> bool | Non
 def _fact(condition: str, facts: Mapping[frozenset[str], float]) -> float | None:
     read = _PREDICATE.fullmatch(condition)
     wanted = frozenset(map(stem, words_of(read[1].replace("_", " ")))) if read else frozenset()
-    found = [value for words, value in facts.items() if wanted and wanted <= words]
-    return found[0] if len(set(found)) == 1 else None
+    values = [value for words, value in facts.items() if wanted and wanted <= words]
+    return values[0] if len(set(values)) == 1 else None
 
 
 def _known(condition: str, facts: Mapping[frozenset[str], float]) -> str:

@@ -87,13 +87,13 @@ def examples_of(source: str, text: str, *, fewest: int = 3) -> Iterator[Example]
     """Fenced code of a source of at least so many lines, each once."""
     document = document_of(text)
     headings = [b for b in document.of("heading")]
-    seen: set[str] = set()
+    texts: set[str] = set()
     for fence in document.of("fence"):
         code = fence.plain.rstrip("\n")
         key = "".join(code.split())
-        if code.count("\n") + 1 < fewest or key in seen:
+        if code.count("\n") + 1 < fewest or key in texts:
             continue
-        seen.add(key)
+        texts.add(key)
         above = [h.plain.strip() for h in headings if h.line < fence.line]
         yield Example(above[-1] if above else source, source, fence.info.split(" ")[0], code)
 

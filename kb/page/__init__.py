@@ -181,21 +181,24 @@ class Page:
         if self.type_and_date:
             return self.type_and_date[0]
         raw = self.field("type")
-        said = type_of(raw)
+        type_name = type_of(raw)
         if self.name != self.stem:
-            return said or "experiment"
+            return type_name or "experiment"
         by_file = type_of_file(self.stem)
         by_folder, sure = type_of_place(self.path)
         if by_file:
-            return said or by_file
+            return type_name or by_file
         if by_folder == "experiment":
             run = (
-                said == "experiment" or names_run(self.stem) or not (said or raw) and self._reports
+                type_name == "experiment"
+                or names_run(self.stem)
+                or not (type_name or raw)
+                and self._reports
             )
-            return "experiment" if run else said or raw or "page"
-        if not (said or raw or by_folder) and {"hypothesis", "outcome"} <= set(self.labels):
+            return "experiment" if run else type_name or raw or "page"
+        if not (type_name or raw or by_folder) and {"hypothesis", "outcome"} <= set(self.labels):
             return "experiment"
-        return said or raw or (by_folder if sure or _names_target(self) else None) or "page"
+        return type_name or raw or (by_folder if sure or _names_target(self) else None) or "page"
 
     @cached_property
     def title(self) -> str:

@@ -25,13 +25,13 @@ def with_block(path: str, data: bytes, *, name: str, content: str) -> bytes:
     newline = newlines_of(data)
     inner = content.strip("\n")
     lines = [line + newline for line in inner.split("\n")] if inner else []
-    found = [b for b in page.blocks if b[0] == name]
-    if not found:
+    blocks = [b for b in page.blocks if b[0] == name]
+    if not blocks:
         tail = "" if not data or data.endswith(b"\n") else newline
         block = [f"<!-- kb:auto {name} -->{newline}", *lines, f"<!-- /kb:auto -->{newline}"]
         return data + (tail + newline + "".join(block)).encode("utf-8")
     raw = _raw_lines(data)
-    _, start, end = found[0]
+    _, start, end = blocks[0]
     return b"".join([*raw[:start], *(line.encode("utf-8") for line in lines), *raw[end - 1 :]])
 
 

@@ -82,14 +82,14 @@ def plain_fields(raw: str) -> dict[str, object] | None:
     """The fields where every line is such a one, else None; most front matter is, and a YAML parser takes ten times as long over it."""
     if not raw.replace("\n", "").isprintable():
         return None
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     at, end = 0, len(raw)
     while at < end:
         if raw[at] == "\n":
             at += 1
             continue
         m = _FIELD.match(raw, at)
-        if m is None or m[1] in found or m[1].lower() in _NO_WORDS:
+        if m is None or m[1] in fields or m[1].lower() in _NO_WORDS:
             return None
         at = m.end()
         kind = m.lastindex
@@ -114,8 +114,8 @@ def plain_fields(raw: str) -> dict[str, object] | None:
             value = int(text)
         elif kind == 7 and text.lower() in _NO_WORDS:
             return None
-        found[m[1]] = value
-    return found
+        fields[m[1]] = value
+    return fields
 
 
 def _values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:

@@ -30,12 +30,12 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         )
 
     def construct_mapping(self, node, deep=False):
-        seen = set()
+        keys = set()
         for key, _ in node.value:
             if key.value.__hash__ is not None:
-                if key.value in seen:
+                if key.value in keys:
                     self.twice.append((str(key.value), key.start_mark.line))
-                seen.add(key.value)
+                keys.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -124,12 +124,12 @@ def _line_by_line(raw: str) -> dict[str, object]:
     value as written. So one `title: A: b` does not hide type, verdict and date of its page.
     """
     lines = [line for line in raw.split("\n") if line.strip() and not line.lstrip().startswith("#")]
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         field = _LINE.match(line)
         if field and below[:1] not in (" ", "\t", "-"):
-            found[field[1]] = (plain_fields(line + "\n") or {}).get(field[1], field[2].strip())
-    return found
+            fields[field[1]] = (plain_fields(line + "\n") or {}).get(field[1], field[2].strip())
+    return fields
 
 
 def _plain(value: object, budget: list[int]) -> object:

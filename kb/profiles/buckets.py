@@ -262,8 +262,8 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
     if detail:
         texts.append(_WRAPPERS.sub(" ", plain(detail)[:2000]))
     for text in texts:
-        if found := _by_rules(text):
-            return found
+        if bucket := _by_rules(text):
+            return bucket
     if kind in OPAQUE:
         return "other"
     # A file or library is no operation: `libcopy.so` copies nothing.

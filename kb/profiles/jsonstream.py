@@ -50,8 +50,8 @@ class Cursor:
     def peek(self) -> str:
         """The next character that is no white space, or nothing at the end."""
         while True:
-            found = _SPACE.match(self._text, self._at)
-            self._at = found.end() if found else self._at
+            match = _SPACE.match(self._text, self._at)
+            self._at = match.end() if match else self._at
             if self._at < len(self._text):
                 return self._text[self._at]
             if self._ended:

@@ -115,8 +115,8 @@ def kind_of(path: Path, *, label: str) -> Format | None:
     """The format of a file by its content, None if it is none known. KbError for a binary report, broken gzip or JSON."""
     with _opened(path, label, encoding="latin-1") as stream:
         data = stream.read(HEAD).encode("latin-1")
-        if told := next((f for f in formats() if f.data and f.data(data)), None):
-            return told
+        if kind := next((f for f in formats() if f.data and f.data(data)), None):
+            return kind
     with _opened(path, label) as stream:
         start = stream.read(HEAD)
         if not start.strip():
@@ -143,18 +143,18 @@ def _read_file(path: Path, *, kind: str, label: str) -> Reading:
 
 def _files(folder: Path, *, kind: str, label: str) -> tuple[list[Path], list[Path]]:
     """Files of a folder that are profiles (of the kind, if one is named), and those passed over: no profile, binary, broken."""
-    found = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
-    if len(found) > FILES_AT_MOST:
+    files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+    if len(files) > FILES_AT_MOST:
         raise KbError(
             f"{label}: holds more than {FILES_AT_MOST} files; name the profile's own folder"
         )
     chosen, passed = [], []
-    for path in found:
+    for path in files:
         try:
-            told = kind_of(path, label=str(path))
+            kind_there = kind_of(path, label=str(path))
         except KbError:
-            told = None
-        (chosen if told and kind in ("auto", told.name) else passed).append(path)
+            kind_there = None
+        (chosen if kind_there and kind in ("auto", kind_there.name) else passed).append(path)
     if not chosen:
         raise KbError(f"{label}: no profile in this folder ({', '.join(format_names())})")
     return chosen, passed

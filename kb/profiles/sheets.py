@@ -37,10 +37,10 @@ class Sheet:
     def scale(self, *names: str, default: str) -> float:
         """Milliseconds in one of the unit that the header of a column names in brackets."""
         at = self.column(*names)
-        found = (
+        match = (
             re.search(r"[(\[]\s*(\S+?)\s*[)\]]\s*$", self.columns[at]) if at is not None else None
         )
-        return milliseconds(found[1] if found else "") or milliseconds(default)
+        return milliseconds(match[1] if match else "") or milliseconds(default)
 
     def records(self, roles: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
         """Each row as its cells by role, the first of a role's columns that is there; empty where there is none."""
@@ -86,7 +86,7 @@ def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[lis
 
 def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> list[Sheet]:
     """All tables of a text whose header is one by `is_header`. A table ends at an empty line, at a title or at another header."""
-    found: list[Sheet] = []
+    tables: list[Sheet] = []
     known: dict[str, str] = {}
     report, rows, held = "", [], ""
     csv.field_size_limit(1 << 26)  # one cell may hold the whole text of an HLO operation
@@ -95,7 +95,7 @@ def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> l
     def end() -> None:
         nonlocal rows
         if rows:
-            found.append(
+            tables.append(
                 Sheet(report, tuple(c.strip() for c in rows[0]), tuple(tuple(r) for r in rows[1:]))
             )
         rows = []
@@ -124,4 +124,4 @@ def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> l
                 )
         held = line
     end()
-    return found
+    return tables

@@ -70,7 +70,7 @@ def cards_of(
         *((p, run.statements) for p, run in runs.items() if p not in failed and run.statements),
         *statements,
     ]
-    told: dict[str, set[str]] = defaultdict(set)
+    sources: dict[str, set[str]] = defaultdict(set)
     others: list[Card] = []
     by_label: dict[str, list[Card]] = defaultdict(list)
     for card in failed.values():
@@ -81,14 +81,14 @@ def cards_of(
         for n, statement in enumerate(listed):
             backed = [c for c in statement.cites if c in failed]
             for cited in backed:
-                told[cited].add(path)
+                sources[cited].add(path)
             # A line that only points to a failed run, by link or label, repeats that run's own card.
             backed = backed or _labelled(statement, by_label) if statement.kind == "row" else backed
             if statement.kind in ("bullet", "row") and (
                 backed or retired & set(statement.cites) - {path}
             ):
                 for repeated in backed[:1]:
-                    told[repeated].add(path)
+                    sources[repeated].add(path)
                 continue
             # A line that leads to a run that is no failure is about that run, which says better how it went.
             if statement.kind in ("bullet", "row") and any(c in known for c in statement.cites):
@@ -104,7 +104,8 @@ def cards_of(
                 )
             )
     cards = [
-        replace(c, told_by=tuple(sorted(told[c.evidence] - {c.evidence}))) for c in failed.values()
+        replace(c, told_by=tuple(sorted(sources[c.evidence] - {c.evidence})))
+        for c in failed.values()
     ]
     rare = rarity_of(counts_of(((c.target, c.aim) for c in others), beside=counts))
     cards = _reopened(
@@ -157,7 +158,7 @@ def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
         for e in trail.experiments
         for name in (e.path, e.path.rsplit("/", 1)[-1].removesuffix(".md"))
     }
-    found = dict(runs)
+    complete = dict(runs)
     for e in trail.experiments:
         run = runs[e.path]
         parent = (
@@ -175,11 +176,11 @@ def with_parents(trail: Trail, runs: Mapping[str, RunAim]) -> dict[str, RunAim]:
             m for m in run.aim.moves if not (m.key in held and m.role in (Role.NAMED, Role.SET))
         )
         terms = {**run.aim.terms, **{"=" + m.key: 1.0 for m in moved}}
-        found[e.path] = replace(
+        complete[e.path] = replace(
             run,
             aim=replace(run.aim, moves=united([moved, rest]), terms=dict(sorted(terms.items()))),
         )
-    return found
+    return complete
 
 
 def _moves(command: Iterable[Lever]) -> list[Move]:
@@ -314,7 +315,7 @@ def _reopened(
     for path, target, variant, order, success in moved:
         if at := place(target, runs[path].aim):
             later[at[0]].append((order, path, variant, at[1], runs[path].aim.direction, success))
-    found: list[Card] = []
+    cards_open: list[Card] = []
     for card in cards:
         at = place(card.target, card.aim)
         fits = [
@@ -336,8 +337,8 @@ def _reopened(
             if losses
             else ("standing", "")
         )
-        found.append(replace(card, status=status, by=by))
-    return found
+        cards_open.append(replace(card, status=status, by=by))
+    return cards_open
 
 
 def _with_reason(card: Card) -> tuple[Card, str]:

@@ -46,11 +46,11 @@ def deck_of(
     trail: Trail, statements: Iterable[tuple[str, bytes]], graph: "Graph", kept: Kept
 ) -> Deck:
     """Deck of a trail and of the (path, row) pairs that `statements_of` made of all pages."""
-    tried = {e.path for e in trail.experiments}
+    tries = {e.path for e in trail.experiments}
     runs: dict[str, RunAim] = {}
     stated: list[tuple[str, list[Statement]]] = []
     for path, row in statements:
-        if path in tried:
+        if path in tries:
             runs[path] = value_of(row, RunAim)
         else:
             stated.append((path, value_of(row, list[Statement])))
@@ -75,7 +75,7 @@ def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
     wanted = {*change.added, *change.changed}
     for card in deck.cards:
         if card.id in wanted:
-            made = db.execute(
+            cursor = db.execute(
                 "insert into card (id, digest, target, date, serial, evidence, row) values (?, ?, ?, ?, ?, ?, ?)",
                 (
                     card.id,
@@ -89,15 +89,15 @@ def save(db: sqlite3.Connection, trail: Trail, deck: Deck) -> None:
             )
             db.executemany(
                 "insert into card_term values (?, ?, ?)",
-                ((t, made.lastrowid, w) for t, w in card.aim.terms.items()),
+                ((t, cursor.lastrowid, w) for t, w in card.aim.terms.items()),
             )
     _save_frequencies(db, deck)
     _save_attempts(db, trail, deck)
 
 
 def _save_frequencies(db: sqlite3.Connection, deck: Deck) -> None:
-    told = (c for c in deck.cards if c.kind not in ("experiment", "principle"))
-    counts = counts_of(((c.target, c.aim) for c in told), beside=deck.counts)
+    stated = (c for c in deck.cards if c.kind not in ("experiment", "principle"))
+    counts = counts_of(((c.target, c.aim) for c in stated), beside=deck.counts)
     rows = (
         (name, size, packed(dict(sorted(terms.items())))) for name, (size, terms) in counts.items()
     )

@@ -157,7 +157,7 @@ class Gate:
         groups = groups_of(self.db, question.pulls.values(), target=target, at=at)
         outcome = _outcome(shown, alike, groups)
         matches = tuple(m.match for m in shown)
-        asked = [
+        content = [
             proposal.text.strip(),
             *proposal.levers,
             target,
@@ -166,7 +166,7 @@ class Gate:
         return Answer(
             proposal.id,
             outcome,
-            f"kb1-{outcome}-{digest_of(json.dumps(asked, ensure_ascii=False))}",
+            f"kb1-{outcome}-{digest_of(json.dumps(content, ensure_ascii=False))}",
             matches,
             groups,
         )
@@ -182,10 +182,10 @@ class Gate:
         weights = {
             term: weight * self.rarity.of(term) for term, weight in question.aim.terms.items()
         }
-        asked, left = [], _MOST_ROWS
+        terms, left = [], _MOST_ROWS
         for term in sorted(weights, key=lambda t: (-self.rarity.of(t), t)):
             left -= self.rarity.counts("")[1].get(term, 0)
-            asked += [term] if left > 0 else []
+            terms += [term] if left > 0 else []
         where, values = (
             ("", [])
             if question.at is None
@@ -194,8 +194,8 @@ class Gate:
         sums: dict[tuple[int, str], float] = {}
         pulling: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
-            where t.term in ({",".join("?" * len(asked))}){where}"""
-        for term, number, weight, target in self.db.execute(query, [*asked, *values]):
+            where t.term in ({",".join("?" * len(terms))}){where}"""
+        for term, number, weight, target in self.db.execute(query, [*terms, *values]):
             place = number, target
             sums[place] = sums.get(place, 0.0) + weights[term] * weight * self.rarity.of(
                 term

@@ -37,7 +37,7 @@ def groups_of(
     db: sqlite3.Connection, moves: Iterable[Move], *, target: str, at: Moment | None
 ) -> tuple[LeverGroup, ...]:
     """The levers that were pulled before, on the target or (without one) anywhere, before a moment."""
-    found = []
+    groups = []
     for move in moves:
         query, values = (
             "select path, value, verdict, measured, settles from attempt where key = ?",
@@ -52,7 +52,7 @@ def groups_of(
             continue
         newest = experiment(db, rows[-1][0])
         coarse = [row for row in rows if row[3] and row[2] == "inconclusive"]
-        found.append(
+        groups.append(
             LeverGroup(
                 move.name,
                 move.value,
@@ -68,7 +68,7 @@ def groups_of(
                 ),
             )
         )
-    return tuple(found)
+    return tuple(groups)
 
 
 def answer_text(answer: "Answer", *, every: bool = False) -> str:

@@ -209,12 +209,12 @@ def _parts(text: str) -> Iterator[_Part]:
 
 def _label(document: Document, block: Block) -> tuple[str, str]:
     """The label that opens a paragraph, in bold or before a colon, and what it says."""
-    if found := _LABEL.match(block.plain):
+    if match := _LABEL.match(block.plain):
         known = any(
-            kind.search(found[1])
+            kind.search(match[1])
             for kind in (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
         )
-        return (found[1], block.plain[found.end() :]) if known else ("", block.plain)
+        return (match[1], block.plain[match.end() :]) if known else ("", block.plain)
     bold = next((s for s in block.spans[:1] if s.kind == "strong" and s.start == block.start), None)
     label = document.source(bold).strip("*_ ") if bold else ""
     if label[-1:] in (".", ":") and len(label) < 40 and block.plain.startswith(label):
@@ -227,8 +227,8 @@ def labelled(text: str, label: str) -> str:
     if label.lower() not in text.lower():
         return ""
     document = document_of(text)
-    said = (_label(document, block) for block in document.of("paragraph"))
-    return next((plain for name, plain in reversed([*said]) if name.lower() == label.lower()), "")
+    labels = (_label(document, block) for block in document.of("paragraph"))
+    return next((plain for name, plain in reversed([*labels]) if name.lower() == label.lower()), "")
 
 
 def _kind(heading: str) -> str:
@@ -255,13 +255,13 @@ def _rows(table: Block) -> Iterator[str]:
 
 def _commands(code: str) -> list[tuple[Move, ...]]:
     """What each line of code that runs a program with flags sets."""
-    found = []
+    commands = []
     for line in code.split("\n"):
         words = [w for w in line.lstrip("$ ").split() if not re.match(r"[A-Za-z_]\w*=", w)]
         if " -" in line and words and re.match(r"[\w./]", words[0]):
             named = (move_of(m.name, m.value, role=Role.NAMED) for m in mentions_in(line))
-            found.append(tuple({m.key: m for m in named if m.is_setting}.values()))
-    return found
+            commands.append(tuple({m.key: m for m in named if m.is_setting}.values()))
+    return commands
 
 
 def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tuple[Move, ...]:
@@ -291,9 +291,9 @@ def terms_in(text: str) -> set[str]:
     """Distinct words of a text as stems, and neighbours joined (`read ahead` and `readahead`)."""
     parts = [*map(_part, words_of(text))]
     # A number alone tells nothing, behind a word it is a setting: `tile64`.
-    found = {part for part in parts if not part.isdigit()}
-    found |= {one + other for one, other in pairwise(parts) if one and other and not one.isdigit()}
-    return found - {""}
+    terms = {part for part in parts if not part.isdigit()}
+    terms |= {one + other for one, other in pairwise(parts) if one and other and not one.isdigit()}
+    return terms - {""}
 
 
 @lru_cache(maxsize=1 << 14)
@@ -312,11 +312,11 @@ _COUNTED = regex(
 
 
 def _point(texts: Iterable[str]) -> tuple[Lever, ...]:
-    found: dict[str, Lever] = {}
+    point: dict[str, Lever] = {}
     for text in texts:
         for mention in mentions_in(text):
             if mention.value and number_of(mention.value) is not None:
-                found.setdefault(key_of(mention.name), Lever(mention.name, mention.value))
+                point.setdefault(key_of(mention.name), Lever(mention.name, mention.value))
         for m in _COUNTED.finditer(text):
-            found.setdefault(m["name"].lower(), Lever(m["name"].lower(), m["value"]))
-    return tuple(found.values())
+            point.setdefault(m["name"].lower(), Lever(m["name"].lower(), m["value"]))
+    return tuple(point.values())

@@ -152,13 +152,13 @@ def _tells(number: float | None) -> bool:
 
 def numbers_named(text: str) -> frozenset[float]:
     """Numbers of a text with their units, as values of settings are read."""
-    found = (number_of(text[n.start : n.end]) for n in numbers_in(text))
-    return frozenset(n for n in found if n is not None)
+    numbers = (number_of(text[n.start : n.end]) for n in numbers_in(text))
+    return frozenset(n for n in numbers if n is not None)
 
 
 def places_of(text: str) -> dict[str, tuple[int, int]]:
     """Where each word of a text, and each pair of neighbours, stands first, by its key."""
-    found: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}
     words = list(re.finditer(r"[\w.\-]+", text))
     for word, after in zip_longest(words, words[1:]):
         for key, end in (
@@ -166,21 +166,21 @@ def places_of(text: str) -> dict[str, tuple[int, int]]:
             if after
             else ((key_of(word[0]), word),)
         ):
-            found.setdefault(key, (word.start(), end.end()))
-    return found
+            places.setdefault(key, (word.start(), end.end()))
+    return places
 
 
 def _keyed_as(pulls: Mapping[str, Move], others: Mapping[str, Move]) -> dict[str, Move]:
     """Levers by the key of the other side's lever where one name is the other with its owner in front, or one word of it and both
     are set to one telling number (`VMEM=131072`, `scoped_vmem_limit_kib=131072`).
     """
-    found = {}
+    keyed = {}
     for key, move in pulls.items():
         other = (
             k for k, m in others.items() if is_qualified(m.name, move.name) or _is_word_of(m, move)
         )
-        found[key if key in others else next(other, key)] = move
-    return {k: replace(m, key=k) for k, m in found.items()}
+        keyed[key if key in others else next(other, key)] = move
+    return {k: replace(m, key=k) for k, m in keyed.items()}
 
 
 def _is_word_of(one: Move, other: Move) -> bool:
@@ -207,7 +207,7 @@ def differences(
 
     A short name that may stand for several settings (`bs` for batch size and for block size) is compared with all of them.
     """
-    found: list[str] = []
+    lines: list[str] = []
     theirs = [(canonical(switch_of(v.name)[0]), v) for v in card]
     for mine in proposal:
         key = canonical(switch_of(mine.name)[0])
@@ -217,5 +217,5 @@ def differences(
         other = next((v for v in meant if number_of(v.value) != number_of(mine.value)), None)
         if other and leaving_out not in (key, canonical(switch_of(other.name)[0])):
             name = max(mine.name, other.name, key=len) if len(meant) == 1 else mine.name
-            found.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
-    return found
+            lines.append(f"{name.lstrip('-')} {other.value} → {mine.value}")
+    return lines

@@ -141,7 +141,7 @@ def cues_of(text: str) -> tuple[tuple[int, str], ...]:
     """(place, kind) of each word or phrase of a text that says what it does with what follows: held, point, against or moved."""
     lower = text.lower()
     lower = lower if len(lower) == len(text) else text
-    found: list[tuple[int, str]] = []
+    cues: list[tuple[int, str]] = []
     behind = 0
     for word in _WORD.finditer(lower):
         start = word.start()
@@ -151,8 +151,8 @@ def cues_of(text: str) -> tuple[tuple[int, str], ...]:
         kind = phrase.lastgroup if phrase else _CUE_OF.get(word[0])
         if kind:
             behind = (phrase or word).end()
-            found.append((start, kind))
-    return tuple(found)
+            cues.append((start, kind))
+    return tuple(cues)
 
 
 @lru_cache(maxsize=64)
@@ -169,20 +169,20 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
         return _edits(*([line for s, line in lines if s == sign] for sign in "-+"))
     mentions = mentions_in(text)[:_MOST]
     rows = _rows(text, mentions)
-    found: dict[str, Move] = {}
+    moves: dict[str, Move] = {}
     for mention in mentions:
         move = _move(text, mention, moved=moved, in_row=mention.start in rows)
         if move is None:
             continue
-        known = found.get(move.key)
+        known = moves.get(move.key)
         steps = known and known.value and not known.before and known.role >= move.role > Role.HELD
         if steps and move.value and not same_value(known.value, move.value):
             # "x=1 to x=2"
             way = way_of_numbers(known.value, move.value) or known.way
-            found[move.key] = replace(known, value=move.value, before=known.value, way=way)
+            moves[move.key] = replace(known, value=move.value, before=known.value, way=way)
         else:
-            found |= {m.key: m for m in united([(known,) if known else (), (move,)])}
-    return united([tuple(found.values())])
+            moves |= {m.key: m for m in united([(known,) if known else (), (move,)])}
+    return united([tuple(moves.values())])
 
 
 def _edits(gone: list[str], come: list[str]) -> tuple[Move, ...]:
@@ -212,8 +212,8 @@ def _edit(gone: str, come: str) -> Move | None:
     if len(old) != len(new) or len(differ) != 1:
         return None
     before, value = (side[0].strip("'\"") for side in differ[0])
-    said = come[: differ[0][1].start()]
-    options, name = _OPTION.findall(said), _LAST_NAME.search(_ANNOTATION.sub("", said))
+    stem = come[: differ[0][1].start()]
+    options, name = _OPTION.findall(stem), _LAST_NAME.search(_ANNOTATION.sub("", stem))
     switched = {before.lower(), value.lower()} <= ON | OFF
     if not (options or name) or not switched and None in (number_of(before), number_of(value)):
         return None
@@ -222,16 +222,16 @@ def _edit(gone: str, come: str) -> Move | None:
 
 def _rows(text: str, mentions: tuple[Mention, ...]) -> set[int]:
     """Where settings stand that are told in a row: the point at which something is tried, and not what is tried."""
-    found: set[int] = set()
+    starts: set[int] = set()
     row: list[Mention] = []
     for mention in (*mentions, None):
         if not (
             mention and mention.value and row and _ROW.fullmatch(text, row[-1].end, mention.start)
         ):
-            found |= {m.start for m in row} if len(row) >= _ROW_FROM else set()
+            starts |= {m.start for m in row} if len(row) >= _ROW_FROM else set()
             row = []
         row += [mention] if mention and mention.value and mention.name[:1] != "-" else []
-    return found
+    return starts
 
 
 def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | None:
@@ -296,7 +296,7 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
 def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
     """What one text or command sets otherwise than another, as moved levers; what it leaves out is disabled."""
     mine, before = {m.key: m for m in own}, {m.key: m for m in parent}
-    found = []
+    moves = []
     for key in dict.fromkeys((*mine, *before)):
         new, old = mine.get(key), before.get(key)
         if (
@@ -308,7 +308,7 @@ def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
         way = (
             way_of_numbers(old.value, new.value) if new and old else "enable" if new else "disable"
         )
-        found.append(
+        moves.append(
             Move(
                 key,
                 (new or old).name,
@@ -318,23 +318,23 @@ def difference(own: Iterable[Move], parent: Iterable[Move]) -> tuple[Move, ...]:
                 Role.MOVED,
             )
         )
-    return tuple(found)
+    return tuple(moves)
 
 
 def united(parts: Iterable[tuple[Move, ...]]) -> tuple[Move, ...]:
     """Levers of all parts of a text, the weightiest first. What moves or sets a lever first gives its value."""
-    found: dict[str, Move] = {}
+    moves_by_key: dict[str, Move] = {}
     for move in (m for moves in parts for m in moves):
-        known = found.get(move.key, move)
+        known = moves_by_key.get(move.key, move)
         first, second = (known, move) if known.role >= move.role else (move, known)
         value, before = first.value or second.value, first.before
         if not before and (not first.value or same_value(first.value, second.value)):
             before = second.before
         name = first.name if first.is_setting or not second.is_setting else second.name
-        found[move.key] = replace(
+        moves_by_key[move.key] = replace(
             first, name=name, value=value, before=before, way=first.way or second.way
         )
-    return tuple(sorted(found.values(), key=lambda m: (-m.role, m.key)))
+    return tuple(sorted(moves_by_key.values(), key=lambda m: (-m.role, m.key)))
 
 
 def pulled(moves: Iterable[Move]) -> tuple[Move, ...]:
@@ -359,7 +359,7 @@ def leads_to_change(text: str) -> bool:
 
 def clauses(text: str) -> list[str]:
     """Clauses of a text but those that say what is held or set aside."""
-    found, start = [], 0
+    parts, start = [], 0
     cues = cues_of(text)
     for stop, after in (*ends_of(text), (len(text), len(text))):
         own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
@@ -367,6 +367,6 @@ def clauses(text: str) -> list[str]:
             aside = (
                 at for at, kind in own if kind == "against" or text[at : at + 3].lower() == "as "
             )
-            found.append(text[start : next(aside, stop)])
+            parts.append(text[start : next(aside, stop)])
         start = after
-    return found if any(found) else [text]
+    return parts if any(parts) else [text]

@@ -85,8 +85,8 @@ def section_failure(
         failure = failure_in(prose)
         if failure:
             shown = subject if outcome else f"{subject}. {failure[0]}"
-            made = statement_in(page, "bullet", head.line, end, anchor, shown)
-            yield replace(made, because=prose[:500])
+            statement = statement_in(page, "bullet", head.line, end, anchor, shown)
+            yield replace(statement, because=prose[:500])
 
 
 def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[Statement]:
@@ -95,17 +95,17 @@ def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[
     struck = _STRUCK.match(text)
     if struck:
         rest = text[struck.end() :]
-        report, _ = report_in(rest, tried=True)
+        report, _ = report_in(rest, is_try=True)
         if report is Report.FAILED or report is None and LOSS.search(rest):
-            made = statement_in(
+            statement = statement_in(
                 page, "bullet", block.line, block.stop, anchor, f"{struck[1]}: {rest}"
             )
-            yield replace(made, because=rest[:500], aim=aim_of_text(struck[1]))
+            yield replace(statement, because=rest[:500], aim=aim_of_text(struck[1]))
     elif "? " in text[:200]:
         yield from answer_failure(page, block.line, block.stop, anchor, text)
     elif len(text) >= SHORTEST and not ADVICE.match(text) and (failure := failure_in(text)):
-        made = statement_in(page, "bullet", block.line, block.stop, anchor, failure[0])
-        yield replace(made, because=failure[1][:500])
+        statement = statement_in(page, "bullet", block.line, block.stop, anchor, failure[0])
+        yield replace(statement, because=failure[1][:500])
 
 
 def answer_failure(page: Page, start: int, end: int, anchor: str, text: str) -> Iterator[Statement]:
@@ -114,11 +114,11 @@ def answer_failure(page: Page, start: int, end: int, anchor: str, text: str) -> 
     answer = answer.strip()
     if _OF_HARM.search(question) or not (_ANSWERED_NO.match(answer) or failure_in(answer)):
         return
-    report, _ = report_in(answer, tried=True)
+    report, _ = report_in(answer, is_try=True)
     if report is Report.FAILED or report is None and _OF_USE.search(question):
-        made = statement_in(page, "bullet", start, end, anchor, f"{question}: {answer}")
+        statement = statement_in(page, "bullet", start, end, anchor, f"{question}: {answer}")
         yield replace(
-            made,
+            statement,
             because=answer[:500],
             aim=aim_of_text(f"{question}. {' '.join(sentences_of(answer)[:2])}"),
         )

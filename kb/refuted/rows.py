@@ -107,8 +107,8 @@ def _row(
     ]
     behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing else []
     reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
-    made = statement_in(page, "row", row.line, row.line, anchor, text)
-    yield replace(made, because=reason or made.because, has_verdict=bool(failing))
+    statement = statement_in(page, "row", row.line, row.line, anchor, text)
+    yield replace(statement, because=reason or statement.because, has_verdict=bool(failing))
 
 
 def _shown(cell: str, head: str) -> str:

@@ -61,7 +61,7 @@ def is_note(page: Page) -> bool:
 
 
 def reports_failure(text: str) -> bool:
-    reports = (report_of(sentence, tried=True)[0] for sentence in sentences_of(text))
+    reports = (report_of(sentence, is_try=True)[0] for sentence in sentences_of(text))
     return bool(LOSS.search(text)) or Report.FAILED in reports
 
 
@@ -92,16 +92,16 @@ def statement_in(page: Page, kind: str, start: int, end: int, anchor: str, text:
 
 def _subject(text: str) -> str:
     """What a statement is about: its lead where a colon or a dash parts it from what came of it ("Hash index: as slow"), else all of it."""
-    found = _LED.match(text)
-    return found[1] if found else text[:LONGEST]
+    match = _LED.match(text)
+    return match[1] if match else text[:LONGEST]
 
 
 def cites_on(page: Page, start: int, end: int) -> tuple[str, ...]:
     """Paths that links on lines `start` to `end` (excluded) lead to, in order."""
-    found: dict[str, None] = {}
+    cites: dict[str, None] = {}
     for link in page.links:
         if start <= link.line < end and link.kind in ("inline", "auto"):
             where = target_of(link.href, folder=page.folder)
             if where and where[0].endswith(".md"):
-                found[where[0]] = None
-    return tuple(found)
+                cites[where[0]] = None
+    return tuple(cites)

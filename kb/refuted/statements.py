@@ -101,10 +101,10 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
         and page.type in ("catalog", "program", "source", "codebase")
     ):
         return None  # Made by a machine from code, or somebody else's matter.
-    found = _hypothesis(page, text) if page.type == "hypothesis" else []
+    statements = _hypothesis(page, text) if page.type == "hypothesis" else []
     if _may_state(page, text):
-        found = [*found, *_listed(page, document_of(text))][:MOST]
-    return row_of(tuple(found)) if found else None
+        statements = [*statements, *_listed(page, document_of(text))][:MOST]
+    return row_of(tuple(statements)) if statements else None
 
 
 def _judged(page: Page, text: str) -> tuple[Statement, ...]:
@@ -113,7 +113,7 @@ def _judged(page: Page, text: str) -> tuple[Statement, ...]:
     if not any(mark in lower for mark in _VERDICTS):
         return ()
     anchors = {s.start: s.anchor for s in page.sections}
-    found: list[Statement] = []
+    judged: list[Statement] = []
     anchor = ""
     for block in document_of(text).blocks:
         anchor = anchors.get(block.line, anchor) if block.kind == "heading" else anchor
@@ -122,8 +122,8 @@ def _judged(page: Page, text: str) -> tuple[Statement, ...]:
             and block.rows
             and any(CLAIM_HEAD.match(c.plain) for c in block.rows[0].cells)
         ):
-            found += [s for s in table_failures(page, block, anchor, "") if s.has_verdict]
-    return tuple(found[:MOST])
+            judged += [s for s in table_failures(page, block, anchor, "") if s.has_verdict]
+    return tuple(judged[:MOST])
 
 
 _VERDICTS = ("refuted", "rejected", "falsified", "invalid", "discard")

@@ -49,7 +49,7 @@ def claims_of(
     later = [message for _, message in commits if _TAKEN_BACK.search(message)]
     undone = {m[1][:7] for _, message in commits for m in _REVERT.finditer(message) if m[1]}
     undone_subjects = {m[2] for _, message in commits for m in _REVERT.finditer(message) if m[2]}
-    found: list[StatedFigure] = []
+    figures: list[StatedFigure] = []
     for commit, message in commits:
         back = commit[:7] in undone or message.partition("\n")[0] in undone_subjects
         others = [m for m in later if m is not message]
@@ -59,13 +59,13 @@ def claims_of(
                     re.search(rf"(?<![\d.]){re.escape(value)}(?![\d.])", m) for m in others
                 )
                 status = "retracted" if taken else _status(line)
-                found.append(
+                figures.append(
                     StatedFigure(
                         value, unit, f"commit {commit[:7]}", number, one_line(line)[:300], status
                     )
                 )
-    found += [figure for change in changes for figure in _of_file(change)]
-    listed = {(f.value, f.unit, f.text): f for f in reversed(found)}
+    figures += [figure for change in changes for figure in _of_file(change)]
+    listed = {(f.value, f.unit, f.text): f for f in reversed(figures)}
     return tuple(reversed(listed.values()))[:_MOST]
 
 
@@ -141,12 +141,12 @@ def _figures(line: str) -> Iterator[tuple[str, str]]:
             met.add(label[2].lstrip("+-"))
             yield label[2].lstrip("+"), label[1].strip().split()[-1]
     if measures := MEASURES.search(line):
-        for found in _DECIMAL.finditer(line):
-            if found[0].lstrip("+-") not in met:
-                met.add(found[0].lstrip("+-"))
-                yield found[0].lstrip("+"), measures[0]
-    for found in re.finditer(
+        for match in _DECIMAL.finditer(line):
+            if match[0].lstrip("+-") not in met:
+                met.add(match[0].lstrip("+-"))
+                yield match[0].lstrip("+"), measures[0]
+    for match in re.finditer(
         r"(\d+(?:\.\d+)?)[ -](steps|experiments|runs|params|layers|GPUs?)\b", line
     ):
-        if found[1] not in met:
-            yield found[1], found[2]
+        if match[1] not in met:
+            yield match[1], match[2]

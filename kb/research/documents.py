@@ -193,8 +193,8 @@ def _html(data: bytes, address: str) -> CapturedDocument:
 
 
 def _charset(data: bytes) -> str | None:
-    found = re.search(rb"charset=[\"']?([\w-]+)", data[:2048])
-    return found[1].decode("ascii", "ignore") if found else "utf-8"
+    match = re.search(rb"charset=[\"']?([\w-]+)", data[:2048])
+    return match[1].decode("ascii", "ignore") if match else "utf-8"
 
 
 def _hidden_texts(tree) -> tuple[str, ...]:

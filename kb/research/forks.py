@@ -87,11 +87,11 @@ def upstream_of(repository: Repository, name: str = "") -> Upstream:
     for candidate in (
         [name] if name else ["refs/upstream/HEAD", "HEAD", "refs/heads/main", "refs/heads/master"]
     ):
-        found = repository.run(
+        commit = repository.run(
             "rev-parse", "--verify", "--quiet", f"{candidate}^{{commit}}", ok=(0, 1, 128)
         ).strip()
-        if found:
-            return upstream_at(repository, found)
+        if commit:
+            return upstream_at(repository, commit)
     return upstream_at(repository, repository.commit(name or "HEAD"))
 
 

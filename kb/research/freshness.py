@@ -73,10 +73,10 @@ def freshness_of(
 def _versions(session: NetworkSession, listed: list[Source], api: str) -> dict[str, str]:
     """Newest version of each paper, by the id of its source; one request for a hundred."""
     ids = {s.origin.rpartition("/abs/")[2]: s.id for s in listed}
-    found = {}
+    versions = {}
     for paper in papers(session, ids=tuple(ids), api=api) if ids else ():
-        found[ids[paper.id]] = paper.version
-    return found
+        versions[ids[paper.id]] = paper.version
+    return versions
 
 
 def _head(session: NetworkSession, repository: str, name: str, *, rest: str) -> str:

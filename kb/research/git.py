@@ -57,8 +57,8 @@ class Repository:
         except OSError as missing:
             raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
         if process.returncode not in ok:
-            told = error.decode(errors="replace").strip().splitlines() or ["failed"]
-            reason = next((line for line in told if line.startswith("fatal:")), told[-1])
+            message = error.decode(errors="replace").strip().splitlines() or ["failed"]
+            reason = next((line for line in message if line.startswith("fatal:")), message[-1])
             raise KbError(f"{self.local}: git {words[0]}: {reason.removeprefix('fatal: ')}")
         if len(out) > limit:
             raise KbError(
@@ -73,12 +73,12 @@ class Repository:
         """The full id of a commit by any name. Raises KbError where there is none."""
         if name.startswith("-"):
             raise KbError(f"{name}: not a name of a commit")
-        found = self.run(
+        commit = self.run(
             "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", ok=(0, 1, 128)
         ).strip()
-        if not found:
+        if not commit:
             raise KbError(f"{self.local}: no commit '{name}'; `git branch -a` lists what there is")
-        return found
+        return commit
 
     def text(self, commit: str, path: str) -> str:
         return self.run("show", f"{commit}:{path}", ok=(0, 128))
@@ -112,10 +112,10 @@ class Repository:
             if head.split()[1] == "blob" and int(head.split()[3]) <= most
         ]
         command = ["git", *_SAFE, "--git-dir", str(self.folder), "cat-file", "--batch"]
-        asked = "".join(f"{blob}\n" for blob, _ in wanted).encode()
+        message = "".join(f"{blob}\n" for blob, _ in wanted).encode()
         out = subprocess.run(
             command,
-            input=asked,
+            input=message,
             capture_output=True,
             env=_environment("cat-file"),
             timeout=self.seconds,

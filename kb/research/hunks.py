@@ -53,14 +53,14 @@ def pulls_of(change: FileDiff, upstream: Upstream) -> Iterator[KindEvidence]:
             for line in added
             if not (_REPORTING.match(line) or _GUARD.match(line) or setting_of(line)[0] in known)
         ]
-        found = [
+        evidence = [
             *settings,
             *_devices(change, group, upstream),
             *_lines(change, group, added),
             *_techniques(change, group, code, whole=not added),
         ]
-        yield from found
-        if code and group.removed and not found:
+        yield from evidence
+        if code and group.removed and not evidence:
             renamed = _shape(" ".join(code)) == _shape(" ".join(map(code_of, group.removed)))
             kind = "refactor" if renamed else moved_metric(upstream)
             what = f"changes {group.within[:60] or 'the measured program'}"
@@ -111,9 +111,9 @@ def _changed_names(added: str, removed: str) -> list[str]:
     for text in (added, removed):
         quoted = {
             name
-            for found in _STRING.finditer(text)
-            for name in identifiers(found[0])
-            if "_" in name and found[0].count(" ") < 2
+            for match in _STRING.finditer(text)
+            for name in identifiers(match[0])
+            if "_" in name and match[0].count(" ") < 2
         }
         bare = _STRING.sub(" ", text)
         sides.append({*identifiers(bare), *(f"{a}_{b}" for a, b in _DOTTED.findall(bare)), *quoted})
@@ -133,7 +133,7 @@ def _devices(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator
     device that were taken out.
     """
     before = {name for line in group.removed for name in identifiers(line)}
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in map(code_of, group.added):
         met = [
             name
@@ -145,14 +145,16 @@ def _devices(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator
             strange = not upstream.has_name(name) and any(
                 t.name == "another device" for t in techniques_of_name(name)
             )
-            seen[name] = max(seen[name], 3 if strange and branch else 2 if strange or branch else 1)
-    if seen:
+            counts[name] = max(
+                counts[name], 3 if strange and branch else 2 if strange or branch else 1
+            )
+    if counts:
         yield KindEvidence(
             "port",
-            float(min(6, sum(sorted(seen.values())[-3:]))),
+            float(min(6, sum(sorted(counts.values())[-3:]))),
             change.path,
             group.line,
-            ", ".join(sorted(seen)[:5]),
+            ", ".join(sorted(counts)[:5]),
         )
 
 

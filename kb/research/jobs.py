@@ -64,12 +64,12 @@ def perform(layout: Layout, session: NetworkSession, job: Job, *, now: str) -> J
         return JobOutcome(job, "failed", "", str(error))
     except KbError as error:
         return JobOutcome(job, "refused", "", str(error))
-    told = ", ".join(sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6])
+    message = ", ".join(sorted({f"{mark.kind} at {mark.start}" for mark in source.marks})[:6])
     return JobOutcome(
         job,
         ("changed" if source.previous else "new") if fresh else "same",
         source.id,
-        f"beware: {told}" if told and fresh else "",
+        f"beware: {message}" if message and fresh else "",
         links,
     )
 
@@ -304,13 +304,13 @@ def crawl(
         outcomes += ended
         if step == depth or len(outcomes) >= most:
             break
-        found = dict.fromkeys(
+        links = dict.fromkeys(
             link
             for outcome in ended
             for start in addresses
             for link in same_tree(start, outcome.links)
         )
-        level = [link for link in found if link not in known]
+        level = [link for link in links if link not in known]
         known |= set(level)
     return tuple(outcomes)
 

@@ -239,11 +239,11 @@ def _messages(messages: Sequence[str]) -> Iterator[KindEvidence]:
         for technique in techniques_in(identifiers(subject)):
             yield KindEvidence(technique.kind, 2 * share, "", 0, subject[:100])
         for kind, pattern in _WORD_OF.items():
-            if found := pattern.findall(subject):
-                yield KindEvidence(kind, 2 * share * min(2, len(found)), "", 0, subject[:100])
-            if found := pattern.findall(body):
+            if matches := pattern.findall(subject):
+                yield KindEvidence(kind, 2 * share * min(2, len(matches)), "", 0, subject[:100])
+            if matches := pattern.findall(body):
                 yield KindEvidence(
-                    kind, 0.5 * share * min(3, len(found)), "", 0, ", ".join(found[:3])
+                    kind, 0.5 * share * min(3, len(matches)), "", 0, ", ".join(matches[:3])
                 )
 
 

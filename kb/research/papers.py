@@ -65,9 +65,9 @@ class _Wire:
             self.session.sleep(wait)
         else:
             return _Answer(429, b"")
-        if found := re.search(rb"/api/errors.*?<summary[^>]*>([^<]*)", reply.body, re.DOTALL):
+        if match := re.search(rb"/api/errors.*?<summary[^>]*>([^<]*)", reply.body, re.DOTALL):
             raise KbError(
-                f"arXiv does not take this question: {found[1].decode('utf-8', 'replace').strip()}"
+                f"arXiv does not take this question: {match[1].decode('utf-8', 'replace').strip()}"
             )
         return _Answer(reply.status, reply.body)
 
@@ -82,12 +82,12 @@ def paper_id(text: str) -> str:
     """The id, with its version if one is given, of an id or an address. Raises KbError for anything
     else.
     """
-    found = _ID.fullmatch(text.strip())
-    if not found:
+    match = _ID.fullmatch(text.strip())
+    if not match:
         raise KbError(
             f"{text}: no arXiv id; write 2205.14135, 2205.14135v2, or an arxiv.org/abs address"
         )
-    return found[1]
+    return match[1]
 
 
 def papers(
@@ -104,9 +104,9 @@ def papers(
     """
     import arxiv
 
-    asked = " AND ".join(filter(None, (_query(query), f"cat:{category}" if category else "")))
+    message = " AND ".join(filter(None, (_query(query), f"cat:{category}" if category else "")))
     search = arxiv.Search(
-        query=asked, id_list=[paper_id(i) for i in ids], max_results=len(ids) or most
+        query=message, id_list=[paper_id(i) for i in ids], max_results=len(ids) or most
     )
     client = arxiv.Client(page_size=min(100, len(ids) or most), delay_seconds=0, num_retries=3)
     client.query_url_format = api + "?{}"

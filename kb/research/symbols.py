@@ -78,16 +78,16 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 def defined_in(line: str) -> str:
     """The function, type or macro that a line defines, else empty."""
-    found = _DEFINED.match(line) or _C_FUNCTION.match(line)
-    return found[1] if found else ""
+    match = _DEFINED.match(line) or _C_FUNCTION.match(line)
+    return match[1] if match else ""
 
 
 def setting_of(line: str) -> tuple[str, str]:
     """Name and value of an assignment or a macro with a value; two empty strings for any other
     line.
     """
-    found = _DEFINE_VALUE.match(line) or _SET.match(code_of(line))
-    return (found[1], found[2].rstrip(" ;,")) if found else ("", "")
+    match = _DEFINE_VALUE.match(line) or _SET.match(code_of(line))
+    return (match[1], match[2].rstrip(" ;,")) if match else ("", "")
 
 
 def flags_in(line: str) -> list[str]:

@@ -177,14 +177,14 @@ def shell_of(layout: Layout, kept: Kept, groups: tuple[Group, ...], *, depth: in
     title = plain_title(layout.config.site_name or layout.config.name or "Knowledge base")
     if layout.config.site_shell == "plain":
         shell = template("plain/shell.html")
-        made = tuple(shell(root="../" * n, name=title, url=url) for n in range(depth + 1))
-        return Shell(made, shell(root=base, name=title, url=""), {}, groups, base)
+        shells = tuple(shell(root="../" * n, name=title, url=url) for n in range(depth + 1))
+        return Shell(shells, shell(root=base, name=title, url=""), {}, groups, base)
     overrides = overrides_of(layout)
     own = sorted(overrides.rglob("*")) if overrides else []
     texts = [(str(file), file.read_bytes()) for file in own if file.is_file()]
     inputs = versions(), code_state(everything=True), title, url, depth, texts, _own_templates()
-    made = kept.of("shell", inputs, _Made, lambda: _material(overrides, title, url, depth))
-    return Shell(*made, groups, base)
+    shells = kept.of("shell", inputs, _Made, lambda: _material(overrides, title, url, depth))
+    return Shell(*shells, groups, base)
 
 
 def _own_templates() -> list[bytes]:

@@ -189,7 +189,7 @@ def _sections(text: str, sections: tuple[tuple[str, int], ...]) -> tuple[tuple[s
     """Offsets of the same titles in a text from which secrets were taken out."""
     placed, at = [], 0
     for title, _ in sections:
-        found = text.find(title, at)
-        at = found if found >= 0 else at
+        place = text.find(title, at)
+        at = place if place >= 0 else at
         placed.append((title, at))
     return tuple(placed)

@@ -96,9 +96,9 @@ def masked(text: str) -> str:
     is marked by `marks_of`.
     """
 
-    def without(found: re.Match[str]) -> str:
-        group = found.lastgroup or "token"
-        start, end = (place - found.start() for place in found.span(group))
-        return found[0][:start] + MASK + found[0][end:]
+    def without(match: re.Match[str]) -> str:
+        group = match.lastgroup or "token"
+        start, end = (place - match.start() for place in match.span(group))
+        return match[0][:start] + MASK + match[0][end:]
 
     return _SECRETS.sub(without, text)

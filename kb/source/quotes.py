@@ -48,8 +48,8 @@ def place_of(text: str, quote: str, *, near: int = 0) -> tuple[int, int] | None:
     if exact >= 0:
         return exact, exact + len(quote)
     pattern = re.compile(r"\s+".join(map(re.escape, words)))
-    found = pattern.search(text, near) or pattern.search(text)
-    return found.span() if found else None
+    match = pattern.search(text, near) or pattern.search(text)
+    return match.span() if match else None
 
 
 def visible(text: str) -> str:

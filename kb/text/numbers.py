@@ -68,8 +68,8 @@ def number_of(text: str) -> Number | None:
     match = _NUMBER.match(shown)
     if not match or not _begins(shown, match):
         return None
-    found = _number(shown, match, any_unit=True)
-    return found if found and not shown[found.end :].strip() else None
+    number = _number(shown, match, any_unit=True)
+    return number if number and not shown[number.end :].strip() else None
 
 
 def bare(text: str) -> str:

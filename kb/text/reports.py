@@ -76,8 +76,8 @@ def is_settled(text: str) -> bool:
     return bool(_UNTRIED.search(text) or _DONE.search(text))
 
 
-def report_of(sentence: str, *, tried: bool = False) -> tuple[Report | None, bool]:
-    """(what one sentence reports, whether it says what was done with it in the end). `tried`: it stands where something tried is
+def report_of(sentence: str, *, is_try: bool = False) -> tuple[Report | None, bool]:
+    """(what one sentence reports, whether it says what was done with it in the end). `is_try`: it stands where something tried is
     spoken of, so that what went wrong is what it came to.
     """
     if _UNTRIED.search(sentence):
@@ -88,14 +88,14 @@ def report_of(sentence: str, *, tried: bool = False) -> tuple[Report | None, boo
         return Report.FAILED, True
     if _DONE.search(sentence) or _IN_USE.search(sentence):
         return Report.STAYED, True
-    if _OF_NO_USE.search(sentence) or tried and _WENT_WRONG.search(sentence):
+    if _OF_NO_USE.search(sentence) or is_try and _WENT_WRONG.search(sentence):
         return Report.FAILED, False
     return Report.STAYED if _OF_USE.search(sentence) else None, False
 
 
-def report_in(text: str, *, tried: bool = False) -> tuple[Report | None, int]:
+def report_in(text: str, *, is_try: bool = False) -> tuple[Report | None, int]:
     """(what a stretch reports, the place of the sentence that says so first): what was done in the end counts before what was measured."""
-    reports = [report_of(sentence, tried=tried) for sentence in sentences_of(text)]
+    reports = [report_of(sentence, is_try=is_try) for sentence in sentences_of(text)]
     last = next((report for report, final in reports if final), None)
     report = last or next((report for report, _ in reports if report), None)
     return report, next((at for at, (own, _) in enumerate(reports) if own is report), 0)

@@ -131,14 +131,14 @@ def foreign_forms(text: str) -> list[str]:
     """What a table of plain words lacks to find the words of other scripts: their folded forms, pairs of signs and single signs."""
     if text.isascii():
         return []
-    found: list[str] = []
+    forms: list[str] = []
     # Most of a text is plain words: they are passed over before the pattern looks.
     for word in _WORD.findall(" ".join([w for w in text.split() if not w.isascii()])):
         if not word.isascii():
-            found += _split(word)
+            forms += _split(word)
             for run in _UNSPACED.findall(fold(word)):
-                found += run if len(run) > 1 else ()
-    return found
+                forms += run if len(run) > 1 else ()
+    return forms
 
 
 def identifiers_of(text: str) -> list[str]:
@@ -161,18 +161,18 @@ def _forms(raw: str) -> tuple[str, ...]:
     raw = raw.rstrip("_=.-:")
     if len(raw) > _LONGEST_NAME or not _LETTER.search(raw):
         return ()
-    found: list[str] = []
+    forms: list[str] = []
     squeezed = _JOINER.sub("", raw)
     if squeezed != raw:
-        found.append(squeezed.lower())
+        forms.append(squeezed.lower())
         left = raw.partition("=")[0]
         if left != raw and _JOINER.search(left):
-            found.append(_JOINER.sub("", left).lower())
+            forms.append(_JOINER.sub("", left).lower())
     if not raw.islower() and not raw.isupper():
         humps = _HUMP.split(raw)
         if len(humps) > 1:
-            found.extend(p.lower() for h in humps for p in _WORD.findall(h) if len(p) > 1)
-    return tuple(found)
+            forms.extend(p.lower() for h in humps for p in _WORD.findall(h) if len(p) > 1)
+    return tuple(forms)
 
 
 def terms_of(query: str) -> list[str]:

@@ -46,18 +46,18 @@ def _packets(
     if request.text and len(request.subject) != 1:
         raise KbError("--text FILE is the text of one source; name that source")
     if request.task == "extract":
-        found, passed_over = [], [] if request.subject else list(damaged_sources(layout))
+        packets, passed_over = [], [] if request.subject else list(damaged_sources(layout))
         for source in request.subject or [s.id for s in sources(layout)]:
             try:
                 file = caller.file(request.text) if request.text else None
-                found += questions.extract_packets(
+                packets += questions.extract_packets(
                     layout, db, source, context=request.context, file=file
                 )
             except KbError as error:
                 if request.subject:
                     raise
                 passed_over.append(str(error))
-        return tuple(found), tuple(passed_over)
+        return tuple(packets), tuple(passed_over)
     if request.task == "merge":
         return questions.merge_packets(layout, db), ()
     if request.task == "compare":

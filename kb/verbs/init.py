@@ -38,17 +38,17 @@ class Init:
 
 @dataclass(frozen=True, slots=True)
 class Start(Result):
-    """A knowledge base that stands: its pages are those of `wiki`; `found` says how many and why there, where that was not plain."""
+    """A knowledge base that stands: its pages are those of `wiki`; `remark` says how many and why there, where that was not plain."""
 
     name: str
     adopted: bool
     wiki: str = "wiki"
-    found: str = ""
+    remark: str = ""
 
     def to_text(self) -> str:
         page = "write a page wiki/targets/NAME.md that names repository, metric and benchmark, or `kb import` a log; then "
         verb, then = ("adopted", "") if self.adopted else ("started", page)
-        return f"{self.found}{verb} the knowledge base '{self.name}'; next: {then}`kb build`"
+        return f"{self.remark}{verb} the knowledge base '{self.name}'; next: {then}`kb build`"
 
 
 def run(request: Init, caller: Caller) -> Start:
@@ -60,9 +60,9 @@ def run(request: Init, caller: Caller) -> Start:
     if (root / ".kb").is_symlink():
         raise KbError(".kb is a link to elsewhere; kb keeps its state here only: remove the link")
     name = (request.name or root.name or "knowledge base").replace('"', "'").replace("\\", "/")
-    wiki, found = "wiki", ""
+    wiki, remark = "wiki", ""
     if request.adopt:
-        wiki, found = _wiki_of(root, request.wiki.rstrip("/"))
+        wiki, remark = _wiki_of(root, request.wiki.rstrip("/"))
     elif (root / "wiki").exists():
         raise KbError(
             "there is a wiki/ here; `kb init --adopt` takes it over without touching a page"
@@ -77,10 +77,10 @@ def run(request: Init, caller: Caller) -> Start:
     if (root / wiki).is_symlink():
         real = os.path.realpath(root / wiki)
         store.write(root / ".kb" / store.WIKI_LINK, real, declared=True)
-        found += f"{wiki}/ is a link to {real}, and kb will read and write there\n"
+        remark += f"{wiki}/ is a link to {real}, and kb will read and write there\n"
     setting = "" if wiki == "wiki" else f"wiki = {json.dumps(wiki, ensure_ascii=False)}\n"
     store.create(root / store.CONFIG_NAME, _CONFIG.format(name=name) + setting, declared=True)
-    return Start(name, request.adopt, wiki, found)
+    return Start(name, request.adopt, wiki, remark)
 
 
 # Folders whose markdown is about the code beside it, or no page of a wiki.
@@ -101,12 +101,12 @@ _NO_WIKI = frozenset(
 )
 
 
-def _wiki_of(root: Path, given: str) -> tuple[str, str]:
+def _wiki_of(root: Path, path: str) -> tuple[str, str]:
     """(folder of the pages, what to say of the choice). Raises KbError where no folder holds a page."""
-    if given and given != "." and not (store.is_inner(given) and (root / given).is_dir()):
-        raise KbError(f"{given}/: no folder here; --wiki names one below {root}")
-    if given or (root / "wiki").is_dir():
-        return given or "wiki", ""
+    if path and path != "." and not (store.is_inner(path) and (root / path).is_dir()):
+        raise KbError(f"{path}/: no folder here; --wiki names one below {root}")
+    if path or (root / "wiki").is_dir():
+        return path or "wiki", ""
     counts = {entry.name: _pages_in(entry) for entry in sorted(root.iterdir()) if _may_hold(entry)}
     best = max(counts, key=lambda folder: (counts[folder], folder == "docs"), default="")
     whole = sum(counts.values()) + sum(f.suffix == ".md" for f in root.iterdir() if f.is_file())

@@ -92,8 +92,8 @@ def run(request: Lint, caller: Caller) -> Lints | LintPage:
         if request.baseline:
             return _baseline(matter, caller)
         if request.fix:
-            found = lint.lint(matter, under=under, codes=request.code).findings
-            mends = lint.mends_of(matter, found, asked=request.code)
+            findings = lint.lint(matter, under=under, codes=request.code).findings
+            mends = lint.mends_of(matter, findings, asked=request.code)
             return _mended(layout, mends, caller, request)
         known = None if request.all else lint.known_of(layout)
         report = lint.lint(matter, under=under, codes=request.code, known=known)

@@ -45,11 +45,11 @@ def run(request: PackSections, caller: Caller) -> Sections:
     )
     if folder is None:
         raise KbError(f"{request.pack}: no pack with a reference; `kb pack build` makes one")
-    found = sections_for(
+    sections = sections_for(
         (folder / "isa_docs.md").read_text(encoding="utf-8"), caller.text(request.code)
     )
     kept: list[str] = []
-    for section in found:
+    for section in sections:
         if sum(map(len, (*kept, section))) <= request.budget * CHARS_PER_TOKEN:
             kept.append(section)
-    return Sections(tuple(kept), len(found) - len(kept))
+    return Sections(tuple(kept), len(sections) - len(kept))

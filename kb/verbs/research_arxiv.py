@@ -36,7 +36,7 @@ def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
     with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
 
         def captured(ids: tuple[str, ...], query: str, category: str):
-            found = papers(
+            outcome = papers(
                 session, query=query, category=category, ids=ids, most=request.most, api=request.api
             )
             jobs = [
@@ -48,7 +48,7 @@ def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
                     licence=request.licence,
                     keep=not request.no_text,
                 )
-                for p in found
+                for p in outcome
             ]
             return run_jobs(
                 layout,

@@ -71,16 +71,16 @@ def _files(path: Path) -> list[tuple[Path, str]]:
         return [(path.resolve().parent, path.name)]
     if not path.is_dir():
         raise KbError(f"{path}: no file or folder")
-    found = []
+    files = []
     for folder, folders, names in os.walk(path, followlinks=False):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for name in sorted(names):
             file = Path(folder) / name
             if file.suffix.removeprefix(".").lower() in _ENDS and not file.is_symlink():
-                found.append(
+                files.append(
                     (
                         path.resolve().parent,
                         file.resolve().relative_to(path.resolve().parent).as_posix(),
                     )
                 )
-    return found
+    return files

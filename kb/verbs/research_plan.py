@@ -188,14 +188,14 @@ def _unwritten(layout, db) -> list[tuple[str, int]]:
     counts: Counter[str] = Counter()
     for path, digest, row in db.execute("select path, digest, row from page"):
         for href in from_row(path, digest, row).cited:
-            found = target_of(href, folder=path.rpartition("/")[0])
+            page = target_of(href, folder=path.rpartition("/")[0])
             if (
-                found
-                and found[0].startswith("wiki/concepts/")
-                and found[0].endswith(".md")
-                and not (layout.root / found[0]).exists()
+                page
+                and page[0].startswith("wiki/concepts/")
+                and page[0].endswith(".md")
+                and not (layout.root / page[0]).exists()
             ):
-                counts[found[0].rpartition("/")[2].removesuffix(".md").replace("-", " ")] += 1
+                counts[page[0].rpartition("/")[2].removesuffix(".md").replace("-", " ")] += 1
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:5]
 
 

@@ -91,10 +91,10 @@ class CaptureStatus(Result):
             if o.state != "same"
         ]
         if self.origins:
-            asked = Counter(o.state for o in self.origins)
+            states = Counter(o.state for o in self.origins)
             lines.append(
                 "at their origins: "
-                + ", ".join(f"{n} {state}" for state, n in sorted(asked.items()))
+                + ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
             )
         counts = Counter(j.state for j in self.jobs)
         lines.append(

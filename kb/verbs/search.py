@@ -66,11 +66,11 @@ def run(request: Search, caller: Caller) -> Places:
     if request.semantic:
         from kb.verbs.vectors import opened
 
-        found = answers(db, question, by=opened(layout, db, caller, local=request.local).find)
+        places = answers(db, question, by=opened(layout, db, caller, local=request.local).find)
     else:
-        found = answers(db, question)
+        places = answers(db, question)
     captured = captured_answers(layout, question)
     # What the wiki says comes first; what was captured has a quarter of the room, or what is left.
-    room = max(request.limit // _SHARE, request.limit - len(found))
+    room = max(request.limit // _SHARE, request.limit - len(places))
     captured = captured[:room]
-    return Places((*found[: request.limit - len(captured)], *captured))
+    return Places((*places[: request.limit - len(captured)], *captured))

@@ -85,11 +85,11 @@ def result_of(text: str) -> Json | None:
     """An evaluation result: JSON, or the Python literal that older runs wrote."""
     for parse in (json.loads, ast.literal_eval):
         try:
-            said = parse(text)
+            tree = parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
-        if isinstance(said, dict):
-            return said
+        if isinstance(tree, dict):
+            return tree
     return None
 
 
@@ -104,12 +104,12 @@ def candidates_of(text: str) -> list[Candidate]:
     return [_candidate(k) for k in keywords if "score" in k or "plan" in k]
 
 
-def _candidate(said: dict[str, ast.expr]) -> Candidate:
-    parent = said.get("parent")
+def _candidate(fields: dict[str, ast.expr]) -> Candidate:
+    parent = fields.get("parent")
     above = {k.arg: k.value for k in parent.keywords} if isinstance(parent, ast.Call) else {}
-    models = tuple(m for key in _MODELS if isinstance(m := _literal(said.get(key)), str))
-    scores = to_float(_literal(said.get("score"))), to_float(_literal(above.get("score")))
-    return Candidate(text_of(_literal(said.get("plan"))), *scores, models)
+    models = tuple(m for key in _MODELS if isinstance(m := _literal(fields.get(key)), str))
+    scores = to_float(_literal(fields.get("score"))), to_float(_literal(above.get("score")))
+    return Candidate(text_of(_literal(fields.get("plan"))), *scores, models)
 
 
 def _literal(node: ast.expr | None) -> object:

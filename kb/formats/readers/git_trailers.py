@@ -39,13 +39,13 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
             [*words, f"--grep=^{_TRAILER}"], capture_output=True, check=False, env=env
         )
     except OSError as error:
-        told = (
+        message = (
             f"git cannot be started ({error.strerror}); install git or import the loop's log file"
         )
-        raise KbError(told) from error
+        raise KbError(message) from error
     if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip()[:200]
-        raise KbError(f"{path}: git log failed: {told}")
+        message = done.stderr.decode("utf-8", "replace").strip()[:200]
+        raise KbError(f"{path}: git log failed: {message}")
     commits = [
         _commit(c.strip("\n")) for c in done.stdout.decode("utf-8", "replace").split("\0") if c
     ]
@@ -69,8 +69,8 @@ def _commit(text: str) -> Json:
     trailer = next((x for x in reversed(lines) if x.startswith(_TRAILER)), "")
     stated = object_in(trailer.removeprefix("Result: "))
     status = text_of(stated.pop("status", None))
-    told = {"label": commit[:7], "code": commit, "created": when, "description": lines[0]}
-    return {**told, "status": status, "figures": stated}
+    fields = {"label": commit[:7], "code": commit, "created": when, "description": lines[0]}
+    return {**fields, "status": status, "figures": stated}
 
 
 FORMATS = (LogFormat("pi-git", lambda path, head: False, read, order=15, folders=True),)

@@ -83,8 +83,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     counts = {n: sum(bool(c.get(n)) for c in cells) for n in layout.names(ColumnRole.METRIC)}
     shared = frozenset(n for n, k in counts.items() if len(cells) > 1 and 2 * k > len(cells))
     # What most of the objects that are runs do not have is nothing to judge by.
-    said = [c for c in cells if _is_run(c, layout, shared)]
-    layout = layout_of_objects(said, stated, ask)
+    runs = [c for c in cells if _is_run(c, layout, shared)]
+    layout = layout_of_objects(runs, stated, ask)
     remarks: list[Remark] = []
 
     def records() -> Iterator[Record | Remark]:
@@ -97,12 +97,12 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
                 code = value_at(row.value, *_EXITS)
                 yield Record(row.line, mine, "crash" if isinstance(code, int) and code else "")
             else:
-                told = "an object that is no run (no status, no number and measurement); skipped"
-                yield Remark(told, row.line.number)
+                message = "an object that is no run (no status, no number and measurement); skipped"
+                yield Remark(message, row.line.number)
 
     segment = layout.segment(0, 1)
     yield from runs_of(records(), layout, segment, file=path.name, kind="jsonl")
-    if said and not layout.aim:
+    if runs and not layout.aim:
         remarks.append(Remark("no metric that the rows have in common; best is left open"))
     yield from remarks
 
@@ -111,8 +111,8 @@ def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
     """What an object says of the runs beside or behind it: which way is better, and the one of their fields that it names."""
     ways = [direction_from(v) for n, v in head.items() if _WAYS & key_words(n)]
     named = [v for n, v in head.items() if v in names and n not in names] if around else []
-    told = text_of(value_at(head, "metric", "primary_metric", "metric_name")) if around else ""
-    return Ask(next(filter(None, ways), None), next(iter(named), told))
+    metric = text_of(value_at(head, "metric", "primary_metric", "metric_name")) if around else ""
+    return Ask(next(filter(None, ways), None), next(iter(named), metric))
 
 
 def is_trial(value: Json) -> bool:

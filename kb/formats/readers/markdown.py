@@ -85,8 +85,10 @@ def layout_of_runs(
     tuned = numbered and ColumnRole.LEVER in roles
     if not layout.text and not tuned and not (ColumnRole.RANK in roles and layout.aim):
         return None
-    told = layout.direction or delta or layout.aim and ColumnRole.RANK in roles or records[0].status
-    if numbered and told or records[0].status and layout.aim:
+    evidence = (
+        layout.direction or delta or layout.aim and ColumnRole.RANK in roles or records[0].status
+    )
+    if numbered and evidence or records[0].status and layout.aim:
         return layout
     return layout if loose and layout.aim and delta else None
 

@@ -111,8 +111,8 @@ def _run(row: JsonRow, segment: Segment, file: str) -> Run:
     broken = not numbers or isinstance(error, str) and error.strip() not in ("", "None")
     failed = any(c.outcome == "failed" for c in checks)
     outcome = Outcome.CRASHED if broken else Outcome.CHECKS_FAILED if failed else None
-    told = {**stated, "error": error} if isinstance(error, str) else stated
-    row = JsonRow(row.line, {**row.value, "metrics": told})
+    metrics = {**stated, "error": error} if isinstance(error, str) else stated
+    row = JsonRow(row.line, {**row.value, "metrics": metrics})
     return run_of_object(
         row, _KEYS, segment, file=file, kind="openevolve", outcome=outcome, checks=checks
     )

@@ -72,8 +72,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
             if not begun:
                 begun = True
                 if not segment.metric:
-                    told = "no config line before these runs: metric and direction are not said"
-                    held.append(Remark(told, row.line.number))
+                    message = "no config line before these runs: metric and direction are not said"
+                    held.append(Remark(message, row.line.number))
                     segment = _unnamed(segment, shared, ask)
                 yield segment
             yield from _run(row, segment, path.name)

@@ -101,11 +101,11 @@ def _run(block: JobBlock, segment: Segment, file: str) -> Run:
     outcome = outcome_of(status)
     if checks.startswith(("failed", "timeout")) and outcome is Outcome.OTHER and status:
         outcome = Outcome.CHECKS_FAILED
-    told = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
+    state = next((word for word in ("passed", "skipped") if checks.startswith(word)), checks)
     row = JsonRow(
         LogLine(block.line, "\n".join(block.text)), {**block.fields, "figures": block.metrics}
     )
-    checked = (Check("checks", told),) if checks else ()
+    checked = (Check("checks", state),) if checks else ()
     return run_of_object(
         row, _KEYS, segment, file=file, kind="skypilot", outcome=outcome, checks=checked
     )

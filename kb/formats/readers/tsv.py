@@ -169,10 +169,14 @@ def _table(
     header = sample[0] if looks_like_header(sample[0].cells) else None
     body = [_mended(r, delimiter) for r in sample[1 if header else 0 :]]
     names, fitting, doubt = _named(header, body)
-    told = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
+    declared = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
     records = [dict(zip(names, cells, strict=True)) for cells in fitting]
     layout = layout_of(
-        names, records, ask=ask, stated=told, headed=bool(header) and not doubt.endswith("not said")
+        names,
+        records,
+        ask=ask,
+        stated=declared,
+        headed=bool(header) and not doubt.endswith("not said"),
     )
     segment = layout.segment(index, sample[0].line.number)
     if not header and not any(len(r.cells) > 1 for r in sample):
@@ -219,17 +223,17 @@ def _named(
     fitting = [r for r in rows if len(r) == len(names)]
     if (3 * len(fitting) >= len(modal) or not width) and _fits(names, fitting):
         return names, fitting, ""
-    told = f"the header names {len(names)} columns, the rows have {width}"
+    message = f"the header names {len(names)} columns, the rows have {width}"
     # A column that was added without a name stands at the end, or before columns that keep their places from the right.
     shifted = [names[0], "col2", *names[1:]]
     stated = [i for i, n in enumerate(shifted) if key_of(n) == "status"]
     if width == len(shifted) and stated and _column(shifted, modal, stated[0]).status_share >= 0.5:
-        return shifted, modal, f"{told}; read from the right"
+        return shifted, modal, f"{message}; read from the right"
     cut = [*names[:width], *by_place[len(names) :]]
     if len(names) != width and "status" in map(key_of, cut) and _fits(cut, modal):
-        return cut, modal, f"{told}; read from the left"
-    told = told if len(names) != width else "the header does not fit the rows"
-    return by_place, modal, f"{told} (its status column holds no statuses); {unsaid}"
+        return cut, modal, f"{message}; read from the left"
+    message = message if len(names) != width else "the header does not fit the rows"
+    return by_place, modal, f"{message} (its status column holds no statuses); {unsaid}"
 
 
 def _column(names: list[str], rows: list[list[str]], at: int) -> LogColumn:
@@ -271,7 +275,7 @@ def _records(
     shapes = {_shape(r[0]) for r in fitting}
     held: Record | None = None
     short: TableRow | None = None
-    seen: set[int] = set()
+    digests: set[int] = set()
     for row in chain(rows, [None]):
         cells, remark = _as_row(row, names, layout, shapes, delimiter) if row else (None, "")
         if short is not None:
@@ -304,10 +308,10 @@ def _records(
             continue
         if remark:
             yield Remark(remark, row.line.number)
-        if hash(row.line.text) in seen:
-            told = "a line that is identical to an earlier one; kept as a run of its own"
-            yield Remark(told, row.line.number)
-        seen.add(hash(row.line.text))
+        if hash(row.line.text) in digests:
+            message = "a line that is identical to an earlier one; kept as a run of its own"
+            yield Remark(message, row.line.number)
+        digests.add(hash(row.line.text))
         yield from filter(None, (held,))
         held = record
     yield from filter(None, (held,))

@@ -29,9 +29,9 @@ def callgrind(stream: TextIO, label: str) -> Reading:
     event, positions, is_call = "events", 1, False
     for line in stream:
         text = line.strip()
-        if found := _NAME.match(text):
-            now[found["key"]] = _name(found, names)
-            if found["key"] == "fn":
+        if match := _NAME.match(text):
+            now[match["key"]] = _name(match, names)
+            if match["key"] == "fn":
                 files.setdefault(now["fn"], now.get("fl", ""))
         elif text.startswith("events:"):
             event = (text.split() + ["events"])[1]
@@ -62,13 +62,13 @@ def callgrind(stream: TextIO, label: str) -> Reading:
     return Reading("callgrind", "host", event, tuple(costs))
 
 
-def _name(found: re.Match[str], names: dict[tuple[str, str], str]) -> str:
+def _name(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
     """The name that a line gives; where it is given by number, it is kept for the next time or was before."""
-    if not found["id"]:
-        return found["name"]
-    place = _TABLES.get(found["key"], "fl"), found["id"]
-    if found["name"]:
-        names[place] = found["name"]
+    if not match["id"]:
+        return match["name"]
+    place = _TABLES.get(match["key"], "fl"), match["id"]
+    if match["name"]:
+        names[place] = match["name"]
     return names.get(place, "")
 
 

@@ -37,7 +37,7 @@ TrackKey = tuple[str, str]
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Trace:
     """What one pass over the events gathers."""
 
     tracks: dict[TrackKey, Track] = field(default_factory=lambda: defaultdict(Track))
@@ -78,43 +78,43 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
-def _metadata(seen: _Seen, event: dict[str, Json]) -> None:
+def _metadata(trace: _Trace, event: dict[str, Json]) -> None:
     args = event.get("args")
     name = _text(args.get("name")) if isinstance(args, dict) else ""
     pid, tid = _text(event.get("pid")), _text(event.get("tid"))
     if event.get("name") == "process_name":
-        seen.processes[pid] = name
+        trace.processes[pid] = name
     elif event.get("name") == "thread_name":
-        seen.threads[pid, tid] = name
+        trace.threads[pid, tid] = name
 
 
-def _step(seen: _Seen, name: str, args: dict[str, Json], *, duration: float) -> None:
+def _step(trace: _Trace, name: str, args: dict[str, Json], *, duration: float) -> None:
     """A step is a PyTorch ProfilerStep or an annotation that carries a step number."""
-    found = STEP.match(name)
-    if found:
-        seen.steps[found[1]].append(duration)
+    match = STEP.match(name)
+    if match:
+        trace.steps[match[1]].append(duration)
     elif "step_num" in args:
-        seen.steps[_text(args["step_num"])].append(duration)
+        trace.steps[_text(args["step_num"])].append(duration)
 
 
-def _event(seen: _Seen, event: dict[str, Json]) -> None:
+def _event(trace: _Trace, event: dict[str, Json]) -> None:
     phase = event.get("ph")
     if phase == "M":
-        return _metadata(seen, event)
+        return _metadata(trace, event)
     if phase not in ("X", "B", "E"):
         return None
-    seen.events += 1
+    trace.events += 1
     start = _number(event.get("ts"))
     track = _text(event.get("pid")), _text(event.get("tid"))
     if start is None:
-        seen.broken += 1
+        trace.broken += 1
         return None
     if phase == "E":
-        if not seen.open_events[track]:
-            seen.broken += 1
+        if not trace.open_events[track]:
+            trace.broken += 1
             return None
-        began, op = seen.open_events[track].pop()
-        return seen.tracks[track].add(began, max(start, began), op=op)
+        began, op = trace.open_events[track].pop()
+        return trace.tracks[track].add(began, max(start, began), op=op)
     args = event.get("args")
     args = args if isinstance(args, dict) else {}
     name, category = (
@@ -123,67 +123,67 @@ def _event(seen: _Seen, event: dict[str, Json]) -> None:
     )
     if isinstance(args.get("filename"), str):
         category = file_label(_text(args["filename"]))
-    op = seen.op(name, category, detail=_text(args.get("tf_op")), hlo="hlo_op" in args)
+    op = trace.op(name, category, detail=_text(args.get("tf_op")), hlo="hlo_op" in args)
     if phase == "B":
-        seen.open_events[track].append((start, op))
+        trace.open_events[track].append((start, op))
         return None
     duration = _number(event.get("dur", 0))
     if duration is None or duration < 0:
-        seen.broken += 1
+        trace.broken += 1
         return None
     if (
         category != "gpu_user_annotation"
     ):  # the device's echo of a step, from its first kernel to its last
-        _step(seen, name, args, duration=duration)
-    return seen.tracks[track].add(start, start + duration, op=op)
+        _step(trace, name, args, duration=duration)
+    return trace.tracks[track].add(start, start + duration, op=op)
 
 
-def _close_open(seen: _Seen) -> None:
+def _close_open(trace: _Trace) -> None:
     """Begun and never ended: as if ended where its track ends."""
-    for track, waiting in seen.open_events.items():
+    for track, waiting in trace.open_events.items():
         if not waiting:
             continue
-        ends = seen.tracks[track].ends
+        ends = trace.tracks[track].ends
         last = max(max(ends, default=0.0), max(start for start, _ in waiting))
         for start, op in waiting:
-            seen.tracks[track].add(start, last, op=op)
-            seen.unclosed += 1
+            trace.tracks[track].add(start, last, op=op)
+            trace.unclosed += 1
 
 
-def _gather(cursor: Cursor) -> _Seen:
-    seen = _Seen()
+def _gather(cursor: Cursor) -> _Trace:
+    trace = _Trace()
 
     def events(*, may_stay_open: bool) -> None:
         for _ in cursor.elements(may_stay_open=may_stay_open):
             event = cursor.value()
             if isinstance(event, dict):
-                _event(seen, event)
+                _event(trace, event)
             else:
-                seen.broken += 1
+                trace.broken += 1
 
     if cursor.peek() == "[":
         events(may_stay_open=True)
     else:
-        found = False
+        is_trace = False
         for key in cursor.members():
             if key == "traceEvents":
-                found = True
+                is_trace = True
                 events(may_stay_open=False)
             elif key == "deviceProperties":
-                seen.facts.extend(_device_facts(cursor.value()))
+                trace.facts.extend(_device_facts(cursor.value()))
             elif key == "distributedInfo":
                 info = cursor.value()
                 if isinstance(info, dict) and "rank" in info:
-                    seen.facts.append(
+                    trace.facts.append(
                         Fact(
                             "rank",
                             f"{_text(info['rank'])} of {_text(info.get('world_size')) or '?'}",
                         )
                     )
-        if not found:
+        if not is_trace:
             raise KbError(f"{cursor.label}: has no 'traceEvents'; is it a Chrome trace?")
-    _close_open(seen)
-    return seen
+    _close_open(trace)
+    return trace
 
 
 def _device_facts(devices: Json) -> list[Fact]:
@@ -200,9 +200,9 @@ def _device_facts(devices: Json) -> list[Fact]:
     return facts
 
 
-def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
+def _groups(trace: _Trace) -> tuple[str, dict[str, list[Track]], list[str]]:
     """Scope, tracks by device (or host process) with the operations that count, and warnings."""
-    names = list(seen.ops)
+    names = list(trace.ops)
     warnings: list[str] = []
 
     def picked(
@@ -218,15 +218,15 @@ def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
     gpu = frozenset(
         i for i, (_, category, _, _) in enumerate(names) if category in DEVICE_CATEGORIES
     )
-    if gpu and (groups := picked(gpu, seen.tracks)):
+    if gpu and (groups := picked(gpu, trace.tracks)):
         return "device", groups, warnings
     lines = {
         key: track
-        for key, track in seen.tracks.items()
-        if DEVICE_PROCESS.search(seen.processes.get(key[0], ""))
+        for key, track in trace.tracks.items()
+        if DEVICE_PROCESS.search(trace.processes.get(key[0], ""))
     }
     if lines:
-        groups = picked(None, _operation_lines(seen, lines, warnings))
+        groups = picked(None, _operation_lines(trace, lines, warnings))
         if groups:
             return "device", groups, warnings
         warnings.append(
@@ -238,32 +238,32 @@ def _groups(seen: _Seen) -> tuple[str, dict[str, list[Track]], list[str]]:
         for i, (name, category, _, _) in enumerate(names)
         if category.lower() not in SPAN_CATEGORIES and not STEP.match(name)
     )
-    host = {key: track for key, track in seen.tracks.items() if key not in lines}
+    host = {key: track for key, track in trace.tracks.items() if key not in lines}
     return "host", picked(hlo or operators or None, host), warnings
 
 
 def _operation_lines(
-    seen: _Seen, lines: dict[TrackKey, Track], warnings: list[str]
+    trace: _Trace, lines: dict[TrackKey, Track], warnings: list[str]
 ) -> dict[TrackKey, Track]:
     """Lines of `/device:` processes that hold each operation once: streams, else "XLA Ops", else all not derived from another."""
     chosen: dict[TrackKey, Track] = {}
-    names = list(seen.ops)
+    names = list(trace.ops)
     for pid in sorted({key[0] for key in lines}):
-        if "SparseCore" in seen.processes.get(pid, ""):
-            warnings.append(f"'{seen.processes[pid]}' left out: shares are of the main cores")
+        if "SparseCore" in trace.processes.get(pid, ""):
+            warnings.append(f"'{trace.processes[pid]}' left out: shares are of the main cores")
             continue
         mine = {key: track for key, track in lines.items() if key[0] == pid}
-        streams = {k: t for k, t in mine.items() if seen.threads.get(k, "").startswith("Stream")}
-        ops = {k: t for k, t in mine.items() if seen.threads.get(k, "").strip() == "XLA Ops"}
+        streams = {k: t for k, t in mine.items() if trace.threads.get(k, "").startswith("Stream")}
+        ops = {k: t for k, t in mine.items() if trace.threads.get(k, "").strip() == "XLA Ops"}
         chosen.update(
             streams
             or ops
-            or {k: t for k, t in mine.items() if not DERIVED_LINES.match(seen.threads.get(k, ""))}
+            or {k: t for k, t in mine.items() if not DERIVED_LINES.match(trace.threads.get(k, ""))}
         )
         for key, track in mine.items():
-            if seen.threads.get(key, "").strip() == "Steps" and not seen.steps:
+            if trace.threads.get(key, "").strip() == "Steps" and not trace.steps:
                 for start, end, op in zip(track.starts, track.ends, track.ops, strict=True):
-                    seen.steps[names[op][0]].append(end - start)
+                    trace.steps[names[op][0]].append(end - start)
     return chosen
 
 
@@ -277,23 +277,23 @@ def _only(track: Track, keep: frozenset[int]) -> Track:
 
 def reading(cursor: Cursor) -> Reading:
     """The trace as costs in ms. Raises KbError where no event carries time."""
-    seen = _gather(cursor)
-    if not seen.events:
+    trace = _gather(cursor)
+    if not trace.events:
         raise KbError(
             f"{cursor.label}: a Chrome trace without timed events (X, or B and E); record one while the program runs"
         )
-    scope, groups, warnings = _groups(seen)
-    ops = [Operation(name, category, detail) for name, category, detail, _ in seen.ops]
+    scope, groups, warnings = _groups(trace)
+    ops = [Operation(name, category, detail) for name, category, detail, _ in trace.ops]
     costs, idle = costs_of([groups[pid] for pid in sorted(groups)], ops, scale=1 / US_PER_MS)
-    if seen.broken:
+    if trace.broken:
         warnings.append(
-            f"{seen.broken} of {seen.events} events skipped: no time, or an end without a beginning"
+            f"{trace.broken} of {trace.events} events skipped: no time, or an end without a beginning"
         )
-    if seen.unclosed:
-        warnings.append(f"{seen.unclosed} event(s) never end; taken to end with their track")
-    durations = [sum(d) / len(d) for _, d in sorted(seen.steps.items())]
-    labels = [seen.processes.get(pid, "") for pid in sorted(groups)]
-    facts = seen.facts + [
+    if trace.unclosed:
+        warnings.append(f"{trace.unclosed} event(s) never end; taken to end with their track")
+    durations = [sum(d) / len(d) for _, d in sorted(trace.steps.items())]
+    labels = [trace.processes.get(pid, "") for pid in sorted(groups)]
+    facts = trace.facts + [
         Fact("track", label) for label in dict.fromkeys(labels) if label.startswith("/")
     ]
     return Reading(

@@ -57,9 +57,9 @@ class _Launch:
 
     def take(self, metric: str, unit: str, value: float) -> None:
         """A metric of this launch, if it is one of those wanted; a duration without unit is in ns, the tool's base unit."""
-        found = re.fullmatch(r"(.+?) \[(\w+)\]", metric)
-        if found and milliseconds(found[2]):
-            metric, unit = found[1], found[2]
+        match = re.fullmatch(r"(.+?) \[(\w+)\]", metric)
+        if match and milliseconds(match[2]):
+            metric, unit = match[1], match[2]
         if DURATION.match(metric):
             self.duration = value * (milliseconds(unit) or milliseconds("ns"))
         elif CYCLES.match(metric):
@@ -138,9 +138,9 @@ def _percents(launches: list[tuple[_Launch, float]]) -> tuple[Fact, ...]:
 
 def reading(lines: Iterable[str], *, label: str) -> Reading:
     """Kernels as costs in ms, or in cycles where no duration was collected. Raises KbError where neither was."""
-    found = sheets(lines, is_header=is_header)
+    tables = sheets(lines, is_header=is_header)
     launches = [
-        launch for s in found for launch in (_long(s) if s.has("Metric Name") else _wide(s))
+        launch for s in tables for launch in (_long(s) if s.has("Metric Name") else _wide(s))
     ]
     if not launches:
         raise KbError(

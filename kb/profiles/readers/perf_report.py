@@ -34,10 +34,10 @@ def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
     for line in lines:
         line = line.rstrip("\r\n")
         if line.startswith("#"):
-            if found := SAMPLES.match(line):
-                event, total, spans = found["event"], 0.0, []
-            elif found := COUNT.match(line):
-                total = float(found["count"])
+            if match := SAMPLES.match(line):
+                event, total, spans = match["event"], 0.0, []
+            elif match := COUNT.match(line):
+                total = float(match["count"])
             elif DOTS.match(line):
                 spans = [m.span() for m in re.finditer(r"\.+", line)]
             elif "Overhead" in line or "Children" in line:
@@ -49,17 +49,17 @@ def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
                     total,
                     dict(zip(_cells(header, spans), _cells(line, spans), strict=True)),
                 )
-            elif found := BARE.match(line):
-                share = found["self"] or found["first"]
+            elif match := BARE.match(line):
+                share = match["self"] or match["first"]
                 yield (
                     event,
                     total,
                     {
                         "Self": share + "%",
-                        "Samples": found["samples"] or "",
-                        "Command": found["comm"],
-                        "Shared Object": found["dso"],
-                        "Symbol": f"[{found['ring']}] {found['symbol']}",
+                        "Samples": match["samples"] or "",
+                        "Command": match["comm"],
+                        "Shared Object": match["dso"],
+                        "Symbol": f"[{match['ring']}] {match['symbol']}",
                     },
                 )
 

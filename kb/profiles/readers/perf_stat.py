@@ -40,15 +40,15 @@ class _Counted:
     def take(self, line: str) -> None:
         for slot in _SLOTS.finditer(line):
             self.slots.setdefault(slot["slot"].lower().replace("_", " "), float(slot["share"]))
-        if found := _TIME.match(line):
-            self.times[found["what"]] = _number(found["value"]) * 1000
-        elif found := _ROW.match(line) or _COUNTER.match(line):
-            unit = found["unit"] or ""
-            note = " ".join((found["note"] or "").replace(",", " ").split())
-            shown = f"{found['value']} {unit}".strip() + (f" ({note})" if note else "")
-            self.facts.setdefault(found["name"], shown)
-            if found["name"].partition(":")[0] in ("task-clock", "cpu-clock"):
-                self.clock = _number(found["value"]) * _MS.get(unit or "msec", 1.0)
+        if match := _TIME.match(line):
+            self.times[match["what"]] = _number(match["value"]) * 1000
+        elif match := _ROW.match(line) or _COUNTER.match(line):
+            unit = match["unit"] or ""
+            note = " ".join((match["note"] or "").replace(",", " ").split())
+            shown = f"{match['value']} {unit}".strip() + (f" ({note})" if note else "")
+            self.facts.setdefault(match["name"], shown)
+            if match["name"].partition(":")[0] in ("task-clock", "cpu-clock"):
+                self.clock = _number(match["value"]) * _MS.get(unit or "msec", 1.0)
 
 
 def perf_stat(stream: TextIO, label: str) -> Reading:
@@ -86,8 +86,8 @@ def perf_stat(stream: TextIO, label: str) -> Reading:
 
 
 def _number(text: str) -> float:
-    found = number_of(text)
-    return found.value if found else 0.0
+    number = number_of(text)
+    return number.value if number else 0.0
 
 
 def _begins(line: str) -> bool:

@@ -27,9 +27,9 @@ _NO_STACK = "(no stack)", ""
 
 def _frame(text: str) -> tuple[str, str]:
     """(operation, category) of a frame: `f (a/b.py:12)` is f of a/b.py; `[k]` marks the kernel."""
-    if found := PYTHON_FRAME.match(text):
-        category = file_label(found["file"])
-        return f"{found['name']} ({category})", category
+    if match := PYTHON_FRAME.match(text):
+        category = file_label(match["file"])
+        return f"{match['name']} ({category})", category
     return _PERF_MARK.sub("", text), "[kernel]" if text.endswith("_[k]") else ""
 
 
@@ -48,8 +48,8 @@ def folded(stream: TextIO, label: str) -> Reading:
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
-        found = FOLDED.match(text)
-        if found is None:
+        match = FOLDED.match(text)
+        if match is None:
             bad += 1
             if bad > good + 10:
                 raise KbError(
@@ -57,10 +57,10 @@ def folded(stream: TextIO, label: str) -> Reading:
                 )
             continue
         good += 1
-        frames = [f for f in found["stack"].split(";") if f.strip()]
+        frames = [f for f in match["stack"].split(";") if f.strip()]
         entry = spent[_frame(frames[-1].strip()) if frames else _NO_STACK]
-        entry[0] += float(found["count"])
-        entry[1] += float(found["count"])
+        entry[0] += float(match["count"])
+        entry[1] += float(match["count"])
     warnings = (f"{bad} line(s) are no folded stack; skipped",) if bad else ()
     return Reading("folded", "host", "samples", _costs(spent), warnings=warnings)
 

@@ -214,30 +214,30 @@ def reading_json(text: str, *, label: str) -> Reading:
         raise KbError(
             f"{label}: not valid JSON ({error}); is the file whole? export it again"
         ) from error
-    found = None
+    read = None
     if isinstance(value, dict):
-        found = _op_profile(value)
+        read = _op_profile(value)
     tables = [
         t for v in (value if isinstance(value, list) else [value]) if (t := _table(v)) is not None
     ]
-    if found is None and tables:
-        found = _overview(tables) or next(
+    if read is None and tables:
+        read = _overview(tables) or next(
             (r for s, _ in tables if (r := _operations(s)) is not None), None
         )
-    if found is None:
+    if read is None:
         raise KbError(
             f"{label}: no xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page"
         )
-    if not found.costs:
+    if not read.costs:
         raise KbError(
             f"{label}: the xprof table has no operations; was the profile taken on a device? (a host-only profile has none)"
         )
-    return found
+    return read
 
 
 def reading_csv(lines: Iterable[str], *, label: str) -> Reading:
     """An operation table as CSV. Raises KbError where no header is one."""
-    found = next(
+    read = next(
         (
             r
             for s in sheets(lines, is_header=is_header)
@@ -245,11 +245,11 @@ def reading_csv(lines: Iterable[str], *, label: str) -> Reading:
         ),
         None,
     )
-    if found is None:
+    if read is None:
         raise KbError(
             f"{label}: no rows of an xprof operation table; export hlo_stats or framework_op_stats as CSV again"
         )
-    return found
+    return read
 
 
 def _read(stream: TextIO, label: str) -> Reading:
