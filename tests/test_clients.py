@@ -30,9 +30,9 @@ def needs(program: str):
 @pytest.fixture
 def place(make_base, tmp_path):
     """A base with everything installed, the environment of a user who trusts it, and `kb` on the path."""
-    root = make_base({"wiki/targets/t.md": "---\ntitle: T\ntype: target\n---\n"}).root
+    root = make_base({"wiki/targets/t.md": "---\ntitle: T\ntype: target\nprotected: [bench.sh]\n---\n"}).root
     home, programs = tmp_path / "home", tmp_path / "bin"
-    for folder in (home / ".codex", programs):
+    for folder in (home / ".codex", home / ".gemini", programs):
         folder.mkdir(parents=True)
     (programs / "kb").write_text(f'#!/bin/sh\nexec {sys.executable} -m kb "$@"\n')
     (programs / "kb").chmod(0o755)
@@ -57,8 +57,10 @@ def output(words: list[str], root: Path, env: dict[str, str], **more) -> str:
 
 
 @contextmanager
-def model(calls: int = 0):
-    """The protocols of Claude, Codex and Gemini: `kb status` so many times, then one sentence."""
+def model(*turns: tuple[str, str]):
+    """The protocols of Claude, Codex and Gemini: one turn after the other (`run` a command, `write` a file, `say` a sentence), then the last
+    for ever. Gives the address and, as they come, the requests that hold tools."""
+    requests: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *words):
@@ -66,56 +68,71 @@ def model(calls: int = 0):
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            protocol, talk = next((p, body[key]) for key, p in PROTOCOLS.items() if key in body)
-            results = sum(json.dumps(talk).count(f'"{word}"') for word in ("tool_result", "function_call_output", "functionResponse"))
-            events = protocol(body, results < calls and bool(body.get("tools")))
+            protocol = next(p for key, p in PROTOCOLS.items() if key in body)
+            turn = ("say", "Read.")
+            if body.get("tools"):
+                turn = turns[min(len(requests), len(turns) - 1)]
+                requests.append(json.dumps(body, ensure_ascii=False))
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
             # Gemini CLI takes no other lines than data.
+            events = protocol(body, *turn)
             self.wfile.write("".join((f"event: {e['type']}\n" if "type" in e else "") + f"data: {json.dumps(e)}\n\n" for e in events).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}", requests
     finally:
         server.shutdown()
         server.server_close()
 
 
-def messages(body: dict, more: bool) -> list[dict]:
+def messages(body: dict, act: str, text: str) -> list[dict]:
     usage = {"input_tokens": 5, "output_tokens": 2}
     head = {"id": "m", "type": "message", "role": "assistant", "model": body["model"], "usage": usage, "content": [], "stop_reason": None}
-    tool = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
-    handed = {"type": "input_json_delta", "partial_json": json.dumps({"command": "kb status", "description": "where we stand"})}
+    tools = {"run": ("Bash", {"command": text, "description": "as told"}), "write": ("Write", {"file_path": text, "content": "x"})}
+    name, values = tools.get(act, ("", {}))
+    tool = {"type": "tool_use", "id": f"t{len(body['messages'])}", "name": name, "input": {}}
+    delta = {"type": "input_json_delta", "partial_json": json.dumps(values)} if name else {"type": "text_delta", "text": text}
     return [
         {"type": "message_start", "message": head},
-        {"type": "content_block_start", "index": 0, "content_block": tool if more else {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": handed if more else {"type": "text_delta", "text": "Read."}},
+        {"type": "content_block_start", "index": 0, "content_block": tool if name else {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use" if more else "end_turn"}, "usage": usage},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use" if name else "end_turn"}, "usage": usage},
         {"type": "message_stop"},
     ]
 
 
-def responses(body: dict, more: bool) -> list[dict]:
-    tool = {"type": "function_call", "id": "f1", "call_id": "c1", "name": "exec_command", "arguments": json.dumps({"cmd": "kb status"})}
-    sentence = {"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": "Read."}]}
+def responses(body: dict, act: str, text: str) -> list[dict]:
+    call = {"call_id": f"c{len(body['input'])}", "id": f"f{len(body['input'])}"}
+    patch = f"*** Begin Patch\n*** Add File: {text}\n+x\n*** End Patch\n"
+    item = {
+        "run": {"type": "function_call", **call, "name": "exec_command", "arguments": json.dumps({"cmd": text})},
+        "write": {"type": "custom_tool_call", **call, "name": "apply_patch", "input": patch},
+        "say": {"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": text}]},
+    }[act]
     usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
     return [
         {"type": "response.created", "response": {"id": "r1"}},
-        {"type": "response.output_item.done", "output_index": 0, "item": tool if more else sentence},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"id": "r1", "usage": usage}},
     ]
 
 
-def contents(_: dict, more: bool) -> list[dict]:
-    call = {"functionCall": {"name": "run_shell_command", "args": {"command": "kb status", "description": "where we stand"}}}
-    turn = {"content": {"role": "model", "parts": [call if more else {"text": "Read."}]}, "finishReason": "STOP", "index": 0}
+def contents(_: dict, act: str, text: str) -> list[dict]:
+    part = {
+        "run": {"functionCall": {"name": "run_shell_command", "args": {"command": text, "description": "as told"}}},
+        "write": {"functionCall": {"name": "write_file", "args": {"file_path": text, "content": "x"}}},
+        "say": {"text": text},
+    }[act]
+    turn = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     return [{"candidates": [turn], "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 2, "totalTokenCount": 7}}]
 
 
+SENTENCE, STATUS = ("say", "Read."), ("run", "kb status")
 PROTOCOLS = {"messages": messages, "input": responses, "contents": contents}
 
 
@@ -123,7 +140,7 @@ PROTOCOLS = {"messages": messages, "input": responses, "contents": contents}
 def test_claude_code_starts_with_our_skills_agents_and_a_connected_server(place):
     root, env = place
     words = ["claude", "-p", "hello", "--output-format", "stream-json", "--verbose"]
-    with model() as address:
+    with model(SENTENCE) as (address, _):
         env |= {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
         # The first line comes when the servers are connected, however busy the machine is.
         env |= {"MCP_CONNECTION_NONBLOCKING": "false", "MCP_CONNECT_TIMEOUT_MS": "60000"}
@@ -154,39 +171,53 @@ def test_codex_is_told_of_our_skills_and_our_server(place):
     assert [(s["name"], s["enabled"]) for s in servers] == [("kb", True)]
 
 
-@needs("claude")
-def test_a_transcript_of_claude_code_is_read(place):
-    root, env = place
-    with model(calls=1) as address:
+def talked(harness: str, root: Path, env: dict[str, str], address: str, *more: str) -> None:
+    """One conversation, in which the harness may do what the model wants, but for what our hooks refuse."""
+    home = Path(env["HOME"])
+    if harness == "claude":
         env |= {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_API_KEY": "x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-        output(["claude", "-p", "go", "--allowedTools", "Bash(kb *)"], root, env)
-    assert called(root, env, ".claude/projects") == ("claude", {"status": 1}, {"status": 7})
-
-
-@needs("codex")
-def test_a_transcript_of_codex_is_read(place):
-    root, env = place
-    with model(calls=1) as address:
-        config = Path(env["HOME"]) / ".codex/config.toml"
+        words = ["claude", "-p", "go", "--allowedTools", "Bash(kb *)", "Write"]
+    elif harness == "codex":
+        config = home / ".codex/config.toml"
         provider = f'[model_providers.local]\nname = "local"\nbase_url = "{address}/v1"\nwire_api = "responses"\n'
-        config.write_text(f'model_provider = "local"\nmodel = "m"\n{config.read_text()}{provider}')
-        output(["codex", "exec", "--skip-git-repo-check", "-s", "danger-full-access", "go"], root, env)
-    assert called(root, env, ".codex/sessions") == ("codex", {"status": 1}, {"status": 7})
-
-
-@needs("gemini")
-def test_a_transcript_of_gemini_is_read(place):
-    root, env = place
-    settings = Path(env["HOME"]) / ".gemini/settings.json"
-    settings.parent.mkdir()
-    settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
-    with model(calls=1) as address:
+        # A name that Codex knows, so that it hands its model the tool for patches.
+        config.write_text(f'model_provider = "local"\nmodel = "gpt-5.5"\n{config.read_text()}{provider}')
+        words = ["codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "-s", "danger-full-access", "go"]
+    else:
+        (home / ".gemini/settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
         env |= {"GOOGLE_GEMINI_BASE_URL": address, "GEMINI_API_KEY": "x"}
-        output(["gemini", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", "go"], root, env)
-        assert called(root, env, ".gemini/tmp") == ("gemini", {"status": 1}, {"status": 7})
-        # A resumed chat holds the messages of the earlier one, which are no new calls.
-        output(["gemini", "--resume", "latest", "-m", "gemini-2.5-flash", "-p", "on"], root, env)
-    assert called(root, env, ".gemini/tmp") == ("gemini", {"status": 1}, {"status": 7})
+        words = ["gemini", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", "-p", "go"]
+    output([*words, *more], root, env)
+
+
+TRANSCRIPTS = {"claude": ".claude/projects", "codex": ".codex/sessions", "gemini": ".gemini/tmp"}
+HARNESSES = [pytest.param(name, marks=needs(name)) for name in TRANSCRIPTS]
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_a_transcript_is_read(place, harness):
+    root, env = place
+    with model(STATUS, SENTENCE) as (address, _):
+        talked(harness, root, env, address)
+        assert called(root, env, TRANSCRIPTS[harness]) == (harness, {"status": 1}, {"status": 7})
+        if harness == "gemini":
+            # A resumed chat holds the messages of the earlier one, which are no new calls.
+            talked(harness, root, env, address, "--resume", "latest")
+            assert called(root, env, TRANSCRIPTS[harness]) == (harness, {"status": 1}, {"status": 7})
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_hooks_tell_where_the_loop_stands_and_refuse_the_edit_of_a_protected_file_and_the_stop(place, harness):
+    root, env = place
+    subprocess.run(["kb", "agents", "watch", "--target", "t"], cwd=root, env=env, check=True, capture_output=True)
+    wanted = ("write", f"{root}/bench.sh"), ("write", f"{root}/notes.txt"), SENTENCE, ("run", f"{shutil.which('kb', path=env['PATH'])} agents watch --off"), SENTENCE
+    with model(*wanted) as (address, requests):
+        talked(harness, root, env, address)
+    started, refused, _, held, *_ = requests
+    assert "# resume · t" in started
+    assert "is protected by the target t" in refused and not (root / "bench.sh").exists()
+    assert (root / "notes.txt").read_text().strip() == "x"
+    assert "The loop is not done" in held
 
 
 def called(root: Path, env: dict[str, str], folder: str) -> tuple[str, dict, dict]:

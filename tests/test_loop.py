@@ -2,11 +2,14 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
 
 from kb.page import read
 
@@ -26,9 +29,14 @@ protected: [bench.sh]
 """
 # Proposes to halve the time, then a repeat of what lost, which the gate refuses, then something else.
 AGENT = """
-import pathlib, sys
+import os, pathlib, sys
 prompt = sys.stdin.read()
 count = pathlib.Path(sys.argv[1])
+die = count.with_name("die").read_text() if count.with_name("die").exists() else ""
+if die == ("proposing" if prompt.startswith("Propose") else "changing"):
+    pathlib.Path("half").write_text("begun") if die == "changing" else None
+    os.kill(os.getppid(), 9)
+    sys.exit()
 if prompt.startswith("Propose"):
     n = int(count.read_text()) if count.exists() else 0
     count.write_text(str(n + 1))
@@ -83,22 +91,57 @@ def test_a_whole_loop_is_driven_with_any_command_as_the_agent_and_goes_on_where_
     assert "ended: 4 experiments" in sh(root, *words, "--anyway", "--runs", "4").stdout
 
 
-def test_a_loop_that_is_killed_while_it_measures_goes_on_with_the_same_change(make_base, tmp_path):
-    root, repo, words = prepared(make_base, tmp_path)
-    assert sh(root, *words, "--anyway", "--runs", "1").returncode == 0
-    (tmp_path / "slow").touch()
-    process = subprocess.Popen([*words, "--anyway", "--runs", "2"], cwd=root, env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    log = root / ".kb/loops/t.log"
+def killed(root: Path, words: list[str], ready) -> None:
+    """The loop, killed as soon as it is where it shall be."""
+    process = subprocess.Popen(words, cwd=root, env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not (list((root / "sources/runs/t").glob("*v002*/1/plan.json")) and "changed: " in log.read_text()):
+    while not ready():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     process.kill()
     process.wait()
+
+
+def test_a_loop_that_is_killed_while_it_measures_goes_on_with_the_same_change(make_base, tmp_path):
+    root, repo, words = prepared(make_base, tmp_path)
+    assert sh(root, *words, "--anyway", "--runs", "1").returncode == 0
+    (tmp_path / "slow").touch()
+    log = root / ".kb/loops/t.log"
+    killed(root, [*words, "--anyway", "--runs", "2"], lambda: list((root / "sources/runs/t").glob("*v002*/1/plan.json")) and "changed: " in log.read_text())
     (tmp_path / "slow").unlink()
     done = sh(root, *words, "--anyway", "--runs", "2")
     assert "which was changed and not measured" in done.stderr and "ended: 2 experiments" in done.stdout, done.stderr
     assert (tmp_path / "count").read_text() == "1" and (repo / "speed").read_text() == "50\n"
+    assert len(list((root / "wiki/experiments/t").glob("*.md"))) == 2
+
+
+@pytest.mark.parametrize("moment", ["proposing", "changing", "committed", "first"])
+def test_a_loop_that_is_killed_at_any_moment_goes_on_where_it_was(make_base, tmp_path, moment):
+    root, repo, words = prepared(make_base, tmp_path)
+    words += ["--anyway", "--runs", "2"]
+    log, die = root / ".kb/loops/t.log", tmp_path / ("slow" if moment == "first" else "die")
+    die.write_text(moment)
+    if moment == "first":
+        killed(root, words, lambda: list((root / "sources/runs/t").glob("*v001*/1/plan.json")))
+    else:
+        assert sh(root, *words).returncode == (0 if moment == "committed" else -9)
+    die.unlink()
+    if moment == "committed":
+        # As it stands where the commit was made and the log not written any more.
+        lines = log.read_text().splitlines(keepends=True)
+        assert " changed: " in lines[-2]
+        log.write_text("".join(lines[:-2]))
+        for page in (root / "wiki/experiments/t").glob("*v002*"):
+            page.unlink()
+        shutil.rmtree(next((root / "sources/runs/t").glob("*v002*")))
+    done = sh(root, *words)
+    assert done.returncode == 0 and "ended: 2 experiments" in done.stdout, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[:2]] == ["baseline", "supported"]
+    assert (repo / "speed").read_text() == "50\n" and not sh(repo, "git", "status", "--porcelain").stdout
+    assert sh(repo, "git", "log", "--format=%s").stdout == "Unroll by four\nbase\n"
+    # A proposal that had passed is not asked for again; what was begun for it is kept aside.
+    assert (tmp_path / "count").read_text() == "1"
+    assert bool(sh(repo, "git", "stash", "list").stdout) == (moment == "changing")
     assert len(list((root / "wiki/experiments/t").glob("*.md"))) == 2
 
 

@@ -70,10 +70,13 @@ def drive(request: "DriveLoop", caller: Caller) -> tuple[tuple[str, ...], str, i
     begun = f"{request.agent}, for {request.runs} experiments, {request.minutes:g} minutes, {request.tokens or 'any'} tokens"
     ledger = ledger_of(layout, request.target, now=caller.now, begun=begun, afresh=request.afresh)
     loop = Drive(request, caller, layout, target, repo, ledger)
-    if ledger.pending:
-        caller.talk(f"going on with {ledger.pending}, which was changed and not measured")
-        _trial(loop, ledger.pending)
-    if not any(caller.call("experiment list", {"target": request.target}).to_json()):
+    if commit := ledger.last("changed") or _unnoted(loop):
+        caller.talk(f"going on with {commit}, which was changed and not measured")
+        _trial(loop, commit)
+    # A first measurement that was cut off is in flight, and gone on with.
+    if all(
+        e.running for e in caller.call("experiment list", {"target": request.target}).experiments
+    ):
         _note_trial(loop, _try(loop, {"baseline": True, "commit": "HEAD"}))
     failures = 0
     while not (end := _end(loop, failures)):
@@ -95,36 +98,63 @@ def _end(loop: Drive, failures: int) -> str:
     return "`kb stop-check` lets it stop" if may_stop and not request.anyway else ""
 
 
+def _unnoted(loop: Drive) -> str:
+    """Commit of a proposed change that was made when the loop was cut off before it could say so."""
+    before, made = loop.ledger.last("proposed"), git(loop.repo, "rev-list", "-2", "HEAD").split()
+    return made[0] if made[1:] == [before] else ""
+
+
 def _step(loop: Drive) -> bool:
     """One experiment, from its proposal to its verdict; False where the agent brought nothing to measure."""
-    caller, request = loop.caller, loop.request
-    proposal = _proposal(loop)
+    caller, request, ledger = loop.caller, loop.request, loop.ledger
+    begun = ledger.last("proposed") == _head(loop)
+    if begun:
+        _set_aside(loop)
+    elif before := _changed(loop):
+        raise KbError(
+            f"{loop.repo}: {before[0]} is changed and not committed; commit or remove it, so that a change can be told from it"
+        )
+    proposal = loop.proposal.read_text(encoding="utf-8") if begun else _proposal(loop)
     if not proposal:
         caller.talk("no proposal that the gate lets pass")
         return False
     question = {"step": "edit", "target": request.target, "proposal": "-", "budget": 4000}
     known = caller.call("load", question, text=proposal).to_text()
-    before = _changed(loop)
-    if before:
-        raise KbError(
-            f"{loop.repo}: {before[0]} is changed and not committed; commit or remove it, so that a change can be told from it"
-        )
     protected = ", ".join(loop.target.protected) or "none"
-    prompt = _CHANGE.format(protected=protected, proposal=proposal, slice=known)
-    _, tokens = _ask(loop, prompt)
-    changed = _changed(loop)
-    title = proposal.partition("# ")[2].partition("\n")[0] or "change"
+    try:
+        prompt = _CHANGE.format(protected=protected, proposal=proposal, slice=known)
+        _, tokens = _ask(loop, prompt)
+    except KbError:
+        _set_aside(loop)
+        raise
+    changed, title = _changed(loop), _title(proposal)
     if not changed:
-        loop.ledger.note(f"nothing: the agent changed no file for {title}", tokens=tokens)
+        ledger.note(f"nothing: the agent changed no file for {title}", tokens=tokens)
         caller.talk("the agent changed nothing")
         return False
-    store.write(loop.proposal, proposal)
     git(loop.repo, "add", "--", *changed)
     git(loop.repo, "commit", "-q", "-m", title, "--", *changed)
-    commit = git(loop.repo, "rev-parse", "HEAD").strip()
-    loop.ledger.note(f"changed: {commit}: {title}", tokens=tokens)
-    _trial(loop, commit)
+    ledger.note(f"changed: {_head(loop)}: {title}", tokens=tokens)
+    _trial(loop, _head(loop))
     return True
+
+
+def _set_aside(loop: Drive) -> None:
+    """What an agent had begun to change when it was cut off goes to git's stash, for nobody knows whether it is whole."""
+    if changed := _changed(loop):
+        about = f"kb loop {loop.request.target}: begun and cut off"
+        git(loop.repo, "stash", "push", "-q", "--include-untracked", "-m", about, "--", *changed)
+        loop.caller.talk(
+            f"{changed[0]}, begun and cut off, is set aside: `git stash list` names it"
+        )
+
+
+def _head(loop: Drive) -> str:
+    return git(loop.repo, "rev-parse", "HEAD").strip()
+
+
+def _title(proposal: str) -> str:
+    return proposal.partition("# ")[2].partition("\n")[0] or "change"
 
 
 def _proposal(loop: Drive) -> str:
@@ -140,9 +170,10 @@ def _proposal(loop: Drive) -> str:
             continue
         question = {"proposal": "-", "target": target}
         answer = loop.caller.call("check", question, text=proposal)
-        title = proposal.partition("# ")[2].partition("\n")[0]
+        title = _title(proposal)
         if answer.code == FINE:
-            loop.ledger.note(f"proposed: {title}", tokens=tokens)
+            store.write(loop.proposal, proposal)
+            loop.ledger.note(f"proposed: {_head(loop)}: {title}", tokens=tokens)
             return proposal
         shown = answer.to_text()
         loop.ledger.note(f"refused: {title}: {shown}", tokens=tokens)
@@ -170,7 +201,7 @@ def _trial(loop: Drive, commit: str) -> None:
 
 def _revert(loop: Drive, commit: str) -> None:
     """Take a change back by a commit of its own, unless that was done before the loop was cut off."""
-    if git(loop.repo, "rev-parse", "HEAD").strip() == commit:
+    if _head(loop) == commit:
         git(loop.repo, "revert", "--no-edit", commit)
 
 
@@ -206,19 +237,17 @@ def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
             text=True,
             errors="replace",
             timeout=request.patience,
+            check=True,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        loop.ledger.note(f"failed: {error}", tokens=tokens_of(prompt))
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        why = str(error)
+        if isinstance(error, subprocess.CalledProcessError):
+            why = f"ended with {error.returncode}: {error.stderr.strip()[-300:]}"
+        loop.ledger.note(f"failed: {why}", tokens=tokens_of(prompt))
         raise KbError(
-            f"--agent {request.agent}: {error}; what was filed stays filed, and the loop goes on where it is called again"
+            f"--agent {request.agent}: {why}; what was filed stays filed, and the loop goes on where it is called again"
         ) from error
-    tokens = tokens_of(prompt) + tokens_of(done.stdout)
-    if done.returncode:
-        loop.ledger.note(f"failed: the agent ended with {done.returncode}", tokens=tokens)
-        raise KbError(
-            f"--agent {request.agent}: ended with {done.returncode}: {done.stderr.strip()[-300:]}"
-        )
-    return done.stdout, tokens
+    return done.stdout, tokens_of(prompt) + tokens_of(done.stdout)
 
 
 def _changed(loop: Drive) -> list[str]:

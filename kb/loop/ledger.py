@@ -2,6 +2,7 @@
 
 2026-05-01T10:00:00+00:00  begun: claude -p, for 10 experiments, 480 minutes, 0 tokens  [0.00 min, 0 tokens]
 2026-05-01T10:02:11+00:00  refused: Tile by 64: repeats 2026-04-02-v003-tile  [1.10 min, 5200 tokens]
+2026-05-01T10:03:09+00:00  proposed: 81c5ae70: Unroll by four  [0.97 min, 5100 tokens]
 2026-05-01T10:04:10+00:00  changed: 3f2a9c1e: Unroll by four  [1.90 min, 5600 tokens]
 2026-05-01T10:05:00+00:00  supported keep wiki/experiments/t/…md: time_ms is 50 …  [0.80 min, 0 tokens]
 """
@@ -30,11 +31,10 @@ class LoopLog:
     tokens: int = 0
     since: float = field(default_factory=time.monotonic)
 
-    @property
-    def pending(self) -> str:
-        """Commit of a change that was made and not measured yet; empty where there is none."""
-        last = self.lines[-1] if self.lines else ""
-        return last.split(": ")[1] if last.startswith("changed: ") else ""
+    def last(self, step: str) -> str:
+        """Commit that the last line names, where that is of this step, so that the next one is still to be taken; else empty."""
+        line = self.lines[-1] if self.lines else ""
+        return line.split(": ")[1] if line.startswith(f"{step}: ") else ""
 
     @property
     def results(self) -> list[str]:

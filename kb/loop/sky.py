@@ -100,7 +100,10 @@ def check(text: str, file: Path) -> bool:
     words = [sys.executable, "-P", "-c", code]
     done = subprocess.run(words, input=text, capture_output=True, text=True, cwd=file.parent)
     if done.returncode:
-        raise KbError(f"{file}: refused by skypilot: {done.stderr.strip()[-400:]}")
+        why = done.stderr.strip().rpartition("\n")[2][-400:]
+        raise KbError(
+            f"{file}: refused by skypilot, not written: {why}; mend `resources:` of the target's page"
+        )
     return True
 
 
