@@ -78,11 +78,10 @@ def bring_lines(
     """Bring lines of the state, whole, as far as the slice so far stays within `most`; they stand on the target's page of states."""
     left = most - into.tokens
     packed: list[str] = []
-    last = ""
+    head = ""
     for line in lines:
-        # A run that says more than one thing is named once.
-        name = f"{handle(line.path)}: "
-        text = line.text.removeprefix(name) if last == line.path else line.text
+        # What heads several lines is told once.
+        text = line.text.removeprefix(line.head) if line.head == head else line.text
         cost = tokens_of(text + "\n")
         if into.says(line.text) or (cost > left and packed and title != "frontier"):
             continue
@@ -91,7 +90,7 @@ def bring_lines(
             packed.append(line.text)
         else:
             packed[-1] += f"\n{text}" if text == line.text else f" | {text}"
-        last = line.path if line.text.startswith(name) else ""
+        head = line.head
     for text in packed:
         into.words(part, f"indexes/state/{into.target}.md", title, why=title, text=text)
 

@@ -93,7 +93,8 @@ def _tables(told: Outcomes, e: Facts) -> Iterable[Line]:
     """What a page's tables say failed beside the run itself, without what has a page of its own; a few rows a line."""
     rows = [t.text for t in e.account.attempts if t.won is False and not told.has_page(t.subject)]
     for at in range(0, len(rows), _ROWS):
-        yield Line(f"{handle(e.path)} also tried: {' | '.join(rows[at : at + _ROWS])}", e.path)
+        head = f"{handle(e.path)} also tried: "
+        yield Line(f"{head}{' | '.join(rows[at : at + _ROWS])}", e.path, head)
 
 
 def _try(told: Outcomes, e: Facts, place: int) -> str:

@@ -63,8 +63,9 @@ def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
             sister = "" if settled else _failed_elsewhere(lead, failed)
             score = weight - 0.03 * place - 0.2 * bool(sister)
             score -= 0.6 * bool(settled or _SETTLED.search(text))
-            text = f"{handle(e.path)}: {cut(text, 320)}{settled or sister}"
-            ranked.append((-score, len(ranked), Line(text, e.path)))
+            name = f"{handle(e.path)}: "
+            text = f"{name}{cut(text, 320)}{settled or sister}"
+            ranked.append((-score, len(ranked), Line(text, e.path, name)))
     yield from (line for *_, line in sorted(ranked, key=lambda r: r[:2]))
 
 

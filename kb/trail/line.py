@@ -15,10 +15,11 @@ _LEVEL = regex(r"[a-z][a-z0-9_]{2,}|\d{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One statement of a state: its text, and the page that says it."""
+    """One statement of a state: its text, the page that says it, and the `head` of the text that goes without saying below another of the same."""
 
     text: str
     path: str
+    head: str = ""
 
 
 def quoted(
@@ -28,7 +29,8 @@ def quoted(
     for note in notes:
         if not repeats(note.text, before):
             before.append(note.text)
-            yield Line(f"{handle(e.path)}: {cut(note.text, most)}", e.path)
+            name = f"{handle(e.path)}: "
+            yield Line(f"{name}{cut(note.text, most)}", e.path, name)
 
 
 def repeats(text: str, before: Sequence[str]) -> bool:

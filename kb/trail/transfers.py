@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kb.schema import Verdict
 from kb.text import cut, unit_of
+from kb.text import words_of as text_words
 from kb.trail.configuration import is_watched
 from kb.trail.facts import Facts, TableTry
 from kb.trail.frontier import frontiers_of, kept, metric_of, points_of
@@ -19,7 +20,7 @@ from kb.trail.line import Line, repeats, words_of
 from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
 from kb.trail.outline import Phrases
 
-_SHARE = re.compile(r"\+\s?~?(\d+(?:\.\d+)?)\s?%|(\d+(?:\.\d+)?)\s?[×x]\b")
+_SHARE = re.compile(r"\+\s?~?(\d+(?:\.\d+)?)\s?%|(\d+(?:\.\d+)?)\s?[×x](?!\w)")
 # Larger gains are mostly a first repair; smaller ones are noise.
 _LARGEST, _NOISE = 0.15, 0.002
 # A share in the midst of a page may be another run's.
@@ -28,6 +29,8 @@ _INSIDE = 0.05
 _QUOTED, _SUBJECT, _QUOTE = 4, 100, 170
 # Nobody reads on, and each is held beside all before it.
 _MOST_TOLD = 100
+# Wins next to each other in weight stand together by their target, whose name and size of work are told once.
+_TOGETHER = 10
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
 # So many settings in common tell the same stack.
@@ -94,20 +97,25 @@ def traits_of(runs: Sequence[Facts]) -> Traits:
 
 
 def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
-    """How near each two targets are: by the folders of their names, their variants, their tags, what both set, and what they measure.
+    """How near each two targets are: by the folders and words of their names, their variants, their tags, what both set, and what they measure.
 
     Targets that share none of these have nothing to learn from each other and stand in no pair.
     """
     kin: dict[tuple[str, str], float] = {}
+    names = {target: set(text_words(target)) for target in traits}
+    # What all are called tells no kin.
+    common = set.intersection(*names.values()) if names else set()
     for one, other in permutations(sorted(traits), 2):
         mine, theirs = traits[one], traits[other]
-        folders = len(set(one.split("/")) & set(other.split("/")))
+        folders = set(one.split("/")) & set(other.split("/"))
+        called = names[one] & names[other] - common - set(text_words(" ".join(folders)))
         shared = sum(min(share, theirs.tags.get(tag, 0.0)) for tag, share in mine.tags.items())
         variants = not set(mine.variants).isdisjoint(theirs.variants)
         stack = len(set(mine.settings).intersection(theirs.settings)) >= _SAME_STACK
         alike = mine.measures and mine.measures == theirs.measures
-        if folders or variants or shared or stack or alike:
-            kin[one, other] = 0.5 + 0.5 * folders + 0.3 * variants + 0.5 * min(1.0, shared)
+        if folders or called or variants or shared or stack or alike:
+            near = 0.5 * (len(folders) + min(1.0, shared)) + 0.3 * variants + 0.8 * bool(called)
+            kin[one, other] = 0.5 + near
     return kin
 
 
@@ -118,7 +126,7 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
     for place, e in enumerate(runs):
         if is_repeat(e) or _NO_CHANGE.search(e.title):
             continue
-        size = _size(e, told.gains.get(e.path)) if kept(e) else -1.0 if e.failed else 0.0
+        size = _size(e, told.gains.get(e.path) if len(runs) > _REFERENCE else None) if kept(e) else -1.0 if e.failed else 0.0
         settings = (
             f"{v.name.lstrip('-')}={v.value}"
             for v in e.settings
@@ -147,17 +155,20 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
 def _words(told: Outcomes, e: Facts) -> tuple[str, str, str]:
     """What a run did, the same with its figures, and its page's own words on what that brought."""
     subject = cut(_FIGURES.sub("", subject_of(e)).strip(" :—-") or subject_of(e), _SUBJECT)
-    figures = told.result(e)
-    if (figure := measured(e, 1)) not in figures:
+    reference = e.verdict.canonical is Verdict.BASELINE or len(told.runs) <= _REFERENCE
+    figures = "" if reference else told.result(e)
+    if "%" not in figures and (figure := measured(e, 1)) not in figures:
         figures = ", ".join(filter(None, (figures, figure)))
     own = e.account.as_of(e.number)
-    if e.verdict.canonical is Verdict.BASELINE:
+    if reference:
         # What a reference is worth to others is how it is set and what that needs.
-        quotes = [n.text for n in (*own.memory[:1], *own.config[:1])]
+        named = sorted(own.config, key=lambda n: -len(levers_in(n.text)))
+        quotes = [n.text for n in (*own.memory[:1], *named[:1])]
     else:
         named = sorted(own.gains, key=lambda n: -len(levers_in(n.text)) / (60 + len(n.text)))
         quotes = [n.text for n in named[:2] if not _same(n.text, subject)]
-    quote = "; ".join(cut(q, _QUOTE) for q in quotes) or told.reason(e, _QUOTE)
+    most = _QUOTE * (3 if reference else 1)
+    quote = "; ".join(cut(q, most) for q in quotes) or told.reason(e, _QUOTE)
     return subject, f"{subject}: {figures}", quote
 
 
@@ -207,22 +218,31 @@ def transfer_lines(
     here = _here(runs)
     wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
-    before: list[str] = []
+    before: list[frozenset[str]] = []
+    chosen: list[Lesson] = []
     for win in sorted(wins, key=lambda w: (-weights[id(w)], w.order)):
-        if repeats(win.subject, before):
-            continue
-        before.append(win.subject)
-        notes = [f"{_short(win.target)} {handle(win.path)}", *_conditions(win, here)]
-        text = f"{win.text} ({'; '.join(notes)})"
-        quoted = win.quote and (len(before) <= _QUOTED or "+" not in win.text.partition(": ")[2])
-        yield Line(f"{text}; {win.quote}" if quoted else text, win.path)
-        if len(before) == _MOST_TOLD:
-            return
+        words = words_of(win.subject)
+        if len(chosen) < _MOST_TOLD and words not in before:
+            before.append(words)
+            chosen.append(win)
+    conditions: set[tuple[str, str]] = set()
+    for at in range(0, len(chosen), _TOGETHER):
+        homes = {(w.target, w.point): None for w in chosen[at : at + _TOGETHER]}
+        for target, point in homes:
+            size = f", size {point}" + f" (here {here.point})" * (point != here.point)
+            head = f"{_short(target)}{size if point and here.point else ''}: "
+            for win in chosen[at : at + _TOGETHER]:
+                if (win.target, win.point) == (target, point):
+                    notes = [n for n in _conditions(win, here) if (target, n) not in conditions]
+                    conditions.update((target, n) for n in notes)
+                    quoted = win.quote and (win in chosen[:_QUOTED] or "+" not in win.text)
+                    told = "; ".join((f"{handle(win.path)} {win.text}", *notes, *[win.quote] * bool(quoted)))
+                    yield Line(f"{head}{told}", win.path, head)
 
 
 def _weight(win: Lesson, here: _Here) -> float:
     """How much a win is worth here: for what is new in it, its gain, how late it was had, and whether the size of work is the same."""
-    levers, words = set(keys_in(f"{win.subject} {win.quote}")), words_of(win.subject)
+    levers, words = set(keys_in(win.subject)), words_of(win.subject)
     strange = sum(w not in here.words for w in words) / (len(words) or 1)
     fresh = len(levers - here.keys) / (len(levers) + 1) + 0.5 * strange
     late = (win.place + 1) / (win.place + 11)
@@ -236,9 +256,7 @@ def keys_in(text: str) -> Iterator[str]:
 
 
 def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
-    """Under what a win was had, and whether that holds here: its size of work, settings that both targets state, and runs that lost by the same lever here."""
-    if win.point and here.point:
-        yield "same size" if win.point == here.point else f"size {win.point}, here {here.point}"
+    """Under what a win was had, and whether that holds here: settings that both targets state, and runs that lost by the same lever here."""
     own = (line.partition("=")[::2] for line in win.settings.split("\n"))
     other = [
         f"{name}={value}, here {here.values[key_of(name)]}"
@@ -267,7 +285,7 @@ def _tells(name: str, value: str, here: str, win: Lesson) -> bool:
 def _size(e: Facts, gain: float | None) -> float:
     """How large a win was, within what tells wins apart; a baseline's page is worth a little by its configuration, a loss nothing."""
     if e.verdict.canonical is Verdict.BASELINE:
-        return 0.03
+        return 0.08
     stated = [_share(m) for t in (e.title, e.because[:300]) if (m := _SHARE.search(t))]
     own = e.account.as_of(e.number)
     inside = [min(_INSIDE, _share(m)) for n in own.gains if (m := _SHARE.search(n.text))]
