@@ -33,10 +33,11 @@ _FIRST = 6
 
 
 def clean(text: str) -> str:
-    """Markdown without addresses, bold marks, quote marks and table rules: what costs tokens and says nothing."""
+    """Markdown without addresses, bold marks, code marks, quote marks and table rules: what costs tokens and says nothing."""
     text = without_links(text)
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("", text)
+    text = text.replace("`", "")
     # Bold marks are most of the noise, and all of it where none of the other marks stands.
     return (
         _NOISE.sub("", text)

@@ -7,7 +7,7 @@ from kb import search
 from kb.slices.open_slice import OpenSlice
 
 # Sections of a run in the order in which they help the next one.
-_PLACES = ("verdict", "profile", "next", "mechanism")
+_PLACES = ("verdict", "next", "mechanism")
 # Runs whose pages and citations are looked at, newest first.
 _LAST = 8
 # A passage is about so long; an item is read as one statement, table or section of at most so many characters.

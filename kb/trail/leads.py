@@ -61,6 +61,7 @@ def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
             lead = _Lead(text, words, runs[len(runs) - age :] if age else ())
             settled = _settled(lead)
             sister = "" if settled else _failed_elsewhere(lead, failed)
+            failed = [f for f in failed if handle(f[0].path) not in sister]
             score = weight - 0.03 * place - 0.2 * bool(sister)
             score -= 0.6 * bool(settled or _SETTLED.search(text))
             name = f"{handle(e.path)}: "
@@ -100,7 +101,7 @@ def _failed_elsewhere(
     """The newest failure of a sister target by the levers that a lead names, else in its words."""
     keys = set(keys_in(lead.text))
     for lesson, words, own in reversed(failed):
-        if own <= keys if own else _meets(words, lead.words, whole=True):
+        if len(own) > 1 and own <= keys or _meets(words, lead.words, whole=True):
             name = lesson.target.split("/")[0].split("_")[0]
             return f" (failed on a sister: {name} {handle(lesson.path)}, {cut(lesson.text, 90)})"
     return ""
