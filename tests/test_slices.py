@@ -117,11 +117,11 @@ def test_a_load_beyond_an_earlier_one_tells_what_that_did_not(loader):
 def test_slices_on_file_are_found_by_the_head_of_their_digest_and_few_are_kept(trail_base):
     made = [ask(trail_base, budget=b) for b in range(300, 360)]
     for each in made:
-        printed.keep(trail_base, each)
-    assert printed.texts_of(trail_base, made[-1].digest[:12]) == tuple(i.text for i in items(made[-1]))
+        printed.keep(trail_base, each, Request("hypothesis"), known=())
+    assert printed.printed_at(trail_base, made[-1].digest[:12]).texts == tuple(i.text for i in items(made[-1]))
     assert len(list((trail_base.state / "slices").iterdir())) <= 48
     with pytest.raises(KbError, match="no slice of this digest on file"):
-        printed.texts_of(trail_base, "feedfeed")
+        printed.printed_at(trail_base, "feedfeed")
 
 
 def test_every_item_names_page_anchor_and_digest(loader, shipped):

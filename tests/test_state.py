@@ -165,7 +165,7 @@ def test_a_transfer_says_whether_its_size_of_work_holds_here_and_ports_are_none(
     other = run(4, "supported", title="pin_cores=8 (ACCEPTED, +8 %)", rate=60, target="motor", body=SETUP.replace("2048", "8192"))
     port = run(3, "supported", title="port of the spin_loop from the engine (+9 %)", rate=60, target="motor")
     lines = [line.text for line in state_of(TRAIL, lessons_of([won, port, other]), {"motor": 1.0}, target="engine").parts["transfers"]]
-    assert len(lines) == 2 and any("huge_pages" in t and "size 2048, here 8192)" in t for t in lines) and any("pin_cores" in t and "; same size)" in t for t in lines)
+    assert len(lines) == 2 and any("huge_pages" in t and ", size 2048 (here 8192): " in t for t in lines) and any("pin_cores" in t and ", size 8192: " in t for t in lines)
 
 
 def test_a_target_that_shares_nothing_gives_no_transfers():

@@ -10,6 +10,9 @@ from kb.search.prose import REFERENCES, SHORTEST, cut, pieces_from, plainness, r
 
 _WORD = re.compile(r"[^\W_]+")
 
+# Where a sentence or a row ends, and what closes a text.
+_END, _CLOSED = re.compile(r"[.!?|](?= )"), (".", "!", "?", "|", ")")
+
 # Chunks of a page that are looked at sentence by sentence; the others hold fewer words of the question.
 _CLOSELY = 3
 
@@ -54,8 +57,14 @@ def excerpt_of(
         seen = [c for c in map(masked, chunks[:_LOOKED_AT]) if c]
         whole_text = lead + cut(" ".join(pieces_from(seen, 0, size=room)), room) if seen else ""
         if len(whole_text) > (len(text) or len(lead)):
-            return seen[0].anchor, whole_text
-    return anchor, text
+            anchor, text = seen[0].anchor, whole_text
+    return anchor, _ended(text)
+
+
+def _ended(text: str) -> str:
+    """A text without a sentence that was cut short, as far as enough is left."""
+    last = max((m.start() + 1 for m in _END.finditer(text)), default=0)
+    return text[:last] if last >= SHORTEST and not text.endswith(_CLOSED) else text
 
 
 def _weight(chunk: Chunk, weights: Mapping[str, float]) -> float:

@@ -7,10 +7,10 @@ from collections import Counter
 
 from kb import search
 from kb.schema import Verdict
-from kb.search.prose import clean
+from kb.search.prose import SHORTEST, clean
 from kb.slices.hardware import bring_envelope
 from kb.slices.open_slice import OpenSlice
-from kb.slices.passages import bring_passages
+from kb.slices.passages import PASSAGE, bring_passages
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target
@@ -184,10 +184,17 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     # Where hardly a matter is asked for, the state has told what failed here.
     stated = question.neutral and not cold and into.target
     known = {f.path for f in question.tried if f.failed} if stated else set()
+    open = stated and into.budget >= 6000
     for place, page in enumerate(p for p in pages if p.path not in into.full | known):
         part = "leads" if page.type == "hypothesis" else "pages"
         part = "refuted" if into.failed(page.path) else part
-        fits = into.page("pages" if cold else part, page.path, page.why, closely=place < _CLOSELY)
+        fits = into.page(
+            "pages" if cold else part,
+            page.path,
+            page.why,
+            closely=place < _CLOSELY or open,
+            size=PASSAGE if open else SHORTEST,
+        )
         misses = 0 if fits else misses + 1
         if misses >= _MISSES:
             break

@@ -17,7 +17,7 @@ from kb.trail import Facts
 from kb.trail.handles import handle, label_of
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
-_HEAD = 100
+_HEAD = 62
 _MOST_OMITTED = 20
 # As JSON an item has these characters beside its path, reason and text, and four of them are a token.
 _FIELDS = 24
@@ -51,9 +51,11 @@ class OpenSlice:
         self._told = {line for text in known for line in text.split("\n")}
         self._stretches = set().union(*map(_stretches, known))
 
-    def page(self, part: str, path: str, why: str, *, closely: bool = True) -> bool:
+    def page(
+        self, part: str, path: str, why: str, *, closely: bool = True, size: int = SHORTEST
+    ) -> bool:
         """Bring one page; false if it does not fit. A page that says nothing, or no run and the same as another, is passed over."""
-        anchor, text = self._words_of(path, closely)
+        anchor, text = self._words_of(path, closely, size)
         if not text.strip():
             return True
         if (self.beyond or not self.question.facts(path)) and self.says(text):
@@ -88,7 +90,7 @@ class OpenSlice:
         held = self.parts.get(part)
         same = bool(held) and (held[-1].path, held[-1].anchor, held[-1].why) == (path, anchor, why)
         cost = cost_of(item, headless=same)
-        head = 0 if held else tokens_of(f"## {part}\n\n") + 2
+        head = 0 if held else tokens_of(f"## {part}\n") + 1
         room = self.budget if most is None else min(most, self.budget)
         characters = len(text) + len(path) + len(why) + _FIELDS
         if self.tokens + cost + head > room or self.characters + characters > 4 * self.budget:
@@ -143,7 +145,7 @@ class OpenSlice:
             tokens = search.size_of(self.view.db, path, anchor) // _CHARACTERS
             self.omitted.append(Omitted(path, anchor, tokens, why))
 
-    def _words_of(self, path: str, closely: bool) -> tuple[str, str]:
+    def _words_of(self, path: str, closely: bool, size: int) -> tuple[str, str]:
         """(anchor, text) of a page: an experiment as a card, any other by the words that answer or that say what it is."""
         facts = self.question.facts(path)
         lead = f"[{facts.verdict.canonical or 'no verdict'}] " if facts else ""
@@ -154,7 +156,7 @@ class OpenSlice:
             anchor, text = _card_of(facts, lead) if facts else search.gist(self.view.db, path)
             if len(text) >= SHORTEST and not self.view.is_masked(path, text):
                 return anchor, text
-        return self._excerpt(search.chunks_in(self.view.db, path), size=SHORTEST, lead=lead)
+        return self._excerpt(search.chunks_in(self.view.db, path), size=size, lead=lead)
 
     def _excerpt(
         self, chunks: Sequence[search.Chunk], *, size: int, lead: str = ""

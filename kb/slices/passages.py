@@ -11,7 +11,7 @@ _PLACES = ("verdict", "next", "mechanism")
 # Runs whose pages and citations are looked at, newest first.
 _LAST = 8
 # A passage is about so long; an item is read as one statement, table or section of at most so many characters.
-_SIZE, _LONGEST = 600, 1100
+PASSAGE, _LONGEST = 600, 1100
 _SHARE = re.compile(r"\d\s?%")
 
 
@@ -22,7 +22,7 @@ def bring_passages(into: OpenSlice) -> None:
     pages = dict.fromkeys([*own, *_cited(into), *into.runs[: -_LAST - 1 : -1]])
     for place in _PLACES:
         for path in pages:
-            into.section("refuted" if into.failed(path) else "pages", path, place, size=_SIZE)
+            into.section("refuted" if into.failed(path) else "pages", path, place, size=PASSAGE)
 
 
 def bring_breakdown(into: OpenSlice, *, most: int) -> None:

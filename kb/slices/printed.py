@@ -1,19 +1,30 @@
 """Slices that were printed, so that a further one may leave out what they told. Refuses to keep many: each can be loaded again."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 from kb import KbError, store
+from kb.slices.request import Request
 from kb.slices.slice import Slice
 
 # A session loads some dozens; older ones are forgotten.
 _MOST = 48
 
 
-def keep(layout: store.Layout, slice: Slice, *, known: tuple[str, ...] = ()) -> None:
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What was asked, and what the slice told, that which it went beyond included."""
+
+    request: Request
+    texts: tuple[str, ...]
+
+
+def keep(layout: store.Layout, slice: Slice, request: Request, *, known: tuple[str, ...]) -> None:
     """Note what a slice told, and what the slice told that it goes beyond."""
     folder = store.own_state(layout, "slices")
     texts = (*known, *(item.text for part in slice.parts for item in part.items))
-    store.write(folder / slice.digest, store.row_of(texts), durable=False)
+    row = store.row_of(Printed(request, texts))
+    store.write(folder / slice.digest, row, durable=False)
     # Of several that note at once, each may find that another one removed what it wanted to.
     with suppress(FileNotFoundError):
         kept = (f for f in folder.iterdir() if f.is_file() and not f.is_symlink())
@@ -21,17 +32,17 @@ def keep(layout: store.Layout, slice: Slice, *, known: tuple[str, ...] = ()) -> 
             store.remove(file)
 
 
-def texts_of(layout: store.Layout, digest: str) -> tuple[str, ...]:
-    """What the slice of a digest, or of the head of one, told. Raises KbError for none or several."""
+def printed_at(layout: store.Layout, digest: str) -> Printed:
+    """The slice of a digest, or of the head of one. Raises KbError for none or several."""
     folder = store.own_state(layout, "slices")
     files = (f for f in folder.glob("*") if f.is_file() and not f.is_symlink())
     same = sorted(f for f in files if f.name.startswith(digest))
     if len(same) != 1:
         raise KbError(
             f"--beyond {digest}: {'no slice' if not same else f'{len(same)} slices'} of this digest on file; "
-            "take the one that the first line of an earlier slice prints, or load without it"
+            "take the one that the head of an earlier slice prints, or load without it"
         )
     try:
-        return store.value_of(same[0].read_bytes(), tuple[str, ...])
+        return store.value_of(same[0].read_bytes(), Printed)
     except ValueError as error:
         raise KbError(f"{same[0]}: is no slice that kb noted; remove it and load again") from error

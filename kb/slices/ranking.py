@@ -18,6 +18,9 @@ from kb.slices.view import View
 # Lists that machines keep name every page and say nothing of it.
 LISTS = ("catalog", "index", "log", "topic")
 
+# What speaks for a page, in the order in which it is looked at.
+REASONS = ("same words", "named", "same target", "cited by these", "names the target")
+
 # Pages that words may find; what stands lower never reaches a slice.
 _MOST_HITS = 1000
 

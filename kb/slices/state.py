@@ -15,8 +15,8 @@ from kb.trail.state import STATE_PARTS
 # An item is read as one statement, table or section of at most so many characters.
 _LONGEST = 1150
 
-# Parts whose first lines say most.
-_CAPPED = {"transfers": 1.8}
+# What stands at the frontier is told in a state of so many tokens; a larger one tells more of what to try.
+_ENOUGH = 4200
 # Of the pages that answer the question, so many are near enough for what their claims contradict.
 _NEAR = 40
 # In a slice this small the last run is told by one card.
@@ -36,17 +36,13 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
     for part in STATE_PARTS:
         if small and part.name == "recent":
             continue
-        allowed += part.share * tokens
+        allowed += part.share * (min(tokens, _ENOUGH) if part.slice == "state" else tokens)
         lines = question.state.parts[part.name]
         if part.name == "disputed":
             lines = (*_conflicts(into), *lines)
         elif part.name == "recent":
             lines = tuple(_once(into, lines))
-        most = start + int(allowed)
-        if part.name in _CAPPED:
-            # What the parts before it left is better spent on pages than on its last lines.
-            most = min(most, into.tokens + int(_CAPPED[part.name] * part.share * tokens))
-        bring_lines(into, part.slice, part.why, lines, most=most)
+        bring_lines(into, part.slice, part.why, lines, most=start + int(allowed))
         for idea in question.ideas if part.name == "leads" and not small else ():
             home = f"sources/{idea.source}/meta.json"
             into.words(part.slice, home, "", why="captured idea", text=idea.to_lead())

@@ -52,7 +52,9 @@ def configuration_lines(told: Outcomes) -> Iterable[Line]:
             yield from quoted(e, e.account.config[:4], before)
         return
     chain = chain_of(runs, told.best)
-    yield from _merged(told, chain)
+    for line in _merged(told, chain):
+        before.append(line.text)
+        yield line
     base = [e for e in runs if e.verdict.canonical is Verdict.BASELINE and e is not chain[0]][:1]
     after = [e for e in reversed(runs) if e.order > chain[0].order][:3]
     own, near, far = ([(e, most) for e in chain[a:b]] for a, b, most in _QUOTED)

@@ -13,7 +13,6 @@ from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line
 from kb.trail.outcomes import Outcomes, subject_of
-from kb.trail.themes import themes_of
 
 # Tries of one family that are told, and of them those that are told with their reason.
 _TRIES, _REASONS = 7, 3
@@ -26,7 +25,7 @@ _OPEN_RULES = frozenset(("no-op", "undecided", "criterion-open", "noise-unknown"
 def families_of(
     runs: Sequence[Facts], names_of_targets: frozenset[str] = frozenset()
 ) -> list[tuple[str, list[Facts]]]:
-    """Runs by the lever that they share, else by what their titles have in common; what is alone has an empty name."""
+    """Runs by the lever that they share; what is alone has an empty name."""
     names: dict[str, str] = {}
     counts: Counter[str] = Counter()
     keys: dict[str, list[str]] = {}
@@ -46,16 +45,14 @@ def families_of(
         names = own | names
     most = max(3, len(runs) / 4)
     groups: dict[str, list[Facts]] = defaultdict(list)
-    alone: dict[str, Facts] = {}
+    alone: list[tuple[str, list[Facts]]] = []
     for e in runs:
         shared = [k for k in keys[e.path] if 2 <= counts[k] <= most]
         if shared:
             groups[names[min(shared, key=lambda k: (counts[k], k))]].append(e)
         else:
-            alone[e.path] = e
-    for theme, paths in themes_of((e.path, subject_of(e)) for e in alone.values()):
-        groups[theme] = [alone.pop(p) for p in paths]
-    return [*groups.items(), *(("", [e]) for e in alone.values())]
+            alone.append(("", [e]))
+    return [*groups.items(), *alone]
 
 
 def dead_lines(told: Outcomes) -> Iterable[Line]:

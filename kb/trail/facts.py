@@ -106,7 +106,6 @@ class Facts:
     falsification: str = ""
     because: str = ""
     setup: str = ""
-    next_ideas: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
     tags: tuple[str, ...] = ()
     running: bool = False

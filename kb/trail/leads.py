@@ -1,7 +1,6 @@
 """What runs left to try, with who asked for it, and what made it moot since: a later run, a later page's word, a sister's failure."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kb.text import cut, sentences_of
@@ -24,49 +23,48 @@ _JUDGES = Phrases(
 _ASKS = Phrases(
     "next, try, retry, revisit, re-?test, should, could, worth, needs?, untried", whole=True
 )
-# A lead that its own page calls settled.
-_SETTLED = Phrases(
-    "moot, closed, already (?:in|done|covered), landed, superseded, no longer, de-?prioriti[sz]ed, out of scope, ruled out, not worth, "
-    "result: (?:discard|reject|refut|crash)\\w*",
-    whole=True,
-)
-_NUMBERED = re.compile(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", re.I)
 _LAST_RUNS = 40
 # So much of the words of the shorter of two texts tell that they speak of one thing.
 _SAME, _LEAST = 0.6, 3
 
 
-class _Lead(NamedTuple):
-    """One thing left to try: its text, its words, the runs after the one that left it."""
+class OpenLead(NamedTuple):
+    """One thing that a run left to try: its text and its words, how many runs came after it, its place on its page, and what made it moot since."""
 
+    run: Facts
     text: str
     words: frozenset[str]
-    later: Sequence[Facts]
+    age: int
+    place: int
+    settled: str
+
+
+def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
+    """What the last runs left to try, newest run first, each said once."""
+    before: list[str] = []
+    for age, e in enumerate(reversed(runs[-last:])):
+        for place, note in enumerate(e.account.leads):
+            text = _asked(note.text)
+            words = words_of(text[:160])
+            if len(words) >= _LEAST and not _NO_IDEA.search(text) and not repeats(text, before):
+                before.append(text)
+                settled = _settled(words, runs[len(runs) - age :])
+                yield OpenLead(e, text, words, age, place, settled)
 
 
 def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
     """Open leads, those of the newest runs and of the frontier first, then those that something since made moot or that failed on a sister target."""
-    runs, before = told.runs, []
     ranked: list[tuple[float, int, Line]] = []
     best = told.best.run.path if told.best else ""
     failed = [(w, words_of(w.subject), set(keys_in(w.subject))) for w in lessons if w.size < 0]
-    for age, e in enumerate(reversed(runs[-_LAST_RUNS:])):
-        weight = 1 / (1 + age / 4) + 0.4 * (e.path == best)
-        for place, note in enumerate(e.account.leads):
-            text = _asked(note.text)
-            words = words_of(text[:160])
-            if len(words) < 3 or _NO_IDEA.search(text) or repeats(text, before):
-                continue
-            before.append(text)
-            lead = _Lead(text, words, runs[len(runs) - age :] if age else ())
-            settled = _settled(lead)
-            sister = "" if settled else _failed_elsewhere(lead, failed)
-            failed = [f for f in failed if handle(f[0].path) not in sister]
-            score = weight - 0.03 * place - 0.2 * bool(sister)
-            score -= 0.6 * bool(settled or _SETTLED.search(text))
-            name = f"{handle(e.path)}: "
-            text = f"{name}{cut(text, 320)}{settled or sister}"
-            ranked.append((-score, len(ranked), Line(text, e.path, name)))
+    for lead in leads_of(told.runs, last=_LAST_RUNS):
+        sister = "" if lead.settled else _failed_elsewhere(lead, failed)
+        failed = [f for f in failed if handle(f[0].path) not in sister]
+        score = 1 / (1 + lead.age / 4) + 0.4 * (lead.run.path == best) - 0.03 * lead.place
+        score -= 0.2 * bool(sister) + 0.6 * bool(lead.settled)
+        name = f"{handle(lead.run.path)}: "
+        text = f"{name}{cut(lead.text, 320)}{lead.settled or sister}"
+        ranked.append((-score, len(ranked), Line(text, lead.run.path, name)))
     yield from (line for *_, line in sorted(ranked, key=lambda r: r[:2]))
 
 
@@ -78,30 +76,26 @@ def _asked(text: str) -> str:
     return " ".join(sentences)
 
 
-def _settled(lead: _Lead) -> str:
+def _settled(words: frozenset[str], later: Sequence[Facts]) -> str:
     """What came of a lead in the runs after it: who tried it, else who called it closed; empty where it is open."""
-    # A number that a plan gave itself may have gone to another run since.
-    numbers = {int(n) for n in _NUMBERED.findall(lead.text)}
-    subjects = [(r, words_of(subject_of(r))) for r in lead.later]
-    takers = [r for r, own in subjects if r.number in numbers and len(own & lead.words) > 1]
-    takers = takers or [r for r, own in subjects if _meets(own, lead.words, whole=True)]
+    takers = [r for r in later if _meets(words_of(subject_of(r)), words, whole=True)]
     if takers:
         verdict = takers[-1].verdict.canonical or "open"
         return f" (since tried: {handle(takers[-1].path)} {verdict})"
-    for r in reversed(lead.later):
+    for r in reversed(later):
         for note in r.account.closed:
-            if _meets(words_of(note.text), lead.words):
+            if _meets(words_of(note.text), words):
                 return f" (since closed by {handle(r.path)}: {cut(note.text, 120)})"
     return ""
 
 
 def _failed_elsewhere(
-    lead: _Lead, failed: Sequence[tuple[Lesson, frozenset[str], set[str]]]
+    lead: OpenLead, failed: Sequence[tuple[Lesson, frozenset[str], set[str]]]
 ) -> str:
     """The newest failure of a sister target by the levers that a lead names, else in its words."""
     keys = set(keys_in(lead.text))
     for lesson, words, own in reversed(failed):
-        if len(own) > 1 and own <= keys or _meets(words, lead.words, whole=True):
+        if own <= keys if own else _meets(words, lead.words, whole=True):
             name = lesson.target.split("/")[0].split("_")[0]
             return f" (failed on a sister: {name} {handle(lesson.path)}, {cut(lesson.text, 90)})"
     return ""

@@ -4,7 +4,7 @@ Refuses to judge what a passage means.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -161,14 +161,3 @@ class Phrases:
 def joined(texts: Iterable[str], *, most: int = 2400) -> str:
     text = "\n".join(filter(None, (t.strip() for t in texts)))
     return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"
-
-
-def items_of(passages: Sequence[Passage]) -> tuple[str, ...]:
-    """Outermost list items and table rows of some passages, each with what it holds."""
-    items: dict[object, list[str]] = {}
-    for passage in passages:
-        if passage.kind == "paragraph" and passage.item >= 0:
-            items.setdefault(passage.item, []).append(passage.text)
-        for row in passage.rows[1:]:
-            items[passage.line, row.line] = [" · ".join(c.plain for c in row.cells if c.plain)]
-    return tuple(" ".join(parts)[:600] for parts in items.values() if any(parts))

@@ -82,7 +82,6 @@ _RUNS = regex(
     re.I,
 )
 _ADDRESS = regex(r"https?://\S+|gs://\S+|(?<!\S)[\w.<>-]*(?:/[\w.<>*-]+){2,}/?")
-_NAME = regex(r"-*[a-zA-Z]\w*[_-]\w[\w-]*")
 # What a run works on, not what it changes: figures taken at different ones are not compared.
 _WORKLOAD = regex(
     r"(?:(?:max)?seq(?:uence)?|context|prompt|input|problem|image|grid)(?:len(?:gth)?|size)|(?:max)?seq|context|ctx|resolution"
@@ -153,7 +152,9 @@ class _Reading:
             latest = max(upto, _latest(attempt.text, self.number))
             self.attempts.append(replace(attempt, upto=latest))
         if _CONFIG.search(above[-1] if above else "") and not score and _lists_settings(rows):
-            self._add("config", ", ".join("=".join(row) for row in rows[1:]), upto, most=_LONGEST_CODE)
+            self._add(
+                "config", ", ".join("=".join(row) for row in rows[1:]), upto, most=_LONGEST_CODE
+            )
         for row in rows[1:]:
             values = " ".join(row[1:])
             if row and _tells_memory(row[0], values):
@@ -207,7 +208,7 @@ def _sets(passage: Passage) -> bool:
 def _lists_settings(rows: list[list[str]]) -> bool:
     """Whether a table has a name and a value in each row."""
     body = rows[1:]
-    named = sum(_NAME.fullmatch(row[0].partition(" ")[0]) is not None for row in body)
+    named = sum("_" in row[0] or row[0].startswith("-") for row in body)
     return all(len(row) == 2 for row in body) and 2 * named > len(body)
 
 

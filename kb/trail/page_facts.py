@@ -15,7 +15,7 @@ from kb.schema import Verdict, canonical_decision, canonical_verdict
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
-from kb.trail.outline import Passage, Phrases, items_of, labels_of, passages_of, prose_of
+from kb.trail.outline import Passage, Phrases, labels_of, passages_of, prose_of
 from kb.trail.page_account import BESIDE, account_of, point_of, settings_of
 from kb.trail.verdicts import is_running, labelled_verdict, titled_verdict, verdict_of
 
@@ -98,7 +98,6 @@ def read_facts(page: Page, text: str) -> Facts:
         falsification=stated("falsification"),
         because=because,
         setup=setup,
-        next_ideas=items_of(own.get("next", ())),
         running=is_running(page, verdict),
         settings=settings,
         point=point_of(settings),

@@ -17,7 +17,11 @@ from kb.schema import type_of_folder
 from kb.trail.facts import Facts
 from kb.trail.facts import from_row as facts_from_row
 from kb.trail.frontier import metric_named
+from kb.trail.leads import leads_of
 from kb.trail.progress import PLATEAU, Progress, Topic, balance_of, by_variant, topics_of, unfiled
+
+# Runs whose leads a loop has to answer for before it stops.
+_LEADS_FROM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
         raise KbError(f"no target '{target}'; known: {known}")
     decided = [e for e in tried if not e.running]
     retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
+    leads = leads_of(decided, last=_LEADS_FROM)
+    left = (Lead(lead.run.path, lead.text) for lead in leads if not lead.settled)
     settings, structural = balance_of(tried)
     stated = metric_named(home) if home else ""
     headroom = (home.field("headroom") if home else "") or (
@@ -92,7 +98,7 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
         settings=settings,
         structural=structural,
         closed=tuple(t for t in topics_of(tried) if t.closed),
-        leads=(*_open_hypotheses(db, target, home, tried), *_ideas(decided)),
+        leads=(*_open_hypotheses(db, target, home, tried), *left),
         in_flight=tuple(e.path for e in tried if e.running),
         unfiled=unfiled(_log_of(db, target, text_of), tried),
         retrospective=retrospective,
@@ -131,39 +137,6 @@ def _open_hypotheses(
         named = page.field("target")
         if named == target or not named and own & _cites(db, path):
             yield Lead(path, page.title)
-
-
-_IDEAS_FROM = 3
-_NO_IDEA = re.compile(r"none|n/a|no (?:further|more|follow)", re.IGNORECASE)
-
-
-def _ideas(decided: list[Facts]) -> Iterable[Lead]:
-    """Ideas that the last runs left and that no later run took up: by number, by link text, or by most words of its title."""
-    told: set[str] = set()
-    for at in range(len(decided) - 1, max(-1, len(decided) - 1 - _IDEAS_FROM), -1):
-        later = decided[at + 1 :]
-        for idea in decided[at].next_ideas:
-            head = frozenset(_words(idea)[:6])
-            taken = any(
-                len(head & set(_words(f"{e.title} {e.slug}"))) * 2 > len(head) for e in later
-            )
-            numbered = {
-                int(n)
-                for n in re.findall(r"(?<![\w.])(?:v|exp ?)0*(\d{1,4})\b", idea, re.IGNORECASE)
-            } & {e.number for e in later}
-            if (
-                head
-                and not _NO_IDEA.match(idea)
-                and not taken
-                and not numbered
-                and idea not in told
-            ):
-                told.add(idea)
-                yield Lead(decided[at].path, idea)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z]{3,}|\d{2,}", text.lower())
 
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:

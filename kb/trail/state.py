@@ -209,25 +209,20 @@ _BURST = Phrases(
 )
 
 
-# What opens so was hoped for, not measured.
-_HOPED = Phrases("^predict, ^expect, ^mechanism, ^hypothes, ^falsif")
-
-
 def _memory(told: Outcomes) -> Iterable[Line]:
     """What the frontier needs of memory, or the nearest run that it stands on that says, and what did not fit since, newest first."""
     runs, before = told.runs, []
     chain = chain_of(runs, told.best) if told.best else []
-    measured = {e.path: [n for n in e.account.memory if not _HOPED.search(n.text)] for e in runs}
-    held = [e for e in chain if measured[e.path]]
+    held = [e for e in chain if e.account.memory]
     lost = [e for e in reversed(runs) if not kept(e)]
-    first = {e.path: n for e in lost for n in reversed(measured[e.path]) if _BURST.search(n.text)}
+    first = {e.path: n for e in lost for n in reversed(e.account.memory) if _BURST.search(n.text)}
     burst = [(e, first[e.path]) for e in lost if e.path in first]
     for e in held[:1]:
-        yield from quoted(e, measured[e.path][:3], before, most=300)
+        yield from quoted(e, e.account.memory[:3], before, most=300)
     for e, note in burst[:3]:
         yield from quoted(e, [note], before, most=260)
     for e in held[1:4]:
-        yield from quoted(e, measured[e.path][:1], before, most=300)
+        yield from quoted(e, e.account.memory[:1], before, most=300)
     for e, note in burst[3:8]:
         yield from quoted(e, [note], before, most=260)
 

@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import chain, permutations
 from typing import NamedTuple
 
 from kb.schema import Verdict
@@ -29,15 +29,14 @@ _INSIDE = 0.05
 _QUOTED, _SUBJECT, _QUOTE = 4, 100, 170
 # Nobody reads on, and each is held beside all before it.
 _MOST_TOLD = 100
-# Wins next to each other in weight stand together by their target, whose name and size of work are told once.
-_TOGETHER = 10
+# So many wins next to each other in weight stand together by their target, whose name and size of work are told once.
+_TOGETHER = 20
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
 # So many settings in common tell the same stack.
 _SAME_STACK = 3
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
-_NUMBER = re.compile(r"[\d.,]+")
 # Runs that carry over, check or watch what others won.
 _NO_CHANGE = Phrases(
     "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
@@ -126,7 +125,13 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
     for place, e in enumerate(runs):
         if is_repeat(e) or _NO_CHANGE.search(e.title):
             continue
-        size = _size(e, told.gains.get(e.path) if len(runs) > _REFERENCE else None) if kept(e) else -1.0 if e.failed else 0.0
+        size = (
+            _size(e, told.gains.get(e.path) if len(runs) > _REFERENCE else None)
+            if kept(e)
+            else -1.0
+            if e.failed
+            else 0.0
+        )
         settings = (
             f"{v.name.lstrip('-')}={v.value}"
             for v in e.settings
@@ -218,26 +223,26 @@ def transfer_lines(
     here = _here(runs)
     wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
-    before: list[frozenset[str]] = []
-    chosen: list[Lesson] = []
-    for win in sorted(wins, key=lambda w: (-weights[id(w)], w.order)):
-        words = words_of(win.subject)
-        if len(chosen) < _MOST_TOLD and words not in before:
-            before.append(words)
-            chosen.append(win)
+    ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
+    best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
     conditions: set[tuple[str, str]] = set()
-    for at in range(0, len(chosen), _TOGETHER):
-        homes = {(w.target, w.point): None for w in chosen[at : at + _TOGETHER]}
-        for target, point in homes:
-            size = f", size {point}" + f" (here {here.point})" * (point != here.point)
-            head = f"{_short(target)}{size if point and here.point else ''}: "
-            for win in chosen[at : at + _TOGETHER]:
-                if (win.target, win.point) == (target, point):
-                    notes = [n for n in _conditions(win, here) if (target, n) not in conditions]
-                    conditions.update((target, n) for n in notes)
-                    quoted = win.quote and (win in chosen[:_QUOTED] or "+" not in win.text)
-                    told = "; ".join((f"{handle(win.path)} {win.text}", *notes, *[win.quote] * bool(quoted)))
-                    yield Line(f"{head}{told}", win.path, head)
+    for place, win in enumerate(_by_home(best)):
+        size = f", size {win.point}" + f" (here {here.point})" * (win.point != here.point)
+        head = f"{_short(win.target)}{size if win.point and here.point else ''}: "
+        notes = [n for n in _conditions(win, here) if (win.target, n) not in conditions]
+        conditions.update((win.target, n) for n in notes)
+        quoted = win.quote and (place < _QUOTED or "+" not in win.text)
+        told = "; ".join((f"{handle(win.path)} {win.text}", *notes, *[win.quote] * bool(quoted)))
+        yield Line(f"{head}{told}", win.path, head)
+
+
+def _by_home(best: Sequence[Lesson]) -> Iterator[Lesson]:
+    """Wins next to each other in weight, together by their target and size of work."""
+    for at in range(0, len(best), _TOGETHER):
+        homes: dict[tuple[str, str], list[Lesson]] = defaultdict(list)
+        for win in best[at : at + _TOGETHER]:
+            homes[win.target, win.point].append(win)
+        yield from chain.from_iterable(homes.values())
 
 
 def _weight(win: Lesson, here: _Here) -> float:
@@ -251,8 +256,11 @@ def _weight(win: Lesson, here: _Here) -> float:
 
 
 def keys_in(text: str) -> Iterator[str]:
-    """Keys of the levers that a text names, without those that any text may."""
-    return (k for v in levers_in(text) if not is_common(v.name) and len(k := key_of(v.name)) > 2)
+    """Keys of the settings that a text names, without those that any text may; a bare name is what is spoken of."""
+    for v in levers_in(text):
+        key = key_of(v.name)
+        if (v.value or not v.name.isalpha()) and not is_common(v.name) and len(key) > 2:
+            yield key
 
 
 def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
@@ -277,7 +285,7 @@ def _tells(name: str, value: str, here: str, win: Lesson) -> bool:
     return (
         here != value
         and value != win.point
-        and bool(_NUMBER.fullmatch(value))
+        and value.replace(".", "").isdigit()
         and not is_watched(name)
     )
 

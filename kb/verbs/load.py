@@ -2,7 +2,7 @@
 
 import glob
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
@@ -51,7 +51,7 @@ class Load:
         "cold leaves out what gives away outcomes", default="loop", choices=AUDIENCES
     )
     beyond: str = option(
-        "digest of an earlier slice; what it told is left out",
+        "digest of an earlier slice; what it told is left out; without a step, its question once more",
         metavar="DIGEST",
     )
     batch: str = option(
@@ -84,13 +84,24 @@ class Loaded(Result):
 
 
 def run(request: Load, caller: Caller) -> Loaded:
-    if not request.step and not request.batch:
+    if not (request.step or request.batch or request.beyond):
         raise KbError(f"which step asks? one of {', '.join(STEPS)}")
     layout = caller.layout()
     if request.batch:
         requests = _batch(request, caller, usual=layout.config.budget)
         loader = loader_of(layout, caller.tables(layout))
         return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
+    one = _again(layout, request) if not request.step else _asked(layout, caller, request)
+    loader = loader_of(layout, caller.tables(layout))
+    caller.doubt_target(loader.db, one.target)
+    slice = loader.slice(one)
+    known = loader.earlier(one.beyond) if one.beyond else ()
+    printed.keep(layout, slice, one, known=known)
+    return Loaded((slice,), batch=False, explain=request.explain)
+
+
+def _asked(layout: store.Layout, caller: Caller, request: Load) -> Request:
+    """The request that a command spells out."""
     wanted = {
         "query": request.query,
         "target": request.target,
@@ -104,12 +115,15 @@ def run(request: Load, caller: Caller) -> Loaded:
         "profile": _profile(caller, request.profile),
         "proposal": caller.text(request.proposal) if request.proposal else "",
     }
-    one = request_from(wanted, step=request.step, budget=request.budget, usual=layout.config.budget)
-    loader = loader_of(layout, caller.tables(layout))
-    caller.doubt_target(loader.db, one.target)
-    slice = loader.slice(one)
-    printed.keep(layout, slice, known=loader.earlier(one.beyond) if one.beyond else ())
-    return Loaded((slice,), batch=False, explain=request.explain)
+    return request_from(
+        wanted, step=request.step, budget=request.budget, usual=layout.config.budget
+    )
+
+
+def _again(layout: store.Layout, request: Load) -> Request:
+    """The question of an earlier slice once more, about so much beyond it."""
+    earlier = printed.printed_at(layout, request.beyond).request
+    return replace(earlier, beyond=request.beyond, budget=request.budget or earlier.budget)
 
 
 # What loads looked up in the tables of the last build, by these: a server answers many in one process.
@@ -128,7 +142,7 @@ def loader_of(layout: store.Layout, db: "sqlite3.Connection") -> "Loader":
         db,
         lambda: _claims(layout),
         lambda: _ideas(layout),
-        lambda digest: printed.texts_of(layout, digest),
+        lambda digest: printed.printed_at(layout, digest).texts,
         _SEEN.setdefault(build, SeenTables()),
     )
 
