@@ -34,11 +34,12 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # claims 950 → 1,201: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
 # __init__ +5, page and refuted +4: patterns that are compiled when they are first used.
 # slices 1,560 → 1,605: what a server keeps between loads, and the slices on file that a further load goes beyond.
+# slices 1,607 → 1,614: a slice keeps what it was asked, so that `kb load --beyond DIGEST` asks it again.
 # experiments 2,857 → 2,940, verbs 3,520 → 3,555: code that a run measured, or that is its parent's, is refused before a page is filed; a filed run with more samples says so.
 # loop 371 → 390: killed at any moment it goes on with the same proposal, the same change and the first measurement.
 BUDGETS = {
-    "verbs": 3555, "formats": 3684, "experiments": 2940, "trail": 3256, "site": 2535,
-    "research": 2292, "profiles": 1805, "refuted": 1832, "slices": 1607, "lint": 1210,
+    "verbs": 3556, "formats": 3684, "experiments": 2940, "trail": 3257, "site": 2535,
+    "research": 2292, "profiles": 1805, "refuted": 1832, "slices": 1614, "lint": 1210,
     "indexes": 1186, "ingest": 1130, "page": 1120, "run": 1107, "claims": 1201, "harness": 812,
     "search": 890, "store": 700, "source": 475, "graph": 430, "replay": 420, "loop": 390,
     "packs": 340, "text": 440, "server": 282, "build": 291, "model": 240, "schema": 200,
@@ -46,7 +47,7 @@ BUDGETS = {
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 44, 637
+TANGLED, PATTERNS = 44, 633
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {

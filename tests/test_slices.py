@@ -117,11 +117,20 @@ def test_a_load_beyond_an_earlier_one_tells_what_that_did_not(loader):
 def test_slices_on_file_are_found_by_the_head_of_their_digest_and_few_are_kept(trail_base):
     made = [ask(trail_base, budget=b) for b in range(300, 360)]
     for each in made:
-        printed.keep(trail_base, each, Request("hypothesis"), known=())
+        printed.keep(trail_base, each, Request("hypothesis"))
     assert printed.printed_at(trail_base, made[-1].digest[:12]).texts == tuple(i.text for i in items(made[-1]))
     assert len(list((trail_base.state / "slices").iterdir())) <= 48
     with pytest.raises(KbError, match="no slice of this digest on file"):
         printed.printed_at(trail_base, "feedfeed")
+
+
+def test_a_slice_asks_its_question_again_beyond_itself(trail_base, kb_command):
+    first = kb_command("load", "hypothesis", "--target", "engine", "--query", "what to try next", "--budget", "900", cwd=trail_base.root).stdout
+    command = re.search(r"`kb (load --beyond \w+)`", first)[1]
+    more = kb_command(*command.split(), cwd=trail_base.root).stdout
+    told = {line for line in first.split("\n") if line.startswith("> ")}
+    assert more.startswith("# hypothesis · engine") and "of 900 tokens" in more
+    assert not [line for line in more.split("\n") if line in told and len(line) > 40]
 
 
 def test_every_item_names_page_anchor_and_digest(loader, shipped):

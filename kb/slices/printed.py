@@ -19,9 +19,10 @@ class Printed:
     texts: tuple[str, ...]
 
 
-def keep(layout: store.Layout, slice: Slice, request: Request, *, known: tuple[str, ...]) -> None:
+def keep(layout: store.Layout, slice: Slice, request: Request) -> None:
     """Note what a slice told, and what the slice told that it goes beyond."""
     folder = store.own_state(layout, "slices")
+    known = printed_at(layout, request.beyond).texts if request.beyond else ()
     texts = (*known, *(item.text for part in slice.parts for item in part.items))
     row = store.row_of(Printed(request, texts))
     store.write(folder / slice.digest, row, durable=False)

@@ -19,8 +19,6 @@ _LONGEST = 1150
 _ENOUGH = 4200
 # Of the pages that answer the question, so many are near enough for what their claims contradict.
 _NEAR = 40
-# In a slice this small the last run is told by one card.
-_SMALL = 3000
 
 
 def bring_state(into: OpenSlice, *, tokens: int) -> None:
@@ -29,13 +27,8 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
     bring_target(into, most=max(240, tokens // 3), ceiling=start + tokens // 6)
     if not into.runs:
         return
-    small = into.budget < _SMALL
-    if small:
-        into.page("recent", into.runs[-1], "last run", closely=False)
     allowed = 0.0
     for part in STATE_PARTS:
-        if small and part.name == "recent":
-            continue
         allowed += part.share * (min(tokens, _ENOUGH) if part.slice == "state" else tokens)
         lines = question.state.parts[part.name]
         if part.name == "disputed":
@@ -43,7 +36,7 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
         elif part.name == "recent":
             lines = tuple(_once(into, lines))
         bring_lines(into, part.slice, part.why, lines, most=start + int(allowed))
-        for idea in question.ideas if part.name == "leads" and not small else ():
+        for idea in question.ideas if part.name == "leads" else ():
             home = f"sources/{idea.source}/meta.json"
             into.words(part.slice, home, "", why="captured idea", text=idea.to_lead())
         if part.name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):

@@ -151,10 +151,10 @@ class _Reading:
         for attempt in attempts_in(rows, above) if not score else ():
             latest = max(upto, _latest(attempt.text, self.number))
             self.attempts.append(replace(attempt, upto=latest))
-        if _CONFIG.search(above[-1] if above else "") and not score and _lists_settings(rows):
-            self._add(
-                "config", ", ".join("=".join(row) for row in rows[1:]), upto, most=_LONGEST_CODE
-            )
+        named = sum("_" in row[0] for row in rows if len(row) == 2)
+        if not score and 2 * named > len(rows) and _CONFIG.search("".join(above[-1:])):
+            settings = ", ".join("=".join(row) for row in rows[1:])
+            self._add("config", settings, upto, most=_LONGEST_CODE)
         for row in rows[1:]:
             values = " ".join(row[1:])
             if row and _tells_memory(row[0], values):
@@ -203,13 +203,6 @@ class _Reading:
 def _sets(passage: Passage) -> bool:
     """Whether a paragraph says how something is set."""
     return passage.listed and passage.text.count(" ") >= _WORDS or bool(levers_in(passage.text))
-
-
-def _lists_settings(rows: list[list[str]]) -> bool:
-    """Whether a table has a name and a value in each row."""
-    body = rows[1:]
-    named = sum("_" in row[0] or row[0].startswith("-") for row in body)
-    return all(len(row) == 2 for row in body) and 2 * named > len(body)
 
 
 def _tells_memory(name: str, values: str) -> bool:

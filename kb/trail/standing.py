@@ -81,8 +81,6 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
         raise KbError(f"no target '{target}'; known: {known}")
     decided = [e for e in tried if not e.running]
     retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
-    leads = leads_of(decided, last=_LEADS_FROM)
-    left = (Lead(lead.run.path, lead.text) for lead in leads if not lead.settled)
     settings, structural = balance_of(tried)
     stated = metric_named(home) if home else ""
     headroom = (home.field("headroom") if home else "") or (
@@ -98,7 +96,7 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
         settings=settings,
         structural=structural,
         closed=tuple(t for t in topics_of(tried) if t.closed),
-        leads=(*_open_hypotheses(db, target, home, tried), *left),
+        leads=(*_open_hypotheses(db, target, home, tried), *_left(decided)),
         in_flight=tuple(e.path for e in tried if e.running),
         unfiled=unfiled(_log_of(db, target, text_of), tried),
         retrospective=retrospective,
@@ -137,6 +135,12 @@ def _open_hypotheses(
         named = page.field("target")
         if named == target or not named and own & _cites(db, path):
             yield Lead(path, page.title)
+
+
+def _left(decided: list[Facts]) -> Iterable[Lead]:
+    """What the last runs left to try and nothing since made moot."""
+    leads = leads_of(decided, last=_LEADS_FROM)
+    return (Lead(lead.run.path, lead.text) for lead in leads if not lead.settled)
 
 
 def _log_of(db: sqlite3.Connection, target: str, text_of: Callable[[str], str]) -> str:

@@ -43,8 +43,6 @@ _NO_CHANGE = Phrases(
     "smoke",
     whole=True,
 )
-# What a title says was measured stands in the line's figures.
-_FIGURES = re.compile(r"[:(]?\s*\d[\d,.]*\s?(?:tok/s\S*|ms\b|%|tps\b)[^)]*\)?", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
 
 def _words(told: Outcomes, e: Facts) -> tuple[str, str, str]:
     """What a run did, the same with its figures, and its page's own words on what that brought."""
-    subject = cut(_FIGURES.sub("", subject_of(e)).strip(" :—-") or subject_of(e), _SUBJECT)
+    subject = cut(subject_of(e), _SUBJECT)
     reference = e.verdict.canonical is Verdict.BASELINE or len(told.runs) <= _REFERENCE
     figures = "" if reference else told.result(e)
     if "%" not in figures and (figure := measured(e, 1)) not in figures:
@@ -225,15 +223,21 @@ def transfer_lines(
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
     ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
     best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
-    conditions: set[tuple[str, str]] = set()
+    spoken: set[tuple[str, str]] = set()
     for place, win in enumerate(_by_home(best)):
-        size = f", size {win.point}" + f" (here {here.point})" * (win.point != here.point)
-        head = f"{_short(win.target)}{size if win.point and here.point else ''}: "
-        notes = [n for n in _conditions(win, here) if (win.target, n) not in conditions]
-        conditions.update((win.target, n) for n in notes)
-        quoted = win.quote and (place < _QUOTED or "+" not in win.text)
-        told = "; ".join((f"{handle(win.path)} {win.text}", *notes, *[win.quote] * bool(quoted)))
-        yield Line(f"{head}{told}", win.path, head)
+        head = _home(win, here)
+        notes = [n for n in _conditions(win, here) if (win.target, n) not in spoken]
+        spoken.update((win.target, n) for n in notes)
+        if win.quote and (place < _QUOTED or "+" not in win.text):
+            notes.append(win.quote)
+        yield Line(f"{head}{'; '.join((f'{handle(win.path)} {win.text}', *notes))}", win.path, head)
+
+
+def _home(win: Lesson, here: _Here) -> str:
+    """The target of a win by its short name, and its size of work."""
+    name = "/".join(p.split("_")[0] for p in win.target.split("/"))
+    elsewhere = f" (here {here.point})" if win.point != here.point else ""
+    return f"{name}, size {win.point}{elsewhere}: " if win.point and here.point else f"{name}: "
 
 
 def _by_home(best: Sequence[Lesson]) -> Iterator[Lesson]:
@@ -248,8 +252,9 @@ def _by_home(best: Sequence[Lesson]) -> Iterator[Lesson]:
 def _weight(win: Lesson, here: _Here) -> float:
     """How much a win is worth here: for what is new in it, its gain, how late it was had, and whether the size of work is the same."""
     levers, words = set(keys_in(win.subject)), words_of(win.subject)
-    strange = sum(w not in here.words for w in words) / (len(words) or 1)
-    fresh = len(levers - here.keys) / (len(levers) + 1) + 0.5 * strange
+    fresh = len(levers - here.keys) / (len(levers) + 1) + 0.5 * len(words - here.words) / (
+        len(words) or 1
+    )
     late = (win.place + 1) / (win.place + 11)
     same = _OTHER_SIZE if here.point and win.point and here.point != win.point else 1.0
     return same * (0.1 + fresh) * (0.4 + late) * math.log1p(100 * win.size)
@@ -269,7 +274,9 @@ def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
     other = [
         f"{name}={value}, here {here.values[key_of(name)]}"
         for name, value in own
-        if _tells(name, value, here.values.get(key_of(name), value), win)
+        if here.values.get(key_of(name), value) != value != win.point
+        and value.isdigit()
+        and not is_watched(name)
     ]
     yield from other[:_MOST_OTHER]
     keys, words = set(keys_in(win.subject)), words_of(win.subject)
@@ -278,16 +285,6 @@ def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
     if lost:
         ends = (f"{handle(e.path)} {e.verdict.canonical or 'open'}" for e in lost[-2:])
         yield f"here {', '.join(ends)}"
-
-
-def _tells(name: str, value: str, here: str, win: Lesson) -> bool:
-    """Whether a setting differs here, and is neither the size that is told already nor how a run is watched."""
-    return (
-        here != value
-        and value != win.point
-        and value.replace(".", "").isdigit()
-        and not is_watched(name)
-    )
 
 
 def _size(e: Facts, gain: float | None) -> float:
@@ -302,7 +299,3 @@ def _size(e: Facts, gain: float | None) -> float:
 
 def _share(match: re.Match[str]) -> float:
     return float(match[1]) / 100 if match[1] else float(match[2]) - 1
-
-
-def _short(target: str) -> str:
-    return "/".join(p.split("_")[0] for p in target.split("/"))

@@ -95,8 +95,7 @@ def run(request: Load, caller: Caller) -> Loaded:
     loader = loader_of(layout, caller.tables(layout))
     caller.doubt_target(loader.db, one.target)
     slice = loader.slice(one)
-    known = loader.earlier(one.beyond) if one.beyond else ()
-    printed.keep(layout, slice, one, known=known)
+    printed.keep(layout, slice, one)
     return Loaded((slice,), batch=False, explain=request.explain)
 
 
