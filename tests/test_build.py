@@ -355,7 +355,7 @@ def test_init_starts_an_empty_base_and_adopt_touches_no_page(tmp_path, kb_comman
     (other / "wiki").mkdir(parents=True)
     (other / "wiki" / "x.md").write_text("# X")
     kb_command("init", "--adopt", cwd=other)
-    assert sorted(p.relative_to(other).as_posix() for p in other.rglob("*")) == [".kb", ".kb/.gitignore", "kb.toml", "wiki", "wiki/x.md"]
+    assert sorted(p.relative_to(other).as_posix() for p in other.rglob("*")) == [".kb", ".kb/.gitignore", ".kb/made-here", "kb.toml", "wiki", "wiki/x.md"]
 
 
 @pytest.mark.parametrize(("files", "words", "wiki"), [

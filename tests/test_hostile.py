@@ -36,8 +36,9 @@ def test_a_page_names_no_folder_but_its_own_below_sources_for_its_attempts(make_
 def test_json_without_end_in_its_depth_is_a_message_wherever_it_stands(make_base, kb_command):
     files = {f"sources/runs/t/e/{name}": DEEP for name in ("1/plan.json", "opening.json")}
     base = make_base({"wiki/targets/t.md": TARGET, PAGE: EXPERIMENT.format(run="sources/runs/t/e"), "lint-baseline.json": DEEP, "sources/claims/x.json": "[" + DEEP, "sources/s/meta.json": DEEP,
-                      "prompts/replies/x.json": DEEP, ".kb/packets/x.json": DEEP, "batch.jsonl": DEEP, "sources/runs/t/e/²/plan.json": "{}", **files})
+                      "prompts/replies/x.json": DEEP, "batch.jsonl": DEEP, "sources/runs/t/e/²/plan.json": "{}", **files})
     kb_command("build", cwd=base.root)
+    store.write(base.state / "packets/x.json", DEEP)
     verbs = ("experiment show", "experiment close", "experiment run")
     for words in (*((*v.split(), PAGE) for v in verbs), ("lint",), ("claims", "x"), ("research", "status"), ("packet", "list"), ("load", "hypothesis", "--batch", "batch.jsonl"), ("check", "--batch", "batch.jsonl")):
         kb_command(*words, cwd=base.root, ok=(1, 2))  # Its stderr holds no traceback; the fixture looks.

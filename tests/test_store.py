@@ -1,10 +1,13 @@
 """The room `store`: atomic writes, locks, scan, configuration."""
 
+import contextlib
 import multiprocessing
 import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -218,7 +221,11 @@ def test_a_wiki_link_counts_once_it_was_confirmed(make_base, tmp_path):
     with pytest.raises(KbError, match="confirms"):
         store.scan(layout)
     layout.state.mkdir()
-    (layout.state / store.WIKI_LINK).write_text(os.path.realpath(layout.wiki))
+    (layout.state / ".gitignore").write_text("*\n")
+    (layout.state / "made-here").write_text(f"0\n{os.path.realpath(layout.wiki)}")
+    with pytest.raises(KbError, match="confirms"):  # As a stranger would ship it.
+        store.scan(layout)
+    store.make_state(layout.state, confirmed=os.path.realpath(layout.wiki))
     assert set(store.scan(layout).digests) == {"wiki/a.md"} and store.read_bytes(layout, "wiki/a.md") == b"# A\n"
     store.write(layout.wiki / "b.md", "x")
 
@@ -332,3 +339,54 @@ def test_of_a_table_only_rows_that_differ_are_written():
     assert db.total_changes - before == 4  # Two rows go, two come.
     store.replace_rows(db, "t", [])
     assert not db.execute("select * from t").fetchall()
+
+
+@pytest.mark.parametrize("carry", [shutil.copytree, lambda a, b: subprocess.run(["cp", "-a", a, b], check=True), lambda a, b: shutil.unpack_archive(shutil.make_archive(os.fspath(b), "tar", a), b)])
+def test_state_that_a_copy_carries_is_set_aside_and_made_anew(make_base, kb_command, tmp_path, carry):
+    layout = make_base({"wiki/index.md": "# Home\n\nTiles of registers.\n"})
+    build(layout)
+    with contextlib.closing(store.state(layout, writable=True)) as db:
+        db.execute("update searched set head = 'Forged'")
+    assert "Forged" in kb_command("search", "registers", cwd=layout.root).stdout  # Tables that kb made here are believed.
+    carry(layout.root, tmp_path / "other")
+    done = kb_command("search", "registers", cwd=tmp_path / "other")
+    assert "Forged" not in done.stdout and "Home" in done.stdout and "set aside as .kb-foreign/" in done.stderr
+    assert "set aside" not in kb_command("search", "registers", cwd=tmp_path / "other").stderr
+    (tmp_path / "other").rename(tmp_path / "moved")  # Its own owner moves it: nothing is lost.
+    assert "set aside" not in kb_command("search", "registers", cwd=tmp_path / "moved").stderr
+
+
+def test_a_shipped_folder_confirms_no_link_and_a_person_does(make_base, kb_command, tmp_path):
+    layout = make_base({})
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "a.md").write_text("# A\n")
+    layout.wiki.rmdir()
+    layout.wiki.symlink_to(tmp_path / "precious")
+    layout.state.mkdir()
+    target = os.path.realpath(layout.wiki)
+    for name, text in {".gitignore": "*\n", "made-here": f"{os.stat(tmp_path).st_ctime_ns // 1_000_000}\n{target}", "wiki-link": target}.items():
+        (layout.state / name).write_text(text)
+    assert "kb init --adopt" in kb_command("build", cwd=layout.root, ok=(2,)).stderr
+    assert target in kb_command("init", "--adopt", cwd=layout.root).stdout
+    assert "1 pages" in kb_command("build", cwd=layout.root).stdout
+    assert "here already" in kb_command("init", "--adopt", cwd=layout.root, ok=(2,)).stderr
+
+
+def test_a_folder_or_a_pipe_in_place_of_tables_stops_no_search(make_base, kb_command):
+    layout = make_base({"wiki/index.md": "# Home\n\nTiles of registers.\n", "sources/a/meta.json": "{}"})
+    build(layout)
+    for name in ("captured.db", "kb.db", "lint.db"):
+        for make in (Path.mkdir, os.mkfifo):
+            (layout.state / name).unlink(missing_ok=True)
+            make(layout.state / name)
+            assert "Home" in kb_command("search", "registers", cwd=layout.root).stdout
+            kb_command("lint", cwd=layout.root)
+
+
+def test_two_that_begin_at_once_set_one_folder_aside(make_base, tmp_path):
+    layout = make_base({"wiki/index.md": "# Home\n"})
+    build(layout)
+    shutil.copytree(layout.root, tmp_path / "other")
+    begun = [subprocess.Popen([sys.executable, "-m", "kb", "build"], cwd=tmp_path / "other") for _ in range(4)]
+    assert [one.wait() for one in begun] == [0] * 4
+    assert sorted(p.name for p in (tmp_path / "other").iterdir() if p.name.startswith(".kb")) == [".kb", ".kb-foreign"]

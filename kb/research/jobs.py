@@ -213,7 +213,7 @@ def _on_ray(
 
 def _task(root: str, access: Access, job: Job, now: str) -> JobOutcome:
     layout = store.layout_at(Path(root))
-    with NetworkSession(access, layout.state / CACHE) as session:
+    with NetworkSession(access, store.own_state(layout, CACHE)) as session:
         return perform(layout, session, job, now=now)
 
 

@@ -13,7 +13,7 @@ from kb.store.files import (
 )
 from kb.store.layout import (
     CONFIG_NAME,
-    WIKI_LINK,
+    STATE_NAME,
     Config,
     Layout,
     config_from,
@@ -22,6 +22,7 @@ from kb.store.layout import (
     root_of,
 )
 from kb.store.rows import Diff, diff, digest_of, json_of, packed, row_of, to_json, value_of
+from kb.store.state_folder import make_state, set_aside
 from kb.store.tables import (
     Kept,
     cache,
@@ -40,8 +41,8 @@ __all__ = [
     "Diff",
     "Kept",
     "Layout",
+    "STATE_NAME",
     "Scan",
-    "WIKI_LINK",
     "cache",
     "changed_since",
     "code_state",
@@ -58,6 +59,7 @@ __all__ = [
     "manifest_of",
     "own_state",
     "made_by",
+    "make_state",
     "packed",
     "read_bytes",
     "remove",
@@ -65,6 +67,7 @@ __all__ = [
     "root_of",
     "row_of",
     "scan",
+    "set_aside",
     "shape_of",
     "state",
     "sweep",

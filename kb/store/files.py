@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kb import KbError
-from kb.store.layout import CONFIG_NAME, Config, Layout, is_inner
+from kb.store.layout import CONFIG_NAME, STATE_NAME, Config, Layout, is_inner
 from kb.store.rows import Diff, diff, digest_of
+from kb.store.state_folder import make_state
 
 BESIDE = ".kb-tmp"
 # Names and digests of the files of a tree that kb wrote, one a line: what a merge left in it beside them is passed over.
@@ -33,6 +34,9 @@ def _checked(path: Path, *, declared: bool = False) -> Path:
         raise KbError(
             f"{path}: leads out of the knowledge base, and no command named it; nothing was written"
         )
+    if home is not None and path.is_relative_to(home / STATE_NAME):
+        with contextlib.suppress(OSError):
+            make_state(home / STATE_NAME)
     return path
 
 
@@ -215,10 +219,9 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
     """Hold one named lock of the knowledge base; locks die with their process. Raises KbError after `wait_s` seconds."""
     import filelock
 
-    own_state(layout)
-    held = filelock.FileLock(layout.state / f"{name}.lock", timeout=wait_s, poll_interval=0.02)
+    file = own_state(layout, f"{name}.lock")
+    held = filelock.FileLock(file, timeout=wait_s, poll_interval=0.02)
     try:
-        layout.state.mkdir(exist_ok=True)
         held.acquire()
     except filelock.Timeout as error:
         raise KbError(
@@ -235,12 +238,17 @@ def lock(layout: Layout, name: str, *, wait_s: float = 120) -> Iterator[None]:
         held.release()
 
 
-def own_state(layout: Layout, name: str = "") -> Path:
-    """The state folder, or a file in it. Raises KbError where it is a link: what stands behind one is not kb's to drop."""
-    path = layout.state / name if name else layout.state
-    for place in {layout.state, path}:
+def own_state(layout: Layout, name: str) -> Path:
+    """A file or folder of the state folder, which is made where there is none and the disk lets it.
+
+    Raises KbError where either is a link: what stands behind one is not kb's to drop.
+    """
+    path = layout.state / name
+    for place in (layout.state, path):
         if place.is_symlink():
             raise KbError(
                 f"{place}: is a link to elsewhere; kb keeps its state here only: remove the link and build again"
             )
+    with contextlib.suppress(OSError):
+        make_state(layout.state)
     return path

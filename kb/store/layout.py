@@ -3,15 +3,15 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from kb import KbError
+from kb.store.state_folder import confirmed_in, set_aside
 
 CONFIG_NAME = "kb.toml"
-# Where it is noted, out of what is shipped, to which folder the link `wiki` led when it was adopted.
-WIKI_LINK = "wiki-link"
+STATE_NAME = ".kb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Layout:
 
     @property
     def state(self) -> Path:
-        return self.root / ".kb"
+        return self.root / STATE_NAME
 
     def at(self, path: str) -> Path:
         """The file at a path relative to the root, whoever names it. Raises KbError where it would lead out."""
@@ -111,10 +111,7 @@ class Layout:
 
     def links_wiki(self) -> bool:
         """Whether the link `wiki` leads where it led when somebody adopted it."""
-        try:
-            return (self.state / WIKI_LINK).read_text() == os.path.realpath(self.wiki)
-        except (OSError, ValueError):
-            return False
+        return confirmed_in(self.state) == os.path.realpath(self.wiki)
 
 
 def is_inner(path: str) -> bool:
@@ -208,9 +205,14 @@ def root_of(start: Path) -> Path:
     )
 
 
-def layout_at(start: Path) -> Layout:
-    """Layout of the knowledge base that holds `start`."""
+def layout_at(start: Path, *, note: Callable[[str], None] = lambda text: None) -> Layout:
+    """Layout of the knowledge base that holds `start`, its state folder set aside where kb did not make that one here."""
     root = root_of(start)
-    return Layout(
-        root, config_from((root / CONFIG_NAME).read_text(encoding="utf-8", errors="replace"))
-    )
+    text = (root / CONFIG_NAME).read_text(encoding="utf-8", errors="replace")
+    layout = Layout(root, config_from(text))
+    if place := set_aside(layout.state):
+        note(
+            f"note: {layout.state.name}/ came with a copy, a clone or an archive; it is set aside as {place.name}/, "
+            "and what kb keeps is made anew"
+        )
+    return layout

@@ -11,6 +11,7 @@ from kb import KbError
 from kb.store.files import own_state, remove
 from kb.store.layout import Layout
 from kb.store.rows import digest_of, row_of, value_of
+from kb.store.state_folder import moved_away
 
 _T = TypeVar("_T")
 
@@ -25,9 +26,11 @@ def state(layout: Layout, *, writable: bool = False, name: str = "kb.db") -> sql
     Raises KbError for a link, and for tables that another program made.
     """
     file = own_state(layout, name)
+    if file.exists() and not file.is_file():
+        with suppress(OSError):
+            moved_away(file)  # A folder or a pipe holds no tables.
     if writable:
         try:
-            layout.state.mkdir(exist_ok=True)
             connection = sqlite3.connect(file, timeout=60, isolation_level=None)
             connection.execute("pragma journal_mode = wal")
         except (OSError, sqlite3.OperationalError) as error:

@@ -31,7 +31,7 @@ class Caller:
         return self.now[:10]
 
     def layout(self) -> store.Layout:
-        return store.layout_at(self.folder)
+        return store.layout_at(self.folder, note=self.talk)
 
     def day(self, text: str) -> str:
         """A day as typed after --date, or today."""

@@ -54,11 +54,13 @@ class Start(Result):
 def run(request: Init, caller: Caller) -> Start:
     root = caller.folder
     if (root / store.CONFIG_NAME).exists():
+        layout = caller.layout()
+        if request.adopt and layout.wiki.is_symlink() and not layout.links_wiki():
+            return Start(layout.config.name, True, layout.config.wiki, _confirmed(layout))
         raise KbError(
             f"{store.CONFIG_NAME} is here already; `kb build` compiles the knowledge base"
         )
-    if (root / ".kb").is_symlink():
-        raise KbError(".kb is a link to elsewhere; kb keeps its state here only: remove the link")
+    store.set_aside(root / store.STATE_NAME)
     name = (request.name or root.name or "knowledge base").replace('"', "'").replace("\\", "/")
     wiki, remark = "wiki", ""
     if request.adopt:
@@ -71,16 +73,20 @@ def run(request: Init, caller: Caller) -> Start:
         index = _INDEX.format(name=name, date=caller.today)
         store.create(root / "wiki" / "index.md", index, declared=True)
         (root / "sources").mkdir(exist_ok=True)
-    (root / ".kb").mkdir(exist_ok=True)
-    if not (root / ".kb" / ".gitignore").exists():
-        store.create(root / ".kb" / ".gitignore", "*\n", declared=True)
-    if (root / wiki).is_symlink():
-        real = os.path.realpath(root / wiki)
-        store.write(root / ".kb" / store.WIKI_LINK, real, declared=True)
-        remark += f"{wiki}/ is a link to {real}, and kb will read and write there\n"
+    layout = store.Layout(root, store.Config(wiki=wiki))
+    store.make_state(layout.state)
+    if layout.wiki.is_symlink():
+        remark += _confirmed(layout)
     setting = "" if wiki == "wiki" else f"wiki = {json.dumps(wiki, ensure_ascii=False)}\n"
     store.create(root / store.CONFIG_NAME, _CONFIG.format(name=name) + setting, declared=True)
     return Start(name, request.adopt, wiki, remark)
+
+
+def _confirmed(layout: store.Layout) -> str:
+    """Note, where nothing that is shipped can, to which folder the link of the wiki leads."""
+    real = os.path.realpath(layout.wiki)
+    store.make_state(layout.state, confirmed=real)
+    return f"{layout.config.wiki}/ is a link to {real}, and kb will read and write there\n"
 
 
 # Folders whose markdown is about the code beside it, or no page of a wiki.

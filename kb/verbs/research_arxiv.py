@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb import KbError
+from kb import KbError, store
 from kb.verbs import Caller, argument, flag, option
 from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
 
@@ -33,7 +33,7 @@ def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
     if not (request.ids or request.query or request.category):
         raise KbError("say which papers: ids, --query or --category")
     layout = caller.layout()
-    with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
+    with NetworkSession(access_of(request, caller), store.own_state(layout, CACHE)) as session:
 
         def captured(ids: tuple[str, ...], query: str, category: str):
             outcome = papers(

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError
+from kb import KbError, store
 from kb.verbs import Caller, argument, option
 from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
 
@@ -48,7 +48,7 @@ def run(request: ResearchFiles, caller: Caller) -> CaptureReport:
         )
         for folder, name in files
     ]
-    with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
+    with NetworkSession(access_of(request, caller), store.own_state(layout, CACHE)) as session:
         return CaptureReport(
             run_jobs(
                 layout,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from kb import KbError
+from kb import KbError, store
 from kb.verbs import Caller, Result, argument, flag, option
 from kb.verbs.research_access import Reach, access_of
 
@@ -102,7 +102,7 @@ def _of_bundle(request: ResearchForks, caller: Caller) -> ForkList:
     from kb.research.jobs import CACHE
 
     layout = caller.layout()
-    repository = git.of_bundle(caller.file(request.bundle), layout.state / CACHE)
+    repository = git.of_bundle(caller.file(request.bundle), store.own_state(layout, CACHE))
     upstream = upstream_of(repository, request.upstream)
     heads = {
         name: commit
@@ -132,7 +132,7 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
         )
     left: list[str] = []
     with NetworkSession(
-        access_of(request, caller, api=request.api), caller.layout().state / CACHE
+        access_of(request, caller, api=request.api), store.own_state(caller.layout(), CACHE)
     ) as session:
         forge = Forge(session, request.repository, api=request.api)
         upstream, heads = forge.upstream(), forge.heads(most=request.most)

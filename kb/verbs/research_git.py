@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kb import KbError
+from kb import KbError, store
 from kb.verbs import Caller, argument, flag, option
 from kb.verbs.research_access import Reach
 from kb.verbs.research_forks import ForkList
@@ -31,7 +31,7 @@ def run(request: ResearchGit, caller: Caller) -> ForkList:
     head = head.lstrip(".")
     layout = caller.layout()
     repository = (
-        git.of_bundle(caller.file(request.bundle), layout.state / CACHE)
+        git.of_bundle(caller.file(request.bundle), store.own_state(layout, CACHE))
         if request.bundle
         else git.of_folder(caller.file(request.path).resolve())
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from kb import store
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 from kb.verbs.research_access import Reach, access_of
 
@@ -126,7 +127,7 @@ def run(request: ResearchStatus, caller: Caller) -> CaptureStatus:
         from kb.research.network import NetworkSession
 
         with NetworkSession(
-            access_of(request, caller, api=request.rest), layout.state / CACHE
+            access_of(request, caller, api=request.rest), store.own_state(layout, CACHE)
         ) as session:
             origins = tuple(freshness_of(session, listed, api=request.api, rest=request.rest))
     return CaptureStatus(rows, jobs, tuple(damaged_sources(layout)), origins)

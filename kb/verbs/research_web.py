@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kb import store
 from kb.verbs import Caller, argument, option
 from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
 
@@ -20,7 +21,7 @@ def run(request: ResearchWeb, caller: Caller) -> CaptureReport:
     from kb.research.network import NetworkSession
 
     layout = caller.layout()
-    with NetworkSession(access_of(request, caller), layout.state / CACHE) as session:
+    with NetworkSession(access_of(request, caller), store.own_state(layout, CACHE)) as session:
         outcomes = crawl(
             layout,
             session,
