@@ -4,7 +4,7 @@ import contextlib
 import posixpath
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kb import page, store, trail
@@ -15,7 +15,9 @@ from kb.schema import Finding, type_of_file
 from kb.trail import Facts
 
 # Path -> (digest, page row, facts row) of pages that a build has read already.
-Rows = Mapping[str, tuple[str, str, str | None]]
+Rows = dict[str, tuple[str, bytes, bytes | None]]
+# Texts that are kept for the next look at the same page.
+_TEXTS = 64
 
 CATALOG_TYPES = ("index", "catalog", "log")
 
@@ -40,6 +42,9 @@ class Matter:
     def lines(self, path: str) -> list[str]:
         """Lines of a page's text; line n of the file is item n - 1. Empty for a page that is no text or has gone."""
         if path not in self.texts:
+            if len(self.texts) >= _TEXTS:
+                self.texts.clear()
+                self.headed.clear()
             self.texts[path] = (
                 page.text_of(self.data(path)[: page.LARGEST]).split("\n")
                 if self.pages[path].lines
@@ -92,6 +97,9 @@ def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:
         return {}
     try:
         with contextlib.closing(store.state(layout)) as db:
+            # Each row is read once: what of them is mapped or cached is memory lost.
+            db.execute("pragma mmap_size = 0")
+            db.execute("pragma cache_size = -2000")
             if store.is_current(db):
                 pages = db.execute("select path, digest, row, facts from page")
                 return {path: tuple(rest) for path, *rest in pages}
@@ -101,13 +109,13 @@ def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:
 
 
 def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
-    """The knowledge base as it stands on the disk; pages that `rows` knows by digest are not parsed again."""
+    """The knowledge base as it stands on the disk; pages that `rows` knows by digest are not parsed again. Empties `rows`."""
     seen = store.scan(layout)
     pages: dict[str, Page] = {}
     facts: list[tuple[str, str]] = []
     gone: list[Finding] = []
     for path, digest in seen.digests.items():
-        known = rows.get(path)
+        known = rows.pop(path, None)
         kept = page.from_row(path, digest, known[1]) if known and known[0] == digest else None
         if known and kept and not kept.skimmed:
             pages[path], said = kept, known[2]
@@ -125,12 +133,10 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
                     )
                 )
                 continue
-            pages[path] = page.read(path, data)
-            said = (
-                trail.facts_of(pages[path], page.text_of(data[: page.LARGEST]))
-                if pages[path].lines
-                else None
-            )
+            read = page.read(path, data)
+            text = page.text_of(data[: page.LARGEST]) if read.lines else ""
+            said = trail.facts_of(read, text) if read.lines else None
+            pages[path] = replace(read, known=None)
         if said is not None:
             facts.append((path, said))
     graph = graph_of(pages, link_root=layout.config.link_root)

@@ -18,7 +18,7 @@ A container (list, item, quote) comes before what it holds; `block.parent` is it
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,13 +97,20 @@ class Detail(NamedTuple):
     blocks: tuple[tuple[str, int, int], ...] = ()
     allowed: tuple[tuple[int, str], ...] = ()
     problems: tuple[tuple[int, str, str, str, str], ...] = ()
+    callouts: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def _detail_of(row: bytes) -> Detail:
+    """The detail of a page; all of them together would take more memory than the pages."""
+    return value_of(row, Detail)
 
 
 @dataclass(frozen=True)
 class Page:
     """One page as read. `path` is its id; lines are 1-based in the file; `front` holds raw values, dates as ISO text.
 
-    `blocks` are managed blocks as (name, first line, last line); `allowed` are (line, finding code) pairs that a comment permits;
+    `blocks` are managed blocks as (name, first line, last line); `callouts` are lines that open one (`> [!note]`); `allowed` are (line, finding code) pairs that a comment permits;
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
     the destinations of its links without their anchors, each once, in order, those of wikilinks as `[[name`. `row` is the packed
     `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read. `labels` says of a page that
@@ -128,14 +135,14 @@ class Page:
         """Whether a build read only what it needs, so that the rest of `detail` must be read from the file."""
         return not self.row
 
-    @cached_property
+    @property
     def detail(self) -> Detail:
-        """What few rooms need of many pages; unpacked when it is first asked for. Raises ValueError for a page that was skimmed."""
+        """What few rooms need of many pages; unpacked when it is asked for. Raises ValueError for a page that was skimmed."""
         if self.known is not None:
             return self.known
         if self.skimmed:
             raise ValueError(f"{self.path} was skimmed: its detail stands in its file")
-        return value_of(self.row, Detail)
+        return _detail_of(self.row)
 
     front_lines = property(attrgetter("detail.front_lines"))
     headings = property(attrgetter("detail.headings"))
@@ -146,6 +153,7 @@ class Page:
     blocks = property(attrgetter("detail.blocks"))
     allowed = property(attrgetter("detail.allowed"))
     problems = property(attrgetter("detail.problems"))
+    callouts = property(attrgetter("detail.callouts"))
 
     @cached_property
     def stem(self) -> str:

@@ -12,6 +12,7 @@ from kb.schema import FIELD_NAMES, label_kind, names_run, type_of_place
 from kb.store import digest_of, is_inner, row_of
 
 _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
+_CALLOUT = regex(r"[ ]{0,3}>[ ]*\[!\w")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
@@ -97,6 +98,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
         blocks,
         allowed,
         tuple(problems),
+        tuple(_callouts(text, fences)) if "[!" in text else (),
     )
     return _page(path, digest, front, lines, detail, labels=_labels(path, front, document))
 
@@ -194,6 +196,12 @@ def _allowed(text: str) -> Iterator[tuple[int, str]]:
             for code in comment[1].replace(",", " ").split():
                 # A comment alone on its line speaks of the next one.
                 yield number + (line.strip() == comment[0]), code
+
+
+def _callouts(text: str, fences: tuple[tuple[int, int], ...]) -> Iterator[int]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if _CALLOUT.match(line) and not any(start <= number < stop for start, stop in fences):
+            yield number
 
 
 def _managed(

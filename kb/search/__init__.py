@@ -34,13 +34,14 @@ __all__ = [
     "without_links",
 ]
 
+_CHUNK_WORDS = "create virtual table chunk_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')"
 # FTS5 keeps no text of its own here (the chunk table has it): a row is taken out by telling it what it held.
 TABLES: tuple[str, ...] = (
     "create table searched (id integer primary key, path text not null unique, type text not null, updated text not null, head text not null, anchor text not null, gist text not null)",
     "create table chunk (id integer primary key, path text not null, anchor text not null, title text not null, line integer not null, text text not null)",
     "create index chunk_path on chunk (path)",
     "create virtual table page_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
-    "create virtual table chunk_words using fts5(head, body, names, content='', tokenize='unicode61 remove_diacritics 2')",
+    _CHUNK_WORDS,
     # Words are gathered in memory and written once, not a megabyte at a time with merges between.
     "insert into page_words (page_words, rank) values ('hashsize', 67108864)",
     "insert into chunk_words (chunk_words, rank) values ('hashsize', 67108864)",
@@ -55,6 +56,8 @@ _MOST_TERMS = 40  # of pages
 _MOST_POSTINGS = 100_000  # pages that its words may stand on in all: a large wiki is asked by its rarer words, in bounded time
 _MOST_CHUNK_TERMS = 20  # of chunks, of which there are ten times as many
 _MOST_CHUNK_POSTINGS = 50_000
+# Where its words stand on more pages than this, a query asks the sections of the pages that answer best: ranking a word of every section takes seconds.
+_CROWD, _BEST_PAGES = 10_000, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +195,18 @@ def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
 
 def _match(
     db: sqlite3.Connection, asked: str | Mapping[str, float], most: int, *, postings_most: int
-) -> str:
+) -> tuple[str, float]:
+    """What the word tables are asked for, the rarest words first, and on how many pages these stand in all."""
     known = weights(db, terms_of(asked)) if isinstance(asked, str) else asked
     total = db.execute("select count(*) from searched").fetchone()[0]
     best, postings = [], 0.0
     for term in sorted(known, key=lambda t: (-known[t], t))[:most]:
-        postings += total / math.expm1(known[term])
-        if best and postings > postings_most:
+        pages = total / math.expm1(known[term])
+        if best and postings + pages > postings_most:
             break
+        postings += pages
         best.append(f'"{term}"')
-    return " OR ".join(best)
+    return " OR ".join(best), postings
 
 
 def pages_like(
@@ -214,7 +219,7 @@ def pages_like(
     most: int = _MOST_TERMS,
 ) -> list[PageHit]:
     """Pages by BM25 over their whole text for a text (or its ready-made `weights`), best first, ties by path; of `types` only, `but` some types."""
-    match = _match(db, asked, most, postings_most=_MOST_POSTINGS)
+    match, _ = _match(db, asked, most, postings_most=_MOST_POSTINGS)
     if not match:
         return []
     narrowed = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
@@ -252,9 +257,12 @@ def find(
     most: int = _MOST_CHUNK_TERMS,
 ) -> list[Hit]:
     """Chunks by BM25 for a text (or its ready-made `weights`), best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
-    match = _match(db, asked, most, postings_most=_MOST_CHUNK_POSTINGS)
+    match, postings = _match(db, asked, most, postings_most=_MOST_CHUNK_POSTINGS)
     if not match:
         return []
+    if paths is None and postings > _CROWD:
+        pages = pages_like(db, asked, limit=_BEST_PAGES, types=types)
+        return _hits_on(db, match, pages, limit=limit)
     narrowed, values = "", [match]
     if types:
         narrowed += f" and s.type in ({', '.join('?' * len(types))})"
@@ -278,6 +286,33 @@ def find(
         Hit(chunk_at(db, row), kind, head.partition("\n")[0], score)
         for row, kind, head, score in best
     ]
+
+
+def _hits_on(
+    db: sqlite3.Connection, match: str, pages: Sequence[PageHit], *, limit: int
+) -> list[Hit]:
+    """Chunks of these pages alone that match, ranked among each other."""
+    aside = sqlite3.connect(":memory:")
+    aside.execute(_CHUNK_WORDS)
+    found = []
+    for page in pages:
+        query = "select head from searched where path = ?"
+        head, chunks = db.execute(query, (page.path,)).fetchone()[0], chunks_in(db, page.path)
+        parts = _words(head, chunks, catalog=page.type == "catalog")[1]
+        found += [
+            (chunk, page.type, head.partition("\n")[0], words)
+            for chunk, words in zip(chunks, parts, strict=True)
+        ]
+    aside.executemany(
+        "insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)",
+        ((n, *words) for n, (*_, words) in enumerate(found)),
+    )
+    ranked = aside.execute(
+        f"select rowid, round(-bm25(chunk_words, {_WEIGHTS}), 6) from chunk_words where chunk_words match ?",
+        (match,),
+    )
+    hits = [Hit(*found[n][:3], score) for n, score in ranked]
+    return sorted(hits, key=lambda h: (-h.score, h.chunk.path, h.chunk.line))[:limit]
 
 
 def find_titled(

@@ -22,7 +22,7 @@ _PICTURE = re.compile(r"data:image/(?:png|jpe?g|gif|webp|avif)[;,]", re.IGNORECA
 
 def unsafe_links(matter: Matter) -> Iterator[Finding]:
     for path, page in matter.pages.items():
-        for link in page.links:
+        for link in page.links if any(map(_UNSAFE.match, page.cited)) else ():
             if link.kind in ("wikilink", "unresolved") or not _UNSAFE.match(link.href):
                 continue
             if link.kind != "image" or not _PICTURE.match(link.href):

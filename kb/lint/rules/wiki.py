@@ -141,13 +141,11 @@ def long_pages(matter: Matter) -> Iterator[Finding]:
 def contradictions(matter: Matter) -> Iterator[Finding]:
     """Callouts `> [!contradiction]`, or warnings that speak of one, whose text does not say that it is settled."""
     for path, page in matter.pages.items():
-        lines = matter.lines(path)
-        if not any("[!" in line for line in lines):
-            continue
-        fenced = {n for start, end in page.fences for n in range(start, end)}
-        for number, line in enumerate(lines, 1):
-            opening = _CALLOUT.match(line)
-            if not opening or number in fenced:
+        for number in page.callouts:
+            lines = matter.lines(path)
+            # The page may have been written since it was looked at.
+            opening = next(map(_CALLOUT.match, lines[number - 1 : number]), None)
+            if not opening:
                 continue
             end = number
             while (
