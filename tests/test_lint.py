@@ -10,6 +10,7 @@ import pytest
 
 import kb
 from kb import KbError, claims, lint, store
+from kb.build import build
 from kb.page import seal
 
 CASES = sorted((Path(__file__).parent / "lint").glob("*.md"))
@@ -417,3 +418,12 @@ def test_what_kb_compiled_is_never_found_fault_with(make_base, kb_command):
     file = next(layout.indexes.rglob("*.md"))
     file.write_text(file.read_text() + f"\n[e](../{run}) took 8,765.4 ms\n")
     assert not [f for f in json.loads(kb_command("lint", "--format", "json", cwd=layout.root, ok=(0, 1)).stdout) if f["path"].startswith("indexes/")]
+
+
+def test_a_lint_keeps_few_texts_and_no_details(make_base):
+    layout = make_base({f"wiki/concepts/c{n}.md": f"# C{n}\n\n> [!contradiction] that and this {n}\n\n```\n> [!contradiction] no\n```\n" for n in range(200)})
+    build(layout)
+    matter = lint.matter_of(layout, rows=lint.rows_of(layout, talk=print), today=TODAY)
+    found = [f for f in lint.lint(matter).findings if f.code == "open-contradiction"]
+    assert [f.line for f in found] == [3] * 200
+    assert len(matter.texts) <= 64 and not any("detail" in vars(page) or page.known for page in matter.pages.values())

@@ -1,5 +1,6 @@
 """Search: chunks by section, identifiers whole and in parts, filters, ranking that never wavers."""
 
+import contextlib
 import hashlib
 import json
 from pathlib import Path
@@ -212,3 +213,16 @@ def test_captured_material_never_takes_more_than_a_quarter_of_the_places(base, k
     paths = [a["path"] for a in json.loads(kb_command("search", "memory", "--limit", "4", "--format", "json", cwd=base.root).stdout)]
     assert [p.startswith("sources/") for p in paths].count(True) == max(1, 4 - len([p for p in paths if p.startswith("wiki/")]))
     assert paths == sorted(paths, key=lambda p: p.startswith("sources/")), "the wiki's own pages come first"
+
+
+def test_words_that_stand_everywhere_are_sought_on_the_best_pages(make_base, monkeypatch):
+    pages = {f"wiki/concepts/c{n}.md": f"# C{n}\n\n## One\n\ntile block {'tile block ' * (n == 7)}\n\n## Two\n\nother words\n" for n in range(30)}
+    layout = make_base(pages)
+    build(layout)
+    with contextlib.closing(store.state(layout)) as db:
+        whole = search.find(db, "tile block", limit=40)
+        monkeypatch.setattr(search, "_CROWD", 10)
+        monkeypatch.setattr(search, "_BEST_PAGES", 5)
+        few = search.find(db, "tile block", limit=40)
+    assert few[0].chunk == whole[0].chunk and (few[0].type, few[0].page_title) == (whole[0].type, whole[0].page_title)
+    assert len(whole) == 30 and len(few) == 5

@@ -1,14 +1,15 @@
 """`state/<target>.md` and `.json`: where a target stands, put together from its trail, for people and for the next shift. Refuses what `trail` does not say."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from kb.indexes.render import bytes_of, href, page_head
 from kb.store import Kept, digest_of, row_of, to_json
-from kb.trail import Facts, Relatives, Trail
+from kb.trail import Relatives, Trail
 from kb.trail.handles import handle, label_of
 from kb.trail.line import Line
-from kb.trail.state import STATE_PARTS, State, state_of
+from kb.trail.state import STATE_PARTS, state_of
 from kb.trail.transfers import Lesson
 
 _HANDLE = re.compile(r"[\w.+-]+~[0-9a-z]{2}(?!\w)")
@@ -33,40 +34,55 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
         ]
         return digest_of(row_of((trail.target_digests[target], others)))
 
-    def files_of(target: str) -> dict[str, bytes]:
-        others = [win for other in targets if other != target for win in lessons[other]]
+    def parts_of(target: str, *, others: bool) -> dict[str, tuple[Line, ...]]:
+        of = [part for part in STATE_PARTS if part.others == others]
+        runs, stated = trail.by_target[target], trail.metrics.get(target, "")
         near = {other: kin[target, other] for other in targets if (target, other) in kin}
-        stated = trail.metrics.get(target, "")
-        return _files_of(trail.by_target[target], others, near, target, stated)
+        return state_of(runs, taught(target), near, target=target, stated=stated, of=of).parts
 
+    def taught(target: str) -> list[Lesson]:
+        return [lesson for other in targets if other != target for lesson in lessons[other]]
+
+    def files_of(target: str) -> dict[str, bytes]:
+        paths = {handle(e.path): e.path for e in (*taught(target), *trail.by_target[target])}
+        return _files_of(target, own[target] | parts_of(target, others=True), paths)
+
+    # Most of a state is the target's own, whatever the runs of its kin bring.
+    teaching = [target for target in targets if lessons[target]]
+    known = {
+        target: digest_of(row_of((trail.target_digests[target], teaching))) for target in targets
+    }
+    own = kept.each(
+        "own state", known, dict[str, tuple[Line, ...]], partial(parts_of, others=False)
+    )
     inputs = {target: inputs_of(target) for target in targets}
     made = kept.each("state", inputs, dict[str, bytes], files_of)
     return {name: data for files in made.values() for name, data in files.items()}
 
 
 def _files_of(
-    runs: Sequence[Facts], lessons: list[Lesson], near: dict[str, float], target: str, stated: str
+    target: str, parts: dict[str, tuple[Line, ...]], paths: dict[str, str]
 ) -> dict[str, bytes]:
-    paths = {handle(e.path): e.path for e in (*lessons, *runs)}
-    state = state_of(runs, lessons, near, target=target, stated=stated)
-    name = "state/" + "/".join(part for part in target.split("/") if part not in ("", ".", ".."))
-    parts = {
-        part: [{"text": line.text, "path": line.path} for line in lines]
-        for part, lines in state.parts.items()
+    name = "state/" + "/".join(step for step in target.split("/") if step not in ("", ".", ".."))
+    twin = {
+        part.name: [{"text": line.text, "path": line.path} for line in parts[part.name]]
+        for part in STATE_PARTS
     }
     return {
-        f"{name}.md": bytes_of(_page(state, paths, up="../" * name.count("/"))),
-        f"{name}.json": to_json({"target": target, **parts}),
+        f"{name}.md": bytes_of(_page(target, parts, paths, up="../" * name.count("/"))),
+        f"{name}.json": to_json({"target": target, **twin}),
     }
 
 
-def _page(state: State, paths: dict[str, str], *, up: str) -> Iterator[str]:
+def _page(
+    target: str, parts: dict[str, tuple[Line, ...]], paths: dict[str, str], *, up: str
+) -> Iterator[str]:
     yield from page_head(
-        f"State of {state.target}",
+        f"State of {target}",
         "Where this target stands by its own runs: what the frontier is set to and which run set it, where its time goes, what failed and what is open.",
     )
     for part in STATE_PARTS:
-        if lines := state.parts[part.name]:
+        if lines := parts[part.name]:
             yield from (f"## {part.heading}", "")
             yield from (row for line in lines[: part.most] for row in _rows(line, paths, up))
             yield ""

@@ -12,7 +12,6 @@ from kb.schema import FIELD_NAMES, label_kind, names_run, type_of_place
 from kb.store import digest_of, is_inner, row_of
 
 _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
-_CALLOUT = regex(r"[ ]{0,3}>[ ]*\[!\w")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
@@ -98,7 +97,7 @@ def page_of(path: str, data: bytes, *, skim: bool = False) -> Page:
         blocks,
         allowed,
         tuple(problems),
-        tuple(_callouts(text, fences)) if "[!" in text else (),
+        tuple(_callouts(text, fences)),
     )
     return _page(path, digest, front, lines, detail, labels=_labels(path, front, document))
 
@@ -199,8 +198,9 @@ def _allowed(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _callouts(text: str, fences: tuple[tuple[int, int], ...]) -> Iterator[int]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if _CALLOUT.match(line) and not any(start <= number < stop for start, stop in fences):
+    for number, line in enumerate(text.split("\n") if "[!" in text else (), 1):
+        quoted = line[:4].lstrip(" ").startswith(">") and line.lstrip(" >").startswith("[!")
+        if quoted and not any(start <= number < stop for start, stop in fences):
             yield number
 
 

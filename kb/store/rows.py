@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# Nothing that is packed can hold itself, so no account of what is open need be kept.
-_packed = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
 
 def packed(value: object) -> str:
     """A value as text on one line of JSON, for what is digested or read by SQL; rows of values are `row_of`'s."""
-    return _packed(value)
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
 
 
 def json_of(text: str | bytes) -> object:

@@ -56,7 +56,7 @@ def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
     """Open leads, those of the newest runs and of the frontier first, then those that something since made moot or that failed on a sister target."""
     ranked: list[tuple[float, int, Line]] = []
     best = told.best.run.path if told.best else ""
-    failed = [(w, words_of(w.subject), set(keys_in(w.subject))) for w in lessons if w.size < 0]
+    failed = [(w, words_of(w.subject), keys_in(w.subject)) for w in lessons if w.size < 0]
     for lead in leads_of(told.runs, last=_LAST_RUNS):
         sister = "" if lead.settled else _failed_elsewhere(lead, failed)
         failed = [f for f in failed if handle(f[0].path) not in sister]
@@ -90,10 +90,10 @@ def _settled(words: frozenset[str], later: Sequence[Facts]) -> str:
 
 
 def _failed_elsewhere(
-    lead: OpenLead, failed: Sequence[tuple[Lesson, frozenset[str], set[str]]]
+    lead: OpenLead, failed: Sequence[tuple[Lesson, frozenset[str], frozenset[str]]]
 ) -> str:
     """The newest failure of a sister target by the levers that a lead names, else in its words."""
-    keys = set(keys_in(lead.text))
+    keys = keys_in(lead.text)
     for lesson, words, own in reversed(failed):
         if own <= keys if own else _meets(words, lead.words, whole=True):
             name = lesson.target.split("/")[0].split("_")[0]

@@ -61,8 +61,8 @@ class StateMatter(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatePart:
     """One part of a state: its heading on the target's page with so many lines at most; the part of a slice that it goes to, what its items
-    are called there (`why`) and its share of what a state may cost; what it says, and whether its lines are `ranked`, so that a question may
-    reorder them.
+    are called there (`why`) and its share of what a state may cost; what it says, whether its lines are `ranked`, so that a question may
+    reorder them, and whether they tell of runs of `others` too.
     """
 
     name: str
@@ -73,6 +73,7 @@ class StatePart:
     share: float
     lines: Callable[[StateMatter], Iterable[Line]]
     ranked: bool = False
+    others: bool = False
 
 
 def state_of(
@@ -82,16 +83,17 @@ def state_of(
     *,
     target: str,
     stated: str = "",
+    of: Iterable[StatePart] = (),
 ) -> State:
-    """State of a target from its runs in trail order and from what other targets' runs teach; `stated` is the metric that its page names, `kin`
-    how near those targets are.
+    """State of a target (`of` it some parts) from its runs in trail order and from what other targets' runs teach; `stated` is the metric that
+    its page names, `kin` how near those targets are.
     """
     frontiers = frontiers_of(runs, stated=stated)
     lessons, kin = tuple(lessons), kin or {}
     told = Outcomes(runs, frontiers, targets={w.target for w in lessons})
     related = tuple(w for w in lessons if kin.get(w.target))
     matter = StateMatter(told, related, kin)
-    parts = {part.name: tuple(part.lines(matter)) for part in STATE_PARTS}
+    parts = {part.name: tuple(part.lines(matter)) for part in of or STATE_PARTS}
     return State(target, frontiers, parts)
 
 
@@ -244,7 +246,7 @@ STATE_PARTS = (
     StatePart(name="memory", heading="Memory", most=12, slice="state", why="memory", share=0.07, lines=lambda m: _memory(m.told)),
     StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.19, ranked=True, lines=lambda m: dead_lines(m.told)),
     StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.07, lines=lambda m: _recent(m.told)),
-    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.15, ranked=True, lines=lambda m: transfer_lines(m.told.runs, m.lessons, m.kin)),
-    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, lines=lambda m: lead_lines(m.told, m.lessons)),
+    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.15, ranked=True, others=True, lines=lambda m: transfer_lines(m.told.runs, m.lessons, m.kin)),
+    StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, others=True, lines=lambda m: lead_lines(m.told, m.lessons)),
     StatePart(name="disputed", heading="Disputed", most=12, slice="disputed", why="disputed", share=0.03, lines=lambda m: disputed_lines(m.told)),
 )  # fmt: skip

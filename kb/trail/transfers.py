@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, permutations
 from typing import NamedTuple
 
@@ -208,7 +209,7 @@ def _here(runs: Sequence[Facts]) -> _Here:
         {w for e in runs for w in words_of(e.title)},
         points_of(runs)[held[0].path] if held else "",
         {key_of(v.name): v.value for e in stands_on for v in e.settings if v.value},
-        [(e, words_of(e.title), set(keys_in(e.title))) for e in runs if not kept(e)],
+        [(e, words_of(e.title), keys_in(e.title)) for e in runs if not kept(e)],
     )
 
 
@@ -251,7 +252,7 @@ def _by_home(best: Sequence[Lesson]) -> Iterator[Lesson]:
 
 def _weight(win: Lesson, here: _Here) -> float:
     """How much a win is worth here: for what is new in it, its gain, how late it was had, and whether the size of work is the same."""
-    levers, words = set(keys_in(win.subject)), words_of(win.subject)
+    levers, words = keys_in(win.subject), words_of(win.subject)
     fresh = len(levers - here.keys) / (len(levers) + 1) + 0.5 * len(words - here.words) / (
         len(words) or 1
     )
@@ -260,12 +261,13 @@ def _weight(win: Lesson, here: _Here) -> float:
     return same * (0.1 + fresh) * (0.4 + late) * math.log1p(100 * win.size)
 
 
-def keys_in(text: str) -> Iterator[str]:
+# What a run teaches is held beside each of the other targets.
+@lru_cache(maxsize=8192)
+def keys_in(text: str) -> frozenset[str]:
     """Keys of the settings that a text names, without those that any text may; a bare name is what is spoken of."""
-    for v in levers_in(text):
-        key = key_of(v.name)
-        if (v.value or not v.name.isalpha()) and not is_common(v.name) and len(key) > 2:
-            yield key
+    settings = (v for v in levers_in(text) if v.value or not v.name.isalpha())
+    keys = (key_of(v.name) for v in settings if not is_common(v.name))
+    return frozenset(key for key in keys if len(key) > 2)
 
 
 def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
@@ -279,7 +281,7 @@ def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
         and not is_watched(name)
     ]
     yield from other[:_MOST_OTHER]
-    keys, words = set(keys_in(win.subject)), words_of(win.subject)
+    keys, words = keys_in(win.subject), words_of(win.subject)
     least = max(3, 0.75 * len(words))
     lost = [e for e, w, k in here.lost if k and k <= keys or len(w & words) >= least]
     if lost:
