@@ -29,7 +29,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # store 670 → 700, trail 2,836 → 2,860, refuted 1,590 → 1,600, page 1,110 → 1,118 and indexes 1,140 → 1,190: results are kept piece by piece, and of a table only what differs is written.
 # trail 2,860 → 3,230: rows of tables as tries, the merged configuration, what closed a lead.
 # trail 3,210 → 3,256: the size of work of the frontier's own page, declared levers in the configuration, leads without verdicts.
-# store 700 → 785: a state folder that a clone, an archive or a copy carries is set aside.
+# store 700 → 782: a state folder that a clone, an archive or a copy carries is set aside.
 # trail 3,256 → 3,261, search 890 → 912, page 1,120 → 1,133, lint 1,210 → 1,216, indexes 1,186 → 1,194: cost and memory that follow the change at 50,000 pages.
 # formats 3,390 → 3,619: one reader of the repeating units of any text (chats, bullet journals, fields, headings of every language).
 # formats 3,619 → 3,680 and run 1,102 → 1,106: columns of blanks, what a tracker names (tags, metrics, states of a process), talk between tries, the text above the first run.
