@@ -50,7 +50,9 @@ class History:
 
     def git(self, *words: str) -> str:
         identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-        return subprocess.run(["git", *identity, *words], cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", *identity, *words], cwd=self.folder, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def commit(self, message: str, /, **files: str | bytes) -> str:
         for name, text in files.items():
@@ -67,23 +69,44 @@ class History:
     def forks(self, upstream: str = "main"):
         repository = git.of_folder(self.folder)
         known = upstream_of(repository, upstream)
-        return {f.fork: f for f in ranked(fork_from(d, known) for d in deltas_of(repository, known, repository.heads()))}
+        return {
+            f.fork: f
+            for f in ranked(
+                fork_from(d, known) for d in deltas_of(repository, known, repository.heads())
+            )
+        }
 
 
 @pytest.fixture
 def history(tmp_path):
     made = History(tmp_path / "engine")
-    made.commit("start", ops_DOT_c=OPS, README_DOT_md="# engine\n\nMeasures tokens/s and latency; throughput counts.\n", run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=4)\n")
+    made.commit(
+        "start",
+        ops_DOT_c=OPS,
+        README_DOT_md="# engine\n\nMeasures tokens/s and latency; throughput counts.\n",
+        run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=4)\n",
+    )
     return made
 
 
-def test_the_fork_that_fuses_two_passes_is_first_and_has_its_row_of_the_matrix(history, tmp_path, monkeypatch, capsys):
+def test_the_fork_that_fuses_two_passes_is_first_and_has_its_row_of_the_matrix(
+    history, tmp_path, monkeypatch, capsys
+):
     history.branch("docs-only")
-    history.commit("docs: say how to build", README_DOT_md="# engine\n\nMeasures tokens/s and latency; throughput counts.\n\nRun make.\n")
+    history.commit(
+        "docs: say how to build",
+        README_DOT_md="# engine\n\nMeasures tokens/s and latency; throughput counts.\n\nRun make.\n",
+    )
     history.branch("fused")
-    history.commit("Fuse scale and copy of softmax into one pass\n\npp 210.65 ± 0.64 -> 215.97 ± 1.52 tokens/s", ops_DOT_c=FUSED)
+    history.commit(
+        "Fuse scale and copy of softmax into one pass\n\npp 210.65 ± 0.64 -> 215.97 ± 1.52 tokens/s",
+        ops_DOT_c=FUSED,
+    )
     history.branch("logger")
-    history.commit("Add a progress display", run_DOT_py="import logging\nimport ops\n\nlogger = logging.getLogger()\n\n\ndef main():\n    logger.info('start')\n    ops.run(threads=4)\n")
+    history.commit(
+        "Add a progress display",
+        run_DOT_py="import logging\nimport ops\n\nlogger = logging.getLogger()\n\n\ndef main():\n    logger.info('start')\n    ops.run(threads=4)\n",
+    )
     history.git("checkout", "-q", "main")
     history.git("bundle", "create", "-q", str(tmp_path / "all.bundle"), "--all", "HEAD")
     home = tmp_path / "home"
@@ -91,10 +114,24 @@ def test_the_fork_that_fuses_two_passes_is_first_and_has_its_row_of_the_matrix(h
     monkeypatch.chdir(home)
     assert cli.main(["init"]) == 0
     capsys.readouterr()
-    assert cli.main(["research", "forks", "--bundle", str(tmp_path / "all.bundle"), "--format", "json"]) == 0
+    assert (
+        cli.main(
+            ["research", "forks", "--bundle", str(tmp_path / "all.bundle"), "--format", "json"]
+        )
+        == 0
+    )
     first, *others = json.loads(capsys.readouterr().out)
-    assert (first["fork"], first["kind"], first["optimization"], first["in_upstream"]) == ("fused", "performance", True, False)
-    assert "scale_copy_fused" in first["not_upstream"] and "kernel fusion" in first["techniques"] and first["symbols"][0] in ("scale_copy_fused", "vec_scale")
+    assert (first["fork"], first["kind"], first["optimization"], first["in_upstream"]) == (
+        "fused",
+        "performance",
+        True,
+        False,
+    )
+    assert (
+        "scale_copy_fused" in first["not_upstream"]
+        and "kernel fusion" in first["techniques"]
+        and first["symbols"][0] in ("scale_copy_fused", "vec_scale")
+    )
     assert {"215.97", "210.65"} <= {c["value"] for c in first["claims"]}
     assert {f["fork"]: f["kind"] for f in others} == {"docs-only": "docs", "logger": "tooling"}
     layout = store.layout_at(home)
@@ -115,10 +152,15 @@ def test_a_range_of_a_clone_reads_like_a_fork(history, monkeypatch, capsys, tmp_
     monkeypatch.chdir(home)
     cli.main(["init"])
     capsys.readouterr()
-    assert cli.main(["research", "git", "main..fused", str(history.folder), "--format", "json"]) == 0
+    assert (
+        cli.main(["research", "git", "main..fused", str(history.folder), "--format", "json"]) == 0
+    )
     (row,) = json.loads(capsys.readouterr().out)
     assert row["kind"] == "performance" and "scale_copy_fused" in row["not_upstream"]
-    assert cli.main(["research", "git", "main", str(history.folder)]) == 2 and "write A..B" in capsys.readouterr().err
+    assert (
+        cli.main(["research", "git", "main", str(history.folder)]) == 2
+        and "write A..B" in capsys.readouterr().err
+    )
 
 
 def test_a_merged_head_is_read_from_where_it_left_and_is_never_called_new(history):
@@ -129,24 +171,50 @@ def test_a_merged_head_is_read_from_where_it_left_and_is_never_called_new(histor
     history.git("merge", "-q", "--no-ff", "-m", "Merge", "merged")
     history.commit("later", ops_DOT_c=OPS)
     fork = history.forks()["merged"]
-    assert fork.merged and fork.in_upstream and fork.not_upstream == () and fork.kind == "performance" and fork.files == ("ops.c",)
+    assert (
+        fork.merged
+        and fork.in_upstream
+        and fork.not_upstream == ()
+        and fork.kind == "performance"
+        and fork.files == ("ops.c",)
+    )
 
 
 def test_a_rewritten_history_that_repeats_upstream_counts_only_what_is_its_own(history):
     history.commit("tune", run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=6)\n")
     history.git("checkout", "-q", "--orphan", "rewritten")
     history.git("reset", "-q", "--hard")
-    history.commit("squashed start", ops_DOT_c=OPS, README_DOT_md="# engine\n\nMeasures tokens/s and latency; throughput counts.\n", run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=6)\n")
-    history.commit("more threads", run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=16)\n")
+    history.commit(
+        "squashed start",
+        ops_DOT_c=OPS,
+        README_DOT_md="# engine\n\nMeasures tokens/s and latency; throughput counts.\n",
+        run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=6)\n",
+    )
+    history.commit(
+        "more threads", run_DOT_py="import ops\n\n\ndef main():\n    ops.run(threads=16)\n"
+    )
     fork = history.forks()["rewritten"]
-    assert fork.files == ("run.py",) and fork.base == "" and [name for name in fork.not_upstream if "threads=16" in name] and "softmax_row" not in fork.not_upstream
+    assert (
+        fork.files == ("run.py",)
+        and fork.base == ""
+        and [name for name in fork.not_upstream if "threads=16" in name]
+        and "softmax_row" not in fork.not_upstream
+    )
 
 
 def test_what_upstream_made_again_in_other_words_is_not_called_new(history):
     history.branch("guard")
-    history.commit("Stop where there are no tasks", ops_DOT_c=OPS.replace("return rows / tasks;", "return tasks > 0 ? rows / tasks : rows;"))
+    history.commit(
+        "Stop where there are no tasks",
+        ops_DOT_c=OPS.replace("return rows / tasks;", "return tasks > 0 ? rows / tasks : rows;"),
+    )
     history.git("checkout", "-q", "main")
-    history.commit("never divide by no tasks", ops_DOT_c=OPS.replace("return rows / tasks;", "return (tasks > 0) ? rows / tasks : 0 + rows;"))
+    history.commit(
+        "never divide by no tasks",
+        ops_DOT_c=OPS.replace(
+            "return rows / tasks;", "return (tasks > 0) ? rows / tasks : 0 + rows;"
+        ),
+    )
     fork = history.forks()["guard"]
     assert fork.in_upstream and fork.not_upstream == () and not fork.merged
 
@@ -170,16 +238,31 @@ def test_a_claim_that_is_taken_back_later_is_marked(history):
 
 def test_binary_vendored_and_locked_files_are_counted_and_left_out(history):
     history.branch("fat")
-    history.commit("fuse and vendor", ops_DOT_c=FUSED, vendor__big_DOT_c="int a;\n" * 500, model_DOT_bin=b"\0\1" * 900, uv_DOT_lock="x = 1\n" * 90)
+    history.commit(
+        "fuse and vendor",
+        ops_DOT_c=FUSED,
+        vendor__big_DOT_c="int a;\n" * 500,
+        model_DOT_bin=b"\0\1" * 900,
+        uv_DOT_lock="x = 1\n" * 90,
+    )
     fork = history.forks()["fat"]
-    assert sorted(fork.left_out) == ["model.bin: binary", "uv.lock: vendored, 90 lines", "vendor/big.c: vendored, 500 lines"]
+    assert sorted(fork.left_out) == [
+        "model.bin: binary",
+        "uv.lock: vendored, 90 lines",
+        "vendor/big.c: vendored, 500 lines",
+    ]
     assert fork.kind == "performance" and len(fork.files) == 4
 
 
-def test_secrets_in_a_diff_are_masked_in_every_file_of_its_capture_and_reported(history, tmp_path, monkeypatch, capsys):
+def test_secrets_in_a_diff_are_masked_in_every_file_of_its_capture_and_reported(
+    history, tmp_path, monkeypatch, capsys
+):
     secret = "ghp_" + "A1b2" * 9
     history.branch("leak")
-    history.commit("add uploader", upload_DOT_py=f'TOKEN = "{secret}"\nurl = "https://bot:hunter2hunter2@example.org/x"\n')
+    history.commit(
+        "add uploader",
+        upload_DOT_py=f'TOKEN = "{secret}"\nurl = "https://bot:hunter2hunter2@example.org/x"\n',
+    )
     history.git("checkout", "-q", "main")
     monkeypatch.chdir(tmp_path)
     cli.main(["init"])
@@ -226,9 +309,15 @@ def test_performance_work_is_known_by_its_names_in_any_language(tmp_path, langua
 def test_kinds_follow_files_then_hunks_then_words(tmp_path, message, files, kind):
     program = "LR = 0.01\nDEPTH = 8\n\n\ndef loss(model):\n    return model(LR, DEPTH)\n"
     if kind == "other":
-        program += "\n".join(f"def layer_{n}(model):\n    return model.layers[{n}]\n" for n in range(40))
+        program += "\n".join(
+            f"def layer_{n}(model):\n    return model.layers[{n}]\n" for n in range(40)
+        )
     history = History(tmp_path / "x")
-    history.commit("start", README_DOT_md="Lower val_loss is better; the loss is what counts.\n", train_DOT_py=program)
+    history.commit(
+        "start",
+        README_DOT_md="Lower val_loss is better; the loss is what counts.\n",
+        train_DOT_py=program,
+    )
     history.branch("change")
     history.commit(message, **files)
     fork = history.forks()["change"]
@@ -254,11 +343,23 @@ def test_a_folder_without_git_and_a_name_that_is_an_option_are_refused(tmp_path,
 def test_optimizations_of_thirty_pull_requests_stand_first(tmp_path):
     repository = git.of_bundle(BUNDLE, tmp_path)
     upstream = upstream_of(repository)
-    rows = {f"pr-{r['pr']}": r for r in map(json.loads, (BUNDLE.parent / "oracle.jsonl").read_text().splitlines()) if r["confidence"] != "borderline"}
-    listed = [f for f in ranked(fork_from(d, upstream) for d in deltas_of(repository, upstream, repository.heads())) if f.fork in rows]
+    rows = {
+        f"pr-{r['pr']}": r
+        for r in map(json.loads, (BUNDLE.parent / "oracle.jsonl").read_text().splitlines())
+        if r["confidence"] != "borderline"
+    }
+    listed = [
+        f
+        for f in ranked(
+            fork_from(d, upstream) for d in deltas_of(repository, upstream, repository.heads())
+        )
+        if f.fork in rows
+    ]
     wanted = sum(r["is_optimization"] for r in rows.values())
     assert sum(rows[f.fork]["is_optimization"] for f in listed[:wanted]) >= 0.85 * wanted
-    assert sum(f.kind in (rows[f.fork]["kind"], *rows[f.fork]["also"]) for f in listed) >= 0.8 * len(listed)
+    assert sum(
+        f.kind in (rows[f.fork]["kind"], *rows[f.fork]["also"]) for f in listed
+    ) >= 0.8 * len(listed)
 
 
 NATIVE = [
@@ -278,6 +379,83 @@ def test_kinds_in_a_program_whose_readme_counts_tokens_a_second(history, message
     history.commit(message, **files)
     fork = history.forks()["change"]
     assert fork.kind == kind and fork.optimization == (kind == "performance"), fork.evidence
+
+
+def test_what_was_measured_to_be_better_says_what_a_change_is_for(history):
+    history.branch("ratio")
+    history.commit(
+        "other tasks\n\nratio 2.47 -> 2.53, 9.8 -> 6.1 MB/s",
+        ops_DOT_c=OPS.replace("rows / tasks", "(rows + 1) / tasks"),
+    )
+    history.branch("rate")
+    history.commit(
+        "other tasks\n\nratio 2.53 -> 2.47, 6.1 -> 9.8 MB/s",
+        ops_DOT_c=OPS.replace("rows / tasks", "(rows + 1) / tasks"),
+    )
+    forks = history.forks()
+    assert {name: fork.kind for name, fork in forks.items()} == {
+        "ratio": "quality",
+        "rate": "performance",
+    }
+    assert {(c.value, c.unit) for c in forks["ratio"].claims} >= {
+        ("2.47", "ratio"),
+        ("2.53", "ratio"),
+        ("9.8", "MB/s"),
+        ("6.1", "MB/s"),
+    }
+
+
+def test_a_speed_up_that_is_taken_back_is_no_optimization(history):
+    commit = history.commit("Fuse passes for more speed", ops_DOT_c=FUSED)
+    history.branch("back")
+    history.commit(
+        f'Revert "Fuse passes for more speed"\n\nIt was wrong for no rows; slower by 15%.\n\nThis reverts commit {commit}.',
+        ops_DOT_c=OPS,
+    )
+    fork = history.forks()["back"]
+    assert (fork.kind, fork.optimization) == ("other", False) and fork.score < 0.2
+
+
+def test_tests_tools_and_tables_beside_a_change_of_the_program_do_not_name_its_kind(history):
+    history.branch("table")
+    table = "".join(
+        f"    0x{n * 2654435761 % 2**32:08X}, 0xFFFA3{n % 1000:03d},\n" for n in range(200)
+    )
+    history.commit(
+        "own rows",
+        ops_DOT_c=OPS.replace("return rows / tasks", "return split[rows % 400] / tasks")
+        .replace("x[i] *= s", "x[i] *= split[i % 400]")
+        .replace("vec_softmax(out, n);", "vec_softmax(out, (int)split[n % 400]);"),
+        split_DOT_h="static const unsigned split[] = {\n" + table + "};\n",
+        tools__gen_DOT_py="print('a table')\n" * 20,
+    )
+    history.commit(
+        "ci: try it there", tests__test_ops_DOT_c="int main(void) { return rows_per_task(8); }\n"
+    )
+    assert history.forks()["table"].kind == "performance"
+
+
+def test_a_branch_by_what_the_compiler_says_of_its_target_is_a_port(history):
+    history.branch("order")
+    macro = "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n#define SWAPPED 1\n#else\n#define SWAPPED 0\n#endif\n"
+    history.commit(
+        "the other way round",
+        ops_DOT_c=OPS.replace("static void", macro + "static void", 1).replace(
+            "x[i] *= s", "x[SWAPPED ? n - 1 - i : i] *= s"
+        ),
+    )
+    assert history.forks()["order"].kind == "port"
+
+
+def test_figures_of_a_table_carry_the_name_of_their_column(history):
+    history.branch("table")
+    history.commit(
+        "numbers",
+        bench__results__a_DOT_csv="commit,level,ratio,mbs\nbase,1,1.78,171.2\nbucket,3,1.98,121.7\n",
+        README_DOT_md="Measures tokens/s.\n\n| level | ratio | MB/s |\n|---|---|---|\n| -1 | 2.02 | 188 |\n",
+    )
+    claims = {(c.value, c.unit) for c in history.forks()["table"].claims}
+    assert {("121.7", "mbs"), ("1.98", "ratio"), ("188", "MB/s"), ("2.02", "ratio")} <= claims
 
 
 @pytest.mark.parametrize("program", UP)
@@ -307,7 +485,10 @@ def test_kinds_of_forty_two_heads_are_those_of_a_reader(tmp_path, program):
 
 def test_only_the_first_file_of_a_device_language_is_a_port(tmp_path):
     kernel = "__global__ void scale(float *x, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) x[i] *= 2.0f;\n}\n"
-    for upstream, kind in (({"README_DOT_md": "Counts tokens/s.\n"}, "port"), ({"one_DOT_cu": kernel}, "tooling")):
+    for upstream, kind in (
+        ({"README_DOT_md": "Counts tokens/s.\n"}, "port"),
+        ({"one_DOT_cu": kernel}, "tooling"),
+    ):
         history = History(tmp_path / kind)
         history.commit("start", **upstream)
         history.branch("more")

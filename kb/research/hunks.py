@@ -3,12 +3,11 @@ group of lines at a time; knows no files' roles.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kb.research.diffs import FileDiff, LineGroup
-from kb.research.symbols import code_of, identifiers, setting_of
+from kb.research.symbols import code_of, identifiers
 from kb.research.techniques import techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
 
@@ -18,13 +17,10 @@ _REPORTING = re.compile(
 _BRANCH = re.compile(
     r"(?:\}?\s*else\s+)?(?:if|elif|#\s*if\w*|#\s*elif|match|case|switch|#\[cfg)\b|(?:try|except)\b"
 )
-_DOTTED = re.compile(r"([A-Za-z_]\w*)(?:\.|::)(?=([A-Za-z_]\w*))")
 _GUARD = re.compile(r"^(?:raise|assert|sys\.exit|exit|abort|panic!?|throw)\b")
 _STRING = re.compile(r"([\"'])(?:\\.|(?!\1).)*\1")
-_LITERAL = re.compile(
-    r"[\s\d.,+*/()\[\]eE_<\-x%A-Fa-f\"']*|[\"'][\w.+-]*[\"'].*|True|False|true|false|None"
-)
-_SETTING = 3.0
+# What a compiler defines of its target (`_MSC_VER`, `__BYTE_ORDER__`); a guard of a header or of C++ is none.
+_PREDEFINED = re.compile(r"(?<!\w)_(?!_cplusplus)[A-Z_]\w*(?<!_H)(?<!_H_)(?<!_H__)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +34,23 @@ class KindEvidence:
     what: str
 
 
-def pulls_of(change: FileDiff, upstream: Upstream) -> Iterator[KindEvidence]:
-    """What the lines of one file of the measured program pull that upstream lacks."""
-    total, news = (sum(len(g.added) for g in groups) for groups in (change.groups, change.news))
-    if total >= 20 and news < 0.35 * total:
-        what = f"{total - news} of {total} added lines stand upstream as well"
-        yield KindEvidence("refactor", 4.0, change.path, 1, what)
+def pulls_of(change: FileDiff, upstream: Upstream, moved: str) -> Iterator[KindEvidence]:
+    """What the lines of one file of the measured program pull that upstream lacks; where no name tells it, they are meant to move `moved`."""
     for group in change.news:
-        settings = list(_tuned(change, group, upstream))
-        known = {e.what.partition(":")[0] for e in settings}
         added = [line for line in map(code_of, group.added) if line]
-        code = [
-            line
-            for line in added
-            if not (_REPORTING.match(line) or _GUARD.match(line) or setting_of(line)[0] in known)
-        ]
+        code = [line for line in added if not (_REPORTING.match(line) or _GUARD.match(line))]
         evidence = [
-            *settings,
             *_devices(change, group, upstream),
             *_lines(change, group, added),
-            *_techniques(change, group, code, whole=not added),
+            *_techniques(change, group, code, upstream),
         ]
         yield from evidence
-        if code and group.removed and not evidence:
+        if code and not evidence:
             renamed = _shape(" ".join(code)) == _shape(" ".join(map(code_of, group.removed)))
-            kind = "refactor" if renamed else moved_metric(upstream)
+            kind = "refactor" if renamed else moved
             what = f"changes {group.within[:60] or 'the measured program'}"
+            if not group.removed:
+                kind, what = "other", f"adds to {group.within[:60] or 'the measured program'}"
             yield KindEvidence(kind, 0.75, change.path, group.line, what)
 
 
@@ -89,39 +76,26 @@ def _lines(change: FileDiff, group: LineGroup, added: Iterable[str]) -> Iterator
 
 
 def _techniques(
-    change: FileDiff, group: LineGroup, code: list[str], *, whole: bool
+    change: FileDiff, group: LineGroup, code: list[str], upstream: Upstream
 ) -> Iterator[KindEvidence]:
-    """Techniques whose names came or went; of lines that were only taken out (`whole`) all count."""
-    if not code and not whole:
+    """Techniques whose names came or went; of lines that were only taken out all count.
+
+    Outside a program that trains, `depth`, `skip`, `search` or `queue` are its own matter.
+    """
+    if not code and any(map(code_of, group.added)):
         return
+    kinds = ("performance", "quality", "tooling", "other") if upstream.trains else ("performance",)
     removed = " ".join(map(code_of, group.removed))
-    for technique, count in techniques_in(_changed_names(" ".join(code), removed)).items():
-        if technique.kind != "port":
-            weight = (1.5 if group.removed else 1.0) * min(count, 3) ** 0.5
+    for technique in techniques_in(_changed_names(" ".join(code), removed)):
+        if technique.kind in kinds:
+            weight = 1.5 if group.removed else 1.0
             yield KindEvidence(technique.kind, weight, change.path, group.line, technique.name)
 
 
 def _changed_names(added: str, removed: str) -> list[str]:
-    """Identifiers that one side has and the other has not; of strings only such as are names of
-    something (`PYTORCH_CUDA_ALLOC_CONF`).
-
-    Where lines differ in names alone, names of one technique on both sides say nothing.
-    """
-    sides = []
-    for text in (added, removed):
-        quoted = {
-            name
-            for match in _STRING.finditer(text)
-            for name in identifiers(match[0])
-            if "_" in name and match[0].count(" ") < 2
-        }
-        bare = _STRING.sub(" ", text)
-        sides.append({*identifiers(bare), *(f"{a}_{b}" for a, b in _DOTTED.findall(bare)), *quoted})
-    new, old = sides[0] - sides[1], sides[1] - sides[0]
-    renamed = bool(added) and _shape(added) == _shape(removed)
-    if renamed and techniques_in(new).keys() == techniques_in(old).keys():
-        return []
-    return sorted(new | old)
+    """Identifiers that one side has and the other has not; what stands in strings names nothing."""
+    new, old = (set(identifiers(_STRING.sub(" ", text))) for text in (added, removed))
+    return sorted(new ^ old)
 
 
 def _shape(code: str) -> str:
@@ -129,61 +103,21 @@ def _shape(code: str) -> str:
 
 
 def _devices(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator[KindEvidence]:
-    """Branches by device or platform, devices that upstream does not know, and names of its own
-    device that were taken out.
+    """Devices and platforms that lines name: most where they branch by one, least where upstream
+    names it as well.
     """
     before = {name for line in group.removed for name in identifiers(line)}
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for line in map(code_of, group.added):
-        met = [
-            name
-            for name in identifiers(line)
-            if name not in before and any(t.kind == "port" for t in techniques_of_name(name))
-        ]
         branch = bool(_BRANCH.match(line)) or " else " in line
-        for name in met:
-            strange = not upstream.has_name(name) and any(
-                t.name == "another device" for t in techniques_of_name(name)
-            )
-            counts[name] = max(
-                counts[name], 3 if strange and branch else 2 if strange or branch else 1
-            )
+        target = _PREDEFINED.findall(line) if branch and line.startswith("#") else ()
+        for name in {*identifiers(line)} - before:
+            if any(t.kind == "port" for t in techniques_of_name(name)):
+                weight = 1 + branch + (not upstream.has_name(name))
+                counts[name] = max(counts.get(name, 0), weight)
+            elif name in target and not techniques_of_name(name):
+                counts[name] = 3
     if counts:
-        yield KindEvidence(
-            "port",
-            float(min(6, sum(sorted(counts.values())[-3:]))),
-            change.path,
-            group.line,
-            ", ".join(sorted(counts)[:5]),
-        )
-
-
-def _tuned(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator[KindEvidence]:
-    """Values that were changed in place: what a tuning loop does all day."""
-    old = {name: value for name, value in map(setting_of, group.removed) if name}
-    shapes = {_without_numbers(line): line for line in group.removed}
-    for line in group.added:
-        name, value = setting_of(line)
-        before = old.get(name, "")
-        if (
-            name
-            and before
-            and before != value
-            and (_LITERAL.fullmatch(value) or _without_numbers(before) == _without_numbers(value))
-        ):
-            what = f"{name}: {before[:40]} → {value[:40]}"
-        elif (
-            (same := shapes.get(_without_numbers(line)))
-            and code_of(same) != code_of(line)
-            and any(c.isdigit() for c in line)
-        ):
-            name, what = " ".join(identifiers(_STRING.sub(" ", code_of(line)))), code_of(line)[:100]
-        else:
-            continue
-        techniques = techniques_in(name.split())
-        kind = next(iter(techniques)).kind if techniques else moved_metric(upstream)
-        yield KindEvidence(kind, _SETTING, change.path, group.line, what)
-
-
-def _without_numbers(line: str) -> str:
-    return re.sub(r"\d[\d_.]*(?:[eE][+-]?\d+)?", "0", code_of(line))
+        weight = float(min(6, sum(sorted(counts.values())[-3:])))
+        what = ", ".join(sorted(counts)[:5])
+        yield KindEvidence("port", weight, change.path, group.line, what)

@@ -7,40 +7,32 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kb import regex
+from kb.research.claims import changes_in
 from kb.research.diffs import DEVICE, FileDiff
 from kb.research.hunks import KindEvidence, moved_metric, pulls_of
-from kb.research.symbols import code_of, defined_in, identifiers, setting_of
+from kb.research.symbols import code_of, defined_in, identifiers, parts_of, setting_of
 from kb.research.techniques import Technique, techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
 
 KINDS = ("performance", "quality", "port", "tooling", "docs", "log", "refactor", "other")
-_SUBJECT = re.compile(
-    r"(?i)^(perf|docs?|refactor|style|tests?|ci|build|chore|tools?|tooling|bench)(?:\([^)]*\))?!?:\s"
-)
-_DECLARED = {
-    "perf": "performance",
-    "doc": "docs",
-    "docs": "docs",
-    "refactor": "refactor",
-    "style": "refactor",
-}
-# What people say of a change beside the names of techniques.
-_WORDS = {
-    "performance": r"faster|speed(?:s|up)?|vram|memory|throughput|latency|oom|overhead|buffers?|optimi[sz]e\w*|efficien\w+|fragmentation|bandwidth|utili[sz]ation|stalls?",
-    "quality": r"val_bpb|bpb|loss|perplexity|accuracy|improves?|convergence|hyperparameters?|tun(?:e|ed|ing)|halve|higher|lower|longer",
-    "port": r"(?:gpu|cpu|mps|windows|macos|amd|rocm|silicon|platforms?|nvidia|hopper|\d{4}) support|support for|compatib\w+|backend|cross-platform|non-\w+ gpus?|consumer gpus?|port(?:ed|s)?",
-    "tooling": r"add --\w+|dashboard|visuali[sz]\w+|track\w*|summary|skill|kill",
-    "docs": r"readme|typos?|document\w*|docs?|guide|wording|link|notable forks?",
-    "refactor": r"refactor\w*|clean ?up|simplif\w+|rename\w*|extract|restructure|modulari[sz]e|dead code|unused|type hints?|annotations?|docstrings?",
-    "other": r"fix(?:es|ed)?|bugs?|security|vulnerab\w+|leak|crash\w*|guards?|handle[sd]?|prevent\w*|avoid\w*|ensure\w*|nan|robust\w*|wrong|missing|validate",
-    "log": r"results?\.tsv|results log|experiment log|run log|session|report of",
-}
+# What a prefix of a subject declares of the program; of docs, tests and builds the files tell.
+_SUBJECT = re.compile(r"(?i)^:?(perf|zap|refactor|style|recycle)(?:\([^)]*\))?!?:\s")
+_DECLARED = {"perf": "performance", "zap": "performance"}
+# What only the author can tell: that it is meant to be fast, to run elsewhere, to mend what was wrong.
 _WORD_OF = {
-    kind: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for kind, pattern in _WORDS.items()
+    kind: regex(rf"(?i)\b(?:{words})\b")
+    for kind, words in (
+        ("performance", r"faster|speed\w*|memory|vram|latency|throughput|overhead|optimi[sz]\w+"),
+        ("port", r"support for|gpus|compatib\w+|cross-platform|port(?:ed|s)?"),
+        ("other", r"fix(?:es|ed)?|bugs?|security|leaks?|crash\w*|wrong"),
+    )
 }
 _SURVIVES = 0.35
-# Lines of a log for each line of the program, beyond which the log is what was handed in.
-_MOSTLY = 20
+# Files and commits beside a change of the program accompany it.
+_BESIDE = 0.3
+# A measured gain says what a change is for, whatever else its words name.
+_RESULT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +54,52 @@ def reading_of(
 ) -> KindReading:
     """The kind of the changes of one fork that came with these commit messages, the newest first."""
     core = _core_paths(changes, upstream)
-    pulls = [e for c in changes if c.path in core for e in pulls_of(c, upstream)]
+    results = tuple(_results(messages)) if core else ()
+    moved = max(results, key=lambda e: e.kind).kind if results else moved_metric(upstream)
+    pulls = [e for c in changes if c.path in core for e in pulls_of(c, upstream, moved)]
     evidence = [*_files(changes, core, upstream), *pulls, *_moves(changes)]
     structure = _weights(evidence)
     words = [e for e in _messages(messages) if core or e.kind not in ("performance", "quality")]
+    words += results
     weights = structure + _weights(words)
     replaced = _replaced(changes, core, upstream)
-    logged = sum(len(c.new_lines) for c in changes if c.role == "log")
-    written = sum(len(c.new_lines) for c in changes if c.path in core)
-    kind = _kind(
-        weights,
-        structure,
-        core=core,
-        replaced=replaced,
-        mostly_log=logged > _MOSTLY * written,
-        moved=moved_metric(upstream),
+    taken_back = bool(core) and _takes_back(messages)
+    kind = (
+        "other"
+        if taken_back
+        else _kind(
+            weights,
+            structure,
+            core=core,
+            replaced=replaced,
+            moved=moved,
+        )
     )
     also = (k for k, w in weights.most_common() if k != kind and w >= max(3, 0.4 * weights[kind]))
     optimization = kind in ("performance", "quality") or kind == "port" and _holds_levers(pulls)
-    strength = (weights["performance"] + weights["quality"]) / max(1.0, sum(weights.values()))
+    aimed = 0.0 if taken_back else weights["performance"] + weights["quality"]
+    strength = aimed / max(1.0, sum(weights.values()))
     strongest = sorted([*evidence, *words], key=lambda e: -e.weight)[:12]
     named = _named(changes, core, messages, kind)
     return KindReading(kind, tuple(also), optimization, round(strength, 3), named, tuple(strongest))
+
+
+def _takes_back(messages: Sequence[str]) -> bool:
+    """Whether every commit undoes an earlier one: what the diff names is taken out, not put in."""
+    return bool(messages) and all(m.startswith('Revert "') for m in messages)
+
+
+def _results(messages: Sequence[str]) -> Iterator[KindEvidence]:
+    """What the authors measured to be better, what comes out or what it costs; where no measure is
+    known to be, one whose better side is unknown.
+    """
+    lines = [line for message in messages for line in message.splitlines()]
+    changes = [c for line in lines for c in changes_in(line) if c.before != c.after]
+    better = [c for c in changes if c.is_better] or [c for c in changes if c.is_better is None]
+    for is_result, change in {c.is_result: c for c in better}.items():
+        kind = "quality" if is_result else "performance"
+        what = f"{change.name}: {change.before:g} → {change.after:g}"
+        yield KindEvidence(kind, _RESULT, "", 0, what[:100])
 
 
 def _weights(evidence: Iterable[KindEvidence]) -> Counter[str]:
@@ -122,28 +138,28 @@ def _moves(changes: Sequence[FileDiff]) -> Iterator[KindEvidence]:
             yield KindEvidence(kind, 4.0, source[0].path, 1, what)
 
 
-# Types that a signature may state: what runs is the same with them and without.
-_ANNOTATION = re.compile(r"\s*->\s*[^:]+|(?<=\w)\s*:\s*[A-Za-z][\w.\[\], |]*(?=[,)=])")
-
-
 def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
-    """Whether new code differs from the old in its own definitions, in types or in names for what stands between alone: nothing comes
+    """Whether new code differs from the old in its own definitions, or in names for what stands between alone: nothing comes
     from outside, and nothing but these is gone.
     """
     bare, before = (
-        [_ANNOTATION.sub("", line) for line in lines if not line.startswith(("import ", "from "))]
+        [line for line in lines if not line.startswith(("import ", "from "))]
         for lines in (added, removed)
     )
-    own = {name for line in bare if (name := defined_in(line))}
-    between = {name for line in before if (name := setting_of(line)[0])}
-    new, old = (
-        Counter(re.findall(r"[A-Za-z_]\w*|\d[\w.]*", " ".join(lines))) for lines in (bare, before)
-    )
+    own = {part for line in bare if (name := defined_in(line)) for part in _parts(name)}
+    between = {part for line in before if (name := setting_of(line)[0]) for part in _parts(name)}
+    new, old = (Counter(_parts(" ".join(lines))) for lines in (bare, before))
     if own - old.keys():
-        return not new.keys() - old.keys() - own - _FRAME
+        strange = new.keys() - old.keys() - own - _FRAME
+        lost = old.keys() - new.keys() - _FRAME
+        return not strange or 5 * len(strange) <= len(new) and 10 * len(lost) <= len(old)
     if new == old:
         return sorted(bare) == sorted(before)  # The same words in another order are other work.
     return not (new - old).keys() - between and not (old - new).keys() - between
+
+
+def _parts(code: str) -> list[str]:
+    return [part for word in re.findall(r"\w+", code) for part in parts_of(word) or [word]]
 
 
 # Words that wrap code and do no work of their own.
@@ -176,15 +192,34 @@ def _core_paths(changes: Sequence[FileDiff], upstream: Upstream) -> frozenset[st
         for c in changes
         if c.role == "source" and c.state != "copied" and c.before in upstream.files and c.news
     }
-    lines = (line for c in changes if c.path in known or c.role == "build" for line in c.new_lines)
-    named = {name for line in lines for name in identifiers(line)}
-    stems = {
-        c.path: c.path.rpartition("/")[2].partition(".")[0]
+    used = {
+        name
         for c in changes
-        if c.role == "source" and c.state == "added"
+        if c.path in known or c.role == "build"
+        for line in c.new_lines
+        for name in identifiers(line)
     }
     known |= {c.path for c in changes if c.role == "build" and _sets_compiler(c)}
-    return frozenset(known | {path for path, stem in stems.items() if stem in named and known})
+    fresh = [c for c in changes if c.role == "source" and c.state == "added"]
+    joined = {
+        c.path
+        for c in fresh
+        if known and not _is_device(c.path) and not used.isdisjoint(_names_of_file(c, upstream))
+    }
+    return frozenset(known | joined)
+
+
+def _names_of_file(change: FileDiff, upstream: Upstream) -> Iterator[str]:
+    """By what a program may call for a file that is new: its stem, and what it alone defines."""
+    yield change.path.rpartition("/")[2].partition(".")[0]
+    names = filter(None, map(defined_in, change.added))
+    yield from (name for name in names if not upstream.has_name(name))
+
+
+def _is_device(path: str) -> bool:
+    """Whether a file is named for another device or platform: `signal_windows.go`."""
+    name = path.rpartition("/")[2]
+    return any(t.name == "another device" for t in techniques_of_name(name))
 
 
 def _sets_compiler(change: FileDiff) -> bool:
@@ -200,51 +235,39 @@ def _files(
     known = {path.rpartition(".")[2] for path in upstream.files}
     for change in changes:
         lines = sum(bool(line.strip()) for line in change.new_lines)
-        kind = _kind_of_file(change, known, lines)
+        kind = _kind_of_file(change, known)
         if change.path in core or not kind or not lines and change.role != "picture":
             continue
-        most = 1.5 if change.role == "build" else 6.0
-        weight = {"log": 3.0, "picture": 0.5}.get(change.role, min(most, 1 + lines / 15))
+        weight = min(6.0, 1 + lines / 15)
+        if core and kind != "port":
+            weight *= _BESIDE
         yield KindEvidence(
             kind, weight, change.path, 1, f"{change.state} {change.role} file, {lines} lines"
         )
 
 
-def _kind_of_file(change: FileDiff, known: set[str], lines: int) -> str:
-    """What a file is by its role, then by its language, its name and the names in it; `known` are the ends of upstream's files."""
+def _kind_of_file(change: FileDiff, known: set[str]) -> str:
+    """What a file is by its role, then by its language and its name; `known` are the ends of upstream's files."""
     if change.role in ("docs", "picture", "log", "vendored"):
         return {"picture": "docs", "vendored": ""}.get(change.role, change.role)
-    name = change.path.rpartition("/")[2]
-    if name.rpartition(".")[2] in DEVICE - known or any(
-        t.name == "another device" for t in techniques_of_name(name)
-    ):
+    if change.path.rpartition(".")[2] in DEVICE - known or _is_device(change.path):
         return "port"
-    if change.role != "source" or change.state == "copied":
-        return "tooling"
-    named = techniques_in(n for line in change.new_lines for n in identifiers(code_of(line)))
-    ports = sum(n for t, n in named.items() if t.name == "another device")
-    return "port" if ports >= max(6, lines / 20) else "tooling"
+    return "tooling"
 
 
 def _messages(messages: Sequence[str]) -> Iterator[KindEvidence]:
-    """What the authors declare: the prefix of a subject, the techniques and the words in it; a body
-    counts little.
-    """
+    """What the authors declare: the prefix of a subject, the techniques and the words in it."""
     for message in messages[:40]:
-        subject, _, body = message.partition("\n")
+        subject = message.partition("\n")[0]
         share = 1.0 / min(len(messages), 40)
         if prefix := _SUBJECT.match(subject):
-            kind = _DECLARED.get(prefix[1].lower(), "tooling")
+            kind = _DECLARED.get(prefix[1].lower(), "refactor")
             yield KindEvidence(kind, 6 * share, "", 0, subject[:100])
         for technique in techniques_in(identifiers(subject)):
             yield KindEvidence(technique.kind, 2 * share, "", 0, subject[:100])
         for kind, pattern in _WORD_OF.items():
             if matches := pattern.findall(subject):
                 yield KindEvidence(kind, 2 * share * min(2, len(matches)), "", 0, subject[:100])
-            if matches := pattern.findall(body):
-                yield KindEvidence(
-                    kind, 0.5 * share * min(3, len(matches)), "", 0, ", ".join(matches[:3])
-                )
 
 
 def _kind(
@@ -253,7 +276,6 @@ def _kind(
     *,
     core: frozenset[str],
     replaced: bool,
-    mostly_log: bool,
     moved: str,
 ) -> str:
     allowed = Counter(
@@ -269,15 +291,8 @@ def _kind(
         )
     if not allowed:
         return "other"
-    if core:
-        allowed["docs"] *= 0.3
-        allowed["log"] *= 2.0 if mostly_log else 0.3
-    elif len(structure) == 1:
-        return next(
-            iter(structure)
-        )  # All files are of one kind: no word of a message makes them another.
-    else:
-        allowed["other"] *= 0.5
+    if not core and len(structure) == 1:
+        return next(iter(structure))  # Files of one kind: no word makes them another.
     return max(allowed, key=lambda k: (allowed[k], k == moved, -KINDS.index(k)))
 
 

@@ -27,7 +27,7 @@ _QUOTED_NAME = re.compile(r"\[[\"']([A-Z][A-Z0-9_]{3,})[\"']\]")
 _COMMENT = re.compile(
     r"\s*(?:#(?!\s*(?:define|if|ifdef|ifndef|else|elif|endif|pragma|include|undef|\[))|//|--\s|;;|/\*|\*\s|\*/|\"\"\").*$"
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 

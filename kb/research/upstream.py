@@ -9,12 +9,20 @@ from functools import cached_property
 
 from kb.research.diffs import FileDiff, LineGroup
 from kb.research.git import Repository
-from kb.research.symbols import code_of, defined_in, flags_in, identifiers, setting_of
+from kb.research.symbols import (
+    code_of,
+    defined_in,
+    flags_in,
+    identifiers,
+    parts_of,
+    setting_of,
+)
 
 _LIKE = 0.6
 # Lines that upstream put into one file since: beyond these the file is another one, and only equal
 # lines count.
 _MOST_SINCE = 2000
+_TRAINING = frozenset("loss optimizer backward grad gradient epoch epochs logits train".split())
 _MOST_NAMES = 300
 _LEAST_STATEMENT = 8
 _SPEED_WORDS = re.compile(
@@ -62,6 +70,12 @@ class Upstream:
             text for path, text in self.files.items() if path.lower().startswith("readme")
         )
         return len(_SPEED_WORDS.findall(readme)) >= len(_LOSS_WORDS.findall(readme))
+
+    @cached_property
+    def trains(self) -> bool:
+        """Whether the program trains: its words of learning name what a change moves."""
+        words = {part for name in self.names for part in parts_of(name)}
+        return len(words & _TRAINING) >= 4
 
     def has_name(self, name: str) -> bool:
         return name in self.names if name.isidentifier() else name in self.plain
