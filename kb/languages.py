@@ -33,15 +33,41 @@ VERDICTS: Mapping[str, str] = {
 # What says that a run is still to end.
 RUNNING = "offen läuft laufend geplant ouvert en-cours prévu abierto en-curso em-andamento in-corso открыт идёт план 进行中 進行中 计划中 待办 計画中 実行中 진행".split()
 
-# Headings of lists of what was tried and failed.
-FAILED_LISTS = (
-    "verworfen gescheitert sackgasse fehlgeschlagen was-nicht-funktionier was-nichts-gebracht pas-marché pas-fonctionné écarté "
-    "impasse abandonné no-funcion descartad callejones não-funcion non-ha-funzionato scartat не-сработал не-помогло отклонен "
-    "тупик 没用 无效的尝试 失败的尝试 失败尝试 失敗した ボツ うまくいかなかった 실패한"
+# What stands before a verdict and turns it round; Japanese and Korean turn a word round behind it.
+DENIALS = (
+    "not never nicht kein keine keinen nichts ohne non nessun nessuna senza pas aucun aucune rien sans no ningún ninguna sin nada não "
+    "nenhum nenhuma sem не нет без ни niet geen"
 ).split()
+DENIED_IN = "没有 沒有 没 沒 无 無 未 不"
+DENIED_BEHIND = "ない なし なかった せず 없 않 못"
 
-# What stands before a verdict and turns it round.
-DENIALS = "not never nicht kein keine non pas no não не niet".split()
+# Stems that say in running text how something went, by what they say. Of `use` only the denial says anything ("kein Gewinn").
+REPORTS: Mapping[str, str] = {
+    "worse": (
+        "langsamer schlechter verschlechter plus-lent moins-bon moins-bien pire dégrad más-lent peor empeor mais-lent pior piorou "
+        "più-lent peggio langzamer slechter медленнее хуже ухудш 变慢 變慢 更慢 更差 变差 變差 退化 不如 遅くな 遅い 悪化 느려 악화"
+    ),
+    "failed": (
+        "sackgasse gescheitert rückgängig unbrauchbar impasse abandonar abandonad callejón callejones naufragat abbandonat тупик "
+        "отказались откатили 没用 沒用 无效 無效 回滚 回滾 撤销 元に戻 取りやめ 見送 ボツ うまくいかな 되돌 소용없"
+    ),
+    # What went wrong, which something tried does by failing and anything else by chance.
+    "wrong": "fehlgeschlagen échoué falló fracas fallit fallid провал 失败 失敗 실패",
+    "better": (
+        "schneller besser verbesser hilft geholfen funktionier lohnt plus-rapide meilleur amélior aidé aide fonctionn marché "
+        "más-rápid mejora mejoró ayud funcion sirv vale-la-pena mais-rápid melhor ajud vale-a-pena più-veloc miglior aiut funzion "
+        "sneller beter verbeter helpt hielp быстрее лучше улучш помог помож сработа 提升 改善 变快 變快 更快 加快 向上 速くな 빨라 개선"
+    ),
+    "use": (
+        "gebracht bringt brachte gewinn nutzen wirkung effekt apporté apporte gain effet utile aportó aporta efecto ganancia palanca "
+        "adiant efeito ganho effett guadagn utile winst прирост эффект выигрыш толк пользы 效果 帮助 幫助 收益 变化 變化 効果 効か 효과"
+    ),
+    "kept": "bleibt beibehalten gardé conservé se-queda quedó fica ficou rimane blijft оставили остаётся остается 保留 采用 採用 上线 유지",
+    "open": (
+        "noch-nicht noch-zu à-essayer à-tester pas-encore pendiente por-probar todavía-no aún-no pendente ainda-não a-testar da-provare "
+        "non-ancora nog-niet попробовать ещё-не еще-не 计划 計劃 尚未 待测 待試 未测试 今後 未検証 まだ 예정 아직"
+    ),
+}
 
 # Labels of a body and fields of the front matter, by what they are in English.
 LABELS: Mapping[str, str] = {

@@ -6,9 +6,9 @@ import pytest
 
 from kb import KbError, store
 from kb.build import build
-from kb.refuted.intent import terms_in
 from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
+from kb.refuted.intent import terms_in
 from tests.test_refuted import run
 
 TRAIL = {

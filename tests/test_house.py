@@ -40,13 +40,14 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # experiments 2,857 → 2,940, verbs 3,520 → 3,555: code that a run measured, or that is its parent's, is refused before a page is filed; a filed run with more samples says so.
 # loop 371 → 390: killed at any moment it goes on with the same proposal, the same change and the first measurement.
 # research 2,292 → 2,313: figures before and after, columns of tables and what a program is made of decide a fork's kind; half of the words that did are gone.
+# text 440 → 472, languages 20 → 23 and trail 3,257 → 3,273, of which refuted gave 20: what a sentence reports is read in twelve languages by one table of stems, and columns of signed changes by the side on which their metric is better.
 BUDGETS = {
-    "verbs": 3562, "formats": 3684, "experiments": 2940, "trail": 3260, "site": 2535,
+    "verbs": 3562, "formats": 3684, "experiments": 2940, "trail": 3275, "site": 2535,
     "research": 2313, "profiles": 1805, "refuted": 1832, "slices": 1614, "lint": 1216,
     "indexes": 1194, "ingest": 1130, "page": 1133, "run": 1107, "claims": 1201, "harness": 812,
     "search": 913, "store": 782, "source": 475, "graph": 430, "replay": 420, "loop": 390,
-    "packs": 340, "text": 440, "server": 282, "build": 291, "model": 240, "schema": 200,
-    "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 20, "__main__": 10,
+    "packs": 340, "text": 468, "server": 282, "build": 291, "model": 240, "schema": 191,
+    "cli": 170, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.

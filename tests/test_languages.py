@@ -3,7 +3,11 @@
 import pytest
 
 from kb.page import read
+from kb.refuted.statement import Statement
+from kb.refuted.statements import statements_of
 from kb.schema import Verdict, field_verdict
+from kb.store import value_of
+from kb.text.reports import Report, report_of
 from kb.trail import experiments
 
 
@@ -39,7 +43,12 @@ FOLDER = "# Line joins\n\n**Question.** Can we?\n\n**Result.** The frame gets sl
     "path, text, kind, name",
     [
         ("wiki/Experimente/Synonyme aus Klicks.md", RUN, "experiment", "Synonyme aus Klicks"),
-        ("wiki/中文/查询.md", "# 查询\n\n**假设:** 提高点击率\n\n**结论:** 否定\n", "experiment", "查询"),
+        (
+            "wiki/中文/查询.md",
+            "# 查询\n\n**假设:** 提高点击率\n\n**结论:** 否定\n",
+            "experiment",
+            "查询",
+        ),
         ("wiki/experiments/line-joins/README.md", FOLDER, "experiment", "line-joins"),
         ("wiki/experiments/line-joins/notes.md", "# Notes\n\nRaw figures.\n", "page", "notes"),
         ("wiki/experiments/lane/README.md", "# The lane\n\nWhat it is about.\n", "index", "README"),
@@ -55,14 +64,21 @@ def test_a_run_is_told_by_its_labels_where_its_name_and_type_do_not(path, text, 
 
 def test_fields_of_another_language_are_found_under_their_english_names():
     page = read("wiki/Experimente/a.md", "---\n状态: 否定\nDatum: 2026-01-14\n---\n# A\n".encode())
-    assert page.field("status") == "否定" and page.date == "2026-01-14" and page.type == "experiment"
+    assert (
+        page.field("status") == "否定" and page.date == "2026-01-14" and page.type == "experiment"
+    )
 
 
 def test_a_trail_in_german_is_listed_with_its_verdicts(make_base):
     from kb import store
     from kb.build import build
 
-    layout = make_base({"wiki/Experimente/Synonyme.md": RUN, "wiki/Experimente/BM25.md": RUN.replace("verworfen", "bestätigt")})
+    layout = make_base(
+        {
+            "wiki/Experimente/Synonyme.md": RUN,
+            "wiki/Experimente/BM25.md": RUN.replace("verworfen", "bestätigt"),
+        }
+    )
     build(layout)
     rows = experiments(store.state(layout))
     assert {e.path.rsplit("/", 1)[1]: e.verdict.canonical for e in rows} == {
@@ -94,3 +110,33 @@ def test_a_list_of_failures_is_told_by_its_heading_in_any_of_many_words(make_bas
     build(layout)
     lists = [json.loads(f.read_text()) for f in (layout.indexes / "refuted").rglob("*.json")]
     assert ("filterbanks" in json.dumps(lists)) is listed
+
+
+@pytest.mark.parametrize(
+    "text, report",
+    [
+        ("Congelar el encoder no sirvió de nada.", Report.FAILED),
+        ("把学习率提高：没有提升，反而变慢。", Report.FAILED),
+        ("キャッシュ追加：効果なし。", Report.FAILED),
+        ("Le cache n'a rien apporté.", Report.FAILED),
+        ("Größerer Puffer hat nichts gebracht.", Report.FAILED),
+        ("Кэш не дал прироста.", Report.FAILED),
+        ("Cosine: 0.81 → 0.84, se queda.", Report.STAYED),
+        ("计划：尝试更大的批量。", Report.OPEN),
+        ("Verworfene Urteile liegen in rejected.tsv.", None),
+        ("Elegí dos finales distintas como cobertura.", None),
+    ],
+)
+def test_a_sentence_of_another_language_reports_what_it_says(text, report):
+    assert report_of(text)[0] is report
+
+
+LEADERBOARD = "# Cronología\n\n| # | Enfoque | LB | Δ |\n|---|---|---|---|\n| 1 | base pública | 0.83 | — |\n| 2 | corpus combinado | 0.67 | -0.17 |\n| 3 | cot fijo | 0.84 | +0.01 |\n"
+LATENCY = "# Essais\n\n| Essai | latence (ms) | Δ |\n|---|---|---|\n| référence | 12.0 | — |\n| prefetch | 13.1 | +1.1 |\n| batch de 16 | 9.8 | -2.2 |\n"
+
+
+@pytest.mark.parametrize("text, card", [(LEADERBOARD, "corpus combinado"), (LATENCY, "prefetch")])
+def test_a_change_against_its_metric_is_a_failure_in_any_language(text, card):
+    page = read("wiki/notas.md", text.encode())
+    (statement,) = value_of(statements_of(page, text, facts=None), tuple[Statement, ...])
+    assert card in statement.text

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from kb import KbError
 from kb.run.criterion import criteria_of, holds, to_text
 from kb.run.evidence import Evidence, Measured, measured_of
-from kb.run.interval import _differences, _shift, _signed_rank, gain_interval, gain_of_spreads, level_of, student, value_interval
+from kb.run.interval import (
+    _differences,
+    _shift,
+    _signed_rank,
+    gain_interval,
+    gain_of_spreads,
+    level_of,
+    student,
+    value_interval,
+)
 from kb.run.measure import host_facts, metrics_in, without_secrets
 from kb.run.noise import Spread, band_of, gain_of, least_effect_of, spread_of
 from kb.run.quantity import number_text, unit_beside

@@ -12,7 +12,7 @@ from kb.trail.facts import Facts, from_row, to_row
 from kb.trail.frontier import frontier_of, frontiers_of, parents_of
 from kb.trail.handles import handle, path_of
 from kb.trail.state import state_of
-from kb.trail.transfers import kinship_of, traits_of, lessons_of
+from kb.trail.transfers import kinship_of, lessons_of, traits_of
 
 
 def run(number: int, verdict: str, *, title: str, rate: float | None, target: str = "engine", body: str = "", tags: str = "[engine]") -> Facts:

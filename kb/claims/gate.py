@@ -13,7 +13,7 @@ from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
 from kb.claims.sense import cause, certainty, condition, direction, extent, negation, scale
-from kb.claims.standing import denied, instruction, taken_back, attribution
+from kb.claims.standing import attribution, denied, instruction, taken_back
 from kb.text import sentences_of
 
 # A quote of fewer words fits anywhere, one of more is a copy of its source and no evidence for one sentence.

@@ -14,8 +14,8 @@ from kb.refuted.statement import (
     ADVICE,
     LONGEST,
     LOSS,
-    SHORTEST,
     Statement,
+    is_short,
     prose_between,
     statement_in,
 )
@@ -103,7 +103,7 @@ def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[
             yield replace(statement, because=rest[:500], aim=aim_of_text(struck[1]))
     elif "? " in text[:200]:
         yield from answer_failure(page, block.line, block.stop, anchor, text)
-    elif len(text) >= SHORTEST and not ADVICE.match(text) and (failure := failure_in(text)):
+    elif not is_short(text) and not ADVICE.match(text) and (failure := failure_in(text)):
         statement = statement_in(page, "bullet", block.line, block.stop, anchor, failure[0])
         yield replace(statement, because=failure[1][:500])
 

@@ -10,14 +10,15 @@ from kb.refuted.intent import readable
 from kb.refuted.statement import (
     CROSSES,
     LONGEST,
-    SHORTEST,
     Statement,
     is_note,
+    is_short,
     reports_failure,
     statement_in,
 )
-from kb.schema import FAILED, Verdict, outcome_verdict
+from kb.schema import FAILED, Verdict, label_kind, outcome_verdict
 from kb.text.reports import failure_in, is_settled
+from kb.trail.attempts import changes_in
 
 _VERDICT_CELL = re.compile(
     r"\W*(?:(?:refuted|rejected|falsified)\b|(?:invalid|discard(?:ed)?)\b(?=\W*$|\s*[^\w\s]|\s+(?:or|and|by|because|as|since|at|in|on|due|after|with)\b))",
@@ -37,11 +38,14 @@ CLAIM_HEAD = re.compile(
 def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
     head = [c.plain[:80] for c in table.rows[0].cells]
     rows = [(row, [readable(c.plain)[:LONGEST] for c in row.cells]) for row in table.rows[1:]]
-    outcomes = {i for i, h in enumerate(head) if _VERDICT_HEAD.search(h)}
+    outcomes = {
+        i for i, h in enumerate(head) if _VERDICT_HEAD.search(h) or label_kind(h) == "outcome"
+    }
     if not outcomes and is_note(page):
         outcomes = _rated([cells for _, cells in rows])
-    for row, cells in rows:
-        yield from _row(page, row, cells, head, outcomes, anchor, mode)
+    gains = changes_in(head, [[*cells, *[""] * len(head)] for _, cells in rows])
+    for (row, cells), gain in zip(rows, gains, strict=True):
+        yield from _row(page, row, cells, head, outcomes, anchor, mode, gain)
 
 
 def _rated(rows: list[list[str]]) -> set[int]:
@@ -65,6 +69,7 @@ def _row(
     outcomes: set[int],
     anchor: str,
     mode: str,
+    gain: float | None,
 ) -> Iterator[Statement]:
     """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
     verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
@@ -96,9 +101,12 @@ def _row(
     # A bare number is told by the head of its column where it names what was tried, and by nothing else.
     shown = [_shown(c, head[0] if not i else "") for i, c in enumerate(cells)]
     text = " · ".join(filter(None, shown))[:LONGEST]
-    if won or len(text) < SHORTEST or is_settled(text):
+    won = won or not failing and gain is not None and gain > 0
+    if won or is_short(text) or is_settled(text):
         return
-    if not failing and not (mode == "failed" or mode == "turned-down" and reports_failure(text)):
+    lost = gain is not None and gain < 0 and is_note(page)
+    listed = mode == "failed" or mode == "turned-down" and reports_failure(text)
+    if not (failing or lost or listed):
         return
     named = [
         i

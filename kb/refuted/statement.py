@@ -33,7 +33,9 @@ class Statement:
 
 
 # A statement that is longer than this many characters holds data, not words; a page with more dead ends than `MOST` is a dump of data.
-LONGEST, SHORTEST, MOST = 700, 12, 500
+LONGEST, MOST = 700, 500
+# A shorter one says nothing; counted in bytes, for a sign of Chinese says as much as three letters.
+_SHORTEST = 12
 # A loss in figures, or from one figure to another.
 LOSS = re.compile(
     r"\d\s?[a-zA-Z%]{0,3}\s(?:→|->|to)\s\d[\d.]*\s?(?:[kM%]|[mun]?s)\b|(?:[−-]\s?|\b)\d[\d.]*\s?(?:%|x|×|pp|ms)\s?(?:lower|below|loss|regression)|"
@@ -58,6 +60,10 @@ def is_note(page: Page) -> bool:
         return True
     words = {page.field("type").lower(), *page.folder.lower().split("/")}
     return any(words & {name, folder} for name, folder in NOTES.items())
+
+
+def is_short(text: str) -> bool:
+    return len(text.encode()) < _SHORTEST
 
 
 def reports_failure(text: str) -> bool:

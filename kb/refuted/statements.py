@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from kb import regex
-from kb.languages import FAILED_LISTS
 from kb.page import Page, document_of
 from kb.page.document import Document
 from kb.page.seal import FIELD as SEAL
@@ -23,10 +22,10 @@ from kb.refuted.statement import (
     CROSSES,
     LONGEST,
     MOST,
-    SHORTEST,
     Statement,
     cites_on,
     is_note,
+    is_short,
     prose_between,
     reports_failure,
     statement_in,
@@ -34,7 +33,7 @@ from kb.refuted.statement import (
 from kb.schema import FAILED, canonical_verdict, label_kind
 from kb.store import row_of
 from kb.text import cut, one_line
-from kb.text.reports import Report, is_settled, report_of
+from kb.text.reports import Report, is_settled, names_failures, report_of
 from kb.trail.facts import from_row
 
 
@@ -56,8 +55,7 @@ class RunAim:
 _FAILED_LIST = regex(
     r"refuted|falsified|invalidated|retired|dead[- ]?ends?|negative results|what failed|tried and failed|what (?:did|does)(?:n['’]t| not)|failed (?:experiments?|attempts?|ideas?|levers?)|"
     r"\b(?:did|do|does|has|have)(?:n['’]t| not) (?:work|help|pay|matter|pan out)|graveyard|\bburied\b|went nowhere|"
-    r"backfired|fell flat|\bno luck\b|in vain\b|\bflop(?:s|ped)\b|\bduds?\b|lost causes?|"
-    + "|".join(word.replace("-", " ") for word in FAILED_LISTS),
+    r"backfired|fell flat|\bno luck\b|in vain\b|\bflop(?:s|ped)\b|\bduds?\b|lost causes?",
     re.IGNORECASE,
 )
 # Headings of what was turned down, for whatever reason: an item counts where it reports an outcome itself.
@@ -154,7 +152,7 @@ def _mode(title: str) -> str:
         return ""
     return (
         "failed"
-        if _FAILED_LIST.search(title)
+        if _FAILED_LIST.search(title) or names_failures(title)
         else "turned-down"
         if _TURNED_DOWN.search(title)
         else ""
@@ -266,7 +264,7 @@ def _item(
     """A list item, paragraph or (with a `subject`) sub-heading that names a failure."""
     text = readable(text)[:LONGEST].strip("~ ").lstrip(CROSSES + "️ *")
     whole = f"{subject}. {text}" if subject else text
-    if len(whole) < SHORTEST or ADVICE.match(whole) or is_settled(whole):
+    if is_short(whole) or ADVICE.match(whole) or is_settled(whole):
         return
     if mode == "failed" or reports_failure(whole):
         statement = statement_in(

@@ -2,7 +2,10 @@
 
 import re
 from enum import StrEnum
+from typing import NamedTuple
 
+from kb import languages, regex
+from kb.languages import spellings
 from kb.text.sentences import sentences_of
 
 
@@ -15,7 +18,7 @@ class Report(StrEnum):
 _NOT = r"(?:n['’]t| not| never)(?: really| actually| even| any| much)?"
 _THEM = r"(?: (?:it|them|that|this))?"
 # It was of no use, or made things worse.
-_OF_NO_USE = re.compile(
+_OF_NO_USE = (
     rf"\b(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
     rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
     r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
@@ -24,48 +27,97 @@ _OF_NO_USE = re.compile(
     r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
     r"\b(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"\b(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
-    r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b",
-    re.IGNORECASE,
+    r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b"
 )
 # It was taken back.
-_TAKEN_BACK = re.compile(
+_TAKEN_BACK = (
     r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|dropped|removed|scrapped|binned|given up|not used)\b|"
     rf"\b(?:rolled|backed|taken|took|taking|ripped|pulled|thrown|threw){_THEM} (?:out|back|away)\b|\btook [\w ]{{1,24}}? back\b|\bdid{_NOT} keep\b|"
     rf"\b(?:we reverted|reverted it|withdrew|(?:gave|given){_THEM} up|(?:went|gone|switched|turned|moved|came|fell|are|is|now)(?: \w+)? back (?:to|at|on)|back to (?:the|\W*\w+\W*$)|"
     rf"(?:on|off|out|removed|deleted|so we \w+{_THEM}) again|we (?:stay|stayed|remain|stick|stuck) (?:at|with|on|to)|(?:staying|stick|sticking) (?:at|with)|"
-    r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not (?:pursued|kept)|the (?:code|branch) is (?:gone|deleted))|\bnot used\W*$",
-    re.IGNORECASE,
+    r"so (?:no\b|we (?:dropped|removed)|(?:it|they) (?:was|were) (?:removed|dropped|deleted))|not (?:pursued|kept)|the (?:code|branch) is (?:gone|deleted))|\bnot used\W*$"
 )
 # What went wrong; of something that was tried only where the text says so otherwise.
-_WENT_WRONG = re.compile(
-    r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b",
-    re.IGNORECASE,
-)
+_WENT_WRONG = r"\b(?:crash(?:ed|es)|broke|hung|deadlocked|oom(?:ed|s)?|thrash\w*|stalled|corrupted|leaked|failed|out of memory|(?<!no )lost|logged out|ate (?:up )?the)\b"
 # It is done, or in use.
-_DONE = re.compile(
-    r"✅|✔|\bDONE\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)",
-    re.IGNORECASE,
+_DONE = (
+    r"✅|✔|\bDONE\b|\b(?:shipped|merged|adopted|landed|works now)\b|\(\s*\+?\d[\d.]*\s?[x×]\s*\)"
 )
-_IN_USE = re.compile(
-    r"\b(?<!not )(?:stays(?! (?:at|with))|has stayed|kept|keeping it|in (?:production|use)|fixed|solved|supersed\w+|upgraded)\b",
-    re.IGNORECASE,
-)
-_OF_USE = re.compile(
-    r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b", re.IGNORECASE
-)
-_UNTRIED = re.compile(
+_IN_USE = r"\b(?<!not )(?:stays(?! (?:at|with))|has stayed|kept|keeping it|in (?:production|use)|fixed|solved|supersed\w+|upgraded)\b"
+_OF_USE = r"\b(?:works|worked|helped|improved|paid off|good|gone down|better|faster)\b"
+_UNTRIED = (
     r"(?<!could )(?<!can )(?<!did )\b(?:not|never|nobody (?:has )?|hasn['’]t|has not|haven['’]t|have (?:not|never)|wasn['’]t|was not|un)[ -]?(?:yet |ever |been |really )*"
-    r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b",
-    re.IGNORECASE,
+    r"(?:tried|tested|run|done|validated|measured|looked)\b|\bto be tried\b|\bTODO\b|\bTBD\b|\bpending\b|\bplanned\b|\b(?:could|might|may) be worth\b"
 )
 # What holds under a condition, or might, reports nothing.
-_SUPPOSES = re.compile(
+_SUPPOSES = (
     r"^\W*(?:if|when|unless|where|wenn|si)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
-    r"^\W*[^.:–—]{2,40}?[\s*]*[:–—-]\s*an? \w+ (?:that|which|of|for|where)\b",
-    re.IGNORECASE,
+    r"^\W*[^.:–—]{2,40}?[\s*]*[:–—-]\s*an? \w+ (?:that|which|of|for|where)\b"
 )
+
+
+# Scripts that set no blanks: a word of theirs may stand anywhere.
+_UNSPACED = "\u2e7f"
+
+
+def _words(*notions: str) -> list[str]:
+    """What other languages write for some notions, those of verdicts among them."""
+    tables = (languages.REPORTS, languages.VERDICTS)
+    return [word for name in notions for table in tables for word in spellings(table, name)]
+
+
+def _stems(*notions: str) -> str:
+    spaced = "|".join(w for w in _words(*notions) if w[0] <= _UNSPACED)
+    # A participle that is inflected before a noun ("verworfene Ansätze") names things and reports nothing.
+    spaced = rf"(?<![^\W_])(?:{spaced})(?!(?<=[nt])e[nrms]?\b)"
+    return "|".join([spaced, *(w for w in _words(*notions) if w[0] > _UNSPACED)])
+
+
+def _denied(*notions: str) -> str:
+    """Some notions turned round: behind a word or a sign that denies, with two words between, or before one."""
+    before, within = "|".join(languages.DENIALS), languages.DENIED_IN.replace(" ", "|")
+    behind = languages.DENIED_BEHIND.replace(" ", "|")
+    stems = _stems(*notions)
+    return rf"(?<![^\W_])(?:{before})['’]? (?:\w+ ){{0,2}}?(?:{stems})|(?:{within})(?:{stems})|(?:{stems})\w{{0,3}}?(?:{behind})"
+
+
+class _Reading(NamedTuple):
+    """What words report: `final` where they say what was done in the end, `wrong` where they count of something tried alone."""
+
+    report: Report | None
+    final: bool
+    words: re.Pattern[str]
+    wrong: bool = False
+
+
+# In the order in which they count: other languages by their stems, and by what they deny.
+_READINGS = tuple(
+    _Reading(report, final, regex(words, re.IGNORECASE), wrong)
+    for report, final, wrong, words in (
+        (Report.OPEN, True, False, _UNTRIED),
+        (None, False, False, _SUPPOSES),
+        (Report.FAILED, True, False, _TAKEN_BACK),
+        (Report.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
+        (Report.FAILED, False, False, _OF_NO_USE),
+        (Report.FAILED, False, True, _WENT_WRONG),
+        (Report.STAYED, False, False, _OF_USE),
+        (Report.OPEN, True, False, _stems("open")),
+        (Report.FAILED, True, False, _stems("refuted", "failed")),
+        (
+            Report.FAILED,
+            False,
+            False,
+            f"{_stems('worse')}|{_denied('better', 'use', 'kept', 'supported')}",
+        ),
+        (Report.STAYED, True, False, _stems("kept", "supported")),
+        (Report.STAYED, False, False, _stems("better")),
+        (Report.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
+    )
+)
+_ENGLISH = 7
+_SETTLED = regex(f"{_UNTRIED}|{_DONE}", re.IGNORECASE)
 # A sentence that opens so speaks of what the one before it names.
-_REFERS = re.compile(
+_REFERS = regex(
     r"\W*(?:that|this|it|we|they|these|those|no|nope|none|both|so|then|but|and|worse|slower|nothing|\w+ed|gave up|not|the (?:change|idea|result|gain))\b",
     re.IGNORECASE,
 )
@@ -73,24 +125,23 @@ _REFERS = re.compile(
 
 def is_settled(text: str) -> bool:
     """Whether a text says anywhere that a thing is done, or was never tried: then it names no failure, whatever else it says."""
-    return bool(_UNTRIED.search(text) or _DONE.search(text))
+    return bool(_SETTLED.search(text))
 
 
 def report_of(sentence: str, *, is_try: bool = False) -> tuple[Report | None, bool]:
     """(what one sentence reports, whether it says what was done with it in the end). `is_try`: it stands where something tried is
     spoken of, so that what went wrong is what it came to.
     """
-    if _UNTRIED.search(sentence):
-        return Report.OPEN, True
-    if _SUPPOSES.search(sentence):
-        return None, False
-    if _TAKEN_BACK.search(sentence):
-        return Report.FAILED, True
-    if _DONE.search(sentence) or _IN_USE.search(sentence):
-        return Report.STAYED, True
-    if _OF_NO_USE.search(sentence) or is_try and _WENT_WRONG.search(sentence):
-        return Report.FAILED, False
-    return Report.STAYED if _OF_USE.search(sentence) else None, False
+    for reading in _READINGS:
+        if (is_try or not reading.wrong) and reading.words.search(sentence):
+            return reading.report, reading.final
+    return None, False
+
+
+def names_failures(title: str) -> bool:
+    """Whether a heading of another language than English says that what stands below failed."""
+    foreign = (r.report for r in _READINGS[_ENGLISH:] if r.words.search(title))
+    return Report.FAILED in foreign
 
 
 def report_in(text: str, *, is_try: bool = False) -> tuple[Report | None, int]:

@@ -31,6 +31,7 @@ _REFERENCE = Phrases(
     "baseline, reference, default, current, control, none\\b, before, prior, stock"
 )
 _SIGNED = re.compile(r"([+\-−–])\s?~?(\d+(?:\.\d+)?)\s?%")
+_BARE_CHANGE = re.compile(r"\W*?([+\-−–])\s?~?(\d+(?:[.,]\d+)?)\s?[\w%]{0,5}\W*")
 _FAILED_HEADING = Phrases("refuted, rejected, failed, dead, did not, discarded, invalid")
 # What gained less is noise where nothing else is said.
 _NOISE = 0.002
@@ -108,16 +109,38 @@ def _gains(
     header: Sequence[str], body: Sequence[Sequence[str]], measured: Sequence[int]
 ) -> list[float | None]:
     """What each row gained: as its column of changes says, else as its cells say, else against the row that the table compares with."""
+    if any(stated := changes_in(header, body)):
+        return stated
     plain = [c for c in range(1, len(header)) if not _REMARK.search(header[c])]
-    changes = [[c] for c in reversed(plain) if _CHANGE.search(header[c])]
-    for columns in (*changes, plain):
-        stated = [_signed(" ".join(row[c] for c in columns)) for row in body]
-        if 3 * sum(g is not None for g in stated) >= len(body):
-            return stated
+    stated = [_signed(" ".join(row[c] for c in plain)) for row in body]
+    if 3 * sum(g is not None for g in stated) >= len(body):
+        return stated
     # What a try needed of memory is no gain.
     rated = [c for c in measured if not is_resource(header[c])]
     rated = [c for c in rated if direction_of(header[c]) == "higher"] or rated
     return _against_reference(header[rated[0]], body, rated[0]) if rated else stated
+
+
+def changes_in(header: Sequence[str], body: Sequence[Sequence[str]]) -> list[float | None]:
+    """What each row gained by the last column of signed changes ("Δ", "vs base"): in shares, or as the metric counts; of a metric that is
+    better lower, by its name or by that of the column before, a fall is a gain. None of each where no column tells it.
+    """
+    for c in range(len(header) - 1, 0, -1):
+        if not _CHANGE.search(header[c]) or _REMARK.search(header[c]):
+            continue
+        cells = [_signed(row[c]) if "%" in row[c] else _change(row[c]) for row in body]
+        if 3 * sum(g is not None for g in cells) >= len(body):
+            named = direction_of(_CHANGE.pattern.sub("", header[c].lower())) or direction_of(
+                header[c - 1]
+            )
+            side = -1 if named == "lower" else 1
+            return [g if g is None else side * g for g in cells]
+    return [None] * len(body)
+
+
+def _change(cell: str) -> float | None:
+    match = _BARE_CHANGE.fullmatch(cell)
+    return float(match[2].replace(",", ".")) * (1 if match[1] == "+" else -1) if match else None
 
 
 def _against_reference(name: str, body: Sequence[Sequence[str]], column: int) -> list[float | None]:
