@@ -109,6 +109,19 @@ def pdf_of(pages, *, across=False):
     return out.getvalue()
 
 
+def pdf_with(content=b"BT /F1 10 Tf 72 700 Td (Seen by all who read it) Tj ET\n", *, page=b"", root=b"", coding=b"", more=(), xref=True):
+    """A PDF of one page as bytes say it: its content, what stands beside it in page and catalogue, further objects from the sixth on, and a place of the table that is wrong."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R %s >>" % root, b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>", b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> /XObject << /X 6 0 R >> >> %s >>" % page]
+    objects += [b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>", b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), coding, content), *more]
+    out = b"%PDF-1.7\n"
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return out + b"xref\n0 %d\n0000000000 65535 f \n%strailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, table, len(objects) + 1, len(out) if xref else 9**9)
+
+
 UPSTREAM = {
     "ops.c": "#include \"ops.h\"\n\nvoid softmax_row(float *out, const float *in, int n, float scale) {\n    memcpy(out, in, n * sizeof(float));\n    vec_scale(out, n, scale);\n    vec_softmax(out, n);\n}\n",
     "README.md": "# engine\n\nMeasures tokens/s; throughput is what counts.\n",

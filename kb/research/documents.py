@@ -60,7 +60,8 @@ def document_of(
     """
     end = name.lower().rpartition(".")[2]
     if data[:1024].lstrip().startswith(b"%PDF-"):
-        return _plain(_pdf_text(data, name or address))
+        text, *unseen = _pdf_text(data, name or address).split("\0")
+        return _marked(_plain(text), unseen)
     head = data[:2048].lstrip().lower()
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise KbError(
@@ -161,22 +162,7 @@ def _html(data: bytes, address: str) -> CapturedDocument:
         favor_recall=True,
         include_comments=False,
     )
-    plain = _markdown(text or " ".join(tree.text_content().split()))
-    for stretch in unseen:
-        if stretch not in plain.text:
-            plain = replace(
-                plain,
-                text=plain.text.rstrip("\n")
-                + (
-                    ""
-                    if "\n## Hidden in the page\n" in plain.text
-                    else "\n\n## Hidden in the page\n"
-                )
-                + f"\n{stretch}\n",
-            )
-    hidden = tuple(
-        (at, at + len(stretch)) for stretch in unseen if (at := plain.text.find(stretch)) >= 0
-    )
+    plain = _marked(_markdown(text or " ".join(tree.text_content().split())), unseen)
     known = about if about is not None else object()
     own = {
         "authors": str(getattr(known, "author", "") or ""),
@@ -186,10 +172,19 @@ def _html(data: bytes, address: str) -> CapturedDocument:
     return replace(
         plain,
         licence=licence or str(getattr(known, "license", "") or ""),
-        hidden=hidden,
         links=links,
         **own,
     )
+
+
+def _marked(document: CapturedDocument, unseen: Sequence[str]) -> CapturedDocument:
+    """A document with what it shows to nobody marked in it, or kept below it."""
+    text = document.text
+    missing = [stretch for stretch in unseen if stretch not in text]
+    if missing:
+        text = "\n\n".join([text.rstrip("\n"), "## Hidden in the page", *missing]) + "\n"
+    hidden = ((text.find(stretch), len(stretch)) for stretch in unseen)
+    return replace(document, text=text, hidden=tuple((at, at + n) for at, n in hidden if at >= 0))
 
 
 def _charset(data: bytes) -> str | None:
