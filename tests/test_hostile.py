@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from kb import KbError
+from kb import KbError, store
 
 TARGET = "---\ntitle: T\ntype: target\nmetric: ms\ndirection: lower\n---\n"
 EXPERIMENT = "---\ntitle: E\ntype: experiment\ntarget: t\nparent: HEAD\nrun: {run}\nreceipt: r\nlevers: [q=1]\nhypothesis: h\nstatus: in_progress\n---\n# E\n"
