@@ -7,11 +7,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from kb.claims.captured import Cell
-from kb.claims.case import ClaimCase, all_words, clauses_of, telling
+from kb.claims.case import ClaimCase, all_words, clauses_of, telling, weight_of
 from kb.claims.figures import numbers_of
 from kb.claims.names import names_in
 from kb.claims.sense import contrary
-from kb.text import STOP, Number, stem, words_of
+from kb.text import STOP, Number, stem, unit_of, words_of
 
 
 def place(case: ClaimCase) -> str:
@@ -63,7 +63,9 @@ def _fit(cells: Iterable[Cell], words: set[str], part: str) -> float:
     """How well the words of a claim fit the best of some headers or labels: those it takes up, less a share of what it leaves out."""
     missing = 0.5 if part == "label" else 0.1
     own = [all_words(getattr(cell, part)) for cell in cells]
-    return max((len(w & words) - missing * len(w - words) for w in own if w & words), default=0)
+    return max(
+        (weight_of(w & words) - missing * weight_of(w - words) for w in own if w & words), default=0
+    )
 
 
 def _values(text: str) -> set[float]:
@@ -187,8 +189,8 @@ def _span_of(text: str, number: Number) -> str:
 
 
 _YARDSTICK = re.compile(
-    r"\b(?P<sign>half as \w+|twice as \w+|as \w+|more|less|fewer|worse|better|\w{2,}er)\b(?P<left>[^.;]{0,60}?)\b(?:than|as)\s(?P<right>[^,;.]*)"
-    r"|\b(?:compared (?:with|to)|versus|vs\.?|against)\s(?P<set>[^,;.]*)",
+    r"\b(?P<sign>half as \w+|twice as \w+|as \w+|more|less|fewer|worse|better|\w{2,}er)\b(?P<left>[^.;]{0,60}?)\b(?:than|as)\s(?P<right>(?:[^,;.]|\.(?=\d))*)"
+    r"|\b(?:compared (?:with|to)|versus|vs\.?|against)\s(?P<set>(?:[^,;.]|\.(?=\d))*)",
     re.IGNORECASE,
 )
 _GOES_OTHERWISE = re.compile(r"\b(?:yet|but|and|while|whereas)\b")
@@ -202,6 +204,10 @@ def comparison(case: ClaimCase) -> str:
     left, right = _sides(case.claim, mine)
     if not theirs:
         return _weighed(case, left - right, right - left, mine["sign"] or "")
+    apart = _values(theirs["set"] or "") - _values(case.claim)
+    measured = any(not case.claim[n.end : mine.start()].strip() for n in numbers_of(case.claim))
+    if apart and measured:
+        return f"the quote gives {min(apart):g} for “{theirs['set'].strip()[:60]}”, and not how much “{mine['sign']}” the one is than the other"
     first, second = _sides(case.quote, theirs)
     contraries = contrary(mine["sign"] or "", theirs["sign"] or "")
     straight = bool(left & (first - second) and right & (second - first))
@@ -213,7 +219,7 @@ def comparison(case: ClaimCase) -> str:
     strange = {w for w in right if len(w) > 2 and not w[0].isdigit()} - all_words(
         case.spelt_out(f"{case.quote} {case.sentence}")
     )
-    shared = {w for w in right & second if len(w) > 2 and not w.isdigit()}
+    shared = {w for w in right & second if not w.isdigit() and not unit_of(w)}
     if second and not shared and strange & (case.known | all_words(case.lead)):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""

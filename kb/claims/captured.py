@@ -5,8 +5,9 @@ Refuses stitched quotes, quotes that begin or end inside a word or a number, and
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import accumulate, takewhile
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", '\'\'\'\'""""\'"""')
 _DASHES = "‐‑‒–—―−"
@@ -96,16 +97,22 @@ class Captured:
         if "|" not in self.text[start:end]:
             return ()
         above, below = self.text[:start].split("\n")[:-1], self.text[end:].split("\n")[1:]
-        rows = [(_cells(line), True) for line in self.text[start:end].split("\n") if _is_row(line)]
-        rows = (
-            [(_cells(line), False) for line in takewhile(_is_row, reversed(above))][::-1]
-            + rows
-            + [(_cells(line), False) for line in takewhile(_is_row, below)]
-        )
-        headers = rows[0][0] if rows else []
+        lines = [
+            *((line, False) for line in [*takewhile(_is_row, reversed(above))][::-1]),
+            *((line, True) for line in self.text[start:end].split("\n") if _is_row(line)),
+            *((line, False) for line in takewhile(_is_row, below)),
+        ]
+        rows = [(_cells(line), quoted) for line, quoted in lines if not _RULE.fullmatch(line)]
+        headers = rows.pop(0)[0] if rows else []
+        while rows and _goes_below(rows[0][0]):
+            # A header that spans columns stands over the first of them alone.
+            spanning = accumulate(headers, lambda left, here: here or left)
+            below_it = [cell.strip("*_ ") for cell in rows.pop(0)[0]]
+            headers = [f"{a} {b}".strip() for a, b in zip(spanning, below_it, strict=False)]
         return tuple(
-            Cell(text, header, row[0], quoted)
-            for row, quoted in rows[1:]
+            Cell(text, header, label, quoted)
+            for row, quoted in rows
+            for label in (_label_of(row),)
             for text, header in zip(row[1:], headers[1:], strict=False)
         )
 
@@ -115,14 +122,20 @@ class Captured:
         end = self.text.find("\n\n", span.end)
         return Span(start + 2 if start >= 0 else 0, end if end >= 0 else len(self.text))
 
-    def reply_to(self, span: Span) -> str:
-        """How the next turn of a thread begins: what stands behind the next line that says who speaks."""
+    def block_before(self, block: Span) -> Span:
+        """The paragraph before another."""
+        end = len(self.text[: block.start].rstrip())
+        return self.block_around(Span(end, end))
+
+    def replies_to(self, span: Span) -> Iterator[str]:
+        """How a thread goes on behind a quote: how the next turn begins, and what stands below each line that quotes it again (`> …`)."""
         turn = _TURN.search(self.text, span.end)
-        return (
-            self.text[turn.end() : self.sentence_around(Span(turn.end(), turn.end() + 1)).end]
-            if turn
-            else ""
-        )
+        starts = [turn.end()] if turn else []
+        cited = re.escape(self.text[span.start : span.end].split("\n")[0])
+        for again in re.finditer(rf"^>.*{cited}.*\n(?:>.*\n|\s*\n)*", self.text, re.MULTILINE):
+            starts.append(again.end())
+        for start in starts:
+            yield self.text[start : self.sentence_around(Span(start, start + 1)).end]
 
     def heading_above(self, span: Span) -> str:
         """The headings above the quote, nearest first: the bold words that open its paragraph, a markdown heading with those over it,
@@ -166,6 +179,23 @@ _LONGEST = 2000
 _SENTENCE_END = re.compile(
     r"(?<=[.!?…])[\"”’)\]]*\s+(?=[^\sa-z])|\n\s*\n|(?<=[。！？])|\n(?=\s*(?:[-*+•|>#]|\d+[.)]\s))"
 )
+
+
+# The line of dashes below the head of a table.
+_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_EMPHASISED = re.compile(r"([*_]+)[^*_]+\1")
+
+
+def _goes_below(row: list[str]) -> bool:
+    """Whether a row goes on with the head of its table: what is not empty in it is emphasised, its label apart."""
+    cells = [cell for cell in row[1:] if cell]
+    return bool(cells) and all(map(_EMPHASISED.fullmatch, cells))
+
+
+def _label_of(row: list[str]) -> str:
+    """What a row is about: its first cell, with those behind it that hold words and no number."""
+    words = takewhile(lambda cell: cell[:1].isalpha(), row[1:])
+    return " ".join([row[0], *words])
 
 
 def _is_row(line: str) -> bool:

@@ -13,7 +13,7 @@ from kb.text import STOP, fold, sentences_of, stem, words_of
 class ClaimCase:
     """A claim with its quote, the text that the quote was found in, and what stands around it there.
 
-    `sentence` is the sentence of the source that holds the quote, `lead` its paragraph up to that and `after` the next sentence in it, `heading` the headings above it, `table` the cells of a quoted table, `reply` how a
+    `sentence` is the sentence of the source that holds the quote, `lead` its paragraph up to that, `before` the paragraph before where the sentence speaks of something named earlier, `after` the next sentence in it, `heading` the headings above it, `table` the cells of a quoted table, `replies` how a
     thread goes on behind it, `known` the stems of words that the source writes in small letters, `sentences` all of its sentences.
     """
 
@@ -22,9 +22,10 @@ class ClaimCase:
     sentence: str
     after: str
     lead: str
+    before: str
     heading: str
     table: tuple[Cell, ...]
-    reply: str
+    replies: tuple[str, ...]
     known: frozenset[str]
     abbreviations: tuple[tuple[str, str], ...]
     sentences: tuple[tuple[str, str], ...]
@@ -40,7 +41,9 @@ class ClaimCase:
     @property
     def context(self) -> str:
         """All that the claim may draw its words from, abbreviations beside what they stand for."""
-        return self.spelt_out(f"{self.quote} · {self.sentence} · {self.lead} · {self.about}")
+        return self.spelt_out(
+            f"{self.quote} · {self.sentence} · {self.lead} · {self.before} · {self.about}"
+        )
 
     def spelt_out(self, text: str) -> str:
         """A text with what its abbreviations stand for, and the abbreviations of what it spells."""
@@ -57,15 +60,18 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     """The claim beside what the text says at `span` and around it."""
     around = captured.sentence_around(span)
     block = captured.block_around(span)
+    refers = _PRONOUN.search(captured.text, around.start, around.end)
+    before = captured.text[captured.block_before(block).start : block.start] if refers else ""
     return ClaimCase(
         " ".join(claim.split()),
         unbroken(captured.text[span.start : span.end]),
         unbroken(captured.text[around.start : around.end]),
         unbroken(captured.sentence_behind(around)),
         unbroken(captured.text[block.start : around.start]),
+        unbroken(before),
         captured.heading_above(span),
         captured.table_around(span),
-        unbroken(captured.reply_to(span)),
+        tuple(map(unbroken, captured.replies_to(span))),
         _vocabulary(captured.text),
         _abbreviations(captured.text),
         _sentences(captured.text),
@@ -139,6 +145,7 @@ REFERS = re.compile(
     r"\W*(?:(?:and|but|yet)\s+)?(?:it|its|they|their|which|that|this|these|those|both|so)\b",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|these|there)\b", re.IGNORECASE)
 _PART = re.compile(
     r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so|because|since|as)\b)|\s[–—]\s|\s(?=but not\b)"
 )
@@ -147,13 +154,13 @@ _PART = re.compile(
 def meant(case: ClaimCase) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
-    parts = [(_weight(wanted & telling(part)), part) for part in parts_of(case.sentence)]
+    parts = [(weight_of(wanted & telling(part)), part) for part in parts_of(case.sentence)]
     most = max(weight for weight, _ in parts)
     return " ".join(part for weight, part in parts if weight == most) if most else case.quote
 
 
-def _weight(shared: set[str]) -> int:
-    """How much a claim and a part of a sentence have in common: a number says more than a word."""
+def weight_of(shared: set[str]) -> int:
+    """How much words that two texts share say: a number says more than a word."""
     return sum(3 if word[0].isdigit() else 1 for word in shared)
 
 

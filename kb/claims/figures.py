@@ -33,6 +33,10 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     mine = tuple(_readings(number, case.claim))
     loose = _bound_of(case.claim, number.start, number) != ""
     same = [s for s in stated if any(_same_value(m, r, loose=loose) for m in mine for r in s)]
+    if number.high is not None and not same:
+        # Two numbers that the quote gives as a move, or apart, are the ends of a range as well.
+        ends = (number._replace(high=None), number._replace(value=number.high, high=None))
+        return next((r for end in ends if (r := _number(case, end, stated))), "")
     if not same:
         return _missing(case, number, written, stated)
     fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
@@ -67,9 +71,15 @@ def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
     written = case.claim[number.start : number.end].strip()
     named = _WORD_BEFORE.search(case.claim[: number.start])
     counts = REFERS.match(case.sentence) and _WORD_BEHIND.match(case.claim, number.end)
-    shown = [(written, case.about)]
+    other_version = not case.table and any(
+        not n.unit
+        and n.digits == number.digits > 0
+        and case.quote[n.start : n.end].strip() not in case.claim
+        for n in numbers_in(case.quote)
+    )
+    shown = [] if other_version else [(written, case.about)]
     if named and (named[0][0].isupper() or not any(n.unit for n in _readings(number, case.claim))):
-        shown.append((f"{named[0]}{written}", f"{case.lead} {case.sentence}"))
+        shown.append((f"{named[0]}{written}", f"{case.before} {case.lead} {case.sentence}"))
     if counts:
         shown.append((f"{written}{counts[0]}", case.lead))
     return any(
@@ -95,6 +105,10 @@ def _agree(
     )
 
 
+# Symbols that name units behind a number alone.
+_BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
+# Symbols that name units behind a number alone.
+_BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
 _BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")
 # The unit in a header: `Step (ms)`, `latency [us]`, `time, s`.
 _HEADED = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$|,\s*(\S+)\s*$")
@@ -106,13 +120,9 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
     if number.value < 1 and not any(c.isdigit() for c in text[number.start : number.end]):
         yield number._replace(value=100 * number.value, unit="%")
     behind = _BEHIND.match(text, number.end)
-    if (
-        behind
-        and behind[2] not in STOP
-        and unit_of(behind[2])
-        and bool(behind[1]) == bool(number.unit)
-    ):
-        yield number._replace(unit=f"{number.unit}/{behind[2]}" if number.unit else behind[2])
+    unit = behind and _BARE.get(behind[2], behind[2])
+    if behind and behind[2] not in STOP and unit_of(unit) and bool(behind[1]) == bool(number.unit):
+        yield number._replace(unit=f"{number.unit}/{unit}" if number.unit else unit)
         if behind[3] and unit_of(behind[3]) and not number.unit:
             yield number._replace(unit=f"{behind[2]}/{behind[3]}")
     if case and not number.unit:
@@ -240,6 +250,15 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     r"\s*(?:(?P<less>at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))|(?P<more>at least|(?:or|and) (?:more|higher|above|newer|later|up|warmer)))\b"
 )
+# What is the most or the least of something bounds it, wherever that word stands.
+_LIMITS = {
+    "<": re.compile(
+        r"\b(?:max(?:im\w+)?|limit\w*|highest|longest|largest|capped|peak\w*)\b", re.IGNORECASE
+    ),
+    ">": re.compile(
+        r"\b(?:min(?:im\w+)?|lowest|shortest|smallest|earliest|required?)\b", re.IGNORECASE
+    ),
+}
 _BETWEEN = 36
 _SIGNS = {"not": "<", "less": "<", "more": ">", "about": "~"}
 _SHOWN = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound", "~": "as approximate"}
@@ -269,8 +288,11 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
         mine == ">" and stated.value > claimed.value or mine == "<" and stated.value < claimed.value
     )
     bounding = _BEFORE.search(case.claim[: claimed.start])
+    limit = _LIMITS.get({mine, theirs} == {"", "<"} and "<" or {mine, theirs} == {"", ">"} and ">")
     if (
         mine == theirs
+        or limit
+        and limit.search(case.claim if theirs else f"{whole} {case.about}")
         or (theirs, mine) == ("", "~")
         or over
         or bounding
@@ -290,41 +312,42 @@ def _bound_of(text: str, start: int, number: Number) -> str:
 
 
 def names(case: ClaimCase) -> str:
-    """Names and symbols of the claim stand in the quote. One may come from the headings above it, from what its paragraph says before it,
-    or from the sentence around it, where the claim leaves out none that stands there instead.
+    """Names and symbols of the claim stand in the quote, or near it: in the part of the sentence around it, before it in its paragraph,
+    above it, or in the paragraph before where the sentence refers back; and no name of the same form stands nearer that the claim leaves out.
     """
     part = meant(case)
     if REFERS.match(part):
         part = case.sentence
-    quote, about = case.spelt_out(case.quote), case.spelt_out(case.about)
-    claimed, have, near, headed, around, before = (
-        {n.key for n in names_in(text, known=case.known)}
-        for text in (
-            case.spelt_out(case.claim),
-            quote,
-            case.quote,
-            about,
-            part,
-            case.spelt_out(case.lead),
-        )
-    )
+    texts = [case.spelt_out(t) for t in (case.quote, case.about, part, case.lead, case.before)]
+    levels = [{n.key: n.form for n in names_in(text, known=case.known)} for text in texts]
+    _, headed, around, lead, _ = levels
+    quoted = {n.key: n.form for n in names_in(case.quote, known=case.known)}
+    claimed = {n.key for n in names_in(case.spelt_out(case.claim), known=case.known)}
     squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
     for name in names_in(case.claim, known=case.known):
         written = name.text.casefold()
-        if name.key in have or written in quote.casefold():
+        distance = next(
+            (
+                at
+                for at, (text, level) in enumerate(zip(texts, levels, strict=True))
+                if name.key in level or at != 2 and written in text.casefold()
+            ),
+            None,
+        )
+        if distance == 0:
             continue
-        above = name.key in headed or written in about.casefold()
-        # What stands nearer in its place goes before it.
-        rivals = (
-            around - headed if name.key in around else near & around if above else near | around
-        ) - claimed
-        rivals = {r for r in rivals if r not in squeezed}
-        if (
-            not above
-            and name.key not in around | before
-            and written not in case.spelt_out(case.lead).casefold()
-            or rivals
-        ):
+        nearer = {
+            None: {**quoted, **around},
+            1: {k: f for k, f in quoted.items() if k in around and k not in headed},
+            2: {k: f for k, f in around.items() if k not in headed},
+            3: {**quoted, **around},
+            4: {**quoted, **around, **lead},
+        }[distance]
+        alike = [k for k, form in nearer.items() if form == name.form or distance is None]
+        rivals = [k for k in alike if k not in claimed and k not in squeezed]
+        if len(rivals) < len(alike) and distance == 1:
+            continue  # One of several is claimed: nothing stands in their place.
+        if distance is None or rivals:
             instead = f", which speaks of {', '.join(sorted(rivals))}" if rivals else ""
             return (
                 f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"

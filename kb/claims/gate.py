@@ -12,7 +12,7 @@ from kb.claims.belonging import comparison, contrast, place, span, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
-from kb.claims.sense import cause, certainty, condition, direction, extent, negation, scale
+from kb.claims.sense import cause, condition, direction, extent, negation, turned
 from kb.claims.standing import attribution, denied, instruction, taken_back
 from kb.text import sentences_of
 
@@ -120,10 +120,9 @@ CHECKS: tuple[Check, ...] = (
     contrast,
     negation,
     condition,
-    certainty,
+    turned,
     extent,
     direction,
-    scale,
     cause,
     attribution,
     denied,

@@ -13,10 +13,11 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One name as written; `key` is its form for comparison."""
+    """One name as written; `key` is its spelling for comparison, `form` tells which names may stand in each other's place."""
 
     text: str
     key: str
+    form: str
 
 
 def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name]:
@@ -34,7 +35,7 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
             continue
         capital = word[0].isupper() and len(word) > 1 and (not first or _opens(word, known))
         if match[1] is not None or _shaped(word) or lettered or capital:
-            yield Name(word, _key(word))
+            yield Name(word, _key(word), _form(word))
 
 
 _OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
@@ -87,3 +88,10 @@ def _key(word: str) -> str:
     """The form in which two spellings of a name are one: small letters and digits alone, a plural's s dropped from an abbreviation."""
     bare = word[:-1] if len(word) > 2 and word[-1] == "s" and word[:-1].isupper() else word
     return "".join(c for c in fold(bare) if c.isalnum())
+
+
+def _form(word: str) -> str:
+    """Which kind of name a word is: code, one with digits, all capitals, or a plain word."""
+    if any(c in "_.=" for c in word) or word.startswith("-"):
+        return "code"
+    return "digits" if any(map(str.isdigit, word)) else "capitals" if word.isupper() else "word"

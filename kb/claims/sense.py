@@ -5,7 +5,17 @@ Words are all there is to go by here; each list is closed and says what kind of 
 
 import re
 
-from kb.claims.case import REFERS, ClaimCase, clauses_of, meant, parts_of, swapped, telling
+from kb.claims.case import (
+    REFERS,
+    ClaimCase,
+    all_words,
+    clauses_of,
+    meant,
+    parts_of,
+    swapped,
+    telling,
+)
+from kb.claims.cues import ADDED, LOST
 from kb.claims.figures import numbers_of
 from kb.text import STOP, numbers_in, stem, words_of
 
@@ -17,7 +27,7 @@ _DENIAL = re.compile(
     r"rejected|refuses)\b|n['’]t\b)"
 )
 _NEGATIVE = re.compile(
-    r"\b(?:fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stopp?\w*|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
+    r"\b(?:fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop(?:s|ped)|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
     r"exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|un(?:changed|affected|supported|able|tested|related|available|safe))\b",
     re.IGNORECASE,
 )
@@ -26,17 +36,13 @@ _CONDITIONS = re.compile(
     r"during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
     re.IGNORECASE,
 )
-_OPEN = re.compile(
-    r"\b(?:may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|plan(?:s|ned)?|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|"
-    r"claim(?:s|ed)?|suggest\w*|aim(?:s|ed)?|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*)\b",
-    re.IGNORECASE,
-)
 _SOME = re.compile(
     r"\b(?:a few|few|some|several|many|most|mostly|partly|sometimes|often|usually|typical(?:ly)?|occasionally|part of|one of|nearly|almost|only|up to|in one case)\b",
     re.IGNORECASE,
 )
+_FEW = re.compile(r"\b(?:a few|few|some|several|most)\b", re.IGNORECASE)
 _WHOLE = re.compile(
-    r"\b(?:always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>\w+))",
+    r"\b(?:always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>[^\W\d]\w*))",
     re.IGNORECASE,
 )
 # Words of which a claim may not turn one into the other: each of the left against each of the right.
@@ -55,7 +61,7 @@ _OPPOSITES = tuple(
         ("rises grows gains", "falls drops shrinks loses"),
         ("higher larger bigger greater more twice", "lower fewer smaller less half"),
         ("doubled", "halved"),
-        ("better", "worse"),
+        ("better", "worse lower"),
         ("hotter warmer", "cooler colder"),
         ("longer", "shorter"),
         ("cheaper", "dearer"),
@@ -85,7 +91,11 @@ def negation(case: ClaimCase) -> str:
     """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
     meaning = meant(case)
     mine, theirs = _denials(case.claim), _denials(meaning)
-    if not mine and not _NEGATIVE.search(case.claim):
+    # A word that both have says nothing of either: “Deep Stop”.
+    negative, denying = (
+        set(_NEGATIVE.findall(t.lower())) for t in (case.claim, f"{meaning} {case.quote}")
+    )
+    if not mine and not negative:
         parts = parts_of(case.sentence)
         for part in parts:
             alone = {
@@ -94,16 +104,11 @@ def negation(case: ClaimCase) -> str:
                 # Of a part of few words a number may be all that tells it from the others.
                 if not w[0].isdigit() or len(part.split()) < 5
             } - {"abov", "below"}
-            if _denials(part) and alone & telling(case.claim):
+            if alone & telling(case.claim):
                 theirs = theirs or _denials(part)
-    if theirs and not mine and not _NEGATIVE.search(case.claim):
+    if theirs and not mine and not negative - denying:
         return f"the quote denies (“{theirs[0]}”) what the claim asserts"
-    if (
-        mine
-        and not theirs
-        and not _denials(case.quote)
-        and not _NEGATIVE.search(f"{meaning} {case.quote}")
-    ):
+    if mine and not theirs and not _denials(case.quote) and not denying - negative:
         return f"the claim denies (“{mine[0]}”) what the quote asserts"
     return ""
 
@@ -128,44 +133,57 @@ def condition(case: ClaimCase) -> str:
         and not telling(case.after) & telling(case.claim)
     ):
         return f"the source makes it depend (“{case.after[:60]}”), the claim does not"
-    tie = _TIE.search(meant(case))
-    words = telling(tie["what"]) if tie else set()
-    if tie and words and not words & claimed:
-        return f"the source ties it to “{' '.join(tie[0].split())[:60]}”: say so in the claim"
+    for pattern, text in ((_TIE, meaning), (_LIMIT, _quoted_parts(case))):
+        tie = pattern.search(text)
+        words = all_words(tie["what"] or tie["of"]) if tie else set()
+        if tie and words and not words & all_words(case.spelt_out(case.claim)):
+            return f"the source ties it to “{' '.join(tie[0].split())[:60]}”: say so in the claim"
     return ""
 
 
+def _quoted_parts(case: ClaimCase) -> str:
+    """The parts of the sentence, split at each "and" as well, that the quote touches."""
+    parts = [p for part in parts_of(case.sentence) for p in part.split(" and ")]
+    return " · ".join(p for p in parts if p.strip() in case.quote or case.quote in p)
+
+
+# How far it holds: a bound with its number, of what a preposition names (“on tables above 2 TiB”) or at the head of the sentence.
+_LIMIT = re.compile(
+    r"(?:^\W*|\b(?:for|on|in|with|at|from|of) (?:\w+ ){1,3})(?:up to|above|below|beyond|over|under|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)"
+    r"|\bup to (?P<of>an? (?:\w+ ){1,3}of \d[\d.,]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 # What a sentence holds for: its opening "With …", "Without …" up to the next thing named.
 _TIE = re.compile(
-    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)",
+    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)(?P<of>)",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-def certainty(case: ClaimCase) -> str:
-    """What the source expects, suspects or hopes is not claimed as a fact."""
+def turned(case: ClaimCase) -> str:
+    """What the source expects, plans, or says of some is not claimed as a fact, or of all; and no yardstick is claimed that it lacks."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
-    match = _OPEN.search(f"{meant(case)} {case.quote}")
-    if match and not _OPEN.search(case.claim) and "up to" not in case.claim:
-        return f"the source says it as open (“{match[0]}”), the claim as a fact"
+    for where, cue in LOST:
+        match = cue.words.search(where(case))
+        if match and not cue.kept.search(case.claim):
+            return cue.reason.format(match[0])
+    several = len({c.label for c in case.table if c.quoted}) > 1
+    for cue in ADDED:
+        match = cue.words.search(case.claim)
+        if (
+            match
+            and not several
+            and not cue.kept.search(f"{case.sentence} {case.quote} {case.about}")
+        ):
+            return cue.reason.format(match[0])
     return ""
 
 
 def extent(case: ClaimCase) -> str:
     """What is said of some is not claimed of all, and what is said of one thing is not claimed of every one."""
-    meaning = meant(case)
-    if (
-        not _same_measure(case)
-        and (
-            part := re.search(
-                r"\b(?:a few|few|some|several|most|sometimes|often|usually|occasionally)\b",
-                meaning,
-                re.IGNORECASE,
-            )
-        )
-        and not _SOME.search(case.claim)
-    ):
+    part = _FEW.search(meant(case))
+    if part and not _same_measure(case) and not _SOME.search(case.claim):
         return f"the source says it of “{part[0]}”, the claim of all"
     for whole in _WHOLE.finditer(case.claim):
         same = re.search(
@@ -232,38 +250,10 @@ def _same_measure(case: ClaimCase, *, units: bool = False) -> bool:
     return bool(mine & theirs)
 
 
-# Scales on which things are compared, by the words for both ends.
-_SCALES = (
-    "faster quicker slower",
-    "higher larger bigger greater more lower fewer smaller less twice half",
-    "better worse",
-    "hotter warmer cooler colder",
-    "longer shorter",
-    "cheaper dearer",
+_SAME = re.compile(r"\b(?:unchanged|the same|no (?:change|difference)|not (?:change|move))\b")
+_CHANGED = re.compile(
+    r"\b(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er\b|\b(?:more|less|worse|twice|half)\b"
 )
-_SAME = re.compile(
-    r"\bunchanged\b|\bthe same\b|\bno (?:change|difference)\b|\bnot (?:change|move)\b"
-)
-
-
-_BOUNDS = re.compile(r"\b\w+ than (?:\d|(?:a|one|two|three|four|five|six|seven|eight|nine|ten)\b)")
-
-
-def scale(case: ClaimCase) -> str:
-    """What is compared is compared on the scale of the quote: lower is not worse, and what stayed the same became neither."""
-    meaning = meant(case)
-    mine, theirs = _scales(case.claim), _scales(f"{meaning} {case.quote}")
-    if mine and (same := _SAME.search(meaning)) and not theirs and not _denials(case.claim):
-        return f"the quote says that nothing changed (“{same[0]}”)"
-    if mine and theirs and not mine.keys() & theirs.keys():
-        return f"the quote says “{min(theirs.values())}”, the claim “{min(mine.values())}”: keep the word"
-    return ""
-
-
-def _scales(text: str) -> dict[str, str]:
-    # "Longer than ten" bounds a number and compares nothing.
-    words = set(words_of(_BOUNDS.sub(" ", text)))
-    return {ends: min(words & set(ends.split())) for ends in _SCALES if words & set(ends.split())}
 
 
 def direction(case: ClaimCase) -> str:
@@ -272,7 +262,16 @@ def direction(case: ClaimCase) -> str:
         return (
             ""  # Of two things that are compared either may come first: `comparison` looks at that.
         )
-    pairs = [(case.claim, f"{meant(case)} {case.quote}")]
+    meaning = f"{meant(case)} {case.quote}"
+    same = _SAME.search(meaning)
+    if (
+        same
+        and _CHANGED.search(case.claim)
+        and not _CHANGED.search(meaning)
+        and not _denials(case.claim)
+    ):
+        return f"the quote says that nothing changed (“{same[0]}”)"
+    pairs = [(case.claim, meaning)]
     theirs = [
         (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)
     ]

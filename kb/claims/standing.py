@@ -3,6 +3,7 @@
 import re
 
 from kb.claims.case import ClaimCase, telling
+from kb.claims.cues import OTHERS
 from kb.claims.figures import numbers_of
 from kb.source import marks_of
 
@@ -24,26 +25,11 @@ _NO = re.compile(
     r"|that is true of\b|(?:that|this|it) (?:is|was) (?:wrong|false|a mistake|untrue))",
     re.IGNORECASE,
 )
-# What is told of an earlier text, or of what somebody said.
-_OUTDATED = re.compile(
-    r"\b(?:(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?(?:edition|version|draft|note|post|release|preprint|guide)s?\b(?:(?! is | are )[^.;])*?\b(?:said|says|gave|gives|listed|reported|stated|recommended|claimed)"
-    r"|(?:version|edition) \d\S* of this|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){0,3}?(?:said|gave|listed|reported|stated|recommended)"
-    r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read)\b|in the \S+ version we|was given as|used to be|formerly|until (?:version|v?\d)"
-    r"|(?:someone|somebody|one user|a (?:user|reader)|everybody|everyone|people|some) (?:\w+ ){0,5}?(?:wrote|writes|says?|said|knows?|claims?|claimed|measured|told|thinks?|reports?|reported)"
-    r"|(?:everybody|everyone) knows|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*)\b",
-    re.IGNORECASE,
-)
 # What a source sets a value against: the value that no longer holds.
 _OLD_VALUE = re.compile(
     r"\b(?:instead of|rather than|down from|up from|formerly|previously|used to be)\s+[^,;.\d]{0,20}$",
     re.IGNORECASE,
 )
-_PAST = re.compile(
-    r"\b(?:according to|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed)\b",
-    re.IGNORECASE,
-)
-
-
 _TAKES_BACK = re.compile(
     r"\W*(?:but |and |however, )?(?:(?:that|this|it|they|which|the (?:figure|value|number|claim|statement)s?)\b|superseded|changed|obsolete|reverted|nothing\b.*\bthis|we could not|.{0,40}\b(?:that|this) (?:is|was) )",
     re.IGNORECASE,
@@ -52,12 +38,12 @@ _TAKES_BACK = re.compile(
 
 def attribution(case: ClaimCase) -> str:
     """What an earlier edition said, or somebody else, is claimed as theirs."""
-    match = _OUTDATED.search(case.sentence)
-    if match and not _PAST.search(case.claim) and not _after_instead(case):
-        return f"the source tells that of others or of an earlier text (“{' '.join(match[0].split())[:60]}”): say whose word it is, or leave it"
+    match = OTHERS.words.search(case.sentence)
+    if match and not OTHERS.kept.search(case.claim) and not _after_instead(case):
+        return OTHERS.reason.format(" ".join(match[0].split())[:60])
     old = [n for n in numbers_of(case.quote) if _OLD_VALUE.search(case.quote[: n.start])]
     claimed = {n.value for n in numbers_of(case.claim)}
-    if any(n.value in claimed for n in old) and not _PAST.search(case.claim):
+    if any(n.value in claimed for n in old) and not OTHERS.kept.search(case.claim):
         return (
             f"in the quote {next(n.value for n in old if n.value in claimed):g} is what held before"
         )
@@ -66,7 +52,7 @@ def attribution(case: ClaimCase) -> str:
 
 def denied(case: ClaimCase) -> str:
     """What the next sentence, or the next speaker of a thread, denies or takes back is no claim."""
-    for text in (case.after, case.reply):
+    for text in (case.after, *case.replies):
         if _NO.match(text):
             return f"what follows denies it: “{_start(text)}”"
     if _WRONG.search(case.after) and _TAKES_BACK.match(case.after) and not _after_instead(case):
@@ -120,7 +106,7 @@ _DENIES = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b")
 def _after_instead(case: ClaimCase) -> bool:
     """Whether the quote is, or its number stands in, what the source puts in place of what was wrong."""
     text, quote = " ".join(case.sentence.split()), " ".join(case.quote.split())
-    mark = _WRONG.search(text) or _OUTDATED.search(text)
+    mark = _WRONG.search(text) or OTHERS.words.search(text)
     if not mark:
         return False
     behind = [m.end() for m in _INSTEAD.finditer(text, mark.start())]

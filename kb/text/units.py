@@ -13,6 +13,23 @@ class Unit(NamedTuple):
 
 
 _WORDS = (("k", "kilo"), ("M", "mega"), ("G", "giga"), ("T", "tera"))
+_PREFIXES = {
+    "n": (1e-9, "nano"), "µ": (1e-6, "micro"), "m": (1e-3, "milli"), "c": (1e-2, "centi"), "": (1.0, ""),
+    "k": (1e3, "kilo"), "M": (1e6, "mega"), "G": (1e9, "giga"),
+}  # fmt: skip
+
+
+def _rows(symbol: str, words: str, prefixes: str) -> tuple[tuple[str, float, str], ...]:
+    """Rows of a unit under prefixes, `-` for none, by symbol and in words. A bare `m`, `A` or `g` is a name as often as a unit: words alone."""
+    rows = []
+    for prefix in prefixes.replace("-", " "):
+        factor, word = _PREFIXES[prefix.strip()]
+        spelt = " ".join(f"{word}{w} {word}{w}s" for w in words.split())
+        name = f"{prefix.strip()}{symbol}"
+        rows.append((name if len(name) > 1 or name in "WJ" else spelt.split()[0], factor, spelt))
+    return tuple(rows)
+
+
 _TABLE = {
     "time": (
         ("ns", 1e-9, "nsec nanosecond nanoseconds"),
@@ -45,14 +62,15 @@ _TABLE = {
     "tokens": (("tok", 1.0, "t token tokens toks"),),
     "share": (("%", 0.01, "percent per cent pct"), ("pp", 0.01, "percentage points")),
     "ratio": (("×", 1.0, "x X times"),),
-    "frequency": (("Hz", 1.0, "hz"), ("kHz", 1e3, "khz"), ("MHz", 1e6, "mhz"), ("GHz", 1e9, "ghz")),
-    "power": (
-        ("mW", 1e-3, "milliwatt milliwatts"),
-        ("W", 1.0, "watt watts"),
-        ("kW", 1e3, "kw kilowatt kilowatts"),
-        ("MW", 1e6, "megawatt megawatts"),
-    ),
-    "energy": (("J", 1.0, "joule joules"), ("Wh", 3600.0, "wh"), ("kWh", 3.6e6, "kwh")),
+    "frequency": tuple((*r[:2], f"{r[2]} {r[0].lower()}") for r in _rows("Hz", "hertz", "-kMG")),
+    "power": (*_rows("W", "watt", "m-kM"), ("kW", 1e3, "kw")),
+    "energy": (*_rows("J", "joule", "m-kM"), ("Wh", 3600.0, "wh"), ("kWh", 3.6e6, "kwh")),
+    "length": _rows("m", "metre meter", "nµmc-k"),
+    "mass": _rows("g", "gram gramme", "µm-k"),
+    "volume": _rows("l", "litre liter", "m-"),
+    "voltage": _rows("V", "volt", "µm-k"),
+    "current": _rows("A", "ampere amp", "nµm-"),
+    "pressure": _rows("Pa", "pascal", "-kM"),
     "work items": tuple(
         (name, 1.0, more)
         for name, more in (
