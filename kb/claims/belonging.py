@@ -85,9 +85,10 @@ class Clause:
 
 # A clause that begins so goes on with what opened the clause before it.
 _GOES_ON = re.compile(
-    r"\W*(?:at|by|to|from|in|on|with|for|of|if|when|\d|up|about|roughly|only|(?:one|two|three|four|five|six|seven|eight|nine|ten|none)\b(?!-))",
+    r"\W*(?:at|by|to|from|in|on|with|for|of|if|when|so|hence|thus|therefore|which|\d|up|about|roughly|only|(?:one|two|three|four|five|six|seven|eight|nine|ten|none)\b(?!-))",
     re.IGNORECASE,
 )
+_FOLLOWS = re.compile(r"\W*(?:so|hence|thus|therefore|which)\b", re.IGNORECASE)
 # The verb that states a number, with what stands between them: it says nothing of whose the number is.
 _STATING = re.compile(
     r"\b\w+\b(?=(?:\s+(?:at|to|by|of|in|from|about|up|only))*\s*[~≈<>≤≥]?\s*[-−+$]?\d)"
@@ -96,12 +97,14 @@ _STATING = re.compile(
 
 def _segments(case: ClaimCase) -> tuple[Clause, ...]:
     segments: list[Clause] = []
-    lead, names = "", frozenset()
+    lead, before, names = "", "", frozenset()
     for clause in clauses_of(case.sentence if case.quote in case.sentence else case.quote):
         stated = numbers_of(clause)
         opening = clause[: stated[0].start] if stated else clause
         goes_on = bool(_GOES_ON.match(clause))
-        lead = lead if goes_on else opening
+        if _FOLLOWS.match(clause):
+            lead = f"{lead} {before}"
+        lead, before = lead if goes_on else opening, opening
         names = frozenset(_keys(case, clause)) or names
         subject = _STATING.sub(" ", f"{lead} 0 {opening if goes_on else ''} 0")
         if stated:
@@ -220,7 +223,8 @@ def comparison(case: ClaimCase) -> str:
         case.spelt_out(f"{case.quote} {case.sentence}")
     )
     shared = {w for w in right & second if not w.isdigit() and not unit_of(w)}
-    if second and not shared and strange & (case.known | all_words(case.lead)):
+    named = [w for w in second if not w[0].isdigit() and not unit_of(w)]
+    if named and not shared and strange & (case.known | all_words(case.lead) if len(named) < 2 else strange):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
 

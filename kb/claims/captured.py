@@ -157,7 +157,7 @@ class Captured:
                 level == 7
                 and line
                 and alone
-                and len(line) <= 80
+                and len(line) <= _TITLE
                 and line[-1] not in '.,;!?”")'
                 and not line.startswith(("-", "* ", "|", ">", "#"))
             ):
@@ -165,14 +165,19 @@ class Captured:
                 labels.append(line)
             if level == 1:
                 break
+        title = next((line.strip("# ") for line in self.text.split("\n", 3) if line.strip()), "")
+        if len(title) <= _TITLE and title not in labels and span.start > len(title):
+            labels.append(title)
         return " · ".join(labels)
 
 
 _MARKED = re.compile(r"\s*(?:[-*+•]\s|[|>#]|\d+[.)]\s)")
+# A heading is a line of at most so many characters.
+_TITLE = 80
 # Bold words that open a line name what follows: a heading that runs into its paragraph.
 _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 # A line that says who speaks.
-_TURN = re.compile(r"^\s*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[^.\n]{0,40}:\s*(?=\n)\s*", re.MULTILINE)
+_TURN = re.compile(r"^\s*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[^.\n]{0,40}:\s*(?=\n)\s*|^\*\*[^*\n]{1,30}:\*\*\s", re.MULTILINE)
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
 # A blank line always ends one; a mark does where a capital, a digit or a quote follows.

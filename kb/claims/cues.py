@@ -33,25 +33,26 @@ _DOUBT = (
     r"may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|"
     r"claim(?:s|ed)?|suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*"
 )
-_PLAN = r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propos\w+|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap"
+_PLAN = r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap"
+_SET = r"set for|announced|promised|is to|are to|to be|due|future|for \d{4}|from \d{4}"
 _RARE = "sometimes|often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?"
 _PART = r"a few|few|some|several|many|most|partly|part of|one of|nearly|almost|only|up to|tends?|can|may"
 LOST: tuple[tuple[Callable[[ClaimCase], str], Cue], ...] = (
     (
         lambda case: f"{meant(case)} {case.quote}",
-        _cue(_DOUBT, rf"{_PLAN}|up to|allow\w*|permit\w*|can", _FACT),
+        _cue(_DOUBT, rf"{_PLAN}|according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can", _FACT),
     ),
     (
         lambda case: f"{meant(case)} {case.quote}",
-        _cue(_PLAN, rf"{_DOUBT}|set for|to be|due|future|will|shall", _FACT),
+        _cue(_PLAN, rf"{_DOUBT}|{_SET}|will|shall", _FACT),
     ),
     (
         # What will be is told in the present of rules and versions as well; told as past it is a fact.
         lambda case: meant(case),
         Cue(
-            re.compile(r"\b(?:will|shall)\b|['’]ll\b", re.IGNORECASE),
+            re.compile(r"\b(?:will|shall|(?:is|are) to)\b|['’]ll\b", re.IGNORECASE),
             re.compile(
-                rf"\b(?:{_PLAN}|{_DOUBT}|will|shall|set for|to be|due|future)\b|^(?!.*\b(?:has|have|had|was|were|did|took|\w+ed)\b)",
+                rf"\b(?:{_PLAN}|{_DOUBT}|{_SET}|will|shall)\b|^(?!.*\b(?:has|have|had|was|were|did|took|available|now|already|\w+ed)\b)",
                 re.IGNORECASE,
             ),
             _FACT,
@@ -81,7 +82,7 @@ _BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|pro
 ADDED = (
     _cue(
         rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|than any\w*",
-        rf"{_BEST}|max\w*|min\w*|peaks?|top|first|single|record|any|optim\w+|limit\w*|at most|alone|all|every|exclusively|no other|never|none",
+        rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|at most|alone|all|every|exclusively|no other|never|none",
         "the claim says “{}”, the quote compares with no others",
     ),
 )

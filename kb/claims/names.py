@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb.text import STOP, fold, numbers_in, stem, unit_of
+from kb.text.spelt import SPELT
 
 _WORD = re.compile(
     r"`([^`]+)`|\d{1,3}(?:,\d{3})+[\w\-]*|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я0-9][\w.+\-/#]*[\w+#]|[A-Za-zÀ-ÖØ-öø-ɏΑ-ωА-я]"
@@ -56,6 +57,7 @@ def _opens(word: str, known: frozenset[str] | None) -> bool:
     """Whether the first word of a sentence names something: its source never writes it small, and it is no word of grammar."""
     return (
         known is not None
+        and fold(word).partition("-")[0] not in SPELT
         and stem(fold(word)) not in known
         and not _GRAMMAR.fullmatch(word)
         and fold(word) not in STOP

@@ -23,11 +23,10 @@ from kb.text import STOP, numbers_in, stem, words_of
 # "Not only", "no later than" and "nothing but" assert, "none of six" counts.
 _DENIAL = re.compile(
     r"\b(?:not only|no (?:more|less|later|fewer|longer) than|nothing but|whether or not|than without|none of)\b"
-    r"|(?P<word>\b(?:not|no|never|neither|nor|none|cannot|without|hardly|rarely|nothing|nobody|unless|except|barely|scarcely|fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absent|unable|impossible|"
-    r"rejected|refuses)\b|n['’]t\b)"
+    r"|(?P<word>\b(?:not|no|never|neither|nor|none|cannot|without|hardly|rarely|nothing|nobody|barely|scarcely|fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absent|unable|impossible|rejected|refuses)\b|n['’]t\b)"
 )
 _NEGATIVE = re.compile(
-    r"\b(?:fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop(?:s|ped)|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
+    r"\b(?:unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
     r"exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|un(?:changed|affected|supported|able|tested|related|available|safe))\b",
     re.IGNORECASE,
 )
@@ -52,7 +51,7 @@ _OPPOSITES = tuple(
         ("faster quicker speedup accelerates", "slower slowed slows slowdown"),
         (
             "increased rose grew raised gained climbed improved won doubled",
-            "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed halved",
+            "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed halved saved",
         ),
         (
             "increase rise grow raise gain climb improve win",
@@ -88,12 +87,21 @@ def contrary(word: str, other: str) -> bool:
 
 
 def negation(case: ClaimCase) -> str:
-    """A claim denies what its quote denies, and nothing else: no negation dropped, and none put in."""
+    """A claim denies what its quote denies, and nothing else: what one side denies the other does not assert in the same words."""
     meaning = meant(case)
     mine, theirs = _denials(case.claim), _denials(meaning)
     # A word that both have says nothing of either: “Deep Stop”.
     negative, denying = (
-        set(_NEGATIVE.findall(t.lower())) for t in (case.claim, f"{meaning} {case.quote}")
+        {
+            stem(m[0].lower())
+            for m in _NEGATIVE.finditer(text)
+            # A capital inside a sentence makes a name of it.
+            if m[0].islower() or not any(map(str.isalpha, text[: m.start()]))
+        }
+        for text in (case.claim, f"{case.sentence} {case.quote}")
+    )
+    claimed, stated = (
+        telling(case.spelt_out(text)) for text in (case.claim, f"{meaning} {case.quote}")
     )
     if not mine and not negative:
         parts = parts_of(case.sentence)
@@ -104,17 +112,35 @@ def negation(case: ClaimCase) -> str:
                 # Of a part of few words a number may be all that tells it from the others.
                 if not w[0].isdigit() or len(part.split()) < 5
             } - {"abov", "below"}
-            if alone & telling(case.claim):
+            if alone & claimed:
                 theirs = theirs or _denials(part)
-    if theirs and not mine and not negative - denying:
-        return f"the quote denies (“{theirs[0]}”) what the claim asserts"
-    if mine and not theirs and not _denials(case.quote) and not denying - negative:
-        return f"the claim denies (“{mine[0]}”) what the quote asserts"
+    # A quote that begins behind the denial has cut it off.
+    cut = not _denials(case.quote) and case.quote not in case.sentence[: len(case.quote) + 2]
+    lost = [word for word, denied in theirs if cut or denied & claimed or not denied]
+    if lost and not mine and not negative - denying:
+        return f"the quote denies (“{lost[0]}”) what the claim asserts"
+    added = [w for w, denied in mine if stem(w) not in denying and (denied & stated or not denied)]
+    if added and not theirs and not _denials(case.quote) and not denying - negative:
+        return f"the claim denies (“{added[0]}”) what the quote asserts"
     return ""
 
 
-def _denials(text: str) -> list[str]:
-    return [match["word"] for match in _DENIAL.finditer(text.lower()) if match["word"]]
+# What stands between a denial and what it denies, and verbs that are a denial of all that they are told of.
+_IDLE = frozenset("yet really actually quite always necessarily longer see saw observe observed find notice any".split())
+_REFUSES = re.compile("fail|lack|reject|refus")
+
+
+def _denials(text: str) -> list[tuple[str, frozenset[str]]]:
+    """Words that deny, each with the stem of the first telling word behind it in its clause: what it denies."""
+    denials = []
+    for match in _DENIAL.finditer(text.lower()):
+        if match["word"]:
+            behind = re.split(r"[,;:.]\s", text[match.end() :])[0]
+            words = [stem(w) for w in words_of(behind) if w not in _IDLE]
+            whole = _REFUSES.match(match["word"])
+            denied = [w for w in words if w in telling(behind)][: 0 if whole else 1]
+            denials.append((match["word"], frozenset(denied)))
+    return denials
 
 
 def condition(case: ClaimCase) -> str:
@@ -122,10 +148,13 @@ def condition(case: ClaimCase) -> str:
     claimed = telling(case.spelt_out(case.claim))
     meaning = meant(case)
     for match in _CONDITIONS.finditer(meaning):
-        own = telling(match["body"])
+        # What opens its sentence ends at the comma.
+        own = telling(match["body"].split(",")[0] if match.start() < 3 else match["body"])
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(meaning[: match.start()]) or own
-        if own and not own & claimed:
+        exception = match[0].lower().startswith(("unless", "except"))
+        turned = exception and not _denials(case.claim) and not _NEGATIVE.search(case.claim)
+        if own and (not own & claimed or turned):
             return f"the source makes it depend (“{' '.join(match[0].split())[:60]}”): say so in the claim"
     if (
         REFERS.match(case.after)
@@ -133,10 +162,14 @@ def condition(case: ClaimCase) -> str:
         and not telling(case.after) & telling(case.claim)
     ):
         return f"the source makes it depend (“{case.after[:60]}”), the claim does not"
-    for pattern, text in ((_TIE, meaning), (_LIMIT, _quoted_parts(case))):
-        tie = pattern.search(text)
-        words = all_words(tie["what"] or tie["of"]) if tie else set()
-        if tie and words and not words & all_words(case.spelt_out(case.claim)):
+    wanted = all_words(case.spelt_out(case.claim))
+    units = {n.value for n in numbers_of(case.claim) if n.unit}
+    if units - {n.value for n in numbers_of(case.sentence)}:
+        return ""  # A number in another unit may be that of the condition.
+    ties = (_TIE.search(meaning), _FRAME.search(case.quote), *_LIMIT.finditer(_quoted_parts(case)))
+    for tie in filter(None, ties):
+        words = all_words(tie["what"])
+        if words and not words & wanted:
             return f"the source ties it to “{' '.join(tie[0].split())[:60]}”: say so in the claim"
     return ""
 
@@ -147,16 +180,22 @@ def _quoted_parts(case: ClaimCase) -> str:
     return " · ".join(p for p in parts if p.strip() in case.quote or case.quote in p)
 
 
-# How far it holds: a bound with its number, of what a preposition names (“on tables above 2 TiB”) or at the head of the sentence.
+# How far it holds: a bound with its number behind what a preposition names (“on tables above 2 TiB”), behind what is done (“used
+# below”, “works well up to”), or at the head of the sentence.
 _LIMIT = re.compile(
-    r"(?:^\W*|\b(?:for|on|in|with|at|from|of) (?:\w+ ){1,3})(?:up to|above|below|beyond|over|under|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)"
-    r"|\bup to (?P<of>an? (?:\w+ ){1,3}of \d[\d.,]*)",
+    r"(?:^\W*|\b(?:for|on|in|with|at|from|of) (?:\w+ ){1,3}|(?<=\w\w)(?<!drop)(?<!lower)(?<!rais)(?<!reduc)(?<!limit)(?<!reach)(?<!exceed)(?:ed|ly) |(?:%|\b(?:off|out|well|only|percent)) |(?=up to an? (?:\w+ ){1,3}of ))"
+    r"(?:up to|above|below|beyond|over|under|between|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-# What a sentence holds for: its opening "With …", "Without …" up to the next thing named.
+# What a sentence holds for: its opening "With …", "Without …" up to the next thing named, and where it is quoted its "At …", "In …".
+_TIED_TO = (
+    r"\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,(?!\d)|$)"
+)
 _TIE = re.compile(
-    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,|$)(?P<of>)",
-    re.IGNORECASE | re.DOTALL,
+    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)" + _TIED_TO, re.IGNORECASE | re.DOTALL
+)
+_FRAME = re.compile(
+    r"^\W*(?:in|at|on|during|after|before|for|from)" + _TIED_TO, re.IGNORECASE | re.DOTALL
 )
 
 
@@ -252,7 +291,7 @@ def _same_measure(case: ClaimCase, *, units: bool = False) -> bool:
 
 _SAME = re.compile(r"\b(?:unchanged|the same|no (?:change|difference)|not (?:change|move))\b")
 _CHANGED = re.compile(
-    r"\b(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er\b|\b(?:more|less|worse|twice|half)\b"
+    r"\b(?:rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed)\b|\b(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er\b|\b(?:more|less|worse|twice|half)\b"
 )
 
 
@@ -283,7 +322,12 @@ def direction(case: ClaimCase) -> str:
     ) or _order(case)
 
 
+_BOUNDS = re.compile(r"\b\w+ than (?:\d|(?:a|one|two|three|four|five|six|seven|eight|nine|ten)\b)")
+
+
 def _turned(claim: str, quote: str) -> str:
+    # "More than 90" bounds a number and goes no way.
+    claim, quote = (_BOUNDS.sub(" ", text) for text in (claim, quote))
     mine, theirs = ({stem(w) for w in words_of(text)} for text in (claim, quote))
     for word in set(words_of(claim)) - set(words_of(quote)):
         for other in set(words_of(quote)) - set(words_of(claim)):
