@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
 
 from kb.claims.captured import Cell
 from kb.claims.case import ClaimCase, all_words, clauses_of, telling, weight_of
@@ -282,21 +281,20 @@ _JOINTS = frozenset(
 
 
 def support(case: ClaimCase) -> str:
-    """A claim is about what its quote is about, and adds nothing: most of its telling words stand there or around it, and no three that
-    follow each other stand nowhere.
+    """A claim is about what its quote is about: most of its telling words stand there or around it, or are words that the source has
+    nowhere, and no three that follow each other are those of another passage.
     """
     have = {stem(w) for w in words_of(f"{case.context} {case.after}")}
     # Another form of a word that stands there is no other word (`compress` and `compression`).
     have |= {w[:5] for w in have if len(w) > 4}
     telling_words = [w for w in words_of(case.claim) if len(w) > 3 and not w.isdigit()]
-    words = [
-        (w, not {stem(w), w[:5]}.isdisjoint(have)) for w in telling_words if w not in STOP | _JOINTS
-    ]
-    strange = [w for w, stands in words if not stands]
+    words = [w for w in telling_words if w not in STOP | _JOINTS]
+    strange = [w for w in words if {stem(w), w[:5]}.isdisjoint(have)]
     foreign = [w for w in strange if stem(w) not in case.known]
     # Numbers and names were looked at one by one.
     known = len(words) - len(strange) + len(numbers_of(case.claim)) + len(_keys(case, case.claim))
-    runs = [len(list(run)) for stands, run in groupby(words, itemgetter(1)) if not stands]
-    if strange and (len(foreign) > known or not known or max(runs) > 2):
+    moved = groupby(words, lambda w: w in strange and w not in foreign)
+    longest = max((len(list(run)) for elsewhere, run in moved if elsewhere), default=0)
+    if strange and (len(foreign) > known or not known or longest > 2):
         return f"the quote does not speak of {', '.join((foreign or strange)[:4])}: quote the words that do"
     return ""

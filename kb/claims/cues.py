@@ -71,11 +71,11 @@ OTHERS = _cue(
     rf"(?:\w+ )?(?:{_TEXTS})(?: \d\S*)?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
     rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?(?:{_TEXTS})\b(?:(?! is | are )[^.;])*?\b(?:{_SAID})"
     rf"|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?(?:{_SAID})"
-    r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
+    r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read|praised|taught|recommended|advised)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
     r"|(?:was|were) (?:given|quoted|listed|advertised|said)(?: \w+){0,4}? (?:as|to)"
     rf"|(?:{_PEOPLE}) (?:\w+ ){{0,5}}?(?:wrote|writes|says?|said|knows?|claims?|claimed|measured|told|thinks?|reports?|reported)"
-    r"|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
-    r"according to|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed",
+    r"|according to (?:the|an?|its|their) \w+|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
+    r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed",
     "the source tells that of others or of an earlier text (“{}”): say whose word it is, or leave it",
 )
 _BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|prot|qu|ch|n|arr|mod|earli)est\b)\w{2,}est|best|worst|most|least|only|sole|unique"

@@ -243,7 +243,7 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
 _BEFORE = re.compile(
     r"\b(?P<not>no|not|n['’]t)\s(?:\w+\s){0,2}?(?:(?:more|\w+er) than|above|over|beyond|exceed\w*)\s*$"
     r"|\b(?P<less>up to(?: an? (?:\w+ ){1,3}of)?|at most|at or below|(?:less|fewer|smaller|shorter|lower|narrower|cooler|older|earlier) than|under|below|before|prior to|maximum|within|as much as)\s*$"
-    r"|\b(?P<more>at least|at or above|(?:more|\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)\s*$"
+    r"|\b(?P<more>at least|at or above|(?:more|(?!rather|other)\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)\s*$"
     r"|\b(?P<about>about|around|roughly|approximately|nearly|almost|circa|some)\s*$",
     re.IGNORECASE,
 )

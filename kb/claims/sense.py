@@ -166,7 +166,12 @@ def condition(case: ClaimCase) -> str:
     units = {n.value for n in numbers_of(case.claim) if n.unit}
     if units - {n.value for n in numbers_of(case.sentence)}:
         return ""  # A number in another unit may be that of the condition.
-    ties = (_TIE.search(meaning), _FRAME.search(case.quote), *_LIMIT.finditer(_quoted_parts(case)))
+    near = _nearest(case.quote, wanted)
+    ties = (
+        _TIE.search(meaning),
+        *(m for clause in near for m in _PHRASE.finditer(clause)),
+        *_LIMIT.finditer(_quoted_parts(case)),
+    )
     for tie in filter(None, ties):
         words = all_words(tie["what"])
         if words and not words & wanted:
@@ -187,23 +192,30 @@ _LIMIT = re.compile(
     r"(?:up to|above|below|beyond|over|under|between|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-# What a sentence holds for: its opening "With …", "Without …" up to the next thing named, and where it is quoted its "At …", "In …".
-_TIED_TO = (
-    r"\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they)\s|,(?!\d)|$)"
-)
+# What a sentence holds for: its opening "With …", "Without …" up to the next thing named.
 _TIE = re.compile(
-    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)" + _TIED_TO, re.IGNORECASE | re.DOTALL
+    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they|i|you|there)\s|,(?!\d)|$)",
+    re.IGNORECASE | re.DOTALL,
 )
-_FRAME = re.compile(
-    r"^\W*(?:in|at|on|during|after|before|for|from)" + _TIED_TO, re.IGNORECASE | re.DOTALL
+# What it is quoted for: "with …", "on …", "in …", and what else opens a clause.
+_PHRASE = re.compile(
+    r"(?:\b(?:with|without|on|in)|^\W*(?:at|during|after|before|for|from))\s(?P<what>(?!(?:it|they|none|which|that)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
+    re.IGNORECASE,
 )
+
+
+def _nearest(text: str, wanted: set[str]) -> list[str]:
+    """The clauses of a text that share most words with a claim."""
+    clauses = [(len(all_words(clause) & wanted), clause) for clause in clauses_of(text)]
+    most = max(shared for shared, _ in clauses)
+    return [clause for shared, clause in clauses if shared == most and most]
 
 
 def turned(case: ClaimCase) -> str:
     """What the source expects, plans, or says of some is not claimed as a fact, or of all; and no yardstick is claimed that it lacks."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
-    for where, cue in LOST:
+    for where, cue in () if case.table else LOST:
         match = cue.words.search(where(case))
         if match and not cue.kept.search(case.claim):
             return cue.reason.format(match[0])
@@ -230,7 +242,9 @@ def extent(case: ClaimCase) -> str:
             f"{case.context} {case.quote}",
             re.IGNORECASE,
         )
-        if not same and (whole["of"] or "") not in STOP:
+        if not same and (whole["of"] or "") not in STOP and (
+            _denials(case.claim) or not _denials(meant(case))
+        ):
             return f"the claim says “{whole[0]}”, the quote does not"
     return ""
 

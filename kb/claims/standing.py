@@ -10,7 +10,7 @@ from kb.source import marks_of
 # What says that something is, or was, wrong.
 _WRONG = re.compile(
     r"\b(?:wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|"
-    r"no longer|doubt(?:s|ed) (?:the|that)|disput\w+|question(?:s|ed) (?:the|that)|(?:is|was|are|were)(?: not|n['’]t) (?:true|right|correct)|not true|could not (?:be )?(?:reproduced?|confirm\w*)|nothing\b[^.]{0,30}\bsupports?|take\b[^.]{0,10}\bback|takes? back|replaces? it|"
+    r"no longer|premature|doubt(?:s|ed) (?:the|that)|disput\w+|question(?:s|ed) (?:the|that)|(?:is|was|are|were)(?: not|n['’]t) (?:true|right|correct)|not true|could not (?:be )?(?:reproduced?|confirm\w*)|nothing\b[^.]{0,30}\bsupports?|take\b[^.]{0,10}\bback|takes? back|replaces? it|"
     r"in #\d+ i (?:wrote|said)|i had (?:written|read|said)|changed in)\b",
     re.IGNORECASE,
 )
@@ -21,7 +21,7 @@ _INSTEAD = re.compile(
 )
 # A sentence that only says no: "It is not", "They do not".
 _NO = re.compile(
-    r"^\W*(?:@\w+\s+)?(?:no\b[.,]|(?:(?:so|but|and)\s+)?(?:it|that|this|they|he|she|which)\s+(?:(?:is|was|are|were|does|do|did|has|have|can|would|will)\s?n(?:o|['’])t)\b\s*(?:[.,;:]|$|true|right|correct|so\b|the case)"
+    r"^\W*(?:@\w+\s+)?(?:no\b[.,]|not (?:with|if|on|in|for|when|since|any)\b|(?:fixed|resolved|corrected)\b|(?:(?:so|but|and)\s+)?(?:it|that|this|they|he|she|which)\s+(?:(?:is|was|are|were|does|do|did|has|have|can|would|will)\s?n(?:o|['’])t)\b\s*(?:[.,;:]|$|true|right|correct|so\b|the case)"
     r"|that is true of\b|(?:it|they|that|this) (?:do|does|did)\b(?! not)|(?:that|this|it) (?:is|was) (?:wrong|false|a mistake|untrue))",
     re.IGNORECASE,
 )
