@@ -15,7 +15,10 @@ def cases(name: str):
     for folder in sorted({f.parent for f in HOME.rglob(f"{name}.jsonl")}):
         passages = tuple(Quotable(f.stem, Captured(f.read_text(encoding="utf-8"))) for f in sorted(folder.glob("*.md")))
         for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
-            yield pytest.param(json.loads(line), passages, id=json.loads(line)["claim"][:50] or "empty")
+            case = json.loads(line)
+            # What the rules do not know is kept as what they do not know: a rule that learns it takes the mark off.
+            beyond = [pytest.mark.xfail(strict=True)] if case.pop("beyond", False) else []
+            yield pytest.param(case, passages, id=case["claim"][:50] or "empty", marks=beyond)
 
 
 @pytest.mark.parametrize(("case", "passages"), list(cases("adversarial")))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -309,6 +310,16 @@ def test_rules_alone_extract_sentences_with_figures_word_for_word(base):
     held = claims.claims_in(layout)
     assert {"At 512 tokens", "Osprey won"} & {c.claim[:10] for c in held} == set()
     assert any("14.47 s to 8.42 s" in c.claim for c in held) and not any("50 %" in c.claim for c in held)
+    readings = [r for p in packets_of(layout, "loop") for r in asking.readings_by_rule(p)]
+    assert {c.claim for c in held} == {text for _, text, left in readings if not left}
+    assert {"", asking.NO_FIGURE} < {left for *_, left in readings}, "and what the gate says of others"
+
+
+def test_a_run_by_rules_says_what_it_took_and_what_it_left(base, kb_command):
+    layout = base()
+    text = kb_command("ingest", "loop", "--with", "none", cwd=layout.root).stdout
+    assert re.search(r"rules took \d+ of \d+ sentences and left .*\d+ without a number and its unit", text)
+    assert re.search(r"^left sources/loop: “.*”: .+", text, re.MULTILINE)
 
 
 def test_a_lease_is_one_workers_until_it_ends(hundred):
@@ -331,17 +342,22 @@ def answer(packet, returned):
     time.sleep(0.02)
     with open({log!r}, "a") as f: f.write(packet.id + "\\n")
     return queue.ReplyAttempt(by="w", text=answer_for(packet.text()))
-layout = store.layout_at(Path({root!r}))
+layout = store.layout_at(Path(sys.argv[3]))
 asking.answered(layout, store.state(layout), answer, holder=sys.argv[1], clock=lambda: time.time() + float(sys.argv[2]), today="2026-11-22", at_once=2)
 """
 
 
-def test_three_workers_one_killed_and_every_packet_is_answered_once(hundred, tmp_path):
+def test_three_workers_of_one_folder_one_killed_and_every_packet_is_answered_once(hundred, tmp_path):
+    """As on three machines: each comes to the folder by a path of its own, and their clocks are a minute apart."""
     log = tmp_path / "log"
-    code = WORKER.format(tests=os.fspath(Path(__file__).parent), log=os.fspath(log), root=os.fspath(hundred.root))
+    code = WORKER.format(tests=os.fspath(Path(__file__).parent), log=os.fspath(log))
+    mounts = {"a": hundred.root, "d": hundred.root}
+    for name in "bc":
+        mounts[name] = tmp_path / f"mount-{name}"
+        mounts[name].symlink_to(hundred.root)
     env = {**os.environ, "PYTHONPATH": os.fspath(Path(__file__).parent.parent)}
-    start = lambda name, later=0: subprocess.Popen([sys.executable, "-c", code, name, str(later)], env=env)  # noqa: E731
-    workers = [start(n) for n in "abc"]
+    start = lambda name, later=0: subprocess.Popen([sys.executable, "-c", code, name, str(later), mounts[name]], env=env)  # noqa: E731
+    workers = [start(n, later) for n, later in zip("abc", (0, 60, -60), strict=True)]
     while not log.exists() or log.read_text().count("\n") < 20:
         time.sleep(0.05)
     workers[0].send_signal(signal.SIGKILL)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kb.claims.captured import Cell
-from kb.claims.case import ClaimCase, all_words, clauses_of, telling, weight_of
+from kb.claims.case import REFERS, ClaimCase, all_words, clauses_of, telling, weight_of
 from kb.claims.figures import numbers_of
 from kb.claims.names import names_in
 from kb.claims.sense import contrary
@@ -223,7 +223,11 @@ def comparison(case: ClaimCase) -> str:
     )
     shared = {w for w in right & second if not w.isdigit() and not unit_of(w)}
     named = [w for w in second if not w[0].isdigit() and not unit_of(w)]
-    if named and not shared and strange & (case.known | all_words(case.lead) if len(named) < 2 else strange):
+    if (
+        named
+        and not shared
+        and strange & (case.known | all_words(case.lead) if len(named) < 2 else strange)
+    ):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
 
@@ -293,8 +297,10 @@ def support(case: ClaimCase) -> str:
     foreign = [w for w in strange if stem(w) not in case.known]
     # Numbers and names were looked at one by one.
     known = len(words) - len(strange) + len(numbers_of(case.claim)) + len(_keys(case, case.claim))
-    moved = groupby(words, lambda w: w in strange and w not in foreign)
-    longest = max((len(list(run)) for elsewhere, run in moved if elsewhere), default=0)
+    # What “it” stands for is named before it: there a word that stands nowhere is none of it either.
+    elsewhere = strange if REFERS.match(case.quote) else [w for w in strange if w not in foreign]
+    moved = groupby(words, elsewhere.__contains__)
+    longest = max((len(list(run)) for away, run in moved if away), default=0)
     if strange and (len(foreign) > known or not known or longest > 2):
         return f"the quote does not speak of {', '.join((foreign or strange)[:4])}: quote the words that do"
     return ""

@@ -177,7 +177,10 @@ _TITLE = 80
 # Bold words that open a line name what follows: a heading that runs into its paragraph.
 _LABEL = re.compile(r"^[\s>+*-]*\*\*([^*\n]+)\*\*", re.MULTILINE)
 # A line that says who speaks.
-_TURN = re.compile(r"^\s*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[^.\n]{0,40}:\s*(?=\n)\s*|^\*\*[^*\n]{1,30}:\*\*\s", re.MULTILINE)
+_TURN = re.compile(
+    r"^\s*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[^.\n]{0,40}:\s*(?=\n)\s*|^\*\*[^*\n]{1,30}:\*\*\s",
+    re.MULTILINE,
+)
 # What is longer is no sentence, whatever stands in it.
 _LONGEST = 2000
 # A blank line always ends one; a mark does where a capital, a digit or a quote follows.

@@ -40,7 +40,11 @@ _PART = r"a few|few|some|several|many|most|partly|part of|one of|nearly|almost|o
 LOST: tuple[tuple[Callable[[ClaimCase], str], Cue], ...] = (
     (
         lambda case: f"{meant(case)} {case.quote}",
-        _cue(_DOUBT, rf"{_PLAN}|according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can", _FACT),
+        _cue(
+            _DOUBT,
+            rf"{_PLAN}|according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can",
+            _FACT,
+        ),
     ),
     (
         lambda case: f"{meant(case)} {case.quote}",

@@ -126,7 +126,9 @@ def negation(case: ClaimCase) -> str:
 
 
 # What stands between a denial and what it denies, and verbs that are a denial of all that they are told of.
-_IDLE = frozenset("yet really actually quite always necessarily longer see saw observe observed find notice any".split())
+_IDLE = frozenset(
+    "yet really actually quite always necessarily longer see saw observe observed find notice any".split()
+)
 _REFUSES = re.compile("fail|lack|reject|refus")
 
 
@@ -242,8 +244,10 @@ def extent(case: ClaimCase) -> str:
             f"{case.context} {case.quote}",
             re.IGNORECASE,
         )
-        if not same and (whole["of"] or "") not in STOP and (
-            _denials(case.claim) or not _denials(meant(case))
+        if (
+            not same
+            and (whole["of"] or "") not in STOP
+            and (_denials(case.claim) or not _denials(meant(case)))
         ):
             return f"the claim says “{whole[0]}”, the quote does not"
     return ""

@@ -95,32 +95,35 @@ def by_command(command: str, *, timeout_s: float = 600.0) -> Answerer:
     return answer
 
 
+NO_FIGURE, NO_SENTENCE = "without a number and its unit", "of under 4 words or over 40"
+
+
+def readings_by_rule(packet: Packet) -> Iterator[tuple[str, str, str]]:
+    """Every sentence of a packet's material behind its origin, with the reason why rules leave it; nothing for one that they take."""
+    passages = passages_of(packet)
+    for material in packet.material:
+        for sentence in sentences_of(material.text):
+            if not any(unit_of(n.unit) for n in numbers_in(sentence)):
+                left = NO_FIGURE
+            elif not 4 <= len(sentence.split()) <= 40:
+                left = NO_SENTENCE
+            else:
+                origin = material.origin
+                left = ruling_on(sentence, sentence, origin=origin, passages=passages).reason
+            yield material.origin, sentence, left
+
+
 def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> ReplyAttempt:
     """What rules can extract: sentences that state a number with a unit, word for word, on the page of their source."""
     if packet.task != "extract":
         raise ModelError(
             f"{packet.task}: rules alone cannot answer this; say --with api, command or agent"
         )
-    passages = passages_of(packet)
-    claims = []
-    for material in packet.material:
-        for sentence in sentences_of(material.text):
-            stated = any(unit_of(n.unit) for n in numbers_in(sentence))
-            if (
-                stated
-                and 4 <= len(sentence.split()) <= 40
-                and not ruling_on(
-                    sentence, sentence, origin=material.origin, passages=passages
-                ).reason
-            ):
-                claims.append(
-                    {
-                        "section": "What it states",
-                        "claim": sentence,
-                        "quote": sentence,
-                        "source": material.origin,
-                    }
-                )
+    claims = [
+        {"section": "What it states", "claim": text, "quote": text, "source": origin}
+        for origin, text, left in readings_by_rule(packet)
+        if not left
+    ]
     origin, title = packet.material[0].origin, packet.material[0].title
     page = {"path": f"wiki/{origin}.md", "type": "source", "title": title[:120], "claims": claims}
     return ReplyAttempt(

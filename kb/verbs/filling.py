@@ -2,11 +2,13 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
+from kb.text import cut
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
 
 if TYPE_CHECKING:
@@ -92,6 +94,9 @@ class Ingested(Result):
         return "\n".join([*lines, *self.words])
 
 
+_REFUSED = "that the gate would return"
+# So many sentences that were left are shown word for word.
+_SHOWN = 20
 # The packets that are wanted, and what had to be passed over.
 Wanted = Callable[["sqlite3.Connection"], "tuple[tuple[Packet, ...], tuple[str, ...]]"]
 
@@ -155,7 +160,25 @@ def fill(request: Filling, caller: Caller, wanted: Wanted, *, task: str = "") ->
         len(ledger.settled), len(settled), ledger.tokens_in, ledger.tokens_out, ledger.cost,
         sum(len(s.admitted) for s in ledger.settled), sum(s.state == "returned" for s in ledger.settled), _waiting(layout), ledger.left,
         tuple(dict.fromkeys(pages)), ledger.failed, passed_over,
+        words=_left_by_rules(todo) if request.with_ == "none" else (),
     )  # fmt: skip
+
+
+def _left_by_rules(packets: "Iterable[Packet]") -> tuple[str, ...]:
+    """What rules took of the material and what they left: how many sentences for which reason, and those with figures word for word."""
+    from kb.ingest.asking import NO_FIGURE, NO_SENTENCE, readings_by_rule
+
+    readings = [r for p in packets if p.task == "extract" for r in readings_by_rule(p)]
+    reasons = Counter(r if r in ("", NO_FIGURE, NO_SENTENCE) else _REFUSED for *_, r in readings)
+    taken = reasons.pop("", 0)
+    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    lines = [
+        f"rules took {taken} of {len(readings)} sentences"
+        + (f" and left {counts}" if counts else "")
+    ]
+    refused = [f"left {o}: “{cut(t, 100)}”: {r}" for o, t, r in readings if r and r not in reasons]
+    rest = len(refused) - _SHOWN
+    return (*lines, *refused[:_SHOWN], *([f"… and {rest} more"] if rest > 0 else ()))
 
 
 def _waiting(layout: store.Layout) -> int:
