@@ -1,92 +1,85 @@
-"""Words that turn what a sentence says, by kind: those that a claim must not lose from its source, and those that it must not add.
+"""Words that turn what a sentence says, by kind, in one table; and the kinds that a claim must keep of its source, or must not add.
 
-One row a kind: where its words are looked for, the words, and the words that say as much on the other side. A word that no row knows is
-evidence of nothing.
+Each kind is a closed list. A word that stands in none is evidence of nothing.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from kb.claims.case import ClaimCase, meant
+_TEXTS = r"(?:preprint|manuscript|data ?sheet|brochure|manual|guide|paper|notes?|editions?|versions?|drafts?|posts?|release|announcement|advertis\w+|vendor|leaflet)"
+_SAID = r"(?:said|says|gave|gives|listed|reported|stated|recommended|claimed|promised)"
+_BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|prot|qu|ch|n|arr|mod|earli)est\b)\w{2,}est|best|worst|most|least|only|sole|unique"
+
+CUES = {
+    kind: re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
+    for kind, words in {
+        # What denies, or says the same without a word of denial: "has no" and "lacks", "did not move" and "stayed".
+        "negative": r"unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
+        r"discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|"
+        r"un(?:changed|affected|supported|able|tested|related|available|safe)",
+        "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
+        r"assuming|during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
+        # What is not known, what is not yet, and words that allow rather than doubt.
+        "doubt": r"may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
+        r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*",
+        "plan": r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
+        "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll",
+        "due": r"set for|announced|promised|is to|are to|to be|due|future|for \d{4}|from \d{4}",
+        "allowed": r"according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can",
+        "done": r"has|have|had|was|were|did|took|available|now|already|\w+ed",
+        # How much of it, and how often.
+        "rare": r"sometimes|often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?",
+        "few": r"a few|few|some|several|most",
+        "part": r"many|partly|part of|one of|nearly|almost|only|up to|tends?|can|may",
+        "whole": r"always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>[^\W\d]\w*)",
+        "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|than any\w*",
+        "ranked": rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|alone|all|every|exclusively|no other|never|none",
+        # What brings something about, and what is only seen together.
+        "because": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result",
+        "grounds": r"because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made",
+        "makes": r"lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
+        r"makes?|made|brings?|brought|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?",
+        "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse",
+        "same": r"unchanged|the same|no (?:change|difference)|not (?:change|move)",
+        "changed": r"rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed|(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er|more|less|worse|twice|half",
+        # Whose word it is: an earlier text's, or somebody's.
+        "others": rf"(?:\w+ )?{_TEXTS}(?: \d\S*)?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
+        rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?{_TEXTS}\b(?:(?! is | are )[^.;])*?\b{_SAID}|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?{_SAID}"
+        r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read|praised|taught|recommended|advised)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
+        r"|(?:was|were) (?:given|quoted|listed|advertised|said)(?: \w+){0,4}? (?:as|to)|(?:someone|somebody|one user|a (?:user|reader)|everybody|everyone|people|some) (?:\w+ ){0,5}?(?:wrote|writes|says?|said|knows?|"
+        r"claims?|claimed|measured|told|thinks?|reports?|reported)|according to (?:the|an?|its|their) \w+|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
+        "past": r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed",
+        # What says that something is, or was, wrong, and what puts the right in its place.
+        "wrong": r"wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|no longer|premature|doubt(?:s|ed) (?:the|that)|"
+        r"disput\w+|question(?:s|ed) (?:the|that)|(?:is|was|are|were)(?: not|n['’]t) (?:true|right|correct)|not true|could not (?:be )?(?:reproduced?|confirm\w*)|nothing\b[^.]{0,30}\bsupports?|"
+        r"take\b[^.]{0,10}\bback|takes? back|replaces? it|in #\d+ i (?:wrote|said)|i had (?:written|read|said)|changed in",
+        "instead": r"actually|corrects? (?:this|it|that) to|corrected to|it (?:is|has|was)|(?:is|are) now|turned out to be|in fact|(?<=\w)[:;](?=\s)",
+    }.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Cue:
-    """`words` on one side ask for `kept` on the other; `reason` says what is wrong otherwise, `{}` in it being the words."""
+class Turn:
+    """Words of one `kind` in the source (in the claim, for what must not be added) ask for that kind, or one of `kept`, on the other side.
+    `only` asks for words of another kind in the claim before that: what will be may be told in the present, and not as done.
+    """
 
-    words: re.Pattern[str]
-    kept: re.Pattern[str]
+    kind: str
+    kept: tuple[str, ...]
     reason: str
-
-
-def _cue(words: str, kept: str, reason: str) -> Cue:
-    return Cue(
-        re.compile(rf"\b(?:{words})\b", re.IGNORECASE),
-        re.compile(rf"\b(?:{words}|{kept})\b" if kept else rf"\b(?:{words})\b", re.IGNORECASE),
-        reason,
-    )
+    only: str = ""
 
 
 _FACT = "the source says it as open (“{}”), the claim as a fact"
-_DOUBT = (
-    r"may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|"
-    r"claim(?:s|ed)?|suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*"
+LOST = (
+    Turn("doubt", ("plan", "allowed"), _FACT),
+    Turn("plan", ("doubt", "due", "future"), _FACT),
+    Turn("future", ("plan", "doubt", "due"), _FACT, only="done"),
+    Turn("rare", ("few", "part"), "the source says it of “{}”, the claim of always"),
 )
-_PLAN = r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap"
-_SET = r"set for|announced|promised|is to|are to|to be|due|future|for \d{4}|from \d{4}"
-_RARE = "sometimes|often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?"
-_PART = r"a few|few|some|several|many|most|partly|part of|one of|nearly|almost|only|up to|tends?|can|may"
-LOST: tuple[tuple[Callable[[ClaimCase], str], Cue], ...] = (
-    (
-        lambda case: f"{meant(case)} {case.quote}",
-        _cue(
-            _DOUBT,
-            rf"{_PLAN}|according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can",
-            _FACT,
-        ),
-    ),
-    (
-        lambda case: f"{meant(case)} {case.quote}",
-        _cue(_PLAN, rf"{_DOUBT}|{_SET}|will|shall", _FACT),
-    ),
-    (
-        # What will be is told in the present of rules and versions as well; told as past it is a fact.
-        lambda case: meant(case),
-        Cue(
-            re.compile(r"\b(?:will|shall|(?:is|are) to)\b|['’]ll\b", re.IGNORECASE),
-            re.compile(
-                rf"\b(?:{_PLAN}|{_DOUBT}|{_SET}|will|shall)\b|^(?!.*\b(?:has|have|had|was|were|did|took|available|now|already|\w+ed)\b)",
-                re.IGNORECASE,
-            ),
-            _FACT,
-        ),
-    ),
-    (
-        lambda case: meant(case),
-        _cue(_RARE, _PART, "the source says it of “{}”, the claim of always"),
-    ),
-)
-# What is told of an earlier text, or of what somebody said.
-_TEXTS = r"preprint|manuscript|data ?sheet|brochure|manual|guide|paper|notes?|editions?|versions?|drafts?|posts?|release|press release|announcement|advertis\w+|vendor|leaflet"
-_SAID = "said|says|gave|gives|listed|reported|stated|recommended|claimed|promised"
-_PEOPLE = r"someone|somebody|one user|a (?:user|reader)|everybody|everyone|people|some"
-OTHERS = _cue(
-    rf"(?:\w+ )?(?:{_TEXTS})(?: \d\S*)?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
-    rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?(?:{_TEXTS})\b(?:(?! is | are )[^.;])*?\b(?:{_SAID})"
-    rf"|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?(?:{_SAID})"
-    r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read|praised|taught|recommended|advised)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
-    r"|(?:was|were) (?:given|quoted|listed|advertised|said)(?: \w+){0,4}? (?:as|to)"
-    rf"|(?:{_PEOPLE}) (?:\w+ ){{0,5}}?(?:wrote|writes|says?|said|knows?|claims?|claimed|measured|told|thinks?|reports?|reported)"
-    r"|according to (?:the|an?|its|their) \w+|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
-    r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed",
-    "the source tells that of others or of an earlier text (“{}”): say whose word it is, or leave it",
-)
-_BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|prot|qu|ch|n|arr|mod|earli)est\b)\w{2,}est|best|worst|most|least|only|sole|unique"
-ADDED = (
-    _cue(
-        rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|than any\w*",
-        rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|at most|alone|all|every|exclusively|no other|never|none",
-        "the claim says “{}”, the quote compares with no others",
-    ),
-)
+ADDED = (Turn("best", ("ranked",), "the claim says “{}”, the quote compares with no others"),)
+
+
+def has(text: str, *kinds: str) -> bool:
+    """Whether a text holds words of one of some kinds."""
+    return any(CUES[kind].search(text) for kind in kinds)

@@ -1,6 +1,6 @@
 """The sense of a claim: what its quote denies, doubts, expects, ties to a condition or says of some only, and which way a change goes.
 
-Words are all there is to go by here; each list is closed and says what kind of word it holds.
+Words are all there is to go by here; those that turn a sentence stand in `cues`, opposites and what is denied are read here.
 """
 
 import re
@@ -15,34 +15,18 @@ from kb.claims.case import (
     swapped,
     telling,
 )
-from kb.claims.cues import ADDED, LOST
+from kb.claims.cues import ADDED, CUES, LOST, has
 from kb.claims.figures import numbers_of
 from kb.text import STOP, numbers_in, stem, words_of
 
-# What denies a sentence, and what says the same without a word of denial: "lacks" and "has no", "stayed" and "did not move".
 # "Not only", "no later than" and "nothing but" assert, "none of six" counts.
 _DENIAL = re.compile(
     r"\b(?:not only|no (?:more|less|later|fewer|longer) than|nothing but|whether or not|than without|none of)\b"
-    r"|(?P<word>\b(?:not|no|never|neither|nor|none|cannot|without|hardly|rarely|nothing|nobody|barely|scarcely|fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|absent|unable|impossible|rejected|refuses)\b|n['’]t\b)"
+    r"|(?P<word>\b(?:not|no|never|neither|nor|none|cannot|without|hardly|rarely|nothing|nobody|barely|scarcely|(?P<verb>fail(?:s|ed|ing)?|lack(?:s|ed|ing)?|rejected|refuses)|absent|unable|impossible)\b|n['’]t\b)"
 )
-_NEGATIVE = re.compile(
-    r"\b(?:unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|"
-    r"exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|un(?:changed|affected|supported|able|tested|related|available|safe))\b",
-    re.IGNORECASE,
-)
-_CONDITIONS = re.compile(
-    r"\b(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|assuming|"
-    r"during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
-    re.IGNORECASE,
-)
-_SOME = re.compile(
-    r"\b(?:a few|few|some|several|many|most|mostly|partly|sometimes|often|usually|typical(?:ly)?|occasionally|part of|one of|nearly|almost|only|up to|in one case)\b",
-    re.IGNORECASE,
-)
-_FEW = re.compile(r"\b(?:a few|few|some|several|most)\b", re.IGNORECASE)
-_WHOLE = re.compile(
-    r"\b(?:always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>[^\W\d]\w*))",
-    re.IGNORECASE,
+# What stands between a denial and what it denies.
+_IDLE = frozenset(
+    "yet really actually quite always necessarily longer see saw observe observed find notice any".split()
 )
 # Words of which a claim may not turn one into the other: each of the left against each of the right.
 _OPPOSITES = tuple(
@@ -88,32 +72,13 @@ def contrary(word: str, other: str) -> bool:
 
 def negation(case: ClaimCase) -> str:
     """A claim denies what its quote denies, and nothing else: what one side denies the other does not assert in the same words."""
-    meaning = meant(case)
-    mine, theirs = _denials(case.claim), _denials(meaning)
+    meaning = f"{meant(case)} {case.quote}"
+    claimed, stated = (telling(case.spelt_out(text)) for text in (case.claim, meaning))
     # A word that both have says nothing of either: “Deep Stop”.
-    negative, denying = (
-        {
-            stem(m[0].lower())
-            for m in _NEGATIVE.finditer(text)
-            # A capital inside a sentence makes a name of it.
-            if m[0].islower() or not any(map(str.isalpha, text[: m.start()]))
-        }
-        for text in (case.claim, f"{case.sentence} {case.quote}")
-    )
-    claimed, stated = (
-        telling(case.spelt_out(text)) for text in (case.claim, f"{meaning} {case.quote}")
-    )
+    negative, denying = _negatives(case.claim), _negatives(f"{case.sentence} {case.quote}")
+    mine, theirs = _denials(case.claim), _denials(meant(case))
     if not mine and not negative:
-        parts = parts_of(case.sentence)
-        for part in parts:
-            alone = {
-                w
-                for w in telling(part) - telling(" ".join(p for p in parts if p != part))
-                # Of a part of few words a number may be all that tells it from the others.
-                if not w[0].isdigit() or len(part.split()) < 5
-            } - {"abov", "below"}
-            if alone & claimed:
-                theirs = theirs or _denials(part)
+        theirs = theirs or _denied_beside(case)
     # A quote that begins behind the denial has cut it off.
     cut = not _denials(case.quote) and case.quote not in case.sentence[: len(case.quote) + 2]
     lost = [word for word, denied in theirs if cut or denied & claimed or not denied]
@@ -125,23 +90,34 @@ def negation(case: ClaimCase) -> str:
     return ""
 
 
-# What stands between a denial and what it denies, and verbs that are a denial of all that they are told of.
-_IDLE = frozenset(
-    "yet really actually quite always necessarily longer see saw observe observed find notice any".split()
-)
-_REFUSES = re.compile("fail|lack|reject|refus")
+def _negatives(text: str) -> set[str]:
+    """Stems of the words that say no in other words; a capital inside a sentence makes a name of one."""
+    return {
+        stem(m[0].lower())
+        for m in CUES["negative"].finditer(text)
+        if m[0].islower() or not any(map(str.isalpha, text[: m.start()]))
+    }
+
+
+def _denied_beside(case: ClaimCase) -> list[tuple[str, frozenset[str]]]:
+    """What is denied in a part of the sentence of which the claim has words that no other part has."""
+    parts = parts_of(case.sentence)
+    for part in parts:
+        others = telling(" ".join(p for p in parts if p != part))
+        if (telling(part) - others - {"abov", "below"}) & telling(case.claim) and _denials(part):
+            return _denials(part)
+    return []
 
 
 def _denials(text: str) -> list[tuple[str, frozenset[str]]]:
-    """Words that deny, each with the stem of the first telling word behind it in its clause: what it denies."""
+    """Words that deny, each with the stem of the first telling word behind it in its clause: what it denies. Verbs deny all of it."""
     denials = []
     for match in _DENIAL.finditer(text.lower()):
+        behind = re.split(r"[,;:.]\s", text[match.end() :])[0]
+        words = (stem(w) for w in words_of(behind) if w not in _IDLE)
+        first = None if match["verb"] else next((w for w in words if w in telling(behind)), None)
         if match["word"]:
-            behind = re.split(r"[,;:.]\s", text[match.end() :])[0]
-            words = [stem(w) for w in words_of(behind) if w not in _IDLE]
-            whole = _REFUSES.match(match["word"])
-            denied = [w for w in words if w in telling(behind)][: 0 if whole else 1]
-            denials.append((match["word"], frozenset(denied)))
+            denials.append((match["word"], frozenset([first] if first else [])))
     return denials
 
 
@@ -149,42 +125,45 @@ def condition(case: ClaimCase) -> str:
     """What holds on a condition only is claimed with that condition: with a word of its kind and words of its own."""
     claimed = telling(case.spelt_out(case.claim))
     meaning = meant(case)
-    for match in _CONDITIONS.finditer(meaning):
+    for match in CUES["condition"].finditer(meaning):
         # What opens its sentence ends at the comma.
         own = telling(match["body"].split(",")[0] if match.start() < 3 else match["body"])
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(meaning[: match.start()]) or own
         exception = match[0].lower().startswith(("unless", "except"))
-        turned = exception and not _denials(case.claim) and not _NEGATIVE.search(case.claim)
-        if own and (not own & claimed or turned):
-            return f"the source makes it depend (“{' '.join(match[0].split())[:60]}”): say so in the claim"
+        reversed_ = exception and not _denials(case.claim) and not has(case.claim, "negative")
+        if own and (not own & claimed or reversed_):
+            return _depends(match[0])
     if (
         REFERS.match(case.after)
-        and _CONDITIONS.search(case.after)
+        and has(case.after, "condition")
         and not telling(case.after) & telling(case.claim)
     ):
-        return f"the source makes it depend (“{case.after[:60]}”), the claim does not"
-    wanted = all_words(case.spelt_out(case.claim))
-    units = {n.value for n in numbers_of(case.claim) if n.unit}
-    if units - {n.value for n in numbers_of(case.sentence)}:
-        return ""  # A number in another unit may be that of the condition.
-    near = _nearest(case.quote, wanted)
-    ties = (
-        _TIE.search(meaning),
-        *(m for clause in near for m in _PHRASE.finditer(clause)),
-        *_LIMIT.finditer(_quoted_parts(case)),
-    )
-    for tie in filter(None, ties):
-        words = all_words(tie["what"])
-        if words and not words & wanted:
-            return f"the source ties it to “{' '.join(tie[0].split())[:60]}”: say so in the claim"
-    return ""
+        return _depends(case.after)
+    ties = [] if _converted(case) else _ties(case, all_words(case.spelt_out(case.claim)))
+    return _depends(ties[0]) if ties else ""
 
 
-def _quoted_parts(case: ClaimCase) -> str:
-    """The parts of the sentence, split at each "and" as well, that the quote touches."""
+def _depends(words: str) -> str:
+    return f"the source makes it depend (“{' '.join(words.split())[:60]}”): say so in the claim"
+
+
+def _converted(case: ClaimCase) -> bool:
+    """Whether the claim gives a number in a unit that its sentence does not: it may be that of the condition."""
+    mine = {n.value for n in numbers_of(case.claim) if n.unit}
+    return bool(mine - {n.value for n in numbers_of(case.sentence)})
+
+
+def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
+    """What the sentence says it of, where the claim has no word of that."""
+    clauses = [(len(all_words(clause) & wanted), clause) for clause in clauses_of(case.quote)]
+    most = max(shared for shared, _ in clauses)
     parts = [p for part in parts_of(case.sentence) for p in part.split(" and ")]
-    return " · ".join(p for p in parts if p.strip() in case.quote or case.quote in p)
+    quoted = " · ".join(p for p in parts if p.strip() in case.quote or case.quote in p)
+    ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(quoted)]
+    for shared, clause in clauses:
+        ties += _PHRASE.finditer(clause) if shared == most and most else ()
+    return [t[0] for t in ties if (words := all_words(t["what"])) and not words & wanted]
 
 
 # How far it holds: a bound with its number behind what a preposition names (“on tables above 2 TiB”), behind what is done (“used
@@ -206,91 +185,54 @@ _PHRASE = re.compile(
 )
 
 
-def _nearest(text: str, wanted: set[str]) -> list[str]:
-    """The clauses of a text that share most words with a claim."""
-    clauses = [(len(all_words(clause) & wanted), clause) for clause in clauses_of(text)]
-    most = max(shared for shared, _ in clauses)
-    return [clause for shared, clause in clauses if shared == most and most]
-
-
 def turned(case: ClaimCase) -> str:
     """What the source expects, plans, or says of some is not claimed as a fact, or of all; and no yardstick is claimed that it lacks."""
     if case.sentence.rstrip(' \n*_"”)').endswith("?"):
         return "the source asks, the claim asserts"
-    for where, cue in () if case.table else LOST:
-        match = cue.words.search(where(case))
-        if match and not cue.kept.search(case.claim):
-            return cue.reason.format(match[0])
-    several = len({c.label for c in case.table if c.quoted}) > 1
-    for cue in ADDED:
-        match = cue.words.search(case.claim)
-        if (
-            match
-            and not several
-            and not cue.kept.search(f"{case.sentence} {case.quote} {case.about}")
-        ):
-            return cue.reason.format(match[0])
+    meaning = f"{meant(case)} {case.quote}"
+    sides = [(turn, meaning, case.claim) for turn in LOST if not case.table]
+    if len({c.label for c in case.table if c.quoted}) < 2:
+        shown = f"{case.sentence} {case.quote} {case.about}"
+        sides += [(turn, case.claim, shown) for turn in ADDED]
+    for turn, text, other in sides:
+        match = CUES[turn.kind].search(text)
+        asked = match and (not turn.only or has(case.claim, turn.only))
+        if asked and not has(other, turn.kind, *turn.kept):
+            return turn.reason.format(match[0])
     return ""
 
 
 def extent(case: ClaimCase) -> str:
     """What is said of some is not claimed of all, and what is said of one thing is not claimed of every one."""
-    part = _FEW.search(meant(case))
-    if part and not _same_measure(case) and not _SOME.search(case.claim):
+    part = CUES["few"].search(meant(case))
+    if part and not _same_measure(case) and not has(case.claim, "few", "rare", "part"):
         return f"the source says it of “{part[0]}”, the claim of all"
-    for whole in _WHOLE.finditer(case.claim):
+    reworded = not _denials(case.claim) and _denials(meant(case))
+    for whole in () if reworded else CUES["whole"].finditer(case.claim):
         same = re.search(
             rf"\b(?:every|all|any|each|both)\W+(?:\w+\W+){{0,3}}?{re.escape(whole['of'] or '')[:4]}",
             f"{case.context} {case.quote}",
             re.IGNORECASE,
         )
-        if (
-            not same
-            and (whole["of"] or "") not in STOP
-            and (_denials(case.claim) or not _denials(meant(case)))
-        ):
+        if not same and (whole["of"] or "") not in STOP:
             return f"the claim says “{whole[0]}”, the quote does not"
     return ""
 
 
-_BECAUSE = re.compile(
-    r"\b(?:because|due to|owing to|thanks to|caus(?:e|es|ed) by|caus(?:e|es|ed)|leads? to|led to|explains?|responsible for|therefore|as a result)\b",
-    re.IGNORECASE,
-)
-_GROUNDS = re.compile(
-    r"\b(?:because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made)\b",
-    re.IGNORECASE,
-)
-# A verb that makes something more or less, and what only finds two things together.
-_MAKES = re.compile(
-    r"\b(?:lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
-    r"makes?|made|brings?|brought|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?)\b",
-    re.IGNORECASE,
-)
-_TOGETHER = re.compile(
-    r"\bcorrelat\w+|\bassociat\w+|\bcoincid\w+|\balso (?:the|had|saw|reported|showed)\b|\b(?:fewer|less|more|lower|higher|faster|slower|better|worse)\b",
-    re.IGNORECASE,
-)
-
-
 def cause(case: ClaimCase) -> str:
     """A cause is claimed only where the source gives one: what was found together did not bring each other about."""
-    because = _BECAUSE.search(case.claim)
     message = f"{case.sentence} {case.quote}"
+    because, makes = (CUES[kind].search(case.claim) for kind in ("because", "makes"))
+    given = telling(case.claim[because.end() :]) if because else set()
     if because and not (
-        _GROUNDS.search(message)
-        and (
-            len(telling(case.claim[because.end() :])) < 2
-            or telling(case.claim[because.end() :]) & telling(case.context)
-        )
+        has(message, "grounds") and (len(given) < 2 or given & telling(case.context))
     ):
         return f"the claim gives a cause (“{because[0]}”), the quote none"
-    makes = _MAKES.search(case.claim)
-    together = _TOGETHER.search(meant(case))
+    together = CUES["together"].search(meant(case))
     if (
         makes
         and together
-        and not _MAKES.search(message)
+        and not has(message, "makes")
         and not contrary(makes[0], together[0])
         and not _same_measure(case, units=True)
     ):
@@ -307,37 +249,24 @@ def _same_measure(case: ClaimCase, *, units: bool = False) -> bool:
     return bool(mine & theirs)
 
 
-_SAME = re.compile(r"\b(?:unchanged|the same|no (?:change|difference)|not (?:change|move))\b")
-_CHANGED = re.compile(
-    r"\b(?:rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed)\b|\b(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er\b|\b(?:more|less|worse|twice|half)\b"
-)
-
-
 def direction(case: ClaimCase) -> str:
     """No word of the claim is the opposite of what the quote says of the same thing; a move between two values goes the same way."""
     if swapped(case.claim, case.quote):
-        return (
-            ""  # Of two things that are compared either may come first: `comparison` looks at that.
-        )
+        return ""  # Of two that are compared either may come first: `comparison` looks at that.
     meaning = f"{meant(case)} {case.quote}"
-    same = _SAME.search(meaning)
-    if (
-        same
-        and _CHANGED.search(case.claim)
-        and not _CHANGED.search(meaning)
-        and not _denials(case.claim)
-    ):
-        return f"the quote says that nothing changed (“{same[0]}”)"
+    same = CUES["same"].search(meaning)
+    if same and has(case.claim, "changed") and not has(meaning, "changed"):
+        if not _denials(case.claim):
+            return f"the quote says that nothing changed (“{same[0]}”)"
     pairs = [(case.claim, meaning)]
-    theirs = [
-        (clause, {abs(n.value) for n in numbers_in(clause)}) for clause in clauses_of(case.quote)
-    ]
     for clause in clauses_of(case.claim):
-        values = {abs(n.value) for n in numbers_in(clause)}
-        pairs += [(clause, other) for other, stated in theirs if values & stated]
-    return next(
-        (reason for mine, other in pairs if (reason := _turned(mine, other))), ""
-    ) or _order(case)
+        values = _values(clause)
+        pairs += [(clause, other) for other in clauses_of(case.quote) if values & _values(other)]
+    return next((reason for pair in pairs if (reason := _turned(*pair))), "") or _order(case)
+
+
+def _values(text: str) -> set[float]:
+    return {abs(n.value) for n in numbers_in(text)}
 
 
 _BOUNDS = re.compile(r"\b\w+ than (?:\d|(?:a|one|two|three|four|five|six|seven|eight|nine|ten)\b)")

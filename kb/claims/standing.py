@@ -3,22 +3,10 @@
 import re
 
 from kb.claims.case import ClaimCase, telling
-from kb.claims.cues import OTHERS
+from kb.claims.cues import CUES, has
 from kb.claims.figures import numbers_of
 from kb.source import marks_of
 
-# What says that something is, or was, wrong.
-_WRONG = re.compile(
-    r"\b(?:wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|"
-    r"no longer|premature|doubt(?:s|ed) (?:the|that)|disput\w+|question(?:s|ed) (?:the|that)|(?:is|was|are|were)(?: not|n['’]t) (?:true|right|correct)|not true|could not (?:be )?(?:reproduced?|confirm\w*)|nothing\b[^.]{0,30}\bsupports?|take\b[^.]{0,10}\bback|takes? back|replaces? it|"
-    r"in #\d+ i (?:wrote|said)|i had (?:written|read|said)|changed in)\b",
-    re.IGNORECASE,
-)
-# What stands in its place, behind these.
-_INSTEAD = re.compile(
-    r"\b(?:actually|corrects? (?:this|it|that) to|corrected to|it (?:is|has|was)|(?:is|are) now|turned out to be|in fact)\b|[:;]\s",
-    re.IGNORECASE,
-)
 # A sentence that only says no: "It is not", "They do not".
 _NO = re.compile(
     r"^\W*(?:@\w+\s+)?(?:no\b[.,]|not (?:with|if|on|in|for|when|since|any)\b|(?:fixed|resolved|corrected)\b|(?:(?:so|but|and)\s+)?(?:it|that|this|they|he|she|which)\s+(?:(?:is|was|are|were|does|do|did|has|have|can|would|will)\s?n(?:o|['’])t)\b\s*(?:[.,;:]|$|true|right|correct|so\b|the case)"
@@ -38,16 +26,14 @@ _TAKES_BACK = re.compile(
 
 def attribution(case: ClaimCase) -> str:
     """What an earlier edition said, or somebody else, is claimed as theirs."""
-    match = OTHERS.words.search(case.sentence)
-    if match and not OTHERS.kept.search(case.claim) and not _after_instead(case):
-        return OTHERS.reason.format(" ".join(match[0].split())[:60])
-    old = [n for n in numbers_of(case.quote) if _OLD_VALUE.search(case.quote[: n.start])]
+    if has(case.claim, "others", "past"):
+        return ""
+    match = CUES["others"].search(case.sentence)
+    if match and not _after_instead(case):
+        return f"the source tells that of others or of an earlier text (“{_start(match[0])}”): say whose word it is, or leave it"
     claimed = {n.value for n in numbers_of(case.claim)}
-    if any(n.value in claimed for n in old) and not OTHERS.kept.search(case.claim):
-        return (
-            f"in the quote {next(n.value for n in old if n.value in claimed):g} is what held before"
-        )
-    return ""
+    old = (n.value for n in numbers_of(case.quote) if _OLD_VALUE.search(case.quote[: n.start]))
+    return next((f"in the quote {n:g} is what held before" for n in old if n in claimed), "")
 
 
 def denied(case: ClaimCase) -> str:
@@ -55,7 +41,7 @@ def denied(case: ClaimCase) -> str:
     for text in (case.after, *case.replies):
         if _NO.match(text):
             return f"what follows denies it: “{_start(text)}”"
-    if _WRONG.search(case.after) and _TAKES_BACK.match(case.after) and not _after_instead(case):
+    if has(case.after, "wrong") and _TAKES_BACK.match(case.after) and not _after_instead(case):
         return f"what follows takes it back: “{_start(case.after)}”"
     return ""
 
@@ -63,17 +49,17 @@ def denied(case: ClaimCase) -> str:
 def taken_back(case: ClaimCase) -> str:
     """What the source takes back anywhere is no claim: a sentence there speaks of the same numbers, or in the same words, and says that it is wrong."""
     own = " ".join(case.sentence.split())
-    settled = _WRONG.search(case.claim) or _DENIES.search(case.claim)
+    settled = has(case.claim, "wrong") or _DENIES.search(case.claim)
     for before, sentence in case.sentences:
         beside = sentence in own or own in sentence
         if (
-            not _WRONG.search(sentence)
+            not has(sentence, "wrong")
             or beside
-            and (settled or _WRONG.search(case.quote) or _after_instead(case))
+            and (settled or has(case.quote, "wrong") or _after_instead(case))
         ):
             continue
         whole = f"{before} {sentence}" if _TAKES_BACK.match(sentence) else sentence
-        if _speaks_of(whole, case.claim) and not _WRONG.search(case.claim):
+        if _speaks_of(whole, case.claim) and not has(case.claim, "wrong"):
             return f"the source takes it back: “{_start(sentence)}”"
     return ""
 
@@ -86,7 +72,9 @@ def _speaks_of(retraction: str, claim: str) -> bool:
     words = {w for w in mine & telling(retraction) if not w[0].isdigit()}
     stated, claimed = numbers_of(retraction), numbers_of(claim)
     put = {
-        n.value for m in _INSTEAD.finditer(retraction) for n in numbers_of(retraction[m.end() :])
+        n.value
+        for m in CUES["instead"].finditer(retraction)
+        for n in numbers_of(retraction[m.end() :])
     }
     if not stated or not claimed:
         return len(words) >= max(2, 0.4 * len(mine))
@@ -106,10 +94,10 @@ _DENIES = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b")
 def _after_instead(case: ClaimCase) -> bool:
     """Whether the quote is, or its number stands in, what the source puts in place of what was wrong."""
     text, quote = " ".join(case.sentence.split()), " ".join(case.quote.split())
-    mark = _WRONG.search(text) or OTHERS.words.search(text)
+    mark = CUES["wrong"].search(text) or CUES["others"].search(text)
     if not mark:
         return False
-    behind = [m.end() for m in _INSTEAD.finditer(text, mark.start())]
+    behind = [m.end() for m in CUES["instead"].finditer(text, mark.start())]
     put = {n.value for at in behind for n in numbers_of(text[at:])}
     claimed = {n.value for n in numbers_of(case.claim)}
     return bool(claimed & put or _DENIES.search(case.claim)) or any(
