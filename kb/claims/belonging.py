@@ -218,31 +218,28 @@ def comparison(case: ClaimCase) -> str:
         return "the claim turns round what the quote compares"
     if straight and not swapped and contraries:
         return f"the claim says “{mine['sign']}” where the quote says “{theirs['sign']}”"
-    strange = {w for w in right if len(w) > 2 and not w[0].isdigit()} - all_words(
-        case.spelt_out(f"{case.quote} {case.sentence}")
-    )
-    shared = {w for w in right & second if not w.isdigit() and not unit_of(w)}
-    named = [w for w in second if not w[0].isdigit() and not unit_of(w)]
-    if (
-        named
-        and not shared
-        and strange & (case.known | all_words(case.lead) if len(named) < 2 else strange)
-    ):
+    if _replaced(case, right, second):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
 
 
+def _replaced(case: ClaimCase, mine: set[str], theirs: set[str]) -> bool:
+    """Whether a claim compares with something else than its quote; where that says one word ("the old one"), with something of the source."""
+    named = {w for w in theirs if not w.isdigit() and not unit_of(w)}
+    stated = all_words(case.spelt_out(f"{case.quote} {case.sentence}"))
+    strange = {w for w in mine - stated if len(w) > 2 and not w[0].isdigit()}
+    if len([w for w in named if not w[0].isdigit()]) < 2:
+        strange &= case.known | all_words(case.lead)
+    return bool(named and strange and not mine & named)
+
+
 def _weighed(case: ClaimCase, left: set[str], right: set[str], sign: str) -> str:
     """Whether the numbers of a quote say the contrary of a claim that only compares them."""
+    more, fewer = contrary(sign, "fewer"), contrary(sign, "more")
     stated = _segments(case)
     second = [s for s in stated if s.words & right]
     first = [s for s in stated if s.words & (left - _union(s.words for s in second))]
-    if (
-        not first
-        or not second
-        or not (more := contrary(sign, "fewer"))
-        and not contrary(sign, "more")
-    ):
+    if not first or not second or not more and not fewer:
         return ""
     high, low = (first, second) if more else (second, first)
     if max(high[0].values) > max(low[0].values):

@@ -272,34 +272,29 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     theirs = _bound_of(whole, at + stated.start, stated)
     shown = case.quote[stated.start : stated.end].strip()
     if stated.high is not None and claimed.high is None:
-        ends = {stated.value, stated.high}
-        if (
-            mine == ">"
-            and _close(claimed.value, stated.value)
-            or mine == "<"
-            and _close(claimed.value, stated.high)
-        ):
-            return ""
-        if ends <= {n.value for n in numbers_of(case.claim)}:
+        both = {stated.value, stated.high} <= {n.value for n in numbers_of(case.claim)}
+        end = {">": stated.value, "<": stated.high}.get(mine, math.inf)
+        if both or _close(claimed.value, end):
             return ""
         return f"the quote gives the range {shown}, the claim one end of it"
-    # What lies a little over a round number is "over" it; what bounds both may bound them in other places.
-    over = not theirs and (
-        mine == ">" and stated.value > claimed.value or mine == "<" and stated.value < claimed.value
-    )
-    bounding = _BEFORE.search(case.claim[: claimed.start])
-    limit = _LIMITS.get({mine, theirs} == {"", "<"} and "<" or {mine, theirs} == {"", ">"} and ">")
     if (
         mine == theirs
-        or limit
-        and limit.search(case.claim if theirs else f"{whole} {case.about}")
         or (theirs, mine) == ("", "~")
-        or over
-        or bounding
-        and bounding[0].strip().lower() in case.quote.lower()
+        or not theirs
+        and _lies_beyond(claimed, stated, mine)
     ):
         return ""
+    limit = _LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
+    bounding = _BEFORE.search(case.claim[: claimed.start])
+    named = limit and limit.search(case.claim if theirs else f"{whole} {case.about}")
+    if named or bounding and bounding[0].strip().lower() in case.quote.lower():
+        return ""
     return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"
+
+
+def _lies_beyond(claimed: Number, stated: Number, bound: str) -> bool:
+    """Whether what is stated lies a little over a round number, and is "over" it, or below."""
+    return (stated.value - claimed.value) * {">": 1, "<": -1}.get(bound, 0) > 0
 
 
 def _bound_of(text: str, start: int, number: Number) -> str:
@@ -319,37 +314,36 @@ def names(case: ClaimCase) -> str:
     if REFERS.match(part):
         part = case.sentence
     texts = [case.spelt_out(t) for t in (case.quote, case.about, part, case.lead, case.before)]
-    levels = [{n.key: n.form for n in names_in(text, known=case.known)} for text in texts]
-    _, headed, around, lead, _ = levels
+    levels = [(t.casefold(), {n.key: n.form for n in names_in(t, known=case.known)}) for t in texts]
     quoted = {n.key: n.form for n in names_in(case.quote, known=case.known)}
     claimed = {n.key for n in names_in(case.spelt_out(case.claim), known=case.known)}
     squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
     for name in names_in(case.claim, known=case.known):
-        written = name.text.casefold()
-        distance = next(
-            (
-                at
-                for at, (text, level) in enumerate(zip(texts, levels, strict=True))
-                if name.key in level or at != 2 and written in text.casefold()
-            ),
-            None,
+        stands = (
+            n for n, (t, keys) in enumerate(levels) if name.key in keys or name.text.casefold() in t
         )
-        if distance == 0:
-            continue
-        nearer = {
-            None: {**quoted, **around},
-            1: {k: f for k, f in quoted.items() if k in around and k not in headed},
-            2: {k: f for k, f in around.items() if k not in headed},
-            3: {**quoted, **around},
-            4: {**quoted, **around, **lead},
-        }[distance]
-        alike = [k for k, form in nearer.items() if form == name.form or distance is None]
-        rivals = [k for k in alike if k not in claimed and k not in squeezed]
-        if len(rivals) < len(alike) and distance == 1:
-            continue  # One of several is claimed: nothing stands in their place.
-        if distance is None or rivals:
-            instead = f", which speaks of {', '.join(sorted(rivals))}" if rivals else ""
+        distance = next(stands, len(levels))
+        alike = [
+            key
+            for key, form in _nearer(distance, quoted, [keys for _, keys in levels]).items()
+            if form == name.form or distance == len(levels)
+        ]
+        rivals = sorted(k for k in alike if k not in claimed and k not in squeezed)
+        # Of several above the quote that one is claimed of, none stands in the others' place.
+        replaced = rivals and not (distance == 1 and len(rivals) < len(alike))
+        if distance == len(levels) or replaced:
+            instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
             return (
                 f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
             )
     return ""
+
+
+def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]]) -> dict[str, str]:
+    """Names that stand nearer to a quote than those of a level, with their forms: 0 in it, 1 above, 2 around, 3 and 4 before it."""
+    _, headed, around, lead, _ = levels
+    if distance in (1, 2):
+        return {
+            k: f for k, f in around.items() if k not in headed and (distance == 2 or k in quoted)
+        }
+    return {} if not distance else {**quoted, **around, **(lead if distance == 4 else {})}
