@@ -34,6 +34,9 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # formats 3,390 → 3,619: one reader of the repeating units of any text (chats, bullet journals, fields, headings of every language).
 # formats 3,619 → 3,680 and run 1,102 → 1,106: columns of blanks, what a tracker names (tags, metrics, states of a process), talk between tries, the text above the first run.
 # claims 950 → 1,201: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
+# claims 1,201 → 1,325: limits, plans, superlatives, yardsticks with numbers of their own, tables with two heads, what “it” stands for, and
+# whether two names can stand in each other's place are compared, which were not; of strangers' drafts it let one wrong in five in and sent one honest in three back.
+# text 440 → 450: units of measure under every prefix. verbs 3,555 → 3,565: what rules took of a source and what they left.
 # __init__ +5, page and refuted +4: patterns that are compiled when they are first used.
 # slices 1,560 → 1,605: what a server keeps between loads, and the slices on file that a further load goes beyond.
 # slices 1,607 → 1,614: a slice keeps what it was asked, so that `kb load --beyond DIGEST` asks it again.

@@ -89,27 +89,14 @@ def unbroken(text: str) -> str:
 
 @lru_cache(16)
 def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
-    """Abbreviations of a text with the words that they are made from: `write-ahead log (WAL)`."""
-    pairs = []
+    """Abbreviations of a text with the words that they are made from, back to the one of their first letter: `write-ahead log (WAL)`."""
+    pairs = {}
     for at in re.finditer(r"\(([A-Z][A-Za-z]{1,7}?)s?\)", text):
-        words = [
-            w for w in re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))
-        ]
-        wanted = at[1].casefold()
-        for count in range(1, min(8, len(words)) + 1):
-            taken = words[-count:]
-            if taken[0][0].casefold() == wanted[0] and _initials(
-                wanted, " ".join(taken).casefold()
-            ):
-                pairs.append((at[1], " ".join(taken)))
-                break
-    return tuple(dict.fromkeys(pairs))
-
-
-def _initials(short: str, words: str) -> bool:
-    """Whether the letters of an abbreviation stand in its long form, in order."""
-    rest = iter(words)
-    return len(words.split()) <= len(short) + 1 and all(letter in rest for letter in short)
+        words = re.findall(r"[^\W_]+", unbroken(text[max(0, at.start() - 120) : at.start()]))[-8:]
+        opens = [n for n, word in enumerate(words) if word[0].casefold() == at[1][0].casefold()]
+        if opens:
+            pairs[at[1], " ".join(words[opens[-1] :])] = None
+    return tuple(pairs)
 
 
 @lru_cache(16)

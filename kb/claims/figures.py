@@ -110,8 +110,6 @@ _BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
 # Symbols that name units behind a number alone.
 _BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
 _BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")
-# The unit in a header: `Step (ms)`, `latency [us]`, `time, s`.
-_HEADED = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$|,\s*(\S+)\s*$")
 
 
 def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Iterator[Number]:
@@ -125,17 +123,6 @@ def _readings(number: Number, text: str, case: ClaimCase | None = None) -> Itera
         yield number._replace(unit=f"{number.unit}/{unit}" if number.unit else unit)
         if behind[3] and unit_of(behind[3]) and not number.unit:
             yield number._replace(unit=f"{behind[2]}/{behind[3]}")
-    if case and not number.unit:
-        yield from (number._replace(unit=unit) for unit in _headed_units(case, number.value))
-
-
-def _headed_units(case: ClaimCase, value: float) -> Iterator[str]:
-    """Units of the columns that hold a value."""
-    for cell in case.table:
-        headed = _HEADED.search(cell.header)
-        unit = headed and (headed[1] or headed[2]) or ""
-        if unit_of(unit) and any(n.value == value for n in numbers_of(cell.text)):
-            yield unit
 
 
 def numbers_of(text: str) -> list[Number]:
@@ -277,12 +264,7 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
         if both or _close(claimed.value, end):
             return ""
         return f"the quote gives the range {shown}, the claim one end of it"
-    if (
-        mine == theirs
-        or (theirs, mine) == ("", "~")
-        or not theirs
-        and _lies_beyond(claimed, stated, mine)
-    ):
+    if mine == theirs or (theirs, mine) == ("", "~"):
         return ""
     limit = _LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
     bounding = _BEFORE.search(case.claim[: claimed.start])
@@ -290,11 +272,6 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
     if named or bounding and bounding[0].strip().lower() in case.quote.lower():
         return ""
     return f"the quote gives {shown} {_SHOWN[theirs]}, the claim {_SHOWN[mine]}"
-
-
-def _lies_beyond(claimed: Number, stated: Number, bound: str) -> bool:
-    """Whether what is stated lies a little over a round number, and is "over" it, or below."""
-    return (stated.value - claimed.value) * {">": 1, "<": -1}.get(bound, 0) > 0
 
 
 def _bound_of(text: str, start: int, number: Number) -> str:

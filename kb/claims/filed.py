@@ -61,9 +61,10 @@ class Conflict(msgspec.Struct, frozen=True):
 
 def claims_in(layout: store.Layout) -> tuple[Claim, ...]:
     """Every claim on file, by source and place. Raises KbError at a file that is none."""
-    return tuple(
-        c for file in sorted((layout.sources / FOLDER).glob("*.json")) for c in _read(file)
-    )
+    held, damaged = readable_claims(layout)
+    if damaged:
+        raise KbError(damaged[0])
+    return held
 
 
 def readable_claims(layout: store.Layout) -> tuple[tuple[Claim, ...], tuple[str, ...]]:

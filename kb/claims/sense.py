@@ -100,11 +100,10 @@ def _negatives(text: str) -> set[str]:
 
 
 def _denied_beside(case: ClaimCase) -> list[tuple[str, frozenset[str]]]:
-    """What is denied in a part of the sentence of which the claim has words that no other part has."""
-    parts = parts_of(case.sentence)
-    for part in parts:
-        others = telling(" ".join(p for p in parts if p != part))
-        if (telling(part) - others - {"abov", "below"}) & telling(case.claim) and _denials(part):
+    """What is denied in a part of the sentence of which the claim has words that no other part has: “5.2 crashed; 5.3 does not”."""
+    for part in (parts := parts_of(case.sentence)):
+        others = telling(" ".join(p for p in parts if p != part)) | {"abov", "below"}
+        if (telling(part) - others) & telling(case.claim) and _denials(part):
             return _denials(part)
     return []
 
@@ -140,18 +139,12 @@ def condition(case: ClaimCase) -> str:
         and not telling(case.after) & telling(case.claim)
     ):
         return _depends(case.after)
-    ties = [] if _converted(case) else _ties(case, all_words(case.spelt_out(case.claim)))
+    ties = _ties(case, all_words(case.spelt_out(case.claim)))
     return _depends(ties[0]) if ties else ""
 
 
 def _depends(words: str) -> str:
     return f"the source makes it depend (“{' '.join(words.split())[:60]}”): say so in the claim"
-
-
-def _converted(case: ClaimCase) -> bool:
-    """Whether the claim gives a number in a unit that its sentence does not: it may be that of the condition."""
-    mine = {n.value for n in numbers_of(case.claim) if n.unit}
-    return bool(mine - {n.value for n in numbers_of(case.sentence)})
 
 
 def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
@@ -234,17 +227,16 @@ def cause(case: ClaimCase) -> str:
         and together
         and not has(message, "makes")
         and not contrary(makes[0], together[0])
-        and not _same_measure(case, units=True)
+        and not _same_measure(case)
     ):
         return f"the quote finds two things together (“{together[0]}”), the claim says that one brings the other (“{makes[0]}”)"
     return ""
 
 
-def _same_measure(case: ClaimCase, *, units: bool = False) -> bool:
-    """Whether the claim gives a number (with a unit) of what its quote gives: a measured difference is told by any verb."""
+def _same_measure(case: ClaimCase) -> bool:
+    """Whether the claim gives a number with a unit, or a share, that its quote gives: a measured difference is told by any verb."""
     mine, theirs = (
-        {n.value for n in numbers_of(text) if n.unit or not units}
-        for text in (case.claim, case.quote)
+        {n.value for n in numbers_of(t) if n.unit or n.value < 1} for t in (case.claim, case.quote)
     )
     return bool(mine & theirs)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from kb import store
-from kb.claims import Claim, claims_in, file_claims, is_withdrawn
+from kb.claims import Claim, Quotable, claims_in, file_claims, is_withdrawn
 from kb.ingest.admission import Admission, Rejection, admission_of, passages_of, wiki_of
 from kb.ingest.filing import file_pages, pages_with
 from kb.ingest.notes import file_notes, note_reasons
@@ -83,35 +83,22 @@ def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: 
         return admission_of(
             reply.drafts, passages=passages, wiki=wiki_of(layout, db), packet=packet.id
         )
-    if isinstance(reply, PageRecord):
-        return Admission(
-            (), (), tuple(Rejection(packet.subject, "", r) for r in record_reasons(reply, passages))
-        )
-    if isinstance(reply, IndexNotes):
-        return Admission(
-            (),
-            (),
-            tuple(
-                Rejection(packet.subject, "", r)
-                for r in note_reasons(reply, passages, index=packet.task)
-            ),
-        )
-    if isinstance(reply, PackParts):
-        return Admission(
-            (),
-            (),
-            tuple(Rejection(packet.subject, "", r) for r in strategy_reasons(reply, passages)),
-        )
+    reasons = _reasons(reply, passages, index=packet.task)
+    return Admission((), (), tuple(Rejection(packet.subject, "", r) for r in reasons))
+
+
+def _reasons(reply: object, passages: tuple[Quotable, ...], *, index: str) -> list[str]:
+    """Everything that keeps a reply out which drafts no page."""
+    match reply:
+        case PageRecord():
+            return record_reasons(reply, passages)
+        case IndexNotes():
+            return note_reasons(reply, passages, index=index)
+        case PackParts():
+            return strategy_reasons(reply, passages)
     quotes = (reply.quote_first, reply.quote_second)
     missing = [q for q in quotes if not any(p.captured.find(q) for p in passages)]
-    return Admission(
-        (),
-        (),
-        tuple(
-            Rejection(packet.subject, "", f"the quote “{q[:80]}” does not stand in the material")
-            for q in missing
-        ),
-    )
+    return [f"the quote “{q[:80]}” does not stand in the material" for q in missing]
 
 
 def _file(
