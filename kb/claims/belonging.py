@@ -288,16 +288,15 @@ def support(case: ClaimCase) -> str:
     have = {stem(w) for w in words_of(f"{case.context} {case.after}")}
     # Another form of a word that stands there is no other word (`compress` and `compression`).
     have |= {w[:5] for w in have if len(w) > 4}
-    telling_words = [w for w in words_of(case.claim) if len(w) > 3 and not w.isdigit()]
-    words = [w for w in telling_words if w not in STOP | _JOINTS]
-    strange = [w for w in words if {stem(w), w[:5]}.isdisjoint(have)]
+    words = [w for w in words_of(case.claim) if len(w) > 3 and not w.isdigit() and w not in STOP]
+    strange = [w for w in words if w not in _JOINTS and {stem(w), w[:5]}.isdisjoint(have)]
     foreign = [w for w in strange if stem(w) not in case.known]
     # Numbers and names were looked at one by one.
     known = len(words) - len(strange) + len(numbers_of(case.claim)) + len(_keys(case, case.claim))
     # What “it” stands for is named before it: there a word that stands nowhere is none of it either.
-    elsewhere = strange if REFERS.match(case.quote) else [w for w in strange if w not in foreign]
+    elsewhere = set(strange) - (set() if REFERS.match(case.quote) else set(foreign))
     moved = groupby(words, elsewhere.__contains__)
     longest = max((len(list(run)) for away, run in moved if away), default=0)
-    if strange and (len(foreign) > known or not known or longest > 2):
+    if strange and (longest > 2 or len(foreign) > known or not known):
         return f"the quote does not speak of {', '.join((foreign or strange)[:4])}: quote the words that do"
     return ""

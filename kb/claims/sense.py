@@ -77,8 +77,7 @@ def negation(case: ClaimCase) -> str:
     # A word that both have says nothing of either: “Deep Stop”.
     negative, denying = _negatives(case.claim), _negatives(f"{case.sentence} {case.quote}")
     mine, theirs = _denials(case.claim), _denials(meant(case))
-    if not mine and not negative:
-        theirs = theirs or _denied_beside(case)
+    theirs = theirs or _denied_beside(case)
     # A quote that begins behind the denial has cut it off.
     cut = not _denials(case.quote) and case.quote not in case.sentence[: len(case.quote) + 2]
     lost = [word for word, denied in theirs if cut or denied & claimed or not denied]
@@ -101,6 +100,8 @@ def _negatives(text: str) -> set[str]:
 
 def _denied_beside(case: ClaimCase) -> list[tuple[str, frozenset[str]]]:
     """What is denied in a part of the sentence of which the claim has words that no other part has: “5.2 crashed; 5.3 does not”."""
+    if _denials(case.claim) or _negatives(case.claim):
+        return []
     for part in (parts := parts_of(case.sentence)):
         others = telling(" ".join(p for p in parts if p != part)) | {"abov", "below"}
         if (telling(part) - others) & telling(case.claim) and _denials(part):
