@@ -11,7 +11,6 @@ import math
 import re
 import sqlite3
 from dataclasses import dataclass, replace
-from functools import cache
 
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
@@ -120,12 +119,13 @@ class _Meeting:
 
 
 class Gate:
-    """Open tables to check proposals against; keeps what it read between proposals of a batch."""
+    """Open tables to check proposals against; keeps what it read between proposals of a batch, and has what a gate `like` it read."""
 
-    def __init__(self, db: sqlite3.Connection):
+    def __init__(self, db: sqlite3.Connection, *, like: "Gate | None" = None):
         self.db = db
-        self.rarity = Rarity(cache(self._counts))
-        self.cards: dict[int, Card] = {}
+        self.counts: dict[str, Counts] = like.counts if like else {}
+        self.cards: dict[int, tuple[Card, float]] = like.cards if like else {}
+        self.rarity = Rarity(self._counts, like.rarity.known if like else {})
 
     def check(self, proposal: Proposal) -> Answer:
         """Answer to one proposal. Raises KbError where `before` names no page."""
@@ -172,10 +172,11 @@ class Gate:
         )
 
     def _counts(self, target: str) -> Counts:
-        row = self.db.execute(
-            "select aims, terms from card_frequency where target = ?", (target,)
-        ).fetchone()
-        return (row[0], json.loads(row[1])) if row else (0, {})
+        if target not in self.counts:
+            query = "select aims, terms from card_frequency where target = ?"
+            row = self.db.execute(query, (target,)).fetchone()
+            self.counts[target] = (row[0], json.loads(row[1])) if row else (0, {})
+        return self.counts[target]
 
     def _ranked(self, question: _Question) -> list[tuple[float, Card]]:
         """Cards that share most words with a proposal, and all that pull one of its levers, with the cosine of the two."""
@@ -204,20 +205,16 @@ class Gate:
                 pulling.add(place)
         near = sorted(sums, key=lambda place: (-sums[place], place))[:_CANDIDATES]
         length = math.hypot(*weights.values())
-        ranked = ((sums[place], self._card(place[0])) for place in {*near, *pulling})
-        return [
-            (shared / (length * self._length(card.aim) or 1.0), card) for shared, card in ranked
-        ]
+        ranked = ((sums[place], *self._card(place[0])) for place in {*near, *pulling})
+        return [(shared / (length * own or 1.0), card) for shared, card, own in ranked]
 
-    def _length(self, aim: Aim) -> float:
-        return math.hypot(*(weight * self.rarity.of(term) for term, weight in aim.terms.items()))
-
-    def _card(self, number: int) -> Card:
+    def _card(self, number: int) -> tuple[Card, float]:
+        """A card and the length of the vector of its words."""
         if number not in self.cards:
-            self.cards[number] = value_of(
-                self.db.execute("select row from card where number = ?", (number,)).fetchone()[0],
-                Card,
-            )
+            query = "select row from card where number = ?"
+            card = value_of(self.db.execute(query, (number,)).fetchone()[0], Card)
+            words = (weight * self.rarity.of(term) for term, weight in card.aim.terms.items())
+            self.cards[number] = card, math.hypot(*words)
         return self.cards[number]
 
     def _meeting(self, question: _Question, card: Card, cosine: float) -> _Meeting:

@@ -20,11 +20,10 @@ Counts = tuple[int, Mapping[str, int]]
 
 
 class Rarity:
-    """`counts` gives those of a target, or of the whole wiki ('')."""
+    """`counts` gives those of a target, or of the whole wiki (''); `known` holds what was reckoned before."""
 
-    def __init__(self, counts: Callable[[str], Counts]):
-        self.counts = counts
-        self._known: dict[tuple[str, str], float] = {}
+    def __init__(self, counts: Callable[[str], Counts], known: dict[tuple[str, str], float]):
+        self.counts, self.known = counts, known
 
     def _share(self, target: str) -> Counts:
         size, terms = self.counts(target)
@@ -32,11 +31,11 @@ class Rarity:
 
     def of(self, term: str, target: str = "") -> float:
         """How much a term tells: the log of how rare it is."""
-        if (term, target) not in self._known:
+        if (term, target) not in self.known:
             size, terms = self._share(target)
             rarity = math.log((size + 1) / (terms.get(term, 0) + 0.5))
-            self._known[term, target] = max(0.0, rarity)
-        return self._known[term, target]
+            self.known[term, target] = max(0.0, rarity)
+        return self.known[term, target]
 
     def pulls(self, aim: Aim, target: str) -> dict[str, Move]:
         """The levers that an aim is about, by key and the most telling first: without those that runs of its target share by habit,
@@ -89,4 +88,4 @@ def counts_of(
 
 
 def rarity_of(counts: Mapping[str, Counts]) -> Rarity:
-    return Rarity(lambda name: counts.get(name, (0, {})))
+    return Rarity(lambda name: counts.get(name, (0, {})), {})

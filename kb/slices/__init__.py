@@ -55,7 +55,8 @@ class Loader:
     def _gate(self) -> "Gate":
         from kb.refuted.gate import Gate
 
-        return Gate(self.db)
+        gate = Gate(self.db, like=self.seen.gates.get("gate"))
+        return self.seen.gates.setdefault("gate", gate) and gate
 
     def slice(self, request: Request) -> Slice:
         """The slice of one request. Raises KbError for a page that is not there."""

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from kb import search
 from kb.schema import FAILED
@@ -21,9 +22,11 @@ _HEAD = 62
 _MOST_OMITTED = 20
 # As JSON an item has these characters beside its path, reason and text, and four of them are a token.
 _FIELDS = 24
-_HANDLE = re.compile(r"[\w.-]+~\w+")
+_HANDLE = re.compile(r"(?<![\w.-])[\w.-]+~\w+")
 # Less than this of a section is a pointer.
 _SHORTEST = 120
+# What a statement of the shortest kind costs at least.
+_LEAST = 40
 # Below this a claim does not tell one run from another; and of a title so much is told.
 _SHORT_CLAIM, _LONGEST_TITLE = 40, 100
 # Characters a token of a whole section is taken to hold: it is not counted, only warned of.
@@ -49,12 +52,15 @@ class OpenSlice:
         # What an earlier slice told is said already.
         self.beyond = bool(known)
         self._told = {line for text in known for line in text.split("\n")}
-        self._stretches = set().union(*map(_stretches, known))
+        self._stretches: set[tuple[str, ...]] = set().union(*map(_stretches, known))
 
     def page(
         self, part: str, path: str, why: str, *, closely: bool = True, size: int = SHORTEST
     ) -> bool:
         """Bring one page; false if it does not fit. A page that says nothing, or no run and the same as another, is passed over."""
+        if self._is_full():
+            self._leave(path, "", "over budget")
+            return False
         anchor, text = self._words_of(path, closely, size)
         if not text.strip():
             return True
@@ -68,6 +74,8 @@ class OpenSlice:
 
     def section(self, part: str, path: str, place: str, *, size: int, why: str = "") -> None:
         """Bring what a run says at one of its places, or any other page as a whole, cut to the question, unless the slice says it already."""
+        if self._is_full():
+            return
         facts = self.question.facts(path)
         at = facts.place(place) if facts else None
         chunks = [] if facts and not at else search.chunks_in(self.view.db, path)
@@ -81,7 +89,7 @@ class OpenSlice:
     ) -> bool:
         """Bring words about a page or an index that were put together already; false if they do not fit the budget, or `most`, a ceiling of the slice so far."""
         page = self.view.standing(path)
-        digest = self.view.digest(path) if page else digest_of(text)
+        digest = page.digest if page else digest_of(text)
         quoted = page is not None and page.type == "source"
         name, text = self.named(name_of(path)), self.named(text)
         if self.beyond and self.says(text):
@@ -104,6 +112,10 @@ class OpenSlice:
             self.full.add(path)
         self._stretches |= _stretches(text)
         return True
+
+    def _is_full(self) -> bool:
+        """Whether there is no room for the shortest statement, so that none needs to be looked for."""
+        return self.budget - self.tokens < _LEAST
 
     def named(self, text: str) -> str:
         """A text in which runs of the target go by their number alone."""
@@ -179,6 +191,7 @@ def _card_of(facts: Facts, lead: str) -> tuple[str, str]:
     return (place.anchor if place else ""), text
 
 
-def _stretches(text: str) -> set[tuple[str, ...]]:
+@lru_cache(maxsize=1 << 10)
+def _stretches(text: str) -> frozenset[tuple[str, ...]]:
     words = text.lower().split()
-    return {tuple(words[i : i + 5]) for i in range(len(words) - 4)}
+    return frozenset(zip(*(words[i:] for i in range(5)), strict=False))

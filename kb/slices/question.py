@@ -42,6 +42,7 @@ class SeenTables:
     known: dict[str, trail.Facts | None] = field(default_factory=dict)
     states: "dict[object, State]" = field(default_factory=dict)
     machines: dict[object, list[search.Chunk]] = field(default_factory=dict)
+    gates: "dict[str, Gate]" = field(default_factory=dict)
 
 
 class Question:

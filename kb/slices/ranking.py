@@ -142,10 +142,10 @@ def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> di
     }
     unsaid = sum(weights.values()) / max(1, len(weights))
     said = {}
-    for path in paths:
+    for path in (p for p in paths if view.standing(p).type != "experiment"):
         words = _words_in_name(path)
         have = sum(asked.get(w, 0.0) for w in words)
-        if have and view.standing(path).type != "experiment":
+        if have:
             said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))
     most = max((view.standing(p).rank for p in said), default=0.0) or 1.0
 

@@ -72,7 +72,7 @@ def bring_lines(
         # What heads several lines is told once.
         text = line.text.removeprefix(line.head) if line.head == head else line.text
         cost = tokens_of(text + "\n")
-        if into.says(line.text) or (cost > left and packed and title != "frontier"):
+        if (cost > left and packed and title != "frontier") or into.says(line.text):
             continue
         left -= cost
         if not packed or len(packed[-1]) + len(text) >= _LONGEST:

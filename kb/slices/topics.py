@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kb.schema import FAILED, Verdict
@@ -51,10 +52,16 @@ def _topics(view: View, anchors: Iterable[str]) -> list[TopicRow]:
     rows = []
     for anchor in anchors:
         for name, row in view.db.execute("select name, row from topic where anchor = ?", (anchor,)):
-            tried = json.loads(row)["tried"]
-            view.look_up(t[0] for t in tried)
-            rows.append(TopicRow(anchor, name, tuple(Tried(*t) for t in tried if view.sees(t[0]))))
+            tried = _tried(row)
+            view.look_up(t.path for t in tried)
+            rows.append(TopicRow(anchor, name, tuple(t for t in tried if view.sees(t.path))))
     return rows
+
+
+@lru_cache(maxsize=1 << 10)
+def _tried(row: str) -> tuple[Tried, ...]:
+    """Experiments of a topic's row; every load looks at the same topics."""
+    return tuple(Tried(*t) for t in json.loads(row)["tried"])
 
 
 def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> list[TopicRow]:

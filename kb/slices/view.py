@@ -47,6 +47,7 @@ class Standing:
     rank: float
     order: trail.Moment | None
     verdict: str
+    digest: str
 
 
 class View:
@@ -77,13 +78,13 @@ class View:
             return
         rows = self.db.execute(
             # A run that is a section of a page stands where its page does.
-            "select j.value, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict from json_each(?) j"
+            "select j.value, s.type, s.title, s.date, s.rank, e.date, e.number, e.verdict, p.digest from json_each(?) j"
             " join standing s on s.path = substr(j.value, 1, instr(j.value || '#', '#') - 1)"
-            " left join experiment e on e.path = j.value",
+            " join page p on p.path = s.path left join experiment e on e.path = j.value",
             (json.dumps(missing),),
         )
         self._standing.update(dict.fromkeys(missing))
-        for path, kind, title, date, rank, day, number, verdict in rows:
+        for path, kind, title, date, rank, day, number, verdict, digest in rows:
             self._standing[path] = Standing(
                 path,
                 kind,
@@ -92,6 +93,7 @@ class View:
                 rank,
                 None if day is None else (day, number, path),
                 verdict or "",
+                digest,
             )
 
     def standing(self, path: str) -> Standing | None:
@@ -99,10 +101,6 @@ class View:
         if path not in self._standing:
             self.look_up([path])
         return self._standing[path]
-
-    def digest(self, path: str) -> str:
-        home = path.partition("#")[0]
-        return self.db.execute("select digest from page where path = ?", (home,)).fetchone()[0]
 
     def sees(self, path: str) -> bool:
         """Whether a page existed at the moment and is not excluded."""
