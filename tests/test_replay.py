@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kb import replay, store
+from kb.slices import Loader
 from kb.build import build
 from kb.replay.picture import to_svg, to_text
 
@@ -43,13 +44,13 @@ def test_a_question_has_no_links_no_numbers_and_asks_for_what_was_cited_before_t
 
 
 def test_the_loader_is_measured_beside_its_yardsticks(base):
-    report = replay.replay(store.state(base))
+    report = replay.replay(Loader(store.state(base)))
     by = {(r.method, r.budget): r for r in report.overall}
     assert by["full read", 0].recall == 1.0
     assert by["kb load", 8000].recall == 1.0 and by["kb load", 8000].tokens <= 8000
     assert {m for m, _ in by} == {"kb load", "BM25 heads", "BM25 pages", "last three runs", "full read"}
     assert {r.group for r in report.by_cited} == {"experiment", "concept"} and {r.group for r in report.by_target} == {"engine"}
-    assert replay.replay(store.state(base)) == report
+    assert replay.replay(Loader(store.state(base))) == report
 
 
 def test_a_page_that_tells_of_a_later_run_leaks_nothing_and_what_leaks_is_counted(base):
@@ -60,21 +61,21 @@ def test_a_page_that_tells_of_a_later_run_leaks_nothing_and_what_leaks_is_counte
     page = base.at("wiki/concepts/caches.md")
     page.write_text(page.read_text() + "\nPrefetching rows of the next tile as in [v009](../experiments/engine/2026-01-09-v009-run.md) brought 12,345.5 op/s where the loop lost time.\n")
     build(base)
-    assert replay.replay(store.state(base)).leaks == 0
+    assert replay.replay(Loader(store.state(base))).leaks == 0
     page.write_text(page.read_text().replace("A tile that fits", "The loop waits for memory with a tile of 64, at 777.25 op/s, since v002 was odd. A tile that fits"))
     build(base)
-    assert replay.replay(store.state(base)).leaks == 1
+    assert replay.replay(Loader(store.state(base))).leaks == 1
 
 
 def test_the_gate_is_measured_by_what_became_of_the_runs(base):
-    gate = replay.replay(store.state(base)).gate
+    gate = replay.replay(Loader(store.state(base))).gate
     assert (gate.runs, gate.repeats, gate.supported) == (4, 1, 1)
     assert gate.caught <= gate.repeats and gate.false_alarms == 0 and sum(gate.called.values()) == gate.runs
 
 
 def test_a_sample_asks_fewer_questions_and_a_target_only_its_own(base):
-    assert replay.replay(store.state(base), sample=1, budgets=(2000,), gate=False).overall[0].questions == 1
-    assert replay.replay(store.state(base), target="nobody", gate=False).overall == ()
+    assert replay.replay(Loader(store.state(base)), sample=1, budgets=(2000,), gate=False).overall[0].questions == 1
+    assert replay.replay(Loader(store.state(base)), target="nobody", gate=False).overall == ()
 
 
 def test_a_wiki_without_a_trail_says_that_there_is_nothing_to_replay(make_base, kb_command):
@@ -84,7 +85,7 @@ def test_a_wiki_without_a_trail_says_that_there_is_nothing_to_replay(make_base, 
 
 
 def test_the_command_prints_a_table_json_and_a_picture(base, kb_command):
-    report = replay.replay(store.state(base))
+    report = replay.replay(Loader(store.state(base)))
     assert kb_command("replay", cwd=base.root).stdout == to_text(report)
     assert json.loads(kb_command("replay", "--format", "json", cwd=base.root).stdout)["overall"][0]["method"] == "kb load"
     svg = kb_command("replay", "--format", "svg", cwd=base.root).stdout

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -460,3 +461,36 @@ def test_two_scenarios_read_as_they_were_reviewed(loader, name):
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(printed)
     assert printed == golden.read_text()
+
+
+def test_lines_that_a_page_gained_later_are_told_apart_by_the_history_of_the_wiki(make_base, kb_command):
+    run = "wiki/experiments/engine/2026-01-0{0}-v00{0}-run.md".format
+    page = "---\ntitle: tile={0}\ntype: experiment\nverdict: refuted\n---\n# tile={0}\n\nThe tile is too small for the cache, so it is made {0}.\n\n## Verdict\n\nRefuted. Run {0} loses to the copy of the tile.\n"
+    swept = "\n## Next\n\n- A sweep over swizzle widths came out at 47.25 tokens for width 12.\n"
+    concept = "# Tiles\n\nA tile of the engine is a block that stays in the cache while threads work on it, and its size is bounded by the cache.\n"
+    grown = "Widths of the swizzle beyond 12 make the tile engine fall over at once.\n"
+    layout = make_base({run(n): page.format(n) for n in (1, 2)} | {"wiki/concepts/tile.md": concept})
+
+    def commit(day: int) -> None:
+        date = {"GIT_AUTHOR_DATE": f"2026-01-{day:02}T12:00:00Z", "GIT_COMMITTER_DATE": f"2026-01-{day:02}T12:00:00Z"}
+        for words in (["add", "-A", "wiki"], ["-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "pages"]):
+            subprocess.run(["git", *words], cwd=layout.root, check=True, env={**os.environ, **date})
+
+    def told() -> str:
+        kb_command("build", cwd=layout.root)
+        return kb_command("load", "hypothesis", "--query", "tile swizzle cache of the engine", "--before", run(3), cwd=layout.root).stdout
+
+    subprocess.run(["git", "init", "-q"], cwd=layout.root, check=True)
+    commit(2)
+    (layout.root / run(3)).write_text(page.format(3))
+    commit(3)
+    before = told()
+    (layout.root / run(1)).write_text(page.format(1) + swept)
+    (layout.root / "wiki/concepts/tile.md").write_text(concept + grown)
+    commit(9)
+    after = told()
+    assert "loses to the copy" in after and "stays in the cache" in after
+    assert "47.25" not in after and "fall over" not in after
+    assert after.split("\n")[2:] == before.split("\n")[2:]
+    shutil.rmtree(layout.root / ".git")
+    assert "47.25" in told()

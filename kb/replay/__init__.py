@@ -89,7 +89,7 @@ class _Brought:
 
 
 def replay(
-    db: sqlite3.Connection,
+    loader: Loader,
     *,
     target: str = "",
     sample: int = 0,
@@ -98,9 +98,9 @@ def replay(
     note: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
     """Replay the trail of a knowledge base (of one target, or of every n-th question so that about `sample` are asked)."""
+    db = loader.db
     asked = spread(questions(db, target=target), sample)
     brought: list[_Brought] = []
-    loader = Loader(db)
     rows = db.execute("select path, sum(length(text)) from chunk group by path")
     sizes = {path: int(characters / _CHARACTERS) for path, characters in rows}
     for done, question in enumerate(asked):

@@ -5,7 +5,6 @@ earlier page says.
 """
 
 import re
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -59,7 +58,7 @@ class FactReport:
 
 
 def facts_held(
-    db: sqlite3.Connection,
+    loader: Loader,
     *,
     target: str = "",
     sample: int = 0,
@@ -67,12 +66,12 @@ def facts_held(
     note: Callable[[int, int], None] = lambda done, total: None,
 ) -> FactReport:
     """Ask just before every run of a trail (or before `sample` of them) and count what the slice holds of what its page restates."""
-    runs = trail.experiments(db)
+    runs = trail.experiments(loader.db)
     told = (
         (e, tuple(restated(e, runs[:n]))) for n, e in enumerate(runs) if target in ("", e.target)
     )
     pages = spread([(e, facts) for e, facts in told if facts], sample)
-    loader, hits, sizes = Loader(db), defaultdict(list), defaultdict(list)
+    hits, sizes = defaultdict(list), defaultdict(list)
     for done, (e, facts) in enumerate(pages):
         note(done, len(pages))
         for budget in budgets:

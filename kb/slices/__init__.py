@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kb.claims import Claim
     from kb.refuted.gate import Gate
     from kb.research.ideas import Idea
+    from kb.slices.history import History
 
 __all__ = [
     "MODES",
@@ -35,7 +36,7 @@ class Loader:
     """Open tables to load slices from, for the length of a batch; keeps the last question, so that the same one at another budget costs little.
 
     `claims` reads the claims on file and `ideas` what captures offer, once they are needed; `earlier` gives the texts of the slice of a digest,
-    `seen` what was looked up in the same tables before.
+    `seen` what was looked up in the same tables before, `history` when pages gained what.
     """
 
     def __init__(
@@ -45,11 +46,13 @@ class Loader:
         ideas: "Callable[[], tuple[Idea, ...]]" = tuple,
         earlier: Callable[[str], tuple[str, ...]] = lambda digest: (),
         seen: SeenTables | None = None,
+        history: "Callable[[], History] | None" = None,
     ):
         self.db = db
         self.claims, self.ideas, self.earlier = cache(claims), cache(ideas), earlier
         self.gate = cache(self._gate)
         self.seen = seen or SeenTables()
+        self.history = cache(history) if history else None
         self.last: tuple[Request, Question] | None = None
 
     def _gate(self) -> "Gate":
@@ -69,6 +72,7 @@ class Loader:
                 seen=self.seen,
                 claims=self.claims,
                 ideas=self.ideas,
+                history=self.history,
             )
             self.last = bare, question
         known = self.earlier(request.beyond) if request.beyond else ()

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from kb import search, trail
-from kb.page import Page, from_row, read
+from kb.page import Page, from_row, read, text_of
 from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kb.claims import Claim
     from kb.refuted.gate import Answer, Gate, Match
     from kb.research.ideas import Idea
+    from kb.slices.history import History
     from kb.trail.state import State
 
 # Runs of the target that are looked at; older ones are found by words and links only.
@@ -60,12 +61,10 @@ class Question:
         seen: SeenTables,
         claims: "Callable[[], tuple[Claim, ...]]",
         ideas: "Callable[[], tuple[Idea, ...]]",
+        history: "Callable[[], History] | None" = None,
     ):
-        self.view, self.gate, self.request = (
-            View(db, request, standing=seen.standing),
-            gate,
-            request,
-        )
+        self.view = View(db, request, standing=seen.standing, history=history)
+        self.gate, self.request = gate, request
         self.seen, self._claims, self._ideas = seen, claims, ideas
         self.own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (self.own.target if self.own else "")
@@ -117,7 +116,17 @@ class Question:
         runs = [f for f in map(self.facts, self.runs) if f]
         if self.view.moment is None:
             return runs
-        return [replace(f, account=f.account.as_of(self.last)) for f in runs]
+        then = (self._then(f) if self.view.gained(f.path) else f for f in runs)
+        return [replace(f, account=f.account.as_of(self.last)) for f in then]
+
+    def _then(self, facts: trail.Facts) -> trail.Facts:
+        """Facts of a run as its page told them at the moment, by its history."""
+        gained, file = self.view.gained(facts.path), self.view.history[0].root / facts.path
+        if not file.is_file():
+            return facts
+        lines = text_of(file.read_bytes()).split("\n")
+        text = "\n".join(line for line in lines if line.strip() not in gained)
+        return trail.read_facts(read(facts.path, text.encode()), text)
 
     @cached_property
     def last(self) -> int:
@@ -175,6 +184,8 @@ class Question:
         kin = {t: near for t, near in trail.kin(db, self.target).items() if near > _STRANGER}
         lessons = trail.lessons(db, self.target, before=moment)
         lessons = [w for w in lessons if w.target in kin and self.view.sees(w.path)]
+        gained = ((w, self.view.gained(w.path)) for w in lessons)
+        lessons = [w for w, lines in gained if not any(w.subject in line for line in lines)]
         return state_of(self.tried, lessons, kin, target=self.target, stated=metric)
 
     @property

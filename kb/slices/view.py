@@ -4,14 +4,19 @@ import json
 import posixpath
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kb import trail
 from kb.graph.paths import target_of
 from kb.search import Chunk, updated
 from kb.slices.request import Request
+
+if TYPE_CHECKING:
+    from kb.slices.history import History
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
 # A run by its number, as pages name it.
@@ -51,7 +56,7 @@ class Standing:
 
 
 class View:
-    """The knowledge base as one request may see it; open for the length of that request. `standing` holds what earlier ones looked up."""
+    """The knowledge base as one request may see it; open for the length of that request. `standing` holds what earlier ones looked up, `history` reads when pages gained what."""
 
     def __init__(
         self,
@@ -59,6 +64,7 @@ class View:
         request: Request,
         *,
         standing: dict[str, Standing | None] | None = None,
+        history: "Callable[[], History] | None" = None,
     ):
         self.db = db
         self.before = request.before
@@ -70,6 +76,7 @@ class View:
         self._standing = {} if standing is None else standing
         self._seen: dict[str, bool] = {}
         self._late: dict[str, bool] = {}
+        self._history = history
 
     def look_up(self, paths: Iterable[str]) -> None:
         """Fetch the standing of many pages at once."""
@@ -132,12 +139,25 @@ class View:
         """A chunk with everything left out that was written after the moment; None where nothing is left."""
         if self.moment is None and not self.cold:
             return chunk
-        late = self._touched_later(chunk.path)
+        late, gained = self._touched_later(chunk.path), self.gained(chunk.path)
         if late and _OUTCOME.search(chunk.title):
             return None
-        lines = chunk.text.split("\n") if late or self._names_later(chunk.text, chunk.path) else ()
-        kept = [line for line in lines if not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))]  # fmt: skip
+        masks = late or gained or self._names_later(chunk.text, chunk.path)
+        lines = chunk.text.split("\n") if masks else ()
+        kept = [line for line in lines if line.strip() not in gained and not self._names_later(line, chunk.path) and not (late and _OUTCOME_LINE.match(line))]  # fmt: skip
         return replace(chunk, text="\n".join(kept)) if any(kept) else None if lines else chunk
+
+    @cached_property
+    def history(self) -> "tuple[History, int] | None":
+        """The wiki's history and the second of the moment in it; None for the present."""
+        if self.moment is None or self._history is None:
+            return None
+        history = self._history()
+        return history, history.moment(self.before, self.moment[0])
+
+    def gained(self, path: str) -> frozenset[str]:
+        """Lines that a page gained after the moment, by the wiki's history."""
+        return self.history[0].since(path, self.history[1]) if self.history else frozenset()
 
     def _touched_later(self, path: str) -> bool:
         if self.moment is not None and path not in self._late:
@@ -179,5 +199,5 @@ class View:
         # A ready-made text has no links; what its page cites tells when it was written.
         rows = self.db.execute("select cites from neighbours where path = ?", (path,)).fetchall()
         cited = (end for (cites,) in rows for end in json.loads(cites))
-        late = self._touched_later(path) or self._counts_later(text, path)
-        return late or self._dated_later(text) or self._hides(cited)
+        late = self._touched_later(path) or self._counts_later(text, path) or self.gained(path)
+        return bool(late) or self._dated_later(text) or self._hides(cited)

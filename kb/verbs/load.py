@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kb.claims import Claim
     from kb.research.ideas import Idea
     from kb.slices import Loader, SeenTables, Slice
+    from kb.slices.history import History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,15 @@ def loader_of(layout: store.Layout, db: "sqlite3.Connection") -> "Loader":
         lambda: _ideas(layout),
         lambda digest: printed.printed_at(layout, digest).texts,
         _SEEN.setdefault(build, SeenTables()),
+        lambda: _history(layout),
     )
+
+
+def _history(layout: store.Layout) -> "History":
+    """When pages gained what; what reads it is imported for a moment of the past alone."""
+    from kb.slices.history import history_of
+
+    return history_of(layout)
 
 
 def _claims(layout: store.Layout) -> "tuple[Claim, ...]":

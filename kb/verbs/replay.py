@@ -58,6 +58,7 @@ class Replayed(Result):
 def run(request: Replay, caller: Caller) -> Replayed:
     from kb.replay import BUDGETS, replay
     from kb.trail import targets
+    from kb.verbs.load import loader_of
 
     layout = caller.layout()
     db = caller.tables(layout)
@@ -71,7 +72,7 @@ def run(request: Replay, caller: Caller) -> Replayed:
         from kb.replay.restated import facts_held
 
         held = facts_held(
-            db,
+            loader_of(layout, db),
             target=request.target,
             sample=request.sample,
             budgets=tuple(sorted(set(request.budget or BUDGETS))),
@@ -82,7 +83,7 @@ def run(request: Replay, caller: Caller) -> Replayed:
             raise KbError("--save keeps the recall of past questions; leave out --facts")
         return Replayed(held)
     report = replay(
-        db,
+        loader_of(layout, db),
         target=request.target,
         sample=request.sample,
         budgets=tuple(sorted(set(request.budget or BUDGETS))),
