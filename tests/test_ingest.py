@@ -303,6 +303,18 @@ def test_a_second_reader_sees_claims_and_quotes_alone_and_its_no_keeps_them_out(
     assert C3["claim"] in seen[0] and "## Cerise C2" not in seen[0]
 
 
+def test_what_rules_cannot_tell_is_the_second_readers_to_let_in_and_enters_by_nothing_else(base):
+    layout = base(fan="# Fan\n\nThe blower whirrs loudly.\n")
+    (packet,) = packets_of(layout, "fan")
+    reworded = {"section": "Noise", "claim": "Ventilation makes noise.", "quote": "The blower whirrs loudly"}
+    reply = draft(reworded, path="wiki/concepts/fan.md", title="Fan")
+    assert "does not speak of" in settled(layout, packet, reply).rejected[0].reason
+    yes = json.dumps({"readings": [{"number": 1, "holds": True}]})
+    second = asking.second_reader(layout, lambda asked, returned: queue.ReplyAttempt(by="second", text=yes))
+    assert not settled(layout, packet, reply, second=second).rejected
+    assert [c.claim for c in claims.claims_in(layout)] == [reworded["claim"]]
+
+
 def test_rules_alone_extract_sentences_with_figures_word_for_word(base):
     layout = base()
     queue.offer(layout, packets_of(layout, "loop"))

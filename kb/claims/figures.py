@@ -287,6 +287,17 @@ def names(case: ClaimCase) -> str:
     """Names and symbols of the claim stand in the quote, or near it: in the part of the sentence around it, before it in its paragraph,
     above it, or in the paragraph before where the sentence refers back; and no name of the same form stands nearer that the claim leaves out.
     """
+    missing = _missing_names(case)
+    return next((reason for reason, afar in missing if not afar), "")
+
+
+def names_from_afar(case: ClaimCase) -> str:
+    """A name that its source has elsewhere alone may be what the quote speaks of, and may not."""
+    return next((reason for reason, _ in _missing_names(case)), "")
+
+
+def _missing_names(case: ClaimCase) -> Iterator[tuple[str, bool]]:
+    """What is wrong with each name, and whether it is that it stands far away alone."""
     part = meant(case)
     if REFERS.match(part):
         part = case.sentence
@@ -309,11 +320,14 @@ def names(case: ClaimCase) -> str:
         # Of several above the quote that one is claimed of, none stands in the others' place.
         replaced = rivals and not (distance == 1 and len(rivals) < len(alike))
         if distance == len(levels) or replaced:
-            instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
-            return (
-                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
+            afar = not rivals and any(
+                name.text.casefold() in t.casefold() for _, t in case.sentences
             )
-    return ""
+            instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
+            yield (
+                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it",
+                afar,
+            )
 
 
 def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]]) -> dict[str, str]:

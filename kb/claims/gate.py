@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kb.claims.belonging import comparison, contrast, place, span, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
-from kb.claims.figures import names, numbers
+from kb.claims.figures import names, names_from_afar, numbers
 from kb.claims.sense import cause, condition, direction, extent, negation, turned
 from kb.claims.standing import attribution, denied, instruction, taken_back
 from kb.text import sentences_of
@@ -32,11 +32,14 @@ class Quotable:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRuling:
-    """Whether a claim stands: where its quote stands in which text, or the reason why not."""
+    """Whether a claim stands: where its quote stands in which text, or the reason why not. `unsure` says that nothing speaks against it,
+    but that rules do not see what speaks for it: a second reader may let it in.
+    """
 
     origin: str = ""
     span: Span | None = None
     reason: str = ""
+    unsure: bool = False
 
 
 def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotable]) -> ClaimRuling:
@@ -59,11 +62,11 @@ def ruling_on(claim: str, quote: str, *, origin: str, passages: Iterable[Quotabl
     passage, span = place
     case = case_of(claim, passage.captured, span)
     reason = next((reason for check in CHECKS if (reason := check(case))), "")
-    return (
-        ClaimRuling(reason=reason)
-        if reason
-        else ClaimRuling(passage.origin, Span(passage.start + span.start, passage.start + span.end))
-    )
+    if reason:
+        return ClaimRuling(reason=reason)
+    doubt = next((reason for check in DOUBTS if (reason := check(case))), "")
+    stands = Span(passage.start + span.start, passage.start + span.end)
+    return ClaimRuling(passage.origin, stands, doubt, unsure=bool(doubt))
 
 
 _MARKUP = re.compile(
@@ -127,5 +130,6 @@ CHECKS: tuple[Check, ...] = (
     attribution,
     denied,
     taken_back,
-    support,
 )
+# What goes by the absence of words alone: no rule has seen that claim and quote disagree.
+DOUBTS: tuple[Check, ...] = (names_from_afar, support)

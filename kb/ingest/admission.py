@@ -47,9 +47,17 @@ class Wiki:
 
 
 def admission_of(
-    drafts: Iterable[Draft], *, passages: Iterable[Quotable], wiki: Wiki, packet: str
+    drafts: Iterable[Draft],
+    *,
+    passages: Iterable[Quotable],
+    wiki: Wiki,
+    packet: str,
+    second: bool = False,
 ) -> Admission:
-    """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it."""
+    """Admission of the drafts of one reply. A draft with one claim that fails is returned whole, its good claims with it.
+
+    `second` says that a second reader has the last word on those of which the rules are not sure.
+    """
     drafts, passages = tuple(drafts), tuple(passages)
     planned = Counter(d.path for d in drafts)
     entered: list[Draft] = []
@@ -69,7 +77,7 @@ def admission_of(
         for item in draft.claims:
             ruling = ruling_on(item.claim, item.quote, origin=item.source, passages=passages)
             reason = (
-                ruling.reason
+                ("" if second and ruling.unsure else ruling.reason)
                 or _place_reason(item, draft, wiki, planned)
                 or _quantity_reason(item, ruling, passages)
             )

@@ -47,7 +47,7 @@ def settle(
     second: SecondReader | None = None,
 ) -> Settlement:
     """Rule on a reply, keep it, and file what enters. `db` are the tables as built; they say which pages there are."""
-    admission = preview(layout, db, packet, attempt.text)
+    admission = preview(layout, db, packet, attempt.text, second=second is not None)
     if (
         second
         and admission.claims
@@ -71,8 +71,15 @@ def settle(
     return Settlement(packet.id, answers.state, admission.claims, admission.rejected, pages)
 
 
-def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: str) -> Admission:
-    """What the gate would say of a reply; keeps and files nothing."""
+def preview(
+    layout: store.Layout,
+    db: sqlite3.Connection,
+    packet: Packet,
+    text: str,
+    *,
+    second: bool = False,
+) -> Admission:
+    """What the gate would say of a reply, with a `second` reader behind it or without; keeps and files nothing."""
     form = task_named(packet.task).form
     try:
         reply = read_reply(text, form)
@@ -81,7 +88,11 @@ def preview(layout: store.Layout, db: sqlite3.Connection, packet: Packet, text: 
     passages = passages_of(packet)
     if isinstance(reply, Drafts):
         return admission_of(
-            reply.drafts, passages=passages, wiki=wiki_of(layout, db), packet=packet.id
+            reply.drafts,
+            passages=passages,
+            wiki=wiki_of(layout, db),
+            packet=packet.id,
+            second=second,
         )
     reasons = _reasons(reply, passages, index=packet.task)
     return Admission((), (), tuple(Rejection(packet.subject, "", r) for r in reasons))
@@ -144,7 +155,8 @@ def refile(
     were withdrawn. Returns the pages that this changed."""
     changed: list[str] = []
     for packet, text in settled:
-        admission = preview(layout, db, packet, text)
+        # What entered was read by whoever had the last word then.
+        admission = preview(layout, db, packet, text, second=True)
         if not admission.rejected and not any(
             is_withdrawn(layout, c.source) for c in admission.claims
         ):
