@@ -146,7 +146,7 @@ def test_a_repeat_of_two_pages_says_which_one_is_not_named_yet(loop):
     refused = loop.run(*said, ok=(3,)).stderr
     assert all(f"{name}.md (" in refused for name in names) and "answered already" not in refused
     refused = loop.run(*said, "--differs", f"unlike {names[0]}, rows are aligned now", ok=(3,)).stderr
-    assert f"{names[1]}.md (" in refused and f"{names[0]}.md (" not in refused and f"{names[0]} is answered already" in refused
+    assert f"{names[1]}.md (" in refused and f"{names[0]}.md (" not in refused and f"answered already: {names[0]}" in refused
     loop.run(*said, "--differs", f"unlike {names[0]} and {names[1]}, rows are aligned now")
 
 

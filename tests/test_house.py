@@ -60,10 +60,9 @@ TANGLED, PATTERNS = 44, 633
 LONGEST_MODULE = 400
 # What is still longer, and names that still stand for two classes: both lists only get shorter.
 LONG = {
-    "run/rules.py",
     "schema.py",
 }
-TWICE = 14
+TWICE = 10
 
 
 def room_of(file: Path) -> str:

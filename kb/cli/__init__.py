@@ -8,6 +8,8 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,10 +24,23 @@ DOORS = ("kb.server", "kb.harness", "kb.loop")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Repeats words that it does not know, which may be captured ones."""
+    """Says in one line what is wrong and what was meant; the words that it repeats may be captured ones."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message))
+        kind, _, words = message.partition("unrecognized arguments: ")
+        if words and not kind:
+            word = words.split()[0]
+            known = [o for action in self._actions for o in action.option_strings]
+            what = "no such option" if word.startswith("-") else "one word too many:"
+            message = f"{what} '{word}'{_meant(word.partition('=')[0], known)}"
+        self.exit(
+            MISUSE, printable(f"{self.prog}: {message}; `{self.prog} --help` says more") + "\n"
+        )
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = get_close_matches(word, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def parser_of(verb: Verb) -> argparse.ArgumentParser:
@@ -190,13 +205,19 @@ def _list(words: list[str], known: dict[str, Verb]) -> int:
     elif not head or head in asks:
         print(usage(known))
     elif not any(name.startswith(f"{head} ") for name in known):
-        _talk(f"kb: no such verb '{head}'; `kb --help` lists them")
+        heads = {name.partition(" ")[0] for name in known}
+        _talk(f"kb: no such verb '{head}'{_meant(head, heads)}; `kb --help` lists them")
         return MISUSE
     elif rest and rest[0] in asks:
         print(usage(known, under=head))
         return FINE
     else:
-        why = f"no such action '{rest[0]}'" if rest else "which action?"
+        actions = [name.removeprefix(f"{head} ") for name in known if name.startswith(f"{head} ")]
+        why = (
+            f"no such action '{rest[0]}'{_meant(rest[0], actions)}"
+            if rest
+            else f"which action? one of {', '.join(actions)}"
+        )
         _talk(f"kb {head}: {why}; `kb {head} --help` lists them")
         return MISUSE
     return FINE if head else MISUSE

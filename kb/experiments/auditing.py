@@ -6,7 +6,7 @@ Refuses to call a gain the mechanism's doing without a line of evidence, and say
 import re
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -119,8 +119,8 @@ def moves_in(text: str, names: tuple[str, ...]) -> tuple[Move, ...]:
     return tuple(dict.fromkeys(moves))
 
 
-def audit(attempt: Attempt, expectation: Expectation) -> Audit:
-    """What a finished attempt shows of its mechanism."""
+def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
+    """What a finished attempt shows of its mechanism; that `primary` moved, which was to be gained, says nothing of how."""
     if attempt.measurement is None:
         raise KbError(
             f"{attempt.folder}: the attempt is not finished; `kb experiment run` goes on with it"
@@ -130,14 +130,23 @@ def audit(attempt: Attempt, expectation: Expectation) -> Audit:
         return Audit("no-op", (built,))
     answers = [_searched(attempt, text, wanted=True) for text in expectation.expect]
     answers += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
-    answers += [_moved(attempt, *move) for move in expectation.moves]
+    for move in expectation.moves:
+        sign = _moved(attempt, *move)
+        answers.append(replace(sign, telling=move[0] != primary.lower()))
     decided = [f for f in answers if f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
     firing = "partial" if built else ""
     if decided:
-        whole = all(f.held for f in decided) and any(f.telling for f in decided)
-        firing = "confirmed" if whole else "partial" if any(f.held for f in decided) else "none"
+        firing = _firing(
+            decided, gains=primary.lower() in [name for name, _, _ in expectation.moves]
+        )
     return Audit(firing, (*([built] if built else []), *answers))
+
+
+def _firing(decided: list[Sign], *, gains: bool) -> str:
+    if not all(f.held for f in decided):
+        return "partial" if any(f.held for f in decided) else "none"
+    return "confirmed" if any(f.telling for f in decided) else "gain-only" if gains else "partial"
 
 
 def _built(attempt: Attempt) -> Sign | None:

@@ -40,9 +40,14 @@ def judged(
 ) -> Case:
     """What the rules say of a finished attempt, audited by what its page expects and by `more`."""
     sought = expectation_of(stub, attempt.metrics) | (more or Expectation())
-    signs = audit(attempt, sought)
+    signs = audit(attempt, sought, _primary(target, attempt))
     evidence = evidence_of(stub, target, attempt, firing=signs.firing)
     return Case(stub, attempt, evidence, ruling_of(evidence), signs, sought)
+
+
+def _primary(target: Target, attempt: Attempt) -> str:
+    """The metric that decides: the run's, else the target's, else the first that was printed."""
+    return attempt.plan.metric or target.metric or next(iter(attempt.metrics), "")
 
 
 def evidence_of(
@@ -54,7 +59,7 @@ def evidence_of(
 ) -> Evidence:
     """Evidence of one attempt. Raises KbError where several metrics were printed and none is named."""
     plan, done = attempt.plan, attempt.measurement
-    primary = plan.metric or target.metric or next(iter(attempt.metrics), "")
+    primary = _primary(target, attempt)
     if not (plan.metric or target.metric) and len(attempt.metrics) > 1:
         raise KbError(
             f"{attempt.folder}: which of {', '.join(attempt.metrics[:6])} decides? say `metric:` in wiki/targets/{target.name}.md, "

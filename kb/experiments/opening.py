@@ -144,19 +144,8 @@ def opened(
     """
     if answer is None and not proposal.baseline:
         raise KbError("an experiment is opened with the answer of `kb check`")
-    if answer and answer.outcome == "repeat":
-        repeated = [m for m in answer.matches if m.kind == "same-value" and not m.scope_diff]
-        left = [m for m in repeated if not m.acknowledged] or answer.matches
-        named = "; ".join(
-            f"{m.path} ({m.lever}{'=' + m.value if m.value else ''}, {m.verdict}: {cut(m.because, 120)})"
-            for m in left[:2]
-        )
-        met = ", ".join(Path(m.path).stem for m in answer.matches if m.acknowledged)
-        already = f"; {met} {'are' if ', ' in met else 'is'} answered already" if met else ""
-        raise GateClosed(
-            f"this repeats what was refuted: {named}. Name each match and say what differs: "
-            f'--differs "unlike {" and ".join(Path(m.path).stem for m in left[:2])}, ..."{already}'
-        )
+    if answer:
+        _refuse_near(proposal, answer)
     with store.lock(layout, "pages"):
         flying = in_flight(layout, target.name)
         twin = next((stub for stub in flying if _same(proposal, stub)), None)
@@ -191,6 +180,29 @@ def opened(
         except FileExistsError as error:
             raise KbError(f"{path} is there already; open again to get the next number") from error
     return path
+
+
+def _refuse_near(proposal: ExperimentProposal, answer: Answer) -> None:
+    """Raises GateClosed where `kb check` does not let a proposal pass: on a repeat, and on what is near to a failure while no difference is stated."""
+    open_ones = [m for m in answer.matches if not m.acknowledged]
+    if answer.outcome == "repeat":
+        what = "this repeats what was refuted"
+        same = [m for m in open_ones if m.kind == "same-value" and not m.scope_diff]
+        left = (same or answer.matches)[:2]
+    elif answer.outcome == "distinguish" and not proposal.differs:
+        what, left = "this is near what was tried", open_ones[:1]
+    else:
+        return
+    named = "; ".join(
+        f"{m.path} ({'='.join(filter(None, (m.lever, m.value)))}, {m.verdict}: {cut(m.because, 120)})"
+        for m in left
+    )
+    met = ", ".join(Path(m.path).stem for m in answer.matches if m.acknowledged)
+    stems = " and ".join(Path(m.path).stem for m in left)
+    raise GateClosed(
+        f'{what}: {named}. Name each match and say what differs: --differs "unlike {stems}, ..."'
+        + (f"; answered already: {met}" if met else "")
+    )
 
 
 def _slug(title: str) -> str:

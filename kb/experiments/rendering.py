@@ -9,7 +9,8 @@ from kb.experiments.auditing import Audit, profile_of
 from kb.run.evidence import Evidence
 from kb.run.measure import values_text, without_secrets
 from kb.run.noise import outliers_of
-from kb.run.rules import Ruling, figures, percent
+from kb.run.reasons import figures, percent
+from kb.run.rules import Ruling
 from kb.schema import Verdict
 from kb.text import number_text, one_line
 

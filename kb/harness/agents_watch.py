@@ -35,9 +35,11 @@ class Watching(Result):
 def run(request: WatchLoop, caller: Caller) -> Watching:
     if bool(request.target) == request.off:
         raise KbError("say --target NAME, or --off")
-    file = store.own_state(caller.layout(), WATCH_NAME)
+    layout = caller.layout()
+    file = store.own_state(layout, WATCH_NAME)
     if request.off:
         file.unlink(missing_ok=True)
         return Watching("", "")
+    caller.doubt_target(caller.tables(layout), request.target)
     store.write(file, request.target + "\n")
     return Watching(request.target, again_text(request.target))

@@ -242,7 +242,7 @@ def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         why = str(error)
         if isinstance(error, subprocess.CalledProcessError):
-            why = f"ended with {error.returncode}: {error.stderr.strip()[-300:]}"
+            why = f"ended with {error.returncode} {error.stderr.strip()[-300:]}".strip()
         loop.ledger.note(f"failed: {why}", tokens=tokens_of(prompt))
         raise KbError(
             f"--agent {request.agent}: {why}; what was filed stays filed, and the loop goes on where it is called again"

@@ -79,7 +79,7 @@ class Evidence:
 
     `crash`, `parent_crash`: why a side did not measure. `checks`: passed, skipped, or how they failed; empty: the target has none.
     `forged`: METRIC lines that the parent does not print. `bounds` must hold for the change (parity); `falsification` are alternatives.
-    `firing`: confirmed, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
+    `firing`: confirmed, gain-only, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
     `look`: how often the samples were judged, this time included.
     """
 

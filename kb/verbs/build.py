@@ -21,7 +21,7 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled(Result):
+class BuildSummary(Result):
     """What a build did, and the vectors where they were asked for."""
 
     report: "Report"
@@ -48,7 +48,7 @@ class Compiled(Result):
         return f"{text}\nvectors of {v.sections} sections ({v.encoded} texts encoded{shared}, {v.removed} dropped)"
 
 
-def run(request: Build, caller: Caller) -> Compiled:
+def run(request: Build, caller: Caller) -> BuildSummary:
     from kb import store
     from kb.build import build
 
@@ -61,4 +61,4 @@ def run(request: Build, caller: Caller) -> Compiled:
         from kb.verbs.vectors import synced
 
         vectors = synced(layout, store.state(layout), caller, local=request.local)
-    return Compiled(report, vectors, bool(layout.config.chroma) and not request.local)
+    return BuildSummary(report, vectors, bool(layout.config.chroma) and not request.local)

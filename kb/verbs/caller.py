@@ -33,8 +33,8 @@ class Caller:
     def layout(self) -> store.Layout:
         return store.layout_at(self.folder, note=self.talk)
 
-    def day(self, text: str) -> str:
-        """A day as typed after --date, or today."""
+    def day(self, text: str, name: str = "--date") -> str:
+        """A day as typed after an option, or today."""
         import datetime
 
         if not text:
@@ -42,7 +42,7 @@ class Caller:
         try:
             return datetime.date.fromisoformat(text).isoformat()
         except ValueError as error:
-            raise KbError(f"--date {text}: not a day; write YYYY-MM-DD") from error
+            raise KbError(f"{name} {text}: not a day; write YYYY-MM-DD") from error
 
     def file(self, typed: str) -> Path:
         """A file or folder as it is seen from where the caller stands."""

@@ -15,7 +15,7 @@ _KEYS = ("id", "proposal", "target", "before", "as_of")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class CheckProposal:
     """A proposal or a batch of them, and the moment."""
 
     proposal: str = argument(
@@ -62,7 +62,7 @@ class Checked(Result):
         return answer_text(self.answers[0], every=self.every)
 
 
-def run(request: Check, caller: Caller) -> Checked:
+def run(request: CheckProposal, caller: Caller) -> Checked:
     from kb.refuted.gate import Gate, Proposal
     from kb.trail import experiment
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
+from kb.schema import Verdict
 from kb.text import cut
 from kb.verbs import Caller, Result, option
 from kb.verbs.experiment import label_of
@@ -24,7 +25,10 @@ class ListExperiments:
     """Which experiments. As JSON all that fit are printed, as text the newest page of them."""
 
     target: str = option("of this target only")
-    verdict: str = option("with this canonical verdict only, or `open` for what is in flight")
+    verdict: str = option(
+        "with this canonical verdict only, or `open` for what is in flight",
+        choices=(*(v.value for v in Verdict), "open"),
+    )
     since: str = option("of this day or later", metavar="DATE")
     lever: str = option("that pull a lever with this in its name or value", metavar="TEXT")
     text: str = option("with this in title, hypothesis or lesson", metavar="TEXT")
@@ -53,8 +57,11 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
 
     if request.last < 1 or request.page < 1:
         raise KbError("--last and --page count from 1")
+    if request.since:
+        caller.day(request.since, "--since")
     layout = caller.layout()
     db = caller.tables(layout)
+    caller.doubt_target(db, request.target)
     listed = trail.experiments(db, target=request.target or None)
     fitting = tuple(e for e in listed if _fits(e, request))
     end = max(0, len(fitting) - request.last * (request.page - 1))
@@ -63,6 +70,8 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
         _line(layout, e, fitting[at - 1] if at else None, one_target=bool(request.target))
         for at, e in enumerate(fitting[first:end], first)
     )
+    if listed and not fitting:
+        caller.talk(f"none of {len(listed)} experiments fits")
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
     return ExperimentList(fitting, first, end, lines)

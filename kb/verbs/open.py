@@ -25,7 +25,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage(Result):
+class OpenedPassage(Result):
     """Text of a page from `line` on, as it stands."""
 
     formats: ClassVar = ("md", "json")
@@ -41,7 +41,7 @@ class Passage(Result):
         return self.text + "\n"
 
 
-def run(request: Open, caller: Caller) -> Passage:
+def run(request: Open, caller: Caller) -> OpenedPassage:
     from kb.page import read, text_of
     from kb.trail.handles import is_handle, path_of
 
@@ -76,7 +76,7 @@ def run(request: Open, caller: Caller) -> Passage:
         after = [s for s in page.sections[place + 1 :] if s.level <= section.level]
         start, end = section.start, after[0].start if after else end
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
-    return Passage(path, anchor, page.digest, start, page.title, page.type, text)
+    return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text)
 
 
 def _run(layout: store.Layout, caller: Caller, typed: str) -> str:

@@ -34,7 +34,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Places(Result):
+class SearchHits(Result):
     """Sections, best first."""
 
     answers: "tuple[Answer, ...]"
@@ -53,7 +53,7 @@ class Places(Result):
         return "\n".join(lines)
 
 
-def run(request: Search, caller: Caller) -> Places:
+def run(request: Search, caller: Caller) -> SearchHits:
     from kb.search.captured import captured_answers
     from kb.search.query import Query, answers
 
@@ -73,4 +73,4 @@ def run(request: Search, caller: Caller) -> Places:
     # What the wiki says comes first; what was captured has a quarter of the room, or what is left.
     room = max(request.limit // _SHARE, request.limit - len(places))
     captured = captured[:room]
-    return Places((*places[: request.limit - len(captured)], *captured))
+    return SearchHits((*places[: request.limit - len(captured)], *captured))
