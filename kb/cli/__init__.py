@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -68,47 +69,28 @@ def _plain(text: str) -> str:
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    help, metavar = _plain(option.help), option.metavar or None
-    name = option.name
-    if not option.positional:
-        # A field that is also a word of Python ends in `_`; what is typed does not.
-        name = f"--{name.rstrip('_').replace('_', '-')}"
+    add = partial(parser.add_argument, _typed(option), help=_plain(option.help))
     if option.kind is bool:
-        parser.add_argument(name, dest=option.name, action="store_true", help=help)
-    elif not option.positional:
-        many = {"action": "append", "default": []} if option.many else {"default": option.default}
-        parser.add_argument(
-            name,
-            dest=option.name,
-            type=option.kind,
-            choices=option.choices or None,
-            metavar=metavar,
-            help=help,
-            **many,
-        )
-    elif option.required:
-        nargs = "+" if option.many else None
-        parser.add_argument(
-            name,
-            type=option.kind,
-            nargs=nargs,
-            choices=option.choices or None,
-            metavar=metavar,
-            help=help,
-        )
-    else:
+        add(dest=option.name, action="store_true")
+        return
+    add = partial(add, type=option.kind, metavar=option.metavar or None)
+    choices = option.choices or None
+    if option.required:
+        add(nargs="+" if option.many else None, choices=choices)
+    elif option.positional:
         # argparse holds the default of a word that may be left out against the choices.
-        choices = (*option.choices, option.default) if option.choices else None
+        choices = choices and (*choices, option.default)
         nargs, default = ("*", []) if option.many else ("?", option.default)
-        parser.add_argument(
-            name,
-            type=option.kind,
-            nargs=nargs,
-            default=default,
-            choices=choices,
-            metavar=metavar,
-            help=help,
-        )
+        add(nargs=nargs, default=default, choices=choices)
+    elif option.many:
+        add(dest=option.name, action="append", default=[], choices=choices)
+    else:
+        add(dest=option.name, default=option.default, choices=choices)
+
+
+def _typed(option: Option) -> str:
+    """A field that is also a word of Python ends in `_`; what is typed does not."""
+    return option.name if option.positional else f"--{option.name.rstrip('_').replace('_', '-')}"
 
 
 def usage(known: dict[str, Verb], *, under: str = "") -> str:
@@ -183,8 +165,8 @@ def _answer(words: list[str]) -> int:
 
 def _joined(words: list[str], verb: Verb) -> list[str]:
     """Words with the value of an option joined to it where the value begins with a dash: `--lever -fomit-frame-pointer`."""
-    names = {f"--{o.name.rstrip('_').replace('_', '-')}" for o in verb.options}
-    valued = {f"--{o.name.rstrip('_').replace('_', '-')}" for o in verb.options if o.kind is str}
+    names = {_typed(o) for o in verb.options if not o.positional}
+    valued = {_typed(o) for o in verb.options if o.kind is str and not o.positional}
     joined: list[str] = []
     for word in words:
         dashed = word.startswith("-") and len(word) > 1 and word.partition("=")[0] not in names

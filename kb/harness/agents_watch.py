@@ -35,11 +35,10 @@ class Watching(Result):
 def run(request: WatchLoop, caller: Caller) -> Watching:
     if bool(request.target) == request.off:
         raise KbError("say --target NAME, or --off")
-    layout = caller.layout()
-    file = store.own_state(layout, WATCH_NAME)
+    file = store.own_state(caller.layout(), WATCH_NAME)
     if request.off:
         file.unlink(missing_ok=True)
         return Watching("", "")
-    caller.doubt_target(caller.tables(layout), request.target)
+    caller.doubt_target(caller.tables(caller.layout()), request.target)
     store.write(file, request.target + "\n")
     return Watching(request.target, again_text(request.target))

@@ -60,7 +60,8 @@ def report(names: tuple[str, ...], caller: Caller, *, action: str, dry_run: bool
     if not dry_run:
         apply(root, planned)
     diff = "".join(c.diff() for c in planned) if dry_run and action != "status" else ""
-    files = tuple((c.path, c.state if dry_run else _after(c.state), c.foreign) for c in planned)
+    after = {} if dry_run else {"missing": "written", "differs": "written"}
+    files = tuple((c.path, after.get(c.state, c.state), c.foreign) for c in planned)
     return HarnessReport(action, files, diff)
 
 
@@ -85,10 +86,6 @@ def _named(values: tuple[str, ...]) -> list[str]:
         if name not in (*HARNESSES, PLUGIN):
             raise KbError(f"--harness {name}: one of {', '.join((*HARNESSES, PLUGIN))}")
     return names
-
-
-def _after(state: str) -> str:
-    return {"missing": "written", "differs": "written"}.get(state, state)
 
 
 def _present(root: Path, name: str) -> bool:

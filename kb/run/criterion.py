@@ -1,5 +1,6 @@
 """A falsification criterion or a bound in words -> metric, comparison, threshold. Refuses what names no metric or no number, with an example."""
 
+import operator
 import re
 from collections.abc import Sequence
 from itertools import pairwise
@@ -135,20 +136,18 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.lower())
 
 
+_HOLDS = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq
+}  # fmt: skip
+
+
 def holds(criterion: Falsification, value: float) -> bool:
     """Whether the comparison is true of a value."""
-    match criterion.comparison:
-        case "<":
-            return value < criterion.threshold
-        case "<=":
-            return value <= criterion.threshold
-        case ">":
-            return value > criterion.threshold
-        case ">=":
-            return value >= criterion.threshold
-        case "==":
-            return value == criterion.threshold
-    raise KbError(f"no such comparison '{criterion.comparison}'; known: < <= > >= ==")
+    if criterion.comparison not in _HOLDS:
+        raise KbError(
+            f"no such comparison '{criterion.comparison}'; known: {' '.join(sorted(_HOLDS))}"
+        )
+    return _HOLDS[criterion.comparison](value, criterion.threshold)
 
 
 def to_text(criterion: Falsification) -> str:
