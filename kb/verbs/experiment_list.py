@@ -41,8 +41,6 @@ class ExperimentList(Result):
     """Experiments in trail order; as JSON in the form of DESIGN §7, as text one page of them, newest last."""
 
     experiments: "tuple[Experiment, ...]"
-    first: int
-    end: int
     lines: tuple[str, ...]
 
     def to_json(self) -> object:
@@ -57,8 +55,7 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
 
     if request.last < 1 or request.page < 1:
         raise KbError("--last and --page count from 1")
-    if request.since:
-        caller.day(request.since, "--since")
+    caller.day(request.since, "--since")
     layout = caller.layout()
     db = caller.tables(layout)
     caller.doubt_target(db, request.target)
@@ -74,7 +71,7 @@ def run(request: ListExperiments, caller: Caller) -> ExperimentList:
         caller.talk(f"none of {len(listed)} experiments fits")
     if first:
         caller.talk(f"{first} older ones: --page {request.page + 1}, or --last {len(fitting)}")
-    return ExperimentList(fitting, first, end, lines)
+    return ExperimentList(fitting, lines)
 
 
 def _fits(e: "Experiment", request: ListExperiments) -> bool:
@@ -93,12 +90,13 @@ def _line(
     layout: "store.Layout", e: "Experiment", before: "Experiment | None", *, one_target: bool
 ) -> str:
     """Day, handle, verdict, levers, metric and gain over the parent."""
-    handle = label_of(e.path, e.number, e.target, one_target=one_target)
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
-    pulled = cut(_pulled(e, before), _LEVERS_SHOWN)
-    return (
-        f"{e.date or '----------'} {handle}  {verdict:<12} {pulled}  {_figure(layout, e)}".rstrip()
+    parts = (
+        f"{e.date or '----------'} {label_of(e.path, e.number, e.target, one_target=one_target)}",
+        f"{verdict:<12} {cut(_pulled(e, before), _LEVERS_SHOWN)}",
+        _figure(layout, e),
     )
+    return "  ".join(parts).rstrip()
 
 
 def _pulled(e: "Experiment", before: "Experiment | None") -> str:
@@ -119,8 +117,8 @@ def _figure(layout: "store.Layout", e: "Experiment") -> str:
 
     if e.verdict.source == "note":
         return cut(e.because, _REASON_SHOWN)  # The page's own figures are older than its verdict.
-    figure = e.metric(e.primary) if e.primary else None
-    figure = figure or next((m for m in e.metrics if m.value is not None), None)
+    valued = next((m for m in e.metrics if m.value is not None), None)
+    figure = e.primary and e.metric(e.primary) or valued
     if e.running or not figure or figure.value is None:
         return ""
     text = f"{figure.name} {number_text(figure.value, digits=5)}{unit_beside(figure.name, figure.unit)}"
