@@ -15,9 +15,9 @@ from kb.trail.state import state_of
 from kb.trail.transfers import kinship_of, lessons_of, traits_of
 
 
-def run(number: int, verdict: str, *, title: str, rate: float | None, target: str = "engine", body: str = "", tags: str = "[engine]") -> Facts:
+def run(number: int, verdict: str, *, title: str, rate: float | None, target: str = "engine", body: str = "", tags: str = "[engine]", front: str = "") -> Facts:
     metrics = f"metrics: {{rate: {{value: {rate}, unit: op/s, direction: higher}}}}\n" if rate is not None else ""
-    text = f"---\ntitle: Run {number} - {title}\ntype: experiment\nverdict: {verdict}\ntags: {tags}\n{metrics}---\n\n# Run {number} - {title}\n\n{body}\n"
+    text = f"---\ntitle: Run {number} - {title}\ntype: experiment\nverdict: {verdict}\ntags: {tags}\n{front}{metrics}---\n\n# Run {number} - {title}\n\n{body}\n"
     made = page.read(f"wiki/experiments/{target}/2026-01-{number:02}-v{number:03}-run.md", text.encode())
     return read_facts(made, text)
 
@@ -245,3 +245,16 @@ def test_what_something_made_moot_stands_behind_what_is_open():
     runs = [run(1, "supported", title="tile=64", rate=100, body=asks), run(2, "refuted", title="overlap copy of next tile with work", rate=90)]
     first, second = state_of(runs, target="engine").parts["leads"]
     assert "Split the reduction" in first.text and "since tried: v002~" in second.text
+
+
+def test_a_declared_gain_is_the_one_that_a_state_tells():
+    won = run(9, "supported", title="swizzle=9", rate=90, body=SETUP.replace("2048", "8192").replace("--threads", "--swizzle=9 --threads"), front='gain: "+31.5 % (+20 % to +40 %)"\n')
+    state = state_of([*TRAIL, won], target="engine")
+    told = texts(state.parts["standing"]) + texts(state.parts["config"])
+    assert "+31.5 % over its parent" in told and "v009~" in told and told.count("+31.5 %") == 2
+
+
+def test_tries_that_differ_by_figures_alone_are_one():
+    lost = [run(n, "refuted", title=f"swizzle={n} of the tile", rate=50 - n) for n in (9, 10, 11)]
+    line = next(x.text for x in state_of([*TRAIL, *lost], target="engine").parts["dead"] if "swizzle" in x.text)
+    assert line.count("of the tile") == 1 and "(also v010~" in line and "v009~" in line

@@ -118,9 +118,10 @@ def checked(
     ]
     if missing:
         shown = ", ".join(map(repr, named[:5]))
+        first = "; the first measurement of a target has no parent: --baseline"
         hint = f"; its text seems to name the levers {shown}" if named and not lever else ""
         raise KbError(
-            f"the proposal for '{target.name}' lacks: {', '.join(missing)}{hint}; the first measurement of a target has no parent: --baseline"
+            f"the proposal for '{target.name}' lacks: {', '.join(missing)}{hint}{'' if proposal.parent else first}"
         )
     criteria_of(proposal.falsification, metrics=target.metrics)
     title = proposal.title or cut(sentences_of(proposal.hypothesis)[0], 100).rstrip(".…")

@@ -186,7 +186,7 @@ def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> 
     known = {f.path for f in question.tried if f.failed} if stated else set()
     open = stated and into.budget >= 6000
     for place, page in enumerate(p for p in pages if p.path not in into.full | known):
-        part = "leads" if page.type == "hypothesis" else "pages"
+        part = "leads" if page.type == "hypothesis" and question.is_open(page.path) else "pages"
         part = "refuted" if into.failed(page.path) else part
         fits = into.page(
             "pages" if cold else part,

@@ -1,10 +1,10 @@
 """Passages of the pages that the next run stands on, section by section, and where a lane keeps its breakdown of time. Refuses what the slice says already."""
 
 import json
-import re
 
 from kb import search
 from kb.slices.open_slice import OpenSlice
+from kb.trail.page_account import buckets_of
 
 # Sections of a run in the order in which they help the next one.
 _PLACES = ("verdict", "next", "mechanism")
@@ -12,7 +12,6 @@ _PLACES = ("verdict", "next", "mechanism")
 _LAST = 8
 # A passage is about so long; an item is read as one statement, table or section of at most so many characters.
 PASSAGE, _LONGEST = 600, 1100
-_SHARE = re.compile(r"\d\s?%")
 
 
 def bring_passages(into: OpenSlice) -> None:
@@ -22,6 +21,10 @@ def bring_passages(into: OpenSlice) -> None:
     pages = dict.fromkeys([*own, *_cited(into), *into.runs[: -_LAST - 1 : -1]])
     for place in _PLACES:
         for path in pages:
+            facts = into.question.facts(path)
+            # A ruling of kb's own is its gain and the interval, which the state tells.
+            if place == "verdict" and facts and facts.gain is not None:
+                continue
             into.section("refuted" if into.failed(path) else "pages", path, place, size=PASSAGE)
 
 
@@ -30,9 +33,13 @@ def bring_breakdown(into: OpenSlice, *, most: int) -> None:
     for path in _cited(into):
         for chunk in filter(None, map(into.view.masked, search.chunks_in(into.view.db, path))):
             lines = search.without_links(chunk.text).split("\n")
-            rows = [r.strip(" |").replace(" | ", " · ") for r in lines if r.startswith("|")]
-            if sum(bool(_SHARE.search(row)) for row in rows) > 3:
-                text = "\n".join(r for r in rows if r.strip("-:|· "))[:_LONGEST]
+            rows = [
+                [c.strip() for c in r.strip("|").split("|")] for r in lines if r.startswith("|")
+            ]
+            rows = [row for row in rows if "".join(row).strip("-: ")]
+            score, told = buckets_of(rows, (chunk.title,)) if rows else (0, [])
+            if score > 2:
+                text = "\n".join(told)[:_LONGEST]
                 into.words("state", path, chunk.anchor, why="buckets", text=text, most=most)
                 return
 

@@ -223,6 +223,13 @@ class Question:
         names = {lever.partition("=")[0] for lever in idea.levers}
         return not any(m.kind != "similar" or m.lever in names for m in answer.matches)
 
+    def is_open(self, path: str) -> bool:
+        """Whether a hypothesis page waits to be tried."""
+        from kb.trail.standing import is_open
+
+        query = "select digest, row from page where path = ?"
+        return is_open(from_row(path, *self.view.db.execute(query, (path,)).fetchone()))
+
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""
         if path not in self.seen.known:

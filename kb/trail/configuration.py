@@ -14,7 +14,7 @@ from kb.trail.frontier import Frontier, kept, parents_of, points_of
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of
 from kb.trail.line import Line, quoted
-from kb.trail.outcomes import Outcomes
+from kb.trail.outcomes import Outcomes, is_repeat
 from kb.trail.outline import Phrases
 from kb.trail.page_account import is_alias
 
@@ -59,7 +59,9 @@ def configuration_lines(told: Outcomes) -> Iterable[Line]:
     after = [e for e in reversed(runs) if e.order > chain[0].order][:3]
     own, near, far = ([(e, most) for e in chain[a:b]] for a, b, most in _QUOTED)
     for e, most in [*own, *((e, 4) for e in base), *near, *((e, 2) for e in after), *far]:
-        yield from quoted(e, e.account.config[:most], before, most=1000)
+        # The head of a setup that kb wrote says what the merged line says.
+        notes = [n for n in e.account.config if not n.text.startswith(f"Target {e.target}")]
+        yield from quoted(e, notes[:most], before, most=1000)
 
 
 def chain_of(runs: Sequence[Facts], best: Frontier) -> list[Facts]:
@@ -123,7 +125,8 @@ def _counted(
     told: Outcomes, e: Facts, written: Mapping[str, Lever], *, own: bool
 ) -> Iterable[Lever]:
     """The settings of one run that can be handed on, each as a run of the chain writes it out; what a kept run declares always can."""
-    declared = e.levers if e.stated_levers and kept(e) else ()
+    # Who measures again sets nothing.
+    declared = e.levers if e.stated_levers and kept(e) and not is_repeat(e) else ()
     for v in (*e.settings, *(declared or e.levers[:6])):
         long = written.get(key_of(v.name))
         v = Lever(long.name, v.value) if long else v

@@ -12,7 +12,7 @@ from kb.trail.frontier import kept
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line
-from kb.trail.outcomes import Outcomes, subject_of
+from kb.trail.outcomes import DIGITS, Outcomes, subject_of
 
 # Tries of one family that are told, and of them those that are told with their reason.
 _TRIES, _REASONS = 7, 3
@@ -80,8 +80,11 @@ def _rule(e: Facts) -> str:
 
 
 def _family(told: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
-    tries = [_try(told, e, place) for place, e in enumerate(lost[:_TRIES])]
-    more = f" | and {len(lost) - _TRIES} more" if len(lost) > _TRIES else ""
+    alike: dict[str, list[Facts]] = defaultdict(list)
+    for e in lost:
+        alike[DIGITS.sub("#", subject_of(e))].append(e)
+    tries = [_try(told, same, place) for place, same in enumerate([*alike.values()][:_TRIES])]
+    more = f" | and {len(alike) - _TRIES} more" if len(alike) > _TRIES else ""
     head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
     return Line(head + " | ".join(tries) + more, lost[0].path)
 
@@ -94,7 +97,14 @@ def _tables(told: Outcomes, e: Facts) -> Iterable[Line]:
         yield Line(f"{head}{' | '.join(rows[at : at + _ROWS])}", e.path, head)
 
 
-def _try(told: Outcomes, e: Facts, place: int) -> str:
+def _try(told: Outcomes, same: Sequence[Facts], place: int) -> str:
+    """A try with its result and reason, and those that differ from it by figures alone by these and their results."""
+    e, *others = same
     reason = told.reason(e, 200 if not place else 90) if place < _REASONS else ""
     result = ", ".join(x for x in (str(e.verdict.canonical), told.result(e)) if x)
-    return f"{handle(e.path)} {cut(subject_of(e), 90)}: {result}{f'; {reason}' if reason else ''}"
+    values = (
+        f"{handle(o.path)} {' '.join(DIGITS.findall(subject_of(o)))}: {told.result(o) or o.verdict.canonical}"
+        for o in others
+    )
+    values_told = f" (also {', '.join(values)})" if others else ""
+    return f"{handle(e.path)} {cut(subject_of(e), 90)}: {result}{values_told}{f'; {reason}' if reason else ''}"

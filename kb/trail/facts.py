@@ -82,7 +82,7 @@ class Account:
 class Facts:
     """What one experiment page says. Texts are plain, without markup; empty where the page does not say it.
 
-    `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
+    `gain` is what its front matter states that it brought (0.01 is 1 %); `levers` are those its front matter states (`stated_levers`), else those its text names. `first`: opened as the first measurement
     of a target, so it moves nothing, however it ends.
     """
 
@@ -97,6 +97,7 @@ class Facts:
     decision: str = ""
     levers: tuple[Lever, ...] = ()
     stated_levers: bool = False
+    gain: float | None = None
     metrics: tuple[Metric, ...] = ()
     primary: str = ""
     parent: str = ""

@@ -76,6 +76,9 @@ class Outcomes:
             *([e.hypothesis[:300]] if not e.because else []),
         )
         pattern = _WIN if kept(e) else _LOSS
+        # What kb measured against the parent is told by its gain alone: a figure of another day is no yardstick.
+        if e.gain is not None:
+            return f"{100 * e.gain:+.1f} %"
         stated = next((m for t in texts if (m := pattern.search(t))), None)
         if stated:
             return _squeezed(stated[0])
@@ -121,7 +124,7 @@ def is_repeat(e: Facts) -> bool:
     return bool(_REPEAT.search(e.title))
 
 
-_DIGITS = regex(r"\d[\d.,]*")
+DIGITS = regex(r"\d[\d.,]*")
 _BARE = regex(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
 
 
@@ -132,7 +135,7 @@ def _clauses(text: str) -> list[str]:
 
 def _shape(clause: str) -> str:
     """A clause without its figures and the marks at its ends."""
-    return _DIGITS.sub("#", _VERDICT_WORD.sub("", clause)).strip(" .;,").lower()
+    return DIGITS.sub("#", _VERDICT_WORD.sub("", clause)).strip(" .;,").lower()
 
 
 def _squeezed(text: str) -> str:
@@ -141,7 +144,8 @@ def _squeezed(text: str) -> str:
 
 def _gains(runs: Sequence[Facts], metric: Metric | None) -> dict[str, float]:
     """How much better each run is than the best that was kept before it at its size of work, relative; of runs that report the metric."""
-    points, best, gains = points_of(runs, metric), {}, {}
+    points, best = points_of(runs, metric), {}
+    gains = {e.path: e.gain for e in runs if e.gain is not None}
     for e in runs:
         own = e.metric(metric.name) if metric and metric.direction else None
         if own is None or own.value is None:
@@ -149,6 +153,7 @@ def _gains(runs: Sequence[Facts], metric: Metric | None) -> dict[str, float]:
         before = best.get(points[e.path])
         if (
             before is not None
+            and e.gain is None
             and (gain := gain_of(own.value, before, direction=metric.direction)) is not None
         ):
             gains[e.path] = gain

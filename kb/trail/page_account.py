@@ -145,7 +145,7 @@ class _Reading:
             self._prose(passage, own, upto)
 
     def _table(self, rows: list[list[str]], above: tuple[str, ...], upto: int) -> None:
-        score, lines = _buckets(rows, above)
+        score, lines = buckets_of(rows, above)
         if score and score >= self.buckets[0]:
             self.buckets = (score, [Note(line, upto) for line in lines])
         for attempt in attempts_in(rows, above) if not score else ():
@@ -173,7 +173,8 @@ class _Reading:
             for name, says in _SENTENCES
             if (profiled if name == "profile" else says(text))
         ]
-        deferred = _DEFERRED.search(text) and not _EXPECTED.search(f"{own} {text[:40]}")
+        aside = _CONFIG.search(own) or _EXPECTED.search(f"{own} {text[:40]}")
+        deferred = not aside and _DEFERRED.search(text)
         whole = sentences_of(text) if spoken or deferred else ()
         for place, sentence in enumerate(whole):
             for name, says in spoken:
@@ -240,7 +241,7 @@ def _paired(header: Sequence[str], row: Sequence[str]) -> str:
     return f"{cells[0]}: {'; '.join(cells[1:])}" if cells else ""
 
 
-def _buckets(rows: list[list[str]], above: tuple[str, ...]) -> tuple[int, list[str]]:
+def buckets_of(rows: list[list[str]], above: tuple[str, ...]) -> tuple[int, list[str]]:
     """How surely a table tells where time goes, 0 for any other, and its rows."""
     header, body = rows[0], rows[1:]
     profiled, listed = any(map(_PROFILE.search, above)), bool(_LISTED.search(header[0]))

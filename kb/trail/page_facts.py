@@ -12,6 +12,7 @@ from kb.page import Page
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.schema import Verdict, canonical_decision, canonical_verdict
+from kb.text import numbers_in
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
@@ -119,6 +120,7 @@ def _declared(page: Page) -> Facts:
         decision=canonical_decision(page.field("decision") or page.field("status")) or "",
         levers=stated_levers(stated),
         stated_levers=bool(stated),
+        gain=next((n.value / 100 for n in numbers_in(page.field("gain"))), None),
         primary=page.field("primary"),
         parent=page.field("parent") or page.field("baseline"),
         because=page.field("because"),

@@ -123,6 +123,11 @@ def _cites(db: sqlite3.Connection, path: str) -> frozenset[str]:
     return frozenset((*json.loads(found[0]), *json.loads(found[1]))) if found else frozenset()
 
 
+def is_open(page: Page) -> bool:
+    """Whether a hypothesis page says that it waits to be tried."""
+    return bool(re.match(r"open|in[_ -]progress|proposed|new\b", page.field("status").lower()))
+
+
 def _open_hypotheses(
     db: sqlite3.Connection, target: str, home: Page | None, tried: tuple[Facts, ...]
 ) -> Iterable[Lead]:
@@ -130,7 +135,7 @@ def _open_hypotheses(
     query = "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'hypothesis' order by p.path"
     for path, digest, row in db.execute(query):
         page = from_row(path, digest, row)
-        if not re.match(r"open|in[_ -]progress|proposed|new\b", page.field("status").lower()):
+        if not is_open(page):
             continue
         named = page.field("target")
         if named == target or not named and own & _cites(db, path):

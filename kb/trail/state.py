@@ -102,9 +102,10 @@ def _standing(told: Outcomes) -> Iterable[Line]:
     for place, f in enumerate(told.frontiers[:4]):
         e = f.run
         where = f" at size {f.point}" if f.point[:1].isdigit() else f" {f.point}".rstrip()
-        gain = next((s.gain for s in f.steps if s.path == e.path), None)
+        gain = told.gains.get(e.path)
         about = [measured(e, 3 if place else 5)]
-        about += [f"{100 * gain:+.1f} % over the best before it"] if gain is not None else []
+        yardstick = "the best before it" if e.gain is None else "its parent"
+        about += [f"{100 * gain:+.1f} % over {yardstick}"] if gain is not None else []
         about += [] if place else _about_best(told, f)
         head = f"{'best' if place else 'frontier'}{where}: {handle(e.path)} ({e.date}, {e.verdict.canonical or 'open'})"
         yield Line(f"{head}: {'; '.join(filter(None, about))}. {cut(subject_of(e), 150)}", e.path)

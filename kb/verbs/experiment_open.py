@@ -90,7 +90,7 @@ def _gate(
         own = (e for e in trail_of(layout, target.name) if e.variant == proposal.variant)
         kept = [e.path for e in own if e.verdict.canonical in standing]
         proposal = replace(proposal, parent=kept[-1] if kept else target.base)
-    named = tuple(lever.text for lever in levers_in(proposal.text))
+    named = tuple(v.text for v in levers_in(proposal.text) if v.name not in target.metrics)
     proposal = checked(proposal, target, named=named)
     if proposal.baseline:
         return proposal, "", None
