@@ -168,6 +168,8 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     if {sign for sign, _ in lines} == {"+", "-"}:
         return _edits(*([line for s, line in lines if s == sign] for sign in "-+"))
     mentions = mentions_in(text)[:_MOST]
+    if not mentions:
+        return ()
     rows = _rows(text, mentions)
     moves: dict[str, Move] = {}
     for mention in mentions:

@@ -213,7 +213,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             # Below a list of failures a heading may say of its part that it is none.
             silent = bool(NO_LIST.search(title))
             # What stands below a heading that tells of what stayed, or is to come, is no failure in passing.
-            hopeful = silent or report_of(title)[0] in (Report.STAYED, Report.OPEN)
+            hopeful = silent or notes and report_of(title)[0] in (Report.STAYED, Report.OPEN)
             later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
             end = next(later, page.lines + 1)
             if mode and not silent and block.level == level + 1 and not FURNITURE.fullmatch(title):
@@ -239,7 +239,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             continue
         elif block.kind == "table" and block.rows:
             yield from table_failures(page, block, anchor, mode)
-        elif text := _entry(document, at):
+        elif (notes or block.kind == "item") and (text := _entry(document, at)):
             crossed = text[:8].lstrip("* ")[:1] in CROSSES
             if block.kind == "item" and (mode and not silent or crossed):
                 yield from _item(page, block.line, block.stop, anchor, text, mode or "turned-down")
