@@ -344,6 +344,8 @@ _IN_LIFE = regex(rf"(?:{_LIFE})(?:\b|$)")
 _SAYS_NOTHING = regex(rf"^\W*(?:(?:{_LIFE})\W*)?$")
 
 
+# Few spellings stand on many pages.
+@lru_cache(maxsize=4096)
 def canonical_verdict(raw: str | None) -> Verdict | None:
     """Canonical verdict of one raw spelling; None where the spelling says nothing (open, pending, filed ...), OTHER where it is not known."""
     text = (raw or "").strip().lower()

@@ -48,12 +48,13 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # text 440 → 472, languages 20 → 23 and trail 3,257 → 3,273, of which refuted gave 20: what a sentence reports is read in twelve languages by one table of stems, and columns of signed changes by the side on which their metric is better.
 # research 2,313 → 2,370: text of a PDF that nobody sees, and its actions, are marked as a page's hidden text is.
 # cli 170 → 180: what was mistyped is answered with what was meant. experiments 2,940 → 2,955: what the check does not let pass is not opened.
+# text 479 → 487: readers of other languages are asked only where a word of theirs stands.
 BUDGETS = {
     "verbs": 3584, "formats": 3684, "experiments": 2955, "trail": 3296, "site": 2535,
     "research": 2370, "profiles": 1805, "refuted": 1832, "slices": 1731, "lint": 1216,
     "indexes": 1194, "ingest": 1142, "page": 1133, "run": 1107, "claims": 1340, "harness": 812,
     "search": 913, "store": 782, "source": 475, "graph": 430, "replay": 420, "loop": 390,
-    "packs": 340, "text": 479, "server": 282, "build": 291, "model": 240, "schema": 191,
+    "packs": 340, "text": 487, "server": 282, "build": 291, "model": 240, "schema": 192,
     "cli": 180, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
