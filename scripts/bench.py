@@ -425,7 +425,7 @@ def bench_writers(
         )
         seconds = time.perf_counter() - before
         taken.setdefault(what, []).append(seconds)
-        good = done.returncode in (0, 1, 3)
+        good = done.returncode in (0, 1, 3) and "Traceback" not in done.stderr
         failed.extend([] if good else [f"{who} {what}: {done.stderr[-300:]}"])
         if what != "load" or not good:
             at = time.perf_counter() - started

@@ -390,3 +390,13 @@ def test_two_that_begin_at_once_set_one_folder_aside(make_base, tmp_path):
     begun = [subprocess.Popen([sys.executable, "-m", "kb", "build"], cwd=tmp_path / "other") for _ in range(4)]
     assert [one.wait() for one in begun] == [0] * 4
     assert sorted(p.name for p in (tmp_path / "other").iterdir() if p.name.startswith(".kb")) == [".kb", ".kb-foreign"]
+
+
+@pytest.mark.parametrize("strange", [os.mkfifo, lambda at: at.write_text("x"), lambda at: (at / "made-here").mkdir(parents=True), lambda at: (at.mkdir(), os.mkfifo(at / "made-here"), os.mkfifo(at / ".gitignore"))])
+def test_whatever_stands_in_place_of_the_state_folder_stops_nobody(make_base, kb_command, strange):
+    layout = make_base({"wiki/index.md": "# Home\n"})
+    strange(layout.state)
+    (layout.root / "kb.toml").unlink()
+    kb_command("init", "--adopt", cwd=layout.root)
+    assert "set aside" not in kb_command("build", cwd=layout.root).stderr
+    assert "nothing changed" in kb_command("build", cwd=layout.root).stdout

@@ -14,7 +14,6 @@ from kb import KbError
 
 _MARK = "made-here"
 _DATED = ".gitignore"
-_HARMLESS = {_DATED, _MARK, f"{_MARK}.new"}
 
 
 def confirmed_in(state: Path) -> str | None:
@@ -88,7 +87,7 @@ def set_aside(state: Path) -> Path | None:
 def _is_strange(state: Path) -> bool:
     if not state.is_dir():
         return os.path.lexists(state)
-    return confirmed_in(state) is None and not _HARMLESS.issuperset(os.listdir(state))
+    return confirmed_in(state) is None and not {_DATED}.issuperset(os.listdir(state))
 
 
 def moved_away(path: Path) -> Path:

@@ -10,9 +10,10 @@ Refuses to re-read pages: facts come from the tables.
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kb import KbError, exports, store
@@ -171,12 +172,15 @@ def trail_of(rows: Iterable[tuple[str, bytes]], graph: "Graph") -> Trail:
 
 def save(db: sqlite3.Connection, trail: Trail, relatives: Relatives) -> None:
     """Write what a fresh process needs to load the trail of one target quickly."""
+    from kb.trail.transfers import Lesson
+
     runs = (
         (e.path, e.target, e.variant, e.date, e.number, e.verdict.canonical, trail.rows[e.path])
         for e in trail.experiments
     )
     store.replace_rows(db, "experiment", runs)
-    taught = (astuple(lesson) for own in relatives.lessons.values() for lesson in own)
+    columns = attrgetter(*Lesson.__slots__)
+    taught = (columns(lesson) for own in relatives.lessons.values() for lesson in own)
     store.replace_rows(db, "lesson", taught)
     store.replace_rows(db, "kin", ((*pair, near) for pair, near in relatives.kin.items()))
 

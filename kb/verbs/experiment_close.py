@@ -79,10 +79,7 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
 
     layout, stub, target = named(request, caller)
     today, dry = caller.day(request.date), request.dry_run
-    expectation = expecting(layout, stub.path, stated=request.stated, keep=not dry)
-    overrule = Verdict(request.overrule) if request.overrule else None
-    more = {"overrule": overrule, "expectation": expectation, "foreseen": foreseen}
-    remarks = shared(Remarks, request, more)
+    # What is written from here on is compiled once, at the end.
     if dry:
         caller.tables(layout).close()
     else:
@@ -94,6 +91,10 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
             caller.talk(
                 f"cards like it that were filed since it was opened: {', '.join(since[:4])}"
             )
+    expectation = expecting(layout, stub.path, stated=request.stated, keep=not dry)
+    overrule = Verdict(request.overrule) if request.overrule else None
+    more = {"overrule": overrule, "expectation": expectation, "foreseen": foreseen}
+    remarks = shared(Remarks, request, more)
     ruling = close(layout, stub.path, target, remarks=remarks, today=today, dry=dry)
     hint = "" if ruling.again else hint_of(ruling, stub.path)
     if not dry:
