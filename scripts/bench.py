@@ -473,7 +473,9 @@ def bench_writers(
     with ThreadPoolExecutor(writers + 2) as pool:
         reading = [pool.submit(reader, done) for _ in range(2)]
         writing = [
-            pool.submit(agent, f"w{n}", rounds=3, pause=pause_s, until=until)
+            pool.submit(
+                agent, f"w{n}", rounds=3, pause=pause_s, until=until, wait=n * pause_s / writers
+            )
             for n in range(writers)
         ]
         for one in writing:
