@@ -115,7 +115,7 @@ def test_a_loop_that_is_killed_while_it_measures_goes_on_with_the_same_change(ma
     assert len(list((root / "wiki/experiments/t").glob("*.md"))) == 2
 
 
-@pytest.mark.parametrize("moment", ["proposing", "changing", "committed", "first"])
+@pytest.mark.parametrize("moment", ["proposing", "changing", "committed", "filed", "first"])
 def test_a_loop_that_is_killed_at_any_moment_goes_on_where_it_was(make_base, tmp_path, moment):
     root, repo, words = prepared(make_base, tmp_path)
     words += ["--anyway", "--runs", "2"]
@@ -124,11 +124,14 @@ def test_a_loop_that_is_killed_at_any_moment_goes_on_where_it_was(make_base, tmp
     if moment == "first":
         killed(root, words, lambda: list((root / "sources/runs/t").glob("*v001*/1/plan.json")))
     else:
-        assert sh(root, *words).returncode == (0 if moment == "committed" else -9)
+        assert sh(root, *words).returncode == (0 if moment in ("committed", "filed") else -9)
     die.unlink()
+    lines = log.read_text().splitlines(keepends=True)
+    if moment == "filed":
+        # As it stands where the page was filed and the log not written any more.
+        log.write_text("".join(lines[:-1]))
     if moment == "committed":
         # As it stands where the commit was made and the log not written any more.
-        lines = log.read_text().splitlines(keepends=True)
         assert " changed: " in lines[-2]
         log.write_text("".join(lines[:-2]))
         for page in (root / "wiki/experiments/t").glob("*v002*"):

@@ -15,6 +15,7 @@ from kb.slices.tokens import tokens_of
 from kb.verbs import FINE, Caller
 
 if TYPE_CHECKING:
+    from kb.experiments.closing import Closed
     from kb.loop.loop_command import DriveLoop
 
 # How often an agent may mend a proposal that the gate refused, and how often in a row it may fail to bring one.
@@ -186,16 +187,16 @@ def _trial(loop: Drive, commit: str) -> None:
     """Measure a change beside its parent, and revert it by a commit of its own where it is not kept."""
     try:
         measured = {"proposal": str(loop.proposal), "commit": commit}
-        result = _filed(loop, commit) or _try(loop, measured)
+        ruling = _filed(loop, commit) or _try(loop, measured)
     except KbError as error:
         # The next change starts from what was kept. Killed, the loop goes on with this one.
         _revert(loop, commit)
         loop.ledger.note(f"failed: {error}")
         raise
-    if result[1] != "keep":
+    if ruling.decision != "keep":
         _revert(loop, commit)
-    _note_trial(loop, result)
-    reverted = "" if result[1] == "keep" else "; reverted"
+    _note_trial(loop, ruling)
+    reverted = "" if ruling.decision == "keep" else "; reverted"
     loop.caller.talk(f"{len(loop.ledger.results)}  {loop.ledger.lines[-1]}{reverted}")
 
 
@@ -205,24 +206,21 @@ def _revert(loop: Drive, commit: str) -> None:
         git(loop.repo, "revert", "--no-edit", commit)
 
 
-def _note_trial(loop: Drive, result: tuple[str, str, str, str]) -> None:
-    verdict, decision, path, reason = result
-    loop.ledger.note(f"{verdict} {decision} {path}: {reason}")
+def _note_trial(loop: Drive, r: "Closed") -> None:
+    loop.ledger.note(f"{r.verdict} {r.decision} {r.path}: {r.reason or r.rule}")
 
 
-def _filed(loop: Drive, commit: str) -> tuple[str, str, str, str] | None:
-    """Verdict, decision, page and rule of a commit that was measured and filed before the loop was cut off."""
+def _filed(loop: Drive, commit: str) -> "Closed | None":
+    """What was ruled of a commit that was measured and filed before the loop was cut off."""
     for path in reversed(sealed_pages(loop.layout, loop.request.target)):
-        page = stub_at(loop.layout, path).page
-        if page.field("code") == commit:
-            return page.field("verdict"), page.field("decision"), path, page.field("rule")
+        if stub_at(loop.layout, path).page.field("code") == commit:
+            return loop.caller.call("experiment close", {"page": path}).ruling
     return None
 
 
-def _try(loop: Drive, values: dict[str, object]) -> tuple[str, str, str, str]:
+def _try(loop: Drive, values: dict[str, object]) -> "Closed":
     question = {"target": loop.request.target, "repo": str(loop.repo), **values}
-    trial = loop.caller.call("experiment try", question)
-    return trial.ruling.verdict, trial.ruling.decision, trial.ruling.path, trial.ruling.reason
+    return loop.caller.call("experiment try", question).ruling
 
 
 def _ask(loop: Drive, prompt: str) -> tuple[str, int]:
