@@ -89,3 +89,16 @@ def test_a_proposal_is_said_in_words_but_a_mistyped_path_is_none(make_base):
     assert kb(root, "check", "Kachel 64 noch einmal versuchen").returncode in (0, 3)
     done = kb(root, "check", "my next proposal.md")
     assert done.returncode == 2 and b"cannot be read" in done.stderr
+
+
+def test_what_was_mistyped_is_answered_in_one_line_with_what_was_meant(make_base):
+    root = make_base({}).root
+    for words, meant in (
+        (("experiment", "try", "--tagret", "t"), "no such option '--tagret'; did you mean '--target'?"),
+        (("experiment", "tyr"), "no such action 'tyr'; did you mean 'try'?"),
+        (("serach", "x"), "no such verb 'serach'; did you mean 'search'?"),
+        (("init", "."), "one word too many: '.'; `kb init --help`"),
+        (("experiment", "try", "--zzz"), "no such option '--zzz'; `kb experiment try --help`"),
+    ):
+        done = kb(root, *words)
+        assert done.returncode == 2 and meant in done.stderr.decode() and done.stderr.count(b"\n") == 1, done.stderr

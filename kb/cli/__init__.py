@@ -40,8 +40,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    plain = {name.lstrip("-"): name for name in known}
+    near = get_close_matches(word.lstrip("-"), plain, n=1)
+    return f"; did you mean '{plain[near[0]]}'?" if near else ""
 
 
 def parser_of(verb: Verb) -> argparse.ArgumentParser:

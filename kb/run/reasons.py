@@ -68,7 +68,12 @@ def forged(e: Evidence) -> str:
 
 def crashed(e: Evidence) -> str:
     if e.crash:
-        return f"the change did not measure: {e.crash}"
+        then = "; mend it, or what the target page says of it, and measure again"
+        return (
+            f"the change did not measure: {e.crash}"
+            if e.has_parent
+            else f"the benchmark did not measure: {e.crash}{then}"
+        )
     return (
         ""
         if e.main or e.parent_crash or e.firing == "no-op"
