@@ -370,7 +370,7 @@ OUTCOME_LABELS = (
 )
 
 # What was done with a change, in words that a log's status and a page's outcome share.
-ADOPTED = "adopted merged promoted shipped landed rolled_out in_production applied".split()
+ADOPTED = "adopted merged promoted shipped landed rolled_out in_production applied selected".split()
 UNDONE = (
     "dropped killed scrapped binned thrown_away thrown_out switched_off turned_off taken_out removed "
     "backed_out rolled_back withdrawn not_worth no_use"

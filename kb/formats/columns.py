@@ -33,7 +33,7 @@ class ColumnRole(StrEnum):
 _RANK = word_set("rank place position pos")
 _ID = word_set(
     "# no nr num number id idx index n exp exp_id expid experiment_id exp_no experiment_num run run_id "
-    "run_no iteration iter trial trial_id trial_number round cycle step attempt v version experiment job_id"
+    "run_no iteration iter trial trial_id trial_number round cycle step attempt v ver version experiment job_id"
 )
 _CODE = word_set(
     "commit commit_hash commit_sha commit_id git_commit experiment_commit sha git_sha hash rev revision "
@@ -51,6 +51,10 @@ _DECIDING = word_set(
 )
 _YES = word_set("true yes y 1 ✓ ✅")
 _NO = word_set("false no n 0 ✗ ❌")
+# Fields that say a run broke: by yes, by a text of their own, or by an exit code that is not 0.
+_FAULTS = word_set(
+    "error error_occurred error_message failed crashed timed_out oom exception exit_code returncode return_code"
+)
 CHECKS = word_set(
     "correct correctness check checks tests test parity valid is_valid passed tests_passed "
     "checks_passed verified ok guard typecheck lint"
@@ -222,6 +226,12 @@ def outcome_in(name: str, cell: str) -> Outcome:
     if key in STATUS | _STATUS_TOO and cell in SIGNS:
         return SIGNS[cell]
     return Outcome.DISCARDED if cell.lower() == "loss" else outcome_of(cell)
+
+
+def broke(name: str, cell: str) -> bool:
+    """Whether a field says that a run broke: `error_occurred` true, an error's text, an exit code that is not 0."""
+    said = bare(cell).lower()
+    return key_of(name) in _FAULTS and said not in _NO | _SWITCHES - {"true", "on"} | {"", "none", "null", "-"}
 
 
 def check_outcome(cell: str) -> str:

@@ -249,7 +249,10 @@ def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
     if unit.level == ITEM_LEVEL:
         named = _FIELD.match(unit.text[:LONGEST])
         return bool(named) and (
-            labels[named[1]] > 1 or bool(part_of(named[1])) or _decide(TextEntry(unit), unit.text)
+            labels[named[1]] > 1
+            and outcome_of(named[1]) is Outcome.OTHER
+            or bool(part_of(named[1]))
+            or _decide(TextEntry(unit), unit.text)
         )
     return not unit.label and (
         bool(part_of(unit.title)) or bool(unit.section == unit.title and unit.section)
@@ -304,8 +307,9 @@ def with_spoken(entries: Sequence[TextEntry]) -> list[dict[str, str]]:
     """Figures of all entries; those of sentences under a name that most of them say, else of the unit that most of them say."""
     named = Counter(name for e in entries for name in {s[0].lower() for s in e.spoken} if name)
     speak = sum(bool(e.spoken) for e in entries)
-    units = Counter(unit for e in entries for unit in {s[2] for s in e.spoken} if unit)
-    unit = max(units, key=lambda u: units[u], default="")
+    units = Counter(unit for e in entries for unit in dict.fromkeys(s[2] for s in e.spoken) if unit)
+    # A share (`33 % less`) says how a figure changed.
+    unit = max(units, key=lambda u: (units[u], u != "%"), default="")
     figures = []
     for entry in entries:
         mine = {}

@@ -49,7 +49,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What one import did: pages it filed, runs it knew already, imports that had been cut off and were taken back first."""
+    """What one import did: pages it filed, runs it knew already, imports that had been cut off and were taken back first, and what it did not read."""
 
     receipt: str
     file: str
@@ -57,6 +57,7 @@ class Import:
     pages: tuple[str, ...]
     known: int
     mended: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def import_runs(
         days = _days(rated, date, carried=date == today)
         entries, pages = _entries(layout, rated, known, days, target)
         if not entries:
-            return Import("", file, log.format.name, (), len(runs), mended)
+            return Import("", file, log.format.name, (), len(runs), mended, tuple(log.remarks))
         receipt = digest_of("\n".join(repr(e.key) for _, e in entries))[:12]
         filed = _file_all(layout, receipt, entries, pages, rated)
         meta = {
@@ -129,9 +130,8 @@ def import_runs(
             _folder(layout, receipt) / "meta.json",
             json.dumps(meta, ensure_ascii=False, indent=1) + "\n",
         )
-    return Import(
-        receipt, file, log.format.name, tuple(e.page for e in filed), len(runs) - len(filed), mended
-    )
+    pages, known = tuple(e.page for e in filed), len(runs) - len(filed)
+    return Import(receipt, file, log.format.name, pages, known, mended, tuple(log.remarks))
 
 
 def _addressed(run: Run, target: str, variant: str, file: str, log: Path) -> Run:

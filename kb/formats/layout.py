@@ -199,7 +199,7 @@ def _tells(
 ) -> bool:
     """Whether anything says that records are runs: figures under a name, or statuses of what has begun; and no steps of a training."""
     figures = any(
-        c.numeric
+        c.numeric or direction_of(c.name) and all(any(map(str.isdigit, x)) for x in c.filled)
         for n, c in columns.items()
         if headed and roles[n] in (ColumnRole.METRIC, ColumnRole.DELTA)
     )

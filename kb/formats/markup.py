@@ -15,6 +15,7 @@ from kb.page.document import Document
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
 _KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
+_RULE = re.compile(r"[|:\s]*-[-|:\s]*$")
 _PROPERTY = re.compile(r"\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
@@ -50,7 +51,7 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
         return _of_git_log(lines)
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    lines = _of_underlined([_field(x) for x in _of_ruled_tables(lines)])
+    lines = _of_underlined([_field(x) for x in _of_ruled_tables(_of_parted_tables(lines))])
     if any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines):
         return lines
     return _of_messages(lines) or _of_columns(lines) or _of_bullets(_of_blocks(lines))
@@ -127,6 +128,18 @@ def _bullet(line: str) -> str:
     if not sign and not dated:
         return ""
     return f"- {sign.strip('-*+xXo.')} {rest[dated.end() if dated else 0 :]}"
+
+
+def _of_parted_tables(lines: list[str]) -> list[str]:
+    """Tables whose rows blank lines part, as one: an empty row stands for a blank line between rows."""
+    rows, before = list(lines), ""
+    for n, line in enumerate(lines):
+        after = [x.strip() for x in lines[n + 1 : n + 3]]
+        if line.strip() or not before.startswith("|"):
+            before = line.strip()
+        elif after and after[0].startswith("|") and after[0].count("|") == before.count("|"):
+            rows[n] = "" if _RULE.match("".join(after[1:])) else "| |"
+    return rows
 
 
 def _of_ruled_tables(lines: list[str]) -> list[str]:

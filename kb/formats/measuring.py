@@ -45,7 +45,9 @@ _SPREAD = ("_stddev", "_std", "_sd", "_stdev")
 _TAKEN_BACK = ("estimat", "approx", "theor", "extrapol", "project", "expected", "target", "goal")
 _TAKEN_BACK += ("broken", "invalid", "wrong", "garbage", "bogus", "leak", "~")
 _PARTS_OF_TIME = {"h": 60.0, "m": 1.0, "s": 1 / 60}
-_CLOCK = re.compile(r"(\d+)\s*([hms])[a-z]*")
+_CLOCK = re.compile(r"(\d+)\s*([hms])[a-z]*\s*")
+# `35.2s (small) / 760.9s (full)`, `175/+21`: what stands first is the figure.
+_SEVERAL = re.compile(r"\s+/\s+|/(?=[+−-])")
 # `9.31 → 8.70 ms`: what it was and what it came to.
 _TURNED = re.compile(r".*\d[^\d→]*?\s*(?:→|->|=>)\s*(?=[\d.+\-−])")
 # A comma before other than three digits parts no thousands, and one behind a lone 0 neither.
@@ -74,12 +76,13 @@ def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
     text = bare(cell)
     if not text or len(text) > 400 or not any(map(str.isdigit, text[:40])):
         return None
+    text = _SEVERAL.split(text, maxsplit=1)[0].rstrip("*†")
     if text[-1:] in (")", "]"):
         figure, _, remark = text[:-1].rpartition("(" if text[-1] == ")" else "[")
         if not any(word in remark.lower() for word in _TAKEN_BACK):
             text = figure
-    parts = _CLOCK.findall(text[:30]) if "m" in text and text[:1].isdigit() else []
-    if len(parts) > 1:
+    parts = _CLOCK.findall(text[:30])
+    if len(parts) > 1 and not _CLOCK.sub("", text):
         return Quantity(sum(int(n) * _PARTS_OF_TIME[unit] for n, unit in parts), None, "min")
     text = _BLANK_THOUSANDS.sub("", _TURNED.sub("", text, count=1))
     return to_quantity(with_points(text, commas=commas))

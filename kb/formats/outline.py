@@ -20,6 +20,15 @@ _KINDS = word_set(
 DAY = re.compile(
     r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?:\s[A-Z]{3,4}\b)?"
 )
+# What the months begin with, in English and German.
+_MONTHS = "jan feb mar mär apr may mai jun jul aug sep oct okt nov dec dez".split()
+_MONTH_OF = dict(zip(_MONTHS, (1, 2, 3, 3, 4, 5, 5, 6, 7, 8, 9, 10, 10, 11, 12, 12), strict=True))
+_NAME = rf"(?:{'|'.join(_MONTHS)})[^\W\d_]*\.?"
+_SPELLED_DAY = re.compile(
+    rf"\b(?:(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})"
+    rf"|(?:(?P<first>\d{{1,2}})\.?\s+(?P<before>{_NAME})|(?P<behind>{_NAME})\s+(?P<second>\d{{1,2}})),?\s+(?P<last>\d{{4}}))\b",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(
     r"(?:\[(?P<status>[A-Za-z_ -]+)\]\W*)?(?:(?P<kind>[^\W\d_]{2,15})\s*[#№-]?\s*(?P<number>\d+(?:[-–.]\d+)*[a-z]?)"
     r"|(?P<code>[A-Z]{1,3}-?\d+[a-z]?|#\d+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}|\d{7}(?= — )))(?!\w)",
@@ -95,9 +104,8 @@ class Outline:
             self.open = self.open.above
         above = self.open
         unit.above, unit.section = above, above.section
+        self.day = day_of(heading) or self.day
         if heading and not unit.label:
-            dated = DAY.search(heading)
-            self.day = dated[1] if dated else self.day
             unit.section = heading if _says_status(heading) else ""
         unit.day = unit.day or self.day
         above.below.append(unit)
@@ -121,6 +129,17 @@ class Outline:
                 self.open.below.append(text)
 
 
+def day_of(heading: str) -> str:
+    """The day that a heading names: `2026-03-02`, `2026/03/02`, `2. März 2026`, `March 2, 2026`; empty where it names none with its year."""
+    dated = _SPELLED_DAY.search(heading)
+    if not dated:
+        return ""
+    month = dated["month"] or dated["before"] or dated["behind"]
+    number = int(month) if month.isdigit() else _MONTH_OF[month[:3].lower()]
+    day = dated["day"] or dated["first"] or dated["second"]
+    return f"{dated['year'] or dated['last']}-{number:02d}-{int(day):02d}"
+
+
 def _says_status(heading: str) -> bool:
     """Whether a heading is a status and nothing else: `Kept`, `Reverted`, `Planned`."""
     return (
@@ -132,11 +151,11 @@ def _says_status(heading: str) -> bool:
 
 def _titled(line: LogLine, level: int, heading: str) -> TextUnit:
     """The unit of a heading, with the run's number, commit or day that it carries."""
-    dated = DAY.match(heading.lstrip("[( "))
+    dated = DAY.match(heading.lstrip("[( ")) or _SPELLED_DAY.match(heading)
     begun = heading.lstrip("[( ")[dated.end() :] if dated else heading
     begun = re.sub(r"^[^\w\[#]+", "", begun[:20]) + begun[20:]
     label = _LABEL.match(begun) or _NUMBER.match(begun)
-    day = dated[1] if dated else ""
+    day = day_of(dated[0]) if dated else ""
     if not label:
         return TextUnit(
             line,
@@ -171,6 +190,10 @@ def _listed(line: LogLine, text: str, item: Block) -> TextUnit:
         unit.title = text[begun.start("bold") :]
     mark = begun["mark"].strip()
     unit.mark = "todo" if begun["box"] == "[ ]" else mark if is_status(mark) else ""
+    head, _, rest = unit.title.partition(":")
+    if rest and len(head) < 20 and outcome_of(head.strip("* ")) is not Outcome.OTHER:
+        # `Kept: the cache`, `**Reverted:** …`: the status stands before what was tried.
+        unit.mark, unit.title = head.strip("* "), rest.strip("* ")
     return unit
 
 

@@ -7,7 +7,7 @@ the entry point `kb.formats`.
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -42,7 +42,7 @@ _LOGS = (
         "PROGRESS.md",
         "worklog.md",
     ),
-    *("experiments/worklog.md", "*.jsonl", "*.tsv", "*.log", "*.md"),
+    *("experiments/worklog.md", "*.jsonl", "*.tsv", "*.csv", "*.log", "*.md"),
 )
 
 
@@ -64,15 +64,25 @@ class LogFormat:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A log and its format; `others` are formats that read runs of it too, with how many."""
+    """A log and its format; `others` are formats that read runs of it too, with how many, `beside` further logs of its folder."""
 
     format: LogFormat
     path: Path
     others: tuple[tuple[str, int], ...] = ()
+    beside: tuple[Path, ...] = ()
 
     def events(self, ask: Ask) -> Iterator[Event]:
         """Segments, runs and remarks of the log, streamed."""
         return self.format.read(self.path, ask)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else reads runs here: other formats, and the further logs of its folder, which are imported one by one."""
+        also = [f"also reads as {name}: {n} runs" for name, n in self.others]
+        if self.beside:
+            names = ", ".join(f.name for f in self.beside)
+            also.append(f"further logs here are not read: {names}; one each: `kb import auto {self.beside[0]}`")
+        return also
 
 
 @cache
@@ -124,10 +134,11 @@ def _located_in(folder: Path, wanted: LogFormat | None) -> Located:
     files = [f for pattern in _LOGS for f in sorted(folder.glob(pattern)) if f.is_file()]
     # pi's own rule: where any current artefact exists, the legacy files are not read.
     current = any(folder.glob(".auto/*"))
-    for file in dict.fromkeys(f for f in files if not (current and f.name == "autoresearch.jsonl")):
+    files = dict.fromkeys(f for f in files if not (current and f.name == "autoresearch.jsonl"))
+    for at, file in enumerate(files):
         log = detected(file)
         if log.format is wanted or not wanted and log.format.name != "prose":
-            return log
+            return replace(log, beside=tuple(_logs_of([*files][at + 1 :])))
         if wanted and log.format.read is wanted.read:
             return Located(wanted, file)
     trailers = format_named("pi-git")
@@ -135,6 +146,15 @@ def _located_in(folder: Path, wanted: LogFormat | None) -> Located:
         return Located(trailers, folder)
     message = f" as {wanted.name}" if wanted else ""
     raise KbError(f"{folder}: no log of a loop that can be read{message}; name the file itself")
+
+
+def _logs_of(files: Sequence[Path]) -> Iterator[Path]:
+    """Those files that hold runs; what is large or no text is not looked into."""
+    for file in files:
+        if file.stat().st_size <= _READ_BY_ALL and "\0" not in "".join(head_of(file)[:5]):
+            log = detected(file)
+            if log.format.name != "prose" and any(isinstance(e, Run) for e in log.events(Ask())):
+                yield file
 
 
 def detected(path: Path) -> Located:

@@ -75,9 +75,11 @@ class _Tally:
 
     def counts(self) -> Counts:
         outcomes = self.outcomes.keys() - {None}
-        judged = self.segment.judged or bool(outcomes & {Outcome.KEPT, Outcome.DISCARDED})
+        # What no run was called is not known where the log decides nothing; what broke, it tells.
         known = {
-            o: judged or bool(outcomes) and o not in (Outcome.KEPT, Outcome.DISCARDED)
+            o: self.segment.judged
+            or o in outcomes
+            or bool(outcomes) and o not in (Outcome.KEPT, Outcome.DISCARDED)
             for o in Outcome
         }
         return Counts(
@@ -106,7 +108,7 @@ def summary(log: Located, *, ask: Ask) -> Summary:
     }
     one = len(ways) == 1 and len({p.segment.metric for p in parts}) == 1
     warnings = [_warning(kind, lines) for kind, lines in remarks.items()] + _doubts(parts, statuses)
-    warnings += [f"also reads as {name}: {n} runs" for name, n in log.others]
+    warnings += log.remarks
     ranked = tuple(sorted(statuses.items(), key=lambda s: (-s[1], s[0])))
     way = ways.pop() if one else (None, "")
     return Summary(

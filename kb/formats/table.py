@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kb.formats.columns import SETTINGS, ColumnRole, check_outcome, key_of, outcome_in, unit_of
+from kb.formats.columns import (
+    SETTINGS,
+    ColumnRole,
+    broke,
+    check_outcome,
+    key_of,
+    outcome_in,
+    unit_of,
+)
 from kb.formats.layout import RecordLayout
 from kb.formats.measuring import measured, metrics_of, moment, quantity_of
 from kb.formats.reading import LogLine, Remark, Segment
@@ -170,7 +178,7 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         if record.status:
             return record.status, outcome_of(record.status)
         empty = next((record.cells[n].strip() for n in layout.statuses if record.cells.get(n)), "")
-        return empty, Outcome.OTHER if layout.statuses else None
+        return _undeclared(record, layout) or (empty, Outcome.OTHER if layout.statuses else None)
     name, status = next(iter(cells.items()))
     outcome = layout.outcome(name, status)
     if outcome in (Outcome.OTHER, Outcome.DISCARDED):
@@ -182,6 +190,18 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
         outcome = Outcome.KEPT
     answered = outcome_in(name, status) is not outcome_of(bare(status)) and not layout.passes
     return f"{name}: {status}" if answered else status, outcome
+
+
+def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | None:
+    """What became of a record where no status says it: a field says that it broke, or a word stands in the place of its figure."""
+    for name, cell in record.cells.items():
+        if broke(name, cell):
+            return "crash", Outcome.CRASHED
+        if layout.roles.get(name) is ColumnRole.METRIC and not quantity_of(cell):
+            outcome = outcome_of(bare(cell))
+            if outcome not in (Outcome.OTHER, Outcome.KEPT):
+                return cell, outcome
+    return None
 
 
 def _unquoted(cell: str) -> str:
@@ -235,6 +255,10 @@ def runs_of(
             yield Remark("a row that sums up the others; skipped", record.line.number)
             continue
         run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
+        said = (run.label, run.code, *(m.raw or "0" for m in run.metrics))
+        if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(said))):
+            yield Remark("a row without a figure or an outcome; no run", record.line.number)
+            continue
         if run.primary and run.value is None:
             message = f"no measurement under '{run.primary}' (a sentinel or no plain number); left out of best"
             yield Remark(message, record.line.number)

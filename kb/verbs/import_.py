@@ -133,6 +133,8 @@ def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | Undo
     )
     for receipt in report.mended:
         caller.talk(f"an import that had been cut off was taken back first: {receipt}")
+    for remark in report.remarks:
+        caller.talk(remark)
     if report.pages:
         caller.talk(
             f"`kb import --undo {report.receipt}` takes them back; `kb build` compiles them"

@@ -94,8 +94,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
             elif not row.line.number:
                 continue
             elif _is_run(mine := cells_of(row.value), layout, shared):
-                code = value_at(row.value, *_EXITS)
-                yield Record(row.line, mine, "crash" if isinstance(code, int) and code else "")
+                yield Record(row.line, mine)
             else:
                 message = "an object that is no run (no status, no number and measurement); skipped"
                 yield Remark(message, row.line.number)

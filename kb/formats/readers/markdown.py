@@ -7,14 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from kb.formats.columns import ColumnRole, key_of
 from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.markup import pages_of
+from kb.formats.outline import day_of
 from kb.formats.reading import Ask, LogLine, Remark, Segment
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
 from kb.run.quantity import bare
-from kb.run.record import Outcome
+from kb.run.record import Outcome, Run
 from kb.run.status import NOT_BEGUN, outcome_of, status_words
 
 _TEXTS = (".md", ".markdown", ".rst", ".org")
@@ -22,12 +25,13 @@ _TEXTS = (".md", ".markdown", ".rst", ".org")
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """One table of a page: the heading and the text above it, its header, its rows with their lines."""
+    """One table of a page: the heading and the text above it, its header, the day that a heading names, its rows with their lines."""
 
     heading: str
     prose: str
     line: int
     names: tuple[str, ...]
+    day: str
     rows: list[tuple[LogLine, list[str]]] = field(default_factory=list)
 
     def records(self) -> list[Record]:
@@ -44,18 +48,19 @@ class PageTable:
 def tables_of(path: Path) -> list[PageTable]:
     """Tables of a page, in order; those of what is yet to be done (`Planned`) are none of runs."""
     document, lines = pages_of(path)
-    heading, prose = "", ""
+    heading, prose, day = "", "", ""
     tables: list[PageTable] = []
     for block in document.of("heading", "paragraph", "table"):
         if block.kind == "heading":
             heading = block.plain.strip("# *")
+            day = day_of(heading) or day
         elif block.kind == "paragraph":
             prose = prose if len(prose) > 20_000 else f"{prose} {block.plain}"
         elif not NOT_BEGUN & {status_words(heading)}:
             header, *rows = block.rows
             names = [c.plain.strip("*` ") or f"col{i + 1}" for i, c in enumerate(header.cells)]
             names = [n if n not in names[:i] else f"{n} ({i + 1})" for i, n in enumerate(names)]
-            table = PageTable(heading, prose, block.line, tuple(names))
+            table = PageTable(heading, prose, block.line, tuple(names), day)
             for row in rows:
                 cells = [bare(document.source(c).strip().replace("\\|", "|")) for c in row.cells]
                 table.rows.append((lines[row.line - 1], [*cells, *[""] * len(names)][: len(names)]))
@@ -90,7 +95,7 @@ def layout_of_runs(
     )
     if numbered and evidence or records[0].status and layout.aim:
         return layout
-    return layout if loose and layout.aim and delta else None
+    return layout if loose and layout.aim and (delta or layout.direction) else None
 
 
 def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
@@ -156,6 +161,8 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         if records and records[0].status:
             segment = replace(segment, judged=True)
         for event in runs_of(records, layout, segment, file=path.name, kind="logmd"):
+            if isinstance(event, Run) and not event.created:
+                event = structs.replace(event, created=table.day)
             if not (further and isinstance(event, Segment)):
                 yield event
         if further:
