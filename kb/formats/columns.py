@@ -51,10 +51,6 @@ _DECIDING = word_set(
 )
 _YES = word_set("true yes y 1 ✓ ✅")
 _NO = word_set("false no n 0 ✗ ❌")
-# Fields that say a run broke: by yes, by a text of their own, or by an exit code that is not 0.
-_FAULTS = word_set(
-    "error error_occurred error_message failed crashed timed_out oom exception exit_code returncode return_code"
-)
 CHECKS = word_set(
     "correct correctness check checks tests test parity valid is_valid passed tests_passed "
     "checks_passed verified ok guard typecheck lint"
@@ -148,10 +144,8 @@ class LogColumn:
 
     @property
     def commas(self) -> bool:
-        """Whether its cells have decimal commas: one can be nothing else, and none has a decimal point."""
-        return any(map(has_decimal_comma, self.filled)) and not any(
-            re.fullmatch(r"\D*\d+\.\d{1,2}\D*", c) for c in self.filled
-        )
+        """Whether its cells have decimal commas: one can be nothing else."""
+        return any(map(has_decimal_comma, self.filled))
 
     @cached_property
     def numeric(self) -> bool:
@@ -226,12 +220,6 @@ def outcome_in(name: str, cell: str) -> Outcome:
     if key in STATUS | _STATUS_TOO and cell in SIGNS:
         return SIGNS[cell]
     return Outcome.DISCARDED if cell.lower() == "loss" else outcome_of(cell)
-
-
-def broke(name: str, cell: str) -> bool:
-    """Whether a field says that a run broke: `error_occurred` true, an error's text, an exit code that is not 0."""
-    said = bare(cell).lower()
-    return key_of(name) in _FAULTS and said not in _NO | _SWITCHES - {"true", "on"} | {"", "none", "null", "-"}
 
 
 def check_outcome(cell: str) -> str:

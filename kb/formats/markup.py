@@ -15,7 +15,6 @@ from kb.page.document import Document
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
 _KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
-_RULE = re.compile(r"[|:\s]*-[-|:\s]*$")
 _PROPERTY = re.compile(r"\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
@@ -138,7 +137,8 @@ def _of_parted_tables(lines: list[str]) -> list[str]:
         if line.strip() or not before.startswith("|"):
             before = line.strip()
         elif after and after[0].startswith("|") and after[0].count("|") == before.count("|"):
-            rows[n] = "" if _RULE.match("".join(after[1:])) else "| |"
+            ruled = "-" in "".join(after[1:]) and not after[1].strip("|:- ")
+            rows[n] = line if ruled else "| |"
     return rows
 
 

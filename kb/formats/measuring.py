@@ -46,8 +46,6 @@ _TAKEN_BACK = ("estimat", "approx", "theor", "extrapol", "project", "expected", 
 _TAKEN_BACK += ("broken", "invalid", "wrong", "garbage", "bogus", "leak", "~")
 _PARTS_OF_TIME = {"h": 60.0, "m": 1.0, "s": 1 / 60}
 _CLOCK = re.compile(r"(\d+)\s*([hms])[a-z]*\s*")
-# `35.2s (small) / 760.9s (full)`, `175/+21`: what stands first is the figure.
-_SEVERAL = re.compile(r"\s+/\s+|/(?=[+−-])")
 # `9.31 → 8.70 ms`: what it was and what it came to.
 _TURNED = re.compile(r".*\d[^\d→]*?\s*(?:→|->|=>)\s*(?=[\d.+\-−])")
 # A comma before other than three digits parts no thousands, and one behind a lone 0 neither.
@@ -76,7 +74,8 @@ def quantity_of(cell: str, *, commas: bool = False) -> Quantity | None:
     text = bare(cell)
     if not text or len(text) > 400 or not any(map(str.isdigit, text[:40])):
         return None
-    text = _SEVERAL.split(text, maxsplit=1)[0].rstrip("*†")
+    # `35.2s (small) / 760.9s (full)`, `175/+21`: what stands first is the figure.
+    text = text.partition(" / ")[0].partition("/+")[0].rstrip("*†")
     if text[-1:] in (")", "]"):
         figure, _, remark = text[:-1].rpartition("(" if text[-1] == ")" else "[")
         if not any(word in remark.lower() for word in _TAKEN_BACK):

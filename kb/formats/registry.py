@@ -81,7 +81,9 @@ class Located:
         also = [f"also reads as {name}: {n} runs" for name, n in self.others]
         if self.beside:
             names = ", ".join(f.name for f in self.beside)
-            also.append(f"further logs here are not read: {names}; one each: `kb import auto {self.beside[0]}`")
+            also.append(
+                f"further logs here are not read: {names}; one each: `kb import auto {self.beside[0]}`"
+            )
         return also
 
 
@@ -131,16 +133,9 @@ def _located_in(folder: Path, wanted: LogFormat | None) -> Located:
     ]
     if whole:
         return Located(whole[0], folder)
-    files = [f for pattern in _LOGS for f in sorted(folder.glob(pattern)) if f.is_file()]
-    # pi's own rule: where any current artefact exists, the legacy files are not read.
-    current = any(folder.glob(".auto/*"))
-    files = dict.fromkeys(f for f in files if not (current and f.name == "autoresearch.jsonl"))
-    for at, file in enumerate(files):
-        log = detected(file)
-        if log.format is wanted or not wanted and log.format.name != "prose":
-            return replace(log, beside=tuple(_logs_of([*files][at + 1 :])))
-        if wanted and log.format.read is wanted.read:
-            return Located(wanted, file)
+    logs = _logs_of(folder, wanted)
+    if log := next(logs, None):
+        return replace(log, beside=tuple(other.path for other in logs))
     trailers = format_named("pi-git")
     if trailers and (wanted is None or wanted.name == "pi") and (folder / ".git").exists():
         return Located(trailers, folder)
@@ -148,13 +143,18 @@ def _located_in(folder: Path, wanted: LogFormat | None) -> Located:
     raise KbError(f"{folder}: no log of a loop that can be read{message}; name the file itself")
 
 
-def _logs_of(files: Sequence[Path]) -> Iterator[Path]:
-    """Those files that hold runs; what is large or no text is not looked into."""
-    for file in files:
-        if file.stat().st_size <= _READ_BY_ALL and "\0" not in "".join(head_of(file)[:5]):
+def _logs_of(folder: Path, wanted: LogFormat | None) -> Iterator[Located]:
+    """Files of a folder that are logs (of the format that is wanted), the most complete record first."""
+    files = [f for pattern in _LOGS for f in sorted(folder.glob(pattern)) if f.is_file()]
+    # pi's own rule: where any current artefact exists, the legacy files are not read.
+    current = any(folder.glob(".auto/*"))
+    for file in dict.fromkeys(f for f in files if not (current and f.name == "autoresearch.jsonl")):
+        if "\0" not in "".join(head_of(file)[:5]):
             log = detected(file)
-            if log.format.name != "prose" and any(isinstance(e, Run) for e in log.events(Ask())):
-                yield file
+            if wanted and log.format.read is wanted.read:
+                yield Located(wanted, file)
+            elif not wanted and log.format.name != "prose":
+                yield log
 
 
 def detected(path: Path) -> Located:

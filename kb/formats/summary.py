@@ -79,7 +79,8 @@ class _Tally:
         known = {
             o: self.segment.judged
             or o in outcomes
-            or bool(outcomes) and o not in (Outcome.KEPT, Outcome.DISCARDED)
+            or bool(outcomes)
+            and o not in (Outcome.KEPT, Outcome.DISCARDED)
             for o in Outcome
         }
         return Counts(

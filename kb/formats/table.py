@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from kb.formats.columns import (
     SETTINGS,
     ColumnRole,
-    broke,
     check_outcome,
     key_of,
     outcome_in,
@@ -44,6 +43,11 @@ _STATED = {
     "next": "next_step",
     "parent": "parent",
 }
+# Fields that say a run broke, by yes, by a text of their own, or by an exit code that is not 0; and what of them says it did not.
+_FAULTS = word_set(
+    "error error_occurred error_message failed crashed timed_out oom exception exit_code returncode return_code"
+)
+_SOUND = word_set("- 0 false no off none null n")
 _CALLED = ("experiment", "name", "label")
 
 
@@ -195,7 +199,7 @@ def _decided(record: Record, layout: RecordLayout) -> tuple[str, Outcome | None]
 def _undeclared(record: Record, layout: RecordLayout) -> tuple[str, Outcome] | None:
     """What became of a record where no status says it: a field says that it broke, or a word stands in the place of its figure."""
     for name, cell in record.cells.items():
-        if broke(name, cell):
+        if key_of(name) in _FAULTS and bare(cell).lower() not in {"", *_SOUND}:
             return "crash", Outcome.CRASHED
         if layout.roles.get(name) is ColumnRole.METRIC and not quantity_of(cell):
             outcome = outcome_of(bare(cell))
@@ -255,7 +259,7 @@ def runs_of(
             yield Remark("a row that sums up the others; skipped", record.line.number)
             continue
         run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
-        said = (run.label, run.code, *(m.raw or "0" for m in run.metrics))
+        said = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
         if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(said))):
             yield Remark("a row without a figure or an outcome; no run", record.line.number)
             continue

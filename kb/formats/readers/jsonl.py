@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.formats.columns import SETTINGS, ColumnRole, is_held_out, key_words
 from kb.formats.layout import RecordLayout, layout_of
-from kb.formats.objects import Json, JsonRow, is_chat, objects_in, rows_of, text_of, value_at
+from kb.formats.objects import Json, JsonRow, is_chat, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
@@ -19,7 +19,6 @@ _MEASURES = "results metrics metrics_after after result scores values measuremen
 _WAYS = word_set("direction mode goal better optimize optimise objective sense")
 # What hyperfine measures of a command is seconds.
 _TIMED = {"command", "mean", "stddev"}
-_EXITS = ("exit_code", "returncode", "return_code")
 
 
 def cells_of(value: Json) -> dict[str, str]:
@@ -46,7 +45,9 @@ def layout_of_objects(cells: Sequence[dict[str, str]], stated: Ask, ask: Ask) ->
     names = sorted(dict.fromkeys(n for row in cells for n in row), key=lambda n: not is_held_out(n))
     forced = {n: ColumnRole.LEVER for n in names if n.startswith("params_")}
     forced |= {
-        n: ColumnRole.NOTE for n in names if n.endswith(("_trial", "_index", "seed")) or n in _EXITS
+        n: ColumnRole.NOTE
+        for n in names
+        if n.endswith(("_trial", "_index", "seed", "exit_code", "returncode"))
     }
     return layout_of(names, cells, ask=ask, stated=stated, forced=forced, least=len(cells) / 2)
 
@@ -114,23 +115,10 @@ def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
     return Ask(next(filter(None, ways), None), next(iter(named), metric))
 
 
-def is_trial(value: Json) -> bool:
-    """Whether an object is a trial of settings."""
-    return isinstance(value.get("params"), dict) or any(k.startswith("params_") for k in value)
-
-
-def _trials(path: Path, head: Sequence[str]) -> bool:
-    objects = objects_in(head)
-    return bool(objects) and sum(map(is_trial, objects)) * 2 > len(objects)
-
-
 def _is_json(path: Path, head: Sequence[str]) -> bool:
     listed = path.suffix.lower() in (".yaml", ".yml", ".toml")
     objects = listed or bool(head) and head[0].lstrip().startswith(("{", "["))
     return bool(head) and objects and not is_chat(path)
 
 
-FORMATS = (
-    LogFormat("optuna", _trials, read, order=13, aliases=("optuna-jsonl",)),
-    LogFormat("jsonl", _is_json, read, order=14),
-)
+FORMATS = (LogFormat("jsonl", _is_json, read, order=14, aliases=("optuna", "optuna-jsonl")),)

@@ -173,31 +173,10 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
-    """Whether a file is text with a table that tells no ranks."""
+    """Whether a file is text that may have a table."""
     tabled = path.suffix.lower() in _TEXTS or any(h.lstrip().startswith("|") for h in head)
-    return tabled and path.suffix.lower() not in (".tsv", ".csv") and not ranks(path)
+    return tabled and path.suffix.lower() not in (".tsv", ".csv")
 
 
-def ranks(path: Path) -> bool:
-    """Whether the tables of runs of a page are leaderboards."""
-    if path.suffix.lower() not in (*_TEXTS, ".txt", ""):
-        return False
-    return any(layout.ranked for _, layout in run_tables(path, Ask()))
-
-
-FORMATS = (
-    LogFormat(
-        "leaderboard",
-        lambda path, head: ranks(path),
-        read,
-        order=30,
-        aliases=("heygen", "auto-model-optim"),
-    ),
-    LogFormat(
-        "logmd",
-        recognise,
-        read,
-        order=31,
-        aliases=("markdown", "markdown-table", "log", "simple-loop"),
-    ),
-)
+_NAMES = "markdown markdown-table log simple-loop leaderboard heygen auto-model-optim"
+FORMATS = (LogFormat("logmd", recognise, read, order=31, aliases=tuple(_NAMES.split())),)

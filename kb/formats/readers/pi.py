@@ -147,11 +147,5 @@ def _is_pi(path: Path, head: Sequence[str]) -> bool:
     return not head and path.suffix == ".jsonl" or any(is_config(o) or is_run(o) for o in objects)
 
 
-def _is_interlab(path: Path, head: Sequence[str]) -> bool:
-    return any(is_config(o) and "metric_name" in o for o in objects_in(head))
-
-
-FORMATS = (
-    LogFormat("interlab", _is_interlab, read, order=10, aliases=("interlab-jsonl",)),
-    LogFormat("pi", _is_pi, read, order=11, aliases=("pi-autoresearch",)),
-)
+_NAMES = ("pi-autoresearch", "interlab", "interlab-jsonl")
+FORMATS = (LogFormat("pi", _is_pi, read, order=11, aliases=_NAMES),)

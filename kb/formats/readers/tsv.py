@@ -8,7 +8,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
 
@@ -274,46 +274,30 @@ def _records(
     """Records of one table. Each is held back until the next one begins, so that lines that continue its text can join it."""
     shapes = {_shape(r[0]) for r in fitting}
     held: Record | None = None
-    short: TableRow | None = None
     digests: set[int] = set()
-    for row in chain(rows, [None]):
-        cells, remark = _as_row(row, names, layout, shapes, delimiter) if row else (None, "")
-        if short is not None:
-            joined = f"{short.line.text} {row.line.text}" if row and cells is None else ""
-            if len(_split(joined, delimiter)) == len(names):
-                row = TableRow(LogLine(short.line.number, joined), [])
-                cells, remark = _split(joined, delimiter), "a row broken over lines; joined"
-            elif _shape(short.cells[0]) in shapes - {"text"}:
-                yield from filter(None, (held,))
-                filled = [*short.cells, *[""] * (len(names) - len(short.cells))]
-                held = Record(short.line, dict(zip(names, filled, strict=True)))
-                yield Remark(
-                    "columns missing at the end of the line; read as empty", short.line.number
-                )
-            else:
-                yield Remark("a line with too few columns; skipped", short.line.number)
-            short = None
-        if row is None:
-            break
+    broken = False
+    for row, after in pairwise(chain(rows, [None])):
+        cells, remark = _as_row(row, names, layout, shapes, delimiter)
+        joined = _split(f"{row.line.text} {after.line.text if after else ''}", delimiter)
+        if broken:
+            broken = False
+            continue
+        if len(row.cells) > 1 and len(joined) == len(names) and after and len(after.cells) > 1:
+            cells, remark, broken = joined, "a row broken over lines; joined", True
         if cells is None:
-            if 1 < len(row.cells) < len(names) and not _is_foreign(row):
-                short = row
-                continue
             held, remark = _continued(held, row, layout)
-            yield Remark(remark, row.line.number)
-            continue
-        record = Record(row.line, dict(zip(names, cells, strict=True)))
-        if _parts_table(record, layout):
-            yield Remark("a line that parts the table; skipped", row.line.number)
-            continue
+        else:
+            record = Record(row.line, dict(zip(names, cells, strict=True)))
+            if _parts_table(record, layout):
+                remark = "a line that parts the table; skipped"
+            else:
+                if hash(row.line.text) in digests:
+                    remark = "a line that is identical to an earlier one; kept as a run of its own"
+                digests.add(hash(row.line.text))
+                yield from filter(None, (held,))
+                held = record
         if remark:
             yield Remark(remark, row.line.number)
-        if hash(row.line.text) in digests:
-            message = "a line that is identical to an earlier one; kept as a run of its own"
-            yield Remark(message, row.line.number)
-        digests.add(hash(row.line.text))
-        yield from filter(None, (held,))
-        held = record
     yield from filter(None, (held,))
 
 
@@ -343,9 +327,7 @@ def _as_row(
     filled = [*cells, *[""] * (width - len(cells))]
     if at < width and not decided:
         # A row that ends where it failed says so in its last cell.
-        last = next((i for i in reversed(range(1, len(cells))) if is_status(cells[i])), 0)
-        if not last:
-            return None, ""
+        last = next((i for i in reversed(range(1, len(cells))) if is_status(cells[i])), at)
         filled[at], filled[last] = filled[last], filled[at]
     return filled, mended or "columns missing at the end of the line; read as empty"
 
