@@ -31,6 +31,11 @@ class ClaimCase:
     sentences: tuple[tuple[str, str], ...]
 
     @property
+    def whole(self) -> str:
+        """The source from end to end."""
+        return " ".join(sentence for _, sentence in self.sentences)
+
+    @property
     def about(self) -> str:
         """What the quote is about though it does not say so: the heading above it, the headers of its columns and labels of its rows."""
         cells = [c for c in self.table if c.quoted]

@@ -284,57 +284,43 @@ def _bound_of(text: str, start: int, number: Number) -> str:
 
 
 def names(case: ClaimCase) -> str:
-    """Names and symbols of the claim stand in the quote, or near it: in the part of the sentence around it, before it in its paragraph,
-    above it, or in the paragraph before where the sentence refers back; and no name of the same form stands nearer that the claim leaves out.
+    """Names and symbols of the claim stand in the quote or somewhere in its source, and no name of the same form that the claim leaves
+    out stands nearer: in the quote, above it, in the part of the sentence around it, before it in its paragraph, or in the one before.
     """
-    missing = _missing_names(case)
-    return next((reason for reason, afar in missing if not afar), "")
-
-
-def names_from_afar(case: ClaimCase) -> str:
-    """A name that its source has elsewhere alone may be what the quote speaks of, and may not."""
-    return next((reason for reason, _ in _missing_names(case)), "")
-
-
-def _missing_names(case: ClaimCase) -> Iterator[tuple[str, bool]]:
-    """What is wrong with each name, and whether it is that it stands far away alone."""
     part = meant(case)
     if REFERS.match(part):
         part = case.sentence
-    texts = [case.spelt_out(t) for t in (case.quote, case.about, part, case.lead, case.before)]
-    levels = [(t.casefold(), {n.key: n.form for n in names_in(t, known=case.known)}) for t in texts]
+    near = (case.quote, case.about, part, case.lead, case.before, case.whole)
+    levels = [
+        (t.casefold(), {n.key: n.form for n in names_in(t, known=case.known)})
+        for t in map(case.spelt_out, near)
+    ]
     quoted = {n.key: n.form for n in names_in(case.quote, known=case.known)}
     claimed = {n.key for n in names_in(case.spelt_out(case.claim), known=case.known)}
     squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
     for name in names_in(case.claim, known=case.known):
-        stands = (
-            n for n, (t, keys) in enumerate(levels) if name.key in keys or name.text.casefold() in t
-        )
+        written = name.text.casefold()
+        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
         distance = next(stands, len(levels))
-        alike = [
-            key
-            for key, form in _nearer(distance, quoted, [keys for _, keys in levels]).items()
-            if form == name.form or distance == len(levels)
-        ]
+        nearer = _nearer(distance, quoted, [keys for _, keys in levels])
+        alike = [key for key, form in nearer.items() if form == name.form]
         rivals = sorted(k for k in alike if k not in claimed and k not in squeezed)
         # Of several above the quote that one is claimed of, none stands in the others' place.
         replaced = rivals and not (distance == 1 and len(rivals) < len(alike))
         if distance == len(levels) or replaced:
-            afar = not rivals and any(
-                name.text.casefold() in t.casefold() for _, t in case.sentences
-            )
             instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
-            yield (
-                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it",
-                afar,
+            return (
+                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
             )
+    return ""
 
 
 def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]]) -> dict[str, str]:
-    """Names that stand nearer to a quote than those of a level, with their forms: 0 in it, 1 above, 2 around, 3 and 4 before it."""
-    _, headed, around, lead, _ = levels
+    """Names that stand nearer to a quote than those of a level, with their forms: 0 in it, 1 above, 2 around, 3 and 4 before it, 5 anywhere."""
+    _, headed, around, lead, before, _ = levels
     if distance in (1, 2):
         return {
             k: f for k, f in around.items() if k not in headed and (distance == 2 or k in quoted)
         }
-    return {} if not distance else {**quoted, **around, **(lead if distance == 4 else {})}
+    further = ({}, {}, {}, {}, lead, {**headed, **lead, **before})[min(distance, 5)]
+    return {**quoted, **around, **further} if distance else {}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from kb.claims.belonging import comparison, contrast, place, span, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
-from kb.claims.figures import names, names_from_afar, numbers
+from kb.claims.figures import names, numbers
 from kb.claims.sense import cause, condition, direction, extent, negation, turned
 from kb.claims.standing import attribution, denied, instruction, taken_back
 from kb.text import sentences_of
@@ -132,4 +132,4 @@ CHECKS: tuple[Check, ...] = (
     taken_back,
 )
 # What goes by the absence of words alone: no rule has seen that claim and quote disagree.
-DOUBTS: tuple[Check, ...] = (names_from_afar, support)
+DOUBTS: tuple[Check, ...] = (support,)
