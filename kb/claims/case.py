@@ -146,7 +146,10 @@ _PART = re.compile(
 def meant(case: ClaimCase) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
-    parts = [(weight_of(wanted & telling(part)), part) for part in parts_of(case.sentence)]
+    touched = [p for p in parts_of(case.sentence) if p.strip() in case.quote or case.quote in p]
+    parts = [
+        (weight_of(wanted & telling(part)), part) for part in touched or parts_of(case.sentence)
+    ]
     most = max(weight for weight, _ in parts)
     return " ".join(part for weight, part in parts if weight == most) if most else case.quote
 

@@ -39,6 +39,7 @@ CUES = {
         "grounds": r"because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made",
         "makes": r"lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
         r"makes?|made|brings?|brought|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?",
+        "made": r"increases?|decreases?|reductions?|rises?|drops?|gains?|savings?|improvements?|saves?|costs?|by \d\S*",
         "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse",
         "same": r"unchanged|the same|no (?:change|difference)|not (?:change|move)",
         "changed": r"rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed|(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er|more|less|worse|twice|half",

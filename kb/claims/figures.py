@@ -228,6 +228,7 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
 
 
 _BEFORE = re.compile(
+    r"\b(?P<nearly>(?:a (?:little|bit)|just|slightly|somewhat) (?:under|over|above|below|more than|less than)|close to|in the region of)\s*$|"
     r"\b(?P<not>no|not|n['’]t)\s(?:\w+\s){0,2}?(?:(?:more|\w+er) than|above|over|beyond|exceed\w*)\s*$"
     r"|\b(?P<less>up to(?: an? (?:\w+ ){1,3}of)?|at most|at or below|(?:less|fewer|smaller|shorter|lower|narrower|cooler|older|earlier) than|under|below|before|prior to|maximum|within|as much as)\s*$"
     r"|\b(?P<more>at least|at or above|(?:more|(?!rather|other)\w+er) than|no less than|(?<!mean )over|above|exceed\w*|minimum|beyond)\s*$"
@@ -235,7 +236,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"\s*(?:(?P<less>at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))|(?P<more>at least|(?:or|and) (?:more|higher|above|newer|later|up|warmer)))\b"
+    r"\s*(?:(?P<less>at most|(?:or|and) (?:less|fewer|lower|below|older|earlier))|(?P<about>or so|or thereabouts)|(?P<more>at least|(?:or|and) (?:more|higher|above|newer|later|up|warmer)))\b"
 )
 # What is the most or the least of something bounds it, wherever that word stands.
 _LIMITS = {
@@ -247,7 +248,7 @@ _LIMITS = {
     ),
 }
 _BETWEEN = 36
-_SIGNS = {"not": "<", "less": "<", "more": ">", "about": "~"}
+_SIGNS = {"nearly": "~", "not": "<", "less": "<", "more": ">", "about": "~"}
 _SHOWN = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound", "~": "as approximate"}
 
 
@@ -322,5 +323,7 @@ def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]])
         return {
             k: f for k, f in around.items() if k not in headed and (distance == 2 or k in quoted)
         }
-    further = ({}, {}, {}, {}, lead, {**headed, **lead, **before})[min(distance, 5)]
+    # A plain word with a capital is a person as often as a thing.
+    coded = {k: f for k, f in {**headed, **lead, **before}.items() if f != "word"}
+    further = ({}, {}, {}, {}, lead, coded)[min(distance, 5)]
     return {**quoted, **around, **further} if distance else {}

@@ -93,7 +93,8 @@ def _key(word: str) -> str:
 
 
 def _form(word: str) -> str:
-    """Which kind of name a word is: code, one with digits, all capitals, or a plain word."""
+    """Which kind of name a word is: code, a label of one letter or with digits, all capitals, or a plain word."""
     if any(c in "_.=" for c in word) or word.startswith("-"):
         return "code"
-    return "digits" if any(map(str.isdigit, word)) else "capitals" if word.isupper() else "word"
+    labels = len(word) == 1 or any(map(str.isdigit, word))
+    return "label" if labels else "capitals" if word.isupper() else "word"

@@ -6,7 +6,6 @@ Words are all there is to go by here; those that turn a sentence stand in `cues`
 import re
 
 from kb.claims.case import (
-    REFERS,
     ClaimCase,
     all_words,
     clauses_of,
@@ -132,32 +131,41 @@ def condition(case: ClaimCase) -> str:
         own = own - telling(meaning[: match.start()]) or own
         exception = match[0].lower().startswith(("unless", "except"))
         reversed_ = exception and not _denials(case.claim) and not has(case.claim, "negative")
-        if own and (not own & claimed or reversed_):
+        if own and (not _roots(own) & _roots(claimed) or reversed_):
             return _depends(match[0])
-    if (
-        REFERS.match(case.after)
-        and has(case.after, "condition")
-        and not telling(case.after) & telling(case.claim)
-    ):
+    if _ONLY_SO.match(case.after) and not telling(case.after) & telling(case.claim):
         return _depends(case.after)
-    ties = _ties(case, all_words(case.spelt_out(case.claim)))
+    ties = _ties(case, _roots(all_words(case.spelt_out(case.claim))))
     return _depends(ties[0]) if ties else ""
+
+
+# The next sentence says that it holds on a condition: "It does so only when …".
+_ONLY_SO = re.compile(
+    r"\W*(?:this|that|it|they)\b(?: \w+){0,2} (?:only|so|unless)\b", re.IGNORECASE
+)
 
 
 def _depends(words: str) -> str:
     return f"the source makes it depend (“{' '.join(words.split())[:60]}”): say so in the claim"
 
 
+def _roots(words: set[str]) -> set[str]:
+    """Words by what they begin with: `writ` of written and writes."""
+    return {w[:4] for w in words}
+
+
 def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
     """What the sentence says it of, where the claim has no word of that."""
-    clauses = [(len(all_words(clause) & wanted), clause) for clause in clauses_of(case.quote)]
+    clauses = [
+        (len(_roots(all_words(clause)) & wanted), clause) for clause in clauses_of(case.quote)
+    ]
     most = max(shared for shared, _ in clauses)
     parts = [p for part in parts_of(case.sentence) for p in part.split(" and ")]
     quoted = " · ".join(p for p in parts if p.strip() in case.quote or case.quote in p)
     ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(quoted)]
     for shared, clause in clauses:
         ties += _PHRASE.finditer(clause) if shared == most and most else ()
-    return [t[0] for t in ties if (words := all_words(t["what"])) and not words & wanted]
+    return [t[0] for t in ties if (words := all_words(t["what"])) and not _roots(words) & wanted]
 
 
 # How far it holds: a bound with its number behind what a preposition names (“on tables above 2 TiB”), behind what is done (“used
@@ -172,9 +180,9 @@ _TIE = re.compile(
     r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they|i|you|there)\s|,(?!\d)|$)",
     re.IGNORECASE | re.DOTALL,
 )
-# What it is quoted for: "with …", "on …", "in …", and what else opens a clause.
+# What it is quoted for: "with …", "on …", and what else opens a clause.
 _PHRASE = re.compile(
-    r"(?:\b(?:with|without|on|in)|^\W*(?:at|during|after|before|for|from))\s(?P<what>(?!(?:it|they|none|which|that)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
+    r"(?:\b(?:with|without|on)|^\W*(?:in|at|during|after|before|from))\s(?P<what>(?!(?:it|they|none|which|that)\b)[^,.;:()\d]+?)(?=\s(?:and|or|is|are|was|were|to|of|by|in|on|at|for|with|it|we|the|an?)\b|[,.;:()]|$)",
     re.IGNORECASE,
 )
 
@@ -227,6 +235,7 @@ def cause(case: ClaimCase) -> str:
         makes
         and together
         and not has(message, "makes")
+        and not has(f"{meant(case)} {case.quote}", "made")
         and not contrary(makes[0], together[0])
         and not _same_measure(case)
     ):
