@@ -75,10 +75,14 @@ def negation(case: ClaimCase) -> str:
     claimed, stated = (telling(case.spelt_out(text)) for text in (case.claim, meaning))
     # A word that both have says nothing of either: “Deep Stop”.
     negative, denying = _negatives(case.claim), _negatives(f"{case.sentence} {case.quote}")
-    mine, theirs = _denials(case.claim), _denials(meant(case))
+    mine, theirs = _denials(case.claim), _denials(_told(case))
     theirs = theirs or _denied_beside(case)
     # A quote that begins behind the denial has cut it off.
-    cut = not _denials(case.quote) and case.quote not in case.sentence[: len(case.quote) + 2]
+    cut = (
+        not case.table
+        and not _denials(case.quote)
+        and case.quote not in case.sentence[: len(case.quote) + 2]
+    )
     lost = [word for word, denied in theirs if cut or denied & claimed or not denied]
     if lost and not mine and not negative - denying:
         return f"the quote denies (“{lost[0]}”) what the claim asserts"
@@ -86,6 +90,13 @@ def negation(case: ClaimCase) -> str:
     if added and not theirs and not _denials(case.quote) and not denying - negative:
         return f"the claim denies (“{added[0]}”) what the quote asserts"
     return ""
+
+
+def _told(case: ClaimCase) -> str:
+    """What the source says of what the claim is about: of a row those cells alone whose columns the claim names."""
+    named = all_words(case.spelt_out(case.claim))
+    cells = [c.text for c in case.table if c.quoted and all_words(c.header) & named]
+    return " · ".join(cells) if case.table else meant(case)
 
 
 def _negatives(text: str) -> set[str]:

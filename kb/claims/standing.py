@@ -2,7 +2,7 @@
 
 import re
 
-from kb.claims.case import ClaimCase, telling
+from kb.claims.case import ClaimCase, meant, telling
 from kb.claims.cues import CUES, has
 from kb.claims.figures import numbers_of
 from kb.source import marks_of
@@ -28,7 +28,7 @@ def attribution(case: ClaimCase) -> str:
     """What an earlier edition said, or somebody else, is claimed as theirs."""
     if has(case.claim, "others", "past"):
         return ""
-    match = CUES["others"].search(case.sentence)
+    match = CUES["others"].search(f"{meant(case)} {case.quote}")
     if match and not _after_instead(case):
         return f"the source tells that of others or of an earlier text (“{_start(match[0])}”): say whose word it is, or leave it"
     claimed = {n.value for n in numbers_of(case.claim)}
@@ -66,7 +66,7 @@ def taken_back(case: ClaimCase) -> str:
 
 def _speaks_of(retraction: str, claim: str) -> bool:
     """Whether a retraction takes back a claim: it gives one of the claim's numbers as what was wrong, or, where one of both has no
-    numbers, shares two fifths of the claim's words.
+    numbers, shares three fifths of the claim's words.
     """
     mine = telling(claim)
     words = {w for w in mine & telling(retraction) if not w[0].isdigit()}
@@ -77,7 +77,7 @@ def _speaks_of(retraction: str, claim: str) -> bool:
         for n in numbers_of(retraction[m.end() :])
     }
     if not stated or not claimed:
-        return len(words) >= max(2, 0.4 * len(mine))
+        return len(words) >= max(2, 0.6 * len(mine))
     pairs = [(n, m) for n in claimed for m in stated if n.value == m.value and n.value not in put]
     return any(
         words and n.unit == m.unit if n.unit and m.unit else len(words) >= 2 for n, m in pairs

@@ -19,14 +19,18 @@ _PREFIXES = {
 }  # fmt: skip
 
 
-def _rows(symbol: str, words: str, prefixes: str) -> tuple[tuple[str, float, str], ...]:
+def _rows(
+    symbol: str, words: str, prefixes: str, *, size: float = 1.0
+) -> tuple[tuple[str, float, str], ...]:
     """Rows of a unit under prefixes, `-` for none, by symbol and in words. A bare `m`, `A` or `g` is a name as often as a unit: words alone."""
     rows = []
     for prefix in prefixes.replace("-", " "):
         factor, word = _PREFIXES[prefix.strip()]
         spelt = " ".join(f"{word}{w} {word}{w}s" for w in words.split())
         name = f"{prefix.strip()}{symbol}"
-        rows.append((name if len(name) > 1 or name in "WJ" else spelt.split()[0], factor, spelt))
+        rows.append(
+            (name if len(name) > 1 or name in "WJ" else spelt.split()[0], factor * size, spelt)
+        )
     return tuple(rows)
 
 
@@ -47,8 +51,12 @@ _TABLE = {
         *((f"{p}bit", 125 * 1e3**n, f"{word}bit {word}bits") for n, (p, word) in enumerate(_WORDS)),
         *((f"{p}B", 1e3**n, f"{p}b" if p != "k" else "KB kb") for n, p in enumerate("kMGTP", 1)),
         *(
-            (f"{p}iB", 1024.0**n, f"{p}i {p}ib".replace("Ki ", "ki Ki kiB "))
-            for n, p in enumerate("KMGTP", 1)
+            (
+                f"{w[0].upper()}iB",
+                1024.0**n,
+                f"{w[0].upper()}i {w[0].upper()}ib {w}byte {w}bytes".replace("Ki ", "ki Ki kiB "),
+            )
+            for n, w in enumerate("kibi mebi gibi tebi pebi".split(), 1)
         ),
     ),
     "work": tuple(
@@ -64,7 +72,11 @@ _TABLE = {
     "ratio": (("×", 1.0, "x X times"),),
     "frequency": tuple((*r[:2], f"{r[2]} {r[0].lower()}") for r in _rows("Hz", "hertz", "-kMG")),
     "power": (*_rows("W", "watt", "m-kM"), ("kW", 1e3, "kw")),
-    "energy": (*_rows("J", "joule", "m-kM"), ("Wh", 3600.0, "wh"), ("kWh", 3.6e6, "kwh")),
+    "energy": (
+        *_rows("J", "joule", "m-kM"),
+        *_rows("Wh", "watt-hour", "m-kM", size=3600.0),
+        ("kWh", 3.6e6, "kwh"),
+    ),
     "length": _rows("m", "metre meter", "nµmc-k"),
     "mass": _rows("g", "gram gramme", "µm-k"),
     "volume": _rows("l", "litre liter", "m-"),
@@ -141,6 +153,10 @@ _RATES = {
 }
 
 
+# Symbols that name a unit in a rate alone (`3 m/s`): elsewhere they are names.
+_SYMBOLS = {"m": "metre", "g": "gram", "l": "litre"}
+
+
 @lru_cache(4096)
 def unit_of(spelling: str) -> Unit | None:
     """The unit that a spelling means, `tokens/sec` and `GiB` alike; None for a word that is none. Of a rate the factor is that of the whole."""
@@ -149,7 +165,7 @@ def unit_of(spelling: str) -> Unit | None:
     known = _UNITS.get(text) or _UNITS.get(text.lower())
     if known or "/" not in text:
         return known
-    above, *below = (unit_of(part) for part in text.split("/"))
+    above, *below = (unit_of(_SYMBOLS.get(part, part)) for part in text.split("/"))
     if above is None:
         return None
     parts = [
