@@ -14,7 +14,7 @@ CUES = {
     kind: re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
     for kind, words in {
         # What denies, or says the same without a word of denial: "has no" and "lacks", "did not move" and "stayed".
-        "negative": r"unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
+        "negative": r"less often|seldom|unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
         r"discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|"
         r"un(?:changed|affected|supported|able|tested|related|available|safe)",
         "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
@@ -28,7 +28,7 @@ CUES = {
         "allowed": r"according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can",
         "done": r"has|have|had|was|were|did|took|available|now|already|\w+ed",
         # How much of it, and how often.
-        "rare": r"sometimes|often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?",
+        "rare": r"sometimes|(?<!less )(?<!more )often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?",
         "few": r"a few|few|some|several|most",
         "part": r"many|partly|part of|one of|nearly|almost|only|up to|tends?|can|may",
         "whole": r"always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>[^\W\d]\w*)",
@@ -40,7 +40,7 @@ CUES = {
         "makes": r"lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
         r"makes?|made|brings?|brought|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?",
         "made": r"increases?|decreases?|reductions?|rises?|drops?|gains?|savings?|improvements?|saves?|costs?|by \d\S*",
-        "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse",
+        "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse|larger|smaller|longer|shorter|warmer|cooler",
         "same": r"unchanged|the same|no (?:change|difference)|not (?:change|move)",
         "changed": r"rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed|(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er|more|less|worse|twice|half",
         # Whose word it is: an earlier text's, or somebody's.

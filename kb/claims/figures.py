@@ -248,8 +248,14 @@ _LIMITS = {
     ),
 }
 _BETWEEN = 36
-_SIGNS = {"nearly": "~", "not": "<", "less": "<", "more": ">", "about": "~"}
-_SHOWN = {"": "as exact", "<": "as an upper bound", ">": "as a lower bound", "~": "as approximate"}
+_SIGNS = {"nearly": "≈", "not": "<", "less": "<", "more": ">", "about": "~"}
+_SHOWN = {
+    "": "as exact",
+    "<": "as an upper bound",
+    ">": "as a lower bound",
+    "~": "as approximate",
+    "≈": "as approximate",
+}
 
 
 def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
@@ -265,7 +271,8 @@ def _bound(case: ClaimCase, claimed: Number, stated: Number) -> str:
         if both or _close(claimed.value, end):
             return ""
         return f"the quote gives the range {shown}, the claim one end of it"
-    if mine == theirs or (theirs, mine) == ("", "~"):
+    # "A little under forty" is about forty, and less.
+    if mine == theirs or (theirs, mine) == ("", "~") or mine and "≈" in (mine, theirs):
         return ""
     limit = _LIMITS.get(mine or theirs) if "" in (mine, theirs) else None
     bounding = _BEFORE.search(case.claim[: claimed.start])

@@ -110,7 +110,7 @@ def _negatives(text: str) -> set[str]:
 
 def _denied_beside(case: ClaimCase) -> list[tuple[str, frozenset[str]]]:
     """What is denied in a part of the sentence of which the claim has words that no other part has: “5.2 crashed; 5.3 does not”."""
-    if _denials(case.claim) or _negatives(case.claim):
+    if case.table or _denials(case.claim) or _negatives(case.claim):
         return []
     for part in (parts := parts_of(case.sentence)):
         others = telling(" ".join(p for p in parts if p != part)) | {"abov", "below"}
@@ -160,6 +160,10 @@ def _depends(words: str) -> str:
     return f"the source makes it depend (“{' '.join(words.split())[:60]}”): say so in the claim"
 
 
+# What stands in brackets is said of something else.
+_BRACKETED = re.compile(r"\([^()]*\)?")
+
+
 def _roots(words: set[str]) -> set[str]:
     """Words by what they begin with: `writ` of written and writes."""
     return {w[:4] for w in words}
@@ -175,7 +179,7 @@ def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
     quoted = " · ".join(p for p in parts if p.strip() in case.quote or case.quote in p)
     ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(quoted)]
     for shared, clause in clauses:
-        ties += _PHRASE.finditer(clause) if shared == most and most else ()
+        ties += _PHRASE.finditer(_BRACKETED.sub(" ", clause)) if shared == most and most else ()
     return [t[0] for t in ties if (words := all_words(t["what"])) and not _roots(words) & wanted]
 
 
