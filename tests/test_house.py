@@ -36,7 +36,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # claims 950 → 1,201: a claim is held against rows, columns, sides, retractions and abbreviations of its source, which it was not.
 # claims 1,201 → 1,354: limits, plans, superlatives, yardsticks with numbers of their own, tables with two heads, what “it” stands for, and
 # whether two names can stand in each other's place are compared, which were not; of strangers' drafts it let one wrong in five in and sent one honest in three back.
-# text 468 → 481: units of measure under every prefix. verbs 3,562 → 3,578, ingest 1,130 → 1,142: what rules took of a source and what they left.
+# text 468 → 481 (487 → 489): units of measure under every prefix. verbs 3,562 → 3,578, ingest 1,130 → 1,142: what rules took of a source and what they left.
 # __init__ +5, page and refuted +4: patterns that are compiled when they are first used.
 # slices 1,560 → 1,605: what a server keeps between loads, and the slices on file that a further load goes beyond.
 # slices 1,607 → 1,614: a slice keeps what it was asked, so that `kb load --beyond DIGEST` asks it again.
