@@ -161,7 +161,7 @@ def test_a_signed_commit_and_a_promised_blob_start_no_program_of_the_repositorys
 
 
 def test_what_somebody_put_among_printed_slices_stops_no_load(make_base):
-    from kb.slices.printed import texts_of
+    from kb.slices.printed import printed_at
 
     layout = make_base({})
     folder = layout.state / "slices"
@@ -171,4 +171,4 @@ def test_what_somebody_put_among_printed_slices_stops_no_load(make_base):
     (folder / "cc").mkdir()
     for digest in ("aa", "bb", "cc"):
         with pytest.raises(KbError):
-            texts_of(layout, digest)
+            printed_at(layout, digest)
