@@ -253,7 +253,7 @@ _RUN_NAME = regex(
     r"\d|(?:v|e|exp|experiment|run|trial|iter|iteration|attempt|round)[-_ ]?\d", re.IGNORECASE
 )
 # Files that tell what the folder that they stand in is.
-_RECORDS = ("readme", "results", "report", "summary", "experiment", "index")
+_RECORDS = ("readme", "results", "report", "summary", "experiment", "index", "recipe")
 # Front-matter fields that say when a page came to be, in the order in which they count; `_` and `-` are one.
 CREATED_FIELDS = ("created", "date", "created-at", "started", "date-created", "published")
 
@@ -263,9 +263,11 @@ def names_run(stem: str) -> bool:
     return bool(_RUN_NAME.match(stem))
 
 
-def records_run(folder: str, stem: str) -> bool:
-    """Whether a file is the record of the run that its folder is: findings by name, or the page of a folder named as a run is."""
-    return stem.lower() == "findings" or stem.lower() in _RECORDS and names_run(folder)
+def records_run(folder: str, stem: str, *, reports: bool) -> bool:
+    """Whether a file is the record of the run that its folder is: findings by name, or the page of a folder that is named as a run is, or
+    a page that reports one itself.
+    """
+    return stem.lower() == "findings" or stem.lower() in _RECORDS and (reports or names_run(folder))
 
 
 def folders_of(type_name: str) -> tuple[str, ...]:
@@ -291,7 +293,7 @@ _SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
     (Verdict.INVALID, "invalid retract", ""),
     (Verdict.CRASH, "crash", "failed"),
     (Verdict.REFUTED, "refut reject falsif discard unsupported exhausted", "revert dead"),
-    (Verdict.INCONCLUSIVE, "inconclus potential parked neutral parity unconfirmed", "flat tie"),
+    (Verdict.INCONCLUSIVE, "inconclus potential parked neutral parity unconfirmed", "flat tie park\\b"),
     (Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
     (Verdict.BASELINE, "baseline", ""),
 )
@@ -391,7 +393,7 @@ _OUTCOMES = (
     ),
     (
         regex(
-            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|loss|lost|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
+            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|lost|loss(?=\W*$)|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
             rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE)})\b"
         ),
         Verdict.REFUTED,
@@ -406,7 +408,7 @@ _OUTCOMES = (
     (
         regex(
             r"(?:success\w*|win|won(?!.t\b)|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
-            rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
+            rf"in use|live|stays?|adopt|merge|ship|{_phrases(ADOPTED)})\b"
         ),
         Verdict.SUPPORTED,
     ),
@@ -490,3 +492,9 @@ _LABEL_KINDS = dict.fromkeys(LABELS["hypothesis"], "hypothesis") | dict.fromkeys
 def label_kind(label: str) -> str:
     """`hypothesis` or `outcome` for a label that says what a run claimed or how it came out; empty for any other."""
     return _LABEL_KINDS.get(label.partition(" (")[0].strip(" *_").lower(), "")
+
+
+def heading_kind(title: str) -> str:
+    """The kind of label with which a heading begins ("Hipótesis bajo test", "Results"); empty for any other."""
+    first = title.strip(" *_#.0123456789").partition(" ")[0].rstrip(":：.,").lower()
+    return label_kind(title) or label_kind(first) or label_kind(first.removesuffix("s"))

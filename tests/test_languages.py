@@ -9,6 +9,7 @@ from kb.schema import Verdict, field_verdict
 from kb.store import value_of
 from kb.text.reports import Report, report_of
 from kb.trail import experiments
+from kb.trail.page_facts import read_facts
 
 
 @pytest.mark.parametrize(
@@ -140,3 +141,28 @@ def test_a_change_against_its_metric_is_a_failure_in_any_language(text, card):
     page = read("wiki/notas.md", text.encode())
     (statement,) = value_of(statements_of(page, text, facts=None), tuple[Statement, ...])
     assert card in statement.text
+
+
+POOL = "# Connection pool of 64\n\n| pool | req/s |\n|---|---|\n| 32 (current) | 18,200 |\n| 64 | 18,150 |\n\nA larger pool does not raise throughput. The default stays at 32.\n"
+GRANT = "# The payment threshold, measured\n\nMerged as `d94c`.\n\n**The grant fires, and it does not fix what it was hoped to fix.** 360 KB against 2,293 KB.\n"
+KEEP = "# The cache default does not need raising\n\n**Verdict: keep the default at 32 MB. A node refutes the prediction.** Raising it does not help.\n"
+PARK = "# Pebble against goleveldb\n\n## Verdict: park with the evidence\n\nThe numbers point both ways.\n"
+UNFILLED = "# real-v2 of the corpus\n\n## Técnicas (vs real-v1)\n\n1. Más capas.\n\n## Resultado (a completar)\n\n- [ ] LB: ____\n"
+LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV: +0.005. Overfitted, dropped.\n"
+
+
+@pytest.mark.parametrize(
+    "path, text, kind, verdict",
+    [
+        ("wiki/bench/pool.md", POOL, "experiment", Verdict.REFUTED),
+        ("wiki/experiments/credit/grant-results.md", GRANT, "experiment", Verdict.REFUTED),
+        ("wiki/experiments/cache/results.md", KEEP, "experiment", Verdict.REFUTED),
+        ("wiki/experiments/pebble/results.md", PARK, "experiment", Verdict.INCONCLUSIVE),
+        ("wiki/adapters/real-v2/recipe.md", UNFILLED, "experiment", None),
+        ("wiki/ensembling.md", LIST, "page", None),
+    ],
+)
+def test_a_page_that_compares_and_concludes_is_a_run_wherever_it_lies(path, text, kind, verdict):
+    page = read(path, text.encode())
+    assert page.type == kind
+    assert kind == "page" or read_facts(page, text).verdict.canonical is verdict

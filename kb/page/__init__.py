@@ -114,7 +114,7 @@ class Page:
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
     the destinations of its links without their anchors, each once, in order, those of wikilinks as `[[name`. `row` is the packed
     `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read. `labels` says of a page that
-    neither its front matter nor its name tells to be a run's whether its text labels a hypothesis and an outcome; `type_and_date`
+    neither its front matter nor its name tells to be a run's whether it labels a hypothesis or an outcome and compares what it measured; `type_and_date`
     are those that a build found, None of a page that was just read.
     """
 
@@ -170,16 +170,21 @@ class Page:
         if self.path.count("/") < 2 or type_of_folder(above) is not None:
             return self.stem
         trail = type_of_folder(self.path.split("/")[1]) == "experiment"
-        tells = self._reports if trail else {"hypothesis", "outcome"} <= set(self.labels)
-        record = records_run(above, self.stem) or type_of_file(self.stem) == "index" and tells
+        tells = self._reports if trail else self._tries
+        record = records_run(above, self.stem, reports=tells)
         trail = trail or tells
         return above if record and (trail or self.stem.lower() == "findings") else self.stem
+
+    @property
+    def _tries(self) -> bool:
+        """Whether a page of no folder for runs tells of one try: it labels what it supposed and how that came out, or compares and concludes."""
+        return {"hypothesis", "outcome"} <= set(self.labels) or "concluded" in self.labels
 
     @property
     def _reports(self) -> bool:
         """Whether a page without the name or type of a run says how one came out, in its front matter or behind a label."""
         spoken = (self.field(name) for name in ("verdict", *OUTCOME_FIELDS, "status"))
-        return "outcome" in self.labels or any(
+        return not {"outcome", "concluded"}.isdisjoint(self.labels) or any(
             field_verdict(text) not in (None, Verdict.OTHER) for text in spoken if text
         )
 
@@ -204,7 +209,7 @@ class Page:
                 and self._reports
             )
             return "experiment" if run else type_name or raw or "page"
-        if not (type_name or raw or by_folder) and {"hypothesis", "outcome"} <= set(self.labels):
+        if not (type_name or raw or by_folder) and self._tries:
             return "experiment"
         return type_name or raw or (by_folder if sure or _names_target(self) else None) or "page"
 

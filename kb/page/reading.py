@@ -4,17 +4,28 @@ import re
 from collections.abc import Iterator
 
 from kb import regex
+from kb.languages import VERDICTS, spellings
 from kb.page import LARGEST, Detail, Heading, Page, text_of
 from kb.page.document import WIKILINK, Document, document_of, skimmed
 from kb.page.front import Front, front_of
 from kb.page.text import slug_of
-from kb.schema import FIELD_NAMES, label_kind, names_run, type_of_place
+from kb.schema import FIELD_NAMES, heading_kind, label_kind, names_run, type_of_place
 from kb.store import digest_of, is_inner, row_of
+from kb.text import sentences_of
+from kb.text.reports import report_in, report_of
 
 _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
+# What a change is compared with, as tables head it, and two figures of one sentence.
+_REFERENCE = regex(
+    r"(?<![^\W_])(?:baseline|reference|default|current|control|before|prior|previous|Δ|delta|vs)(?![^\W_])|"
+    + "|".join(spellings(VERDICTS, "baseline")),
+    re.IGNORECASE,
+)
+_AGAINST = regex(r"\bvs\b|\bversus\b|\bagainst\b", re.IGNORECASE)
+_COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -127,7 +138,9 @@ def _page(
 
 
 def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
-    """Which of a hypothesis and an outcome the text labels, of a page that neither type, folder nor name settles."""
+    """What the text of a page that neither type, folder nor name settles says of one try: `hypothesis` and `outcome` where it labels them,
+    `measured` where it compares figures, and then `concluded` where it says how it came out.
+    """
     place = type_of_place(path)[0]
     if (
         front.fields.get("type")
@@ -135,9 +148,41 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
         or names_run(path.rpartition("/")[2])
     ):
         return ()
-    lines = (line for b in document.of("heading", "paragraph") for line in b.plain.split("\n"))
-    heads = (_LABEL_END.split(line, maxsplit=1)[0] for line in lines if line)
-    return tuple(sorted({kind for head in heads if (kind := label_kind(head))}))
+    lines = (line for b in document.of("paragraph") for line in document.source(b).split("\n"))
+    signs = {label_kind(_LABEL_END.split(line, maxsplit=1)[0]) for line in lines if line}
+    signs |= {
+        heading_kind(_LABEL_END.split(b.plain, maxsplit=1)[0]) for b in document.of("heading")
+    }
+    if _measured(document):
+        signs.add("measured")
+        signs |= {"concluded"} if _concludes(document, is_run=place is not None) else set()
+    return tuple(sorted(signs - {""}))
+
+
+def _concludes(document: Document, *, is_run: bool) -> bool:
+    """Whether a page says of itself how it came out: under a heading of its own, in its head or in its last paragraph. Where it says so of
+    several things it is a list of tries, unless its folder holds runs.
+    """
+    outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
+    tops = [b for b in outer if b.kind == "heading"]
+    if any(b.level < 3 and heading_kind(b.plain) == "outcome" for b in tops):
+        return True
+    first = next((b.line for b in tops if b.level > 1), outer[-1].stop if outer else 0)
+    texts = (*tops[:1], *document.of("paragraph"))
+    reporting = [b for b in texts if report_in(b.plain)[0]]
+    ends = [b for b in reporting if b.line < first or b is outer[-1]]
+    final = any(report_of(s)[1] for b in ends for s in sentences_of(b.plain))
+    return final and (is_run or len(reporting) == 1)
+
+
+def _measured(document: Document) -> bool:
+    """Whether a page compares what it measured: a table with a reference or with changes, or one figure beside another."""
+    for table in document.of("table"):
+        cells = [*table.rows[0].cells, *(row.cells[0] for row in table.rows[1:])]
+        if any(_REFERENCE.search(cell.plain) for cell in cells):
+            return True
+    heads = any(_AGAINST.search(b.plain) for b in document.of("heading"))
+    return heads or any(_COMPARED.search(b.plain) for b in document.of("paragraph"))
 
 
 def _way(href: str, kind: str) -> str:

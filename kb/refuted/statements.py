@@ -222,7 +222,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             # A page's own title opens a list only where it is nothing else.
             elif not mode and _mode(title) and (block.level > 1 or len(title.split()) < 4):
                 mode, level = _mode(title), block.level
-            elif notes and not mode and block.level > 1:
+            elif notes and not mode and not silent and block.level > 1:
                 outcome = label_kind(title) == "outcome"
                 decided = decision and not outcome
                 if outcome and own in FAILED or not decided and not outcome:

@@ -30,6 +30,19 @@ _OF_NO_USE = (
     r"\b(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
     r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b"
 )
+# What was there before stays, or the change does not go in.
+_OLD = r"(?:default|baseline|control|current|existing|old|original|previous|shipped|status quo)"
+_NOT_TAKEN = (
+    rf"\b(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
+    rf"(?<!new )\b{_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is kept|does not need|wins|won)\b|"
+    r"\b(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|ship(?:p|\b)|land(?:ing|ed)|enabl)\w*"
+)
+# What is done is of no use: of an action, or of what stands where something tried is spoken of.
+_USELESS = (
+    r"(?:do|does|can|could)(?:n['’]t|not| not) (?:really |actually )?(?:help|work|pay|fix|improve|matter|beat|speed|shorten|raise|reduce|lower|cut|move|change|be (?:ported|used))\b|"
+    r"\b(?:is|are|was|were) not (?:the |a )?(?:levers?|bottleneck|answer)\b"
+)
+_ACTION = r"^\W*(?:\w+ing\b|(?:an? |the )?(?:larger|bigger|longer|smaller|shorter|deeper|wider|more|fewer|less)\b|both\b|neither\b|it\b|this change)"
 # It was taken back.
 _TAKEN_BACK = (
     r"(?:^\W*(?=\w+(?:\W*$|[.,;:]|\s+(?:it|after|because|as|since|by|on|again|the same|in|within|when)\b))|\b(?:we|was|were|been|and|then|so) |[,;] (?=\w+\W*$))(?:reverted|rejected|abandoned|withdrawn|undone|dropped|removed|scrapped|binned|given up|not used)\b|"
@@ -52,7 +65,7 @@ _UNTRIED = (
 )
 # What holds under a condition, or might, reports nothing.
 _SUPPOSES = (
-    r"^\W*(?:if|when|unless|where|wenn|si)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
+    r"^\W*(?:if|when|unless|where|wenn|si|do not|don['’]t|never)\b|\b(?:would|might|may|maybe|perhaps|should|always|usually|typically|generally|makes)\b|"
     r"^\W*[^.:–—]{2,40}?[\s*]*[:–—-]\s*an? \w+ (?:that|which|of|for|where)\b"
 )
 
@@ -97,10 +110,10 @@ _READINGS = tuple(
     for report, final, wrong, words in (
         (Report.OPEN, True, False, _UNTRIED),
         (None, False, False, _SUPPOSES),
-        (Report.FAILED, True, False, _TAKEN_BACK),
+        (Report.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
         (Report.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
-        (Report.FAILED, False, False, _OF_NO_USE),
-        (Report.FAILED, False, True, _WENT_WRONG),
+        (Report.FAILED, False, False, rf"{_OF_NO_USE}|{_ACTION}.*?{_USELESS}"),
+        (Report.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
         (Report.STAYED, False, False, _OF_USE),
         (Report.OPEN, True, False, _stems("open")),
         (Report.FAILED, True, False, _stems("refuted", "failed")),

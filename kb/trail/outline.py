@@ -23,7 +23,7 @@ _LONGEST_LINE = 20_000
 class Passage(NamedTuple):
     """One heading, paragraph, table or fence. `text` is what a reader sees; where it begins with a label ("**Verdict**: refuted"),
     that is `label` in small letters, and `behind` what follows it. `above` are the headings over it below the title, `item` the
-    outermost list item that holds it (-1: none), `rows` those of a table.
+    outermost list item that holds it (-1: none), `rows` those of a table; `bold` where its first words are.
     """
 
     kind: str
@@ -35,6 +35,7 @@ class Passage(NamedTuple):
     item: int = -1
     listed: bool = False
     rows: "tuple[Row, ...]" = ()
+    bold: bool = False
 
 
 def passages_of(text: str) -> tuple[Passage, ...]:
@@ -63,7 +64,10 @@ def _passages(document: "Document") -> Iterator[Passage]:
         elif block.kind == "paragraph":
             listed = block.depth > 0 and document.blocks[block.parent].kind == "item"
             for text, label, behind in _pieces(document, block):
-                yield Passage("paragraph", text, block.line, above, label, behind, item, listed)
+                bold = any(s.kind == "strong" and s.start == block.start for s in block.spans)
+                yield Passage(
+                    "paragraph", text, block.line, above, label, behind, item, listed, bold=bold
+                )
 
 
 def _pieces(document: "Document", block: "Block") -> Iterator[tuple[str, str, str]]:

@@ -18,7 +18,13 @@ from kb.trail.levers import levers_of, stated_levers
 from kb.trail.metrics import metrics_of
 from kb.trail.outline import Passage, Phrases, labels_of, passages_of, prose_of
 from kb.trail.page_account import BESIDE, account_of, point_of, settings_of
-from kb.trail.verdicts import is_running, labelled_verdict, titled_verdict, verdict_of
+from kb.trail.verdicts import (
+    decided_verdict,
+    is_running,
+    labelled_verdict,
+    titled_verdict,
+    verdict_of,
+)
 
 # Headings under which a page says something. First match wins, so "Verdict + reasoning" is a verdict.
 _PLACES = {
@@ -147,8 +153,17 @@ def _verdict(
     if verdict.source in ("section", "") and (saying := labelled_verdict(lead)):
         first = verdict_of(page, saying)
         verdict = first if first.canonical else verdict
-    saying = labelled_verdict(passages) if verdict.canonical in (None, Verdict.OTHER) else ""
+    if verdict.canonical not in (None, Verdict.OTHER):
+        return verdict, ""
+    saying = labelled_verdict(passages)
+    if not saying and passages and not page.field("type"):
+        section = reasons or prose_of(p for part in _results(page, passages) for p in part)
+        saying = decided_verdict(page, section, lead, passages[-1])
     return verdict_of(page, saying) if saying else verdict, saying
+
+
+def _results(page: Page, passages: tuple[Passage, ...]) -> list[tuple[Passage, ...]]:
+    return [_between(passages, p.start, p.end) for p in places_of(page) if p.name == "results"]
 
 
 def _between(passages: tuple[Passage, ...], start: int, stop: int) -> tuple[Passage, ...]:

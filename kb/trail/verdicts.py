@@ -1,7 +1,9 @@
 """The verdict of a page: the first of its places that says one, with the raw spelling. Refuses to judge figures."""
 
+import re
 from collections.abc import Iterable, Sequence
 
+from kb import regex
 from kb.page import Page
 from kb.schema import (
     FAILED,
@@ -14,7 +16,7 @@ from kb.schema import (
     outcome_verdict,
 )
 from kb.text import sentences_of
-from kb.text.reports import Report, report_of
+from kb.text.reports import Report, report_in, report_of
 from kb.trail.facts import VerdictRead
 from kb.trail.outline import Passage
 
@@ -25,7 +27,9 @@ _SUFFIXES = frozenset(
 # What the first sentence of a verdict comes to where it holds no verdict's word.
 _REPORTED = {Report.FAILED: Verdict.REFUTED, Report.STAYED: Verdict.SUPPORTED}
 _TITLES = ("verdict", "outcome", "result", "results", "conclusion")
-_LONGEST_SAYING = 300
+# Of a section the first few sentences say how it came out, and what is kept may be what was there before.
+_LONGEST_SAYING, _TOLD = 300, 4
+_KEEPS = regex(r"\W*(?:keep|kept|stay)\w*\W+\w", re.IGNORECASE)
 
 
 def is_running(page: Page, verdict: VerdictRead) -> bool:
@@ -50,7 +54,7 @@ def verdict_sayings(page: Page, section: str) -> tuple[tuple[str, str], ...]:
         ),
         ("status", page.field("status")),
         ("name", suffix if suffix in _SUFFIXES else ""),
-        ("section", next(iter(sentences_of(section)), "").partition("; ")[0][:_LONGEST_SAYING]),
+        ("section", section),
     )
 
 
@@ -62,8 +66,8 @@ def verdict_of(page: Page, section: str) -> VerdictRead:
     read = VerdictRead()
     for source, raw in verdict_sayings(page, section):
         verdict = canonical_verdict(raw) if source == "name" else field_verdict(raw)
-        if source == "section" and verdict in (None, Verdict.OTHER) and raw:
-            verdict = _REPORTED.get(report_of(raw)[0], verdict)
+        if source == "section":
+            verdict, raw = _of_section(raw)
         if verdict is not None and (not read.source or verdict is not Verdict.OTHER):
             read = VerdictRead(verdict, raw, source)
         if read.source == "verdict" or read.canonical not in (None, Verdict.OTHER):
@@ -78,6 +82,39 @@ def verdict_of(page: Page, section: str) -> VerdictRead:
             f"{read.source}+name" if read.source else "name",
         )
     return read
+
+
+def _of_section(section: str) -> tuple[Verdict | None, str]:
+    """Verdict of a section's first sentence, and what says it: the words of a verdict, else what it reports. What is kept is the change,
+    unless the sentences after it say that this was of no use: then it is what was there before.
+    """
+    sentences = [s.partition("; ")[0][:_LONGEST_SAYING] for s in sentences_of(section)[:_TOLD]] or [
+        ""
+    ]
+    verdict = field_verdict(sentences[0])
+    failed = report_in(" ".join(sentences))[0] is Report.FAILED
+    if verdict is Verdict.SUPPORTED and failed and _KEEPS.match(sentences[0]):
+        verdict = Verdict.REFUTED
+    if verdict in (None, Verdict.OTHER):
+        verdict = _REPORTED.get(report_in(sentences[0], is_try=True)[0], verdict)
+    return verdict, sentences[0]
+
+
+def decided_verdict(page: Page, section: str, lead: Sequence[Passage], last: Passage) -> str:
+    """The sentence in which a page whose places say no verdict tells how it came out: in the section of its outcome, in bold at its head, in
+    its title, at its head, in the last thing it says. Empty where none reports what was tried.
+    """
+    ends = [last.text] if last.kind == "paragraph" and not last.listed else []
+    texts = (section, *(p.text for p in lead if p.bold), page.title, *(p.text for p in lead), *ends)
+    sentences = [s for text in texts for s in sentences_of(text)[:_TOLD] if s]
+    # In a title, and at its start, a word of a verdict may name a part of the matter.
+    worded = (s for s in sentences_of(section) + sentences[-_TOLD:] if outcome_verdict(s))
+    return next(worded, "") or next((s for s in sentences if _decides(s, page.title)), "")
+
+
+def _decides(sentence: str, title: str) -> bool:
+    report, final = report_of(sentence, is_try=sentence != title)
+    return report is Report.FAILED or final and report is Report.STAYED
 
 
 def titled_verdict(passages: Iterable[Passage]) -> str:
