@@ -103,7 +103,7 @@ def _try(told: Outcomes, same: Sequence[Facts], place: int) -> str:
     reason = told.reason(e, 200 if not place else 90) if place < _REASONS else ""
     result = ", ".join(x for x in (str(e.verdict.canonical), told.result(e)) if x)
     values = (
-        f"{handle(o.path)} {' '.join(DIGITS.findall(subject_of(o)))}: {told.result(o) or o.verdict.canonical}"
+        f"{' '.join((handle(o.path), *DIGITS.findall(subject_of(o))))}: {told.result(o) or o.verdict.canonical}"
         for o in others
     )
     values_told = f" (also {', '.join(values)})" if others else ""
