@@ -10,28 +10,30 @@ import json
 import math
 import re
 import sqlite3
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
-from kb.refuted.intent import Aim, aim_of_proposal, terms_in
+from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
+    Likeness,
     by_number,
     differences,
     likeness_of,
-    numbers_named,
     places_of,
     short_for,
     spoken,
 )
-from kb.refuted.moves import Move, clauses
+from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
-from kb.refuted.values import parts_of_name
+from kb.refuted.values import same_value
 from kb.run.record import Lever
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
 from kb.trail import Moment, experiment, moment
-from kb.trail.levers import is_common, mentions_in, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,8 @@ class Answer:
 _MOST_MATCHES, _MOST_DIFFERENCES = 10, 6
 # What is looked at: cards by the rarest words first, as many as are read in milliseconds.
 _CANDIDATES, _MOST_ROWS = 40, 40_000
-# Two texts are alike in words, where no lever tells, if they share so much more than cards further down share by habit of the loop.
-_ALIKE, _SHOWN, _BEHIND = 0.12, 0.05, slice(5, 15)
+# Two texts with so much in common are of one matter; less, by the rarest of their words, is chance.
+_ALIKE, _SHOWN = 0.15, 0.05
 # What stands for less than the whole counts half: another value or way, another target, a statement without a run behind it.
 _HALF = 0.5
 
@@ -106,16 +108,15 @@ class _Question:
     places: dict[str, tuple[int, int]]
     sentences: tuple[str, ...]
     pulls: dict[str, Move]
-    numbers: frozenset[float]
 
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A match, whether it `decides` by its lever, and whether the two set levers and share none, so that words say nothing (`apart`)."""
+    """A match, whether it `decides` by its lever, and whether its words may (`speaks`): a failure elsewhere is met by its lever only."""
 
     match: Match
     decides: bool
-    apart: bool
+    speaks: bool
 
 
 class Gate:
@@ -124,7 +125,7 @@ class Gate:
     def __init__(self, db: sqlite3.Connection, *, like: "Gate | None" = None):
         self.db = db
         self.counts: dict[str, Counts] = like.counts if like else {}
-        self.cards: dict[int, tuple[Card, float]] = like.cards if like else {}
+        self.cards: dict[tuple[int, str], tuple[Card, float]] = like.cards if like else {}
         self.rarity = Rarity(self._counts, like.rarity.known if like else {})
 
     def check(self, proposal: Proposal) -> Answer:
@@ -133,8 +134,6 @@ class Gate:
         own = experiment(self.db, proposal.before) if proposal.before else None
         target = proposal.target or (own.target if own else "")
         aim, text = aim_of_proposal(proposal.text, proposal.levers), in_digits(proposal.text)
-        # A number that has its own name in the text says nothing of another lever.
-        named = {number_of(value) for m in mentions_in(text) for value in (m.value, m.before)}
         question = _Question(
             text,
             target,
@@ -143,7 +142,6 @@ class Gate:
             places_of(text),
             tuple(sentences_of(text)),
             self.rarity.pulls(aim, target),
-            numbers_named(" ".join(clauses(text))) - named,
         )
         best: dict[str, _Meeting] = {}
         meetings = [
@@ -151,11 +149,9 @@ class Gate:
         ]
         for met in sorted(meetings, key=lambda m: (-m.match.score, m.match.path)):
             best.setdefault(met.match.path, met)
-        behind = [m.match.score for m in list(best.values())[_BEHIND]]
-        alike = _ALIKE + sum(behind) / (_BEHIND.stop - _BEHIND.start)
         shown = [m for m in best.values() if m.match.score >= _SHOWN or m.decides][:_MOST_MATCHES]
         groups = groups_of(self.db, question.pulls.values(), target=target, at=at)
-        outcome = _outcome(shown, alike, groups)
+        outcome = _outcome(shown, groups)
         matches = tuple(m.match for m in shown)
         content = [
             proposal.text.strip(),
@@ -180,11 +176,10 @@ class Gate:
 
     def _ranked(self, question: _Question) -> list[tuple[float, Card]]:
         """Cards that share most words with a proposal, and all that pull one of its levers, with the cosine of the two."""
-        weights = {
-            term: weight * self.rarity.of(term) for term, weight in question.aim.terms.items()
-        }
+        rare = partial(self.rarity.of, target=question.target)
+        weights = {term: weight * rare(term) for term, weight in question.aim.terms.items()}
         terms, left = [], _MOST_ROWS
-        for term in sorted(weights, key=lambda t: (-self.rarity.of(t), t)):
+        for term in sorted(weights, key=lambda t: (-rare(t), t)):
             left -= self.rarity.counts("")[1].get(term, 0)
             terms += [term] if left > 0 else []
         where, values = (
@@ -192,30 +187,30 @@ class Gate:
             if question.at is None
             else (" and (date, serial, evidence) < (?, ?, ?)", list(question.at))
         )
-        sums: dict[tuple[int, str], float] = {}
+        sums: dict[tuple[int, str], float] = defaultdict(float)
         pulling: set[tuple[int, str]] = set()
         query = f"""select t.term, t.card, t.weight, c.target from card_term t join card c on c.number = t.card
             where t.term in ({",".join("?" * len(terms))}){where}"""
         for term, number, weight, target in self.db.execute(query, [*terms, *values]):
             place = number, target
-            sums[place] = sums.get(place, 0.0) + weights[term] * weight * self.rarity.of(
-                term
-            ) * _kinship(question.target, target)
+            sums[place] += weights[term] * weight * rare(term) * _kinship(question.target, target)
             if term[0] == "=" and term[1:] in question.pulls:
                 pulling.add(place)
         near = sorted(sums, key=lambda place: (-sums[place], place))[:_CANDIDATES]
         length = math.hypot(*weights.values())
-        ranked = ((sums[place], *self._card(place[0])) for place in {*near, *pulling})
+        ranked = (
+            (sums[place], *self._card(place[0], question.target)) for place in {*near, *pulling}
+        )
         return [(shared / (length * own or 1.0), card) for shared, card, own in ranked]
 
-    def _card(self, number: int) -> tuple[Card, float]:
-        """A card and the length of the vector of its words."""
-        if number not in self.cards:
+    def _card(self, number: int, target: str) -> tuple[Card, float]:
+        """A card and the length of the vector of its words, as rare as they are on a target."""
+        if (number, target) not in self.cards:
             query = "select row from card where number = ?"
             card = value_of(self.db.execute(query, (number,)).fetchone()[0], Card)
-            words = (weight * self.rarity.of(term) for term, weight in card.aim.terms.items())
-            self.cards[number] = card, math.hypot(*words)
-        return self.cards[number]
+            words = (w * self.rarity.of(term, target) for term, w in card.aim.terms.items())
+            self.cards[number, target] = card, math.hypot(*words)
+        return self.cards[number, target]
 
     def _meeting(self, question: _Question, card: Card, cosine: float) -> _Meeting:
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
@@ -225,10 +220,14 @@ class Gate:
         theirs = self.rarity.pulls(card.aim, card.target)
         mine = _with_words(question, theirs)
         alike = likeness_of(mine, theirs)
-        if not alike.lever and not _sets(mine) and _shares_words(question.aim, card):
-            lever = by_number(theirs, question.numbers)
-            alike = replace(alike, lever=lever, decides=lever is not None)
+        sets = any(m.is_setting for m in question.pulls.values())
+        if not sets and not alike.lever and cosine >= _SHOWN:
+            number = by_number(theirs, question.aim.terms)
+            alike = Likeness(lever=number, decides=number is not None)
         kind, decides, lever = alike.kind, alike.decides, alike.lever
+        # What already differs in value or way was tried only where a run of this target tried it.
+        own = not card.is_told and _kinship(question.target, card.target) == 1.0
+        decides = decides and (own or kind == "same-value")
         whole = _kinship(question.target, card.target) * decides
         worth = whole if kind == "same-value" else whole * _HALF
         score = max(cosine, (cosine + worth) / 2)
@@ -262,21 +261,19 @@ class Gate:
             acknowledged=_acknowledged(question, card, differs=bool(diffs)),
             source="statement" if card.is_told else "experiment",
         )
-        return _Meeting(match, decides, _sets(mine) and _sets(theirs))
+        speaks = question.target == card.target and not _apart(question.aim, card.aim)
+        return _Meeting(match, decides, speaks)
 
 
 def _kinship(mine: str, other: str) -> float:
-    return 1.0 if not mine or not other or mine == other else _HALF
+    return 1.0 if not mine or mine == other else _HALF
 
 
-def _shares_words(aim: Aim, card: Card) -> bool:
-    """Whether an aim holds a word of a card's title or of its levers' names that is no common one."""
-    names = " ".join((card.title, *(" ".join(parts_of_name(v.name)) for v in card.levers)))
-    return any(term in aim.terms and not is_common(term) for term in terms_in(names))
-
-
-def _sets(pulls: dict[str, Move]) -> bool:
-    return any(m.is_setting and m.is_moved for m in pulls.values())
+def _apart(mine: Aim, theirs: Aim) -> bool:
+    """Whether both declare what they pull, by other names and with other values: then the words around it say nothing."""
+    sides = [[m for m in aim.moves if m.role is Role.DECLARED] for aim in (mine, theirs)]
+    pairs = [*product(*sides)]
+    return bool(pairs) and not any(p.key == q.key or same_value(p.value, q.value) for p, q in pairs)
 
 
 def _with_words(question: _Question, theirs: dict[str, Move]) -> dict[str, Move]:
@@ -331,18 +328,18 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
     return ""
 
 
-def _outcome(meetings: list[_Meeting], alike: float, groups: tuple[LeverGroup, ...]) -> str:
+def _outcome(meetings: list[_Meeting], groups: tuple[LeverGroup, ...]) -> str:
     """repeat: same lever and value with no stated difference; distinguish: same lever elsewhere, or a similar mechanism;
     clear: neither, or each met by what differs. A statement alone never makes a repeat, a tie of the same value asks for a difference.
     """
     near = []
     for met in meetings:
         match = met.match
-        least = alike * (_HALF if match.source == "statement" else 1.0)
+        least = _ALIKE * (_HALF if match.source == "statement" else 1.0)
         if (
             not match.acknowledged
             and match.status != "reopened"
-            and (met.decides or not met.apart and match.score >= least)
+            and (met.decides or met.speaks and match.score >= least)
         ):
             near.append(met)
     if any(

@@ -4,11 +4,9 @@ Refuses what came after: verdicts, results and profiles are no part of an aim, a
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -23,12 +21,13 @@ from kb.refuted.moves import (
     leads_to_change,
     move_of,
     moves_in,
+    pulled,
     united,
 )
-from kb.refuted.values import initials, parts_of_name
+from kb.refuted.values import parts_of_name, plain_words
 from kb.run.record import Lever
 from kb.store import digest_of
-from kb.text import STOP, in_digits, stem, words_of
+from kb.text import STOP, in_digits, numbers_in, numbers_in_words, stem, words_of
 from kb.trail.levers import direction_in, key_of, mentions_in, number_of
 
 
@@ -111,7 +110,7 @@ def aim_of_page(page: Page, text: str, *, because: str = "") -> Aim:
     slug = page.field("hypothesis")
     slug = slug if " " in slug else slug.replace("-", " ")
     head = [
-        _Part("claim", readable(text), text is not slug)
+        _Part("title", readable(text), text is not slug)
         for text in (subject_of(readable(page.title)), slug)
         if text
     ]
@@ -148,11 +147,11 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
         moves = moves_in(part.text, moved=part.moved and part.kind != "setup")
         groups.append(_held(moves) if part.kind == "setup" else moves)
     moves = united([*groups, _of_commands(commands, plain)])[:_MOST_MOVES]
-    claims = [p.text for p in plain if p.kind == "claim"]
+    claims = [p.text for p in plain if p.kind in ("title", "claim")]
     labelled = [p.text for p in plain if p.label and _CLAIM.search(p.label)]
     claimed = words_of(" ".join(labelled or claims))
     return Aim(
-        _terms([*(p.text for p in plain if p.kind != "setup"), because], moves),
+        _terms(plain, moves, because=because),
         moves,
         direction_in(*(claims[:1] or [""]), " ".join(claims[1:])[:400]),
         _point([readable(variant), *(p.text for p in parts)]),
@@ -161,18 +160,33 @@ def _aim(parts: list[_Part], declared: list[str], *, because: str = "", variant:
     )
 
 
-def _terms(texts: Iterable[str], moves: Iterable[Move]) -> dict[str, float]:
-    """How many texts hold each word, those of names that stay once less, and the levers that do not stay with the words of their names."""
-    counts = Counter(term for text in texts for term in terms_in(" ".join(clauses(text))))
-    held = [m for m in moves if m.role is Role.HELD]
-    counts.subtract({stem(w) for m in held for w in (*parts_of_name(m.name), m.key)})
-    terms = {term: float(count) for term, count in counts.items() if count > 0}
-    for move in (m for m in moves if m.role is not Role.HELD):
-        terms["=" + move.key] = 1.0
-        short = initials(move.name) if move.value else ""
-        for word in filter(None, (*parts_of_name(move.name), short)):
-            terms.setdefault(stem(word), 1.0)
-    return dict(sorted(terms.items()))
+# What a page is about stands in its title and in the names of what it moves; why it failed speaks of much else.
+_TOPIC, _REASON = 2.0, 0.5
+
+
+def _terms(parts: Iterable[_Part], moves: Iterable[Move], *, because: str) -> dict[str, float]:
+    """How much of the text each word and number carries. A lever that does not stay is counted as well, by its key, and carries nothing;
+    where others are set, one that stays carries nothing by its name and value either.
+    """
+    moved = [m for m in moves if m.role is not Role.HELD]
+    terms = {term: _REASON for term in terms_in(because)}
+    for part in parts:
+        if part.kind != "setup":
+            weight = _TOPIC if part.kind == "title" else 1.0
+            for term in terms_in(" ".join(clauses(part.text))):
+                terms[term] = max(weight, terms.get(term, 0.0))
+    about = pulled(moved)
+    for move in moves if about else ():
+        if move.value and move not in about:
+            terms |= dict.fromkeys(_named_by(move), 0.0)
+    for move in about:
+        terms |= dict.fromkeys(_named_by(move), _TOPIC)
+    terms |= {"=" + m.key: 0.0 for m in moved}
+    return {term: terms[term] for term in sorted(terms) if terms[term] or term[0] == "="}
+
+
+def _named_by(move: Move) -> set[str]:
+    return terms_in(f"{move.name} {move.value}")
 
 
 def _held(moves: Iterable[Move]) -> tuple[Move, ...]:
@@ -283,23 +297,24 @@ def _of_commands(commands: list[tuple[Move, ...]], plain: Iterable[_Part]) -> tu
     )
 
 
-# What an apostrophe leaves behind says nothing.
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+# An article, a switch, a pair: no number that tells one text from another.
+_FEW = frozenset((0.0, 1.0, 2.0))
 
 
 def terms_in(text: str) -> set[str]:
-    """Distinct words of a text as stems, and neighbours joined (`read ahead` and `readahead`)."""
-    parts = [*map(_part, words_of(text))]
-    # A number alone tells nothing, behind a word it is a setting: `tile64`.
-    terms = {part for part in parts if not part.isdigit()}
-    terms |= {one + other for one, other in pairwise(parts) if one and other and not one.isdigit()}
-    return terms - {""}
+    """Distinct words of a text as stems, those of names one by one, and its numbers in whatever unit (`64 KiB` and 65536 are one)."""
+    words = (w for w in plain_words(text) if not w.isdigit() and (len(w) > 1 or not w.isascii()))
+    numbers = {n.value for n in numbers_in_words(text)}
+    for number in numbers_in(text):
+        value = number_of(text[number.start : number.end])
+        numbers |= {number.value, number.value if value is None else value}
+    return {*map(_stem, words), *(f"#{n:g}" for n in numbers - _FEW)} - {""}
 
 
 @lru_cache(maxsize=1 << 14)
-def _part(word: str) -> str:
+def _stem(word: str) -> str:
     """Stem of a word that says something; empty for any other."""
-    return "" if word in STOP or word in _LETTERS else stem(word)
+    return "" if word in STOP else stem(word)
 
 
 # "32k tokens", "128 generated tokens": how much of what a run works on. Starts with the digit, which is found fast.

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from kb.refuted.moves import Move, Role, role_in
 from kb.refuted.values import canonical, initials, parts_of_name, same_value, way_of_numbers
 from kb.run.record import Lever
-from kb.text import numbers_in
 from kb.trail.levers import OPPOSITE, Mention, is_common, key_of, number_of, switch_of, way_of
 
 # Smaller whole numbers stand behind many settings at once.
@@ -137,23 +136,15 @@ def spoken(move: Move, text: str, places: Mapping[str, tuple[int, int]]) -> Move
     return replace(move, name=name, value=value, before="", way=way_of(text, name), role=role)
 
 
-def by_number(pulls: Mapping[str, Move], numbers: frozenset[float]) -> Move | None:
+def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Move | None:
     """A lever whose value is among the numbers of a text, where the number tells."""
-    return next(
-        (m for m in pulls.values() if _tells(number := number_of(m.value)) and number in numbers),
-        None,
-    )
+    numbers = ((m, number_of(m.value)) for m in pulls.values())
+    return next((m for m, n in numbers if _tells(n) and f"#{n:g}" in terms), None)
 
 
 def _tells(number: float | None) -> bool:
     """Whether a number stands behind few settings: a hundred and more, or a fraction of two digits."""
     return number is not None and (number >= _TELLING_NUMBER or not (number * 10).is_integer())
-
-
-def numbers_named(text: str) -> frozenset[float]:
-    """Numbers of a text with their units, as values of settings are read."""
-    numbers = (number_of(text[n.start : n.end]) for n in numbers_in(text))
-    return frozenset(n for n in numbers if n is not None)
 
 
 def places_of(text: str) -> dict[str, tuple[int, int]]:

@@ -270,14 +270,14 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
     """What a text does with the lever that it mentions."""
     if _STAYS.match(text, mention.end):
         return Role.HELD
-    last, comma = "", text.rfind(",", 0, mention.start)
+    last, comma = "", max(text.rfind(mark, 0, mention.start) for mark in ",:")
     ends, cues = ends_of(text), cues_of(text)
     before = bisect_left(ends, (mention.start,))
     begun = ends[before - 1][1] if before and ends[before - 1][0] >= mention.start - _NEAR else 0
     for start, kind in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
         if kind == "point" and mention.name[:1] == "-":
             continue  # "caps the registers at --limit=64"
-        # What is set aside stays so to the next comma: "instead of raising x".
+        # What is set aside stays so to the next comma or colon: "instead of raising x".
         last = last if last == "against" and comma < start else kind
     if last in ("held", "against"):
         return Role.HELD

@@ -13,6 +13,8 @@ from kb.refuted.moves import Move, Role, pulled
 from kb.refuted.values import canonical
 from kb.trail.levers import number_of, switch_of
 
+# Few texts tell little of what is rare: a word counts as if so many more lacked it.
+_MORE = 9
 # From ten aims on a share says something; a lever that a fifth of them name, or a value at which a fifth stand, is a habit.
 _ENOUGH, _HABIT = 10, 0.2
 # How many aims there are, and how many of them hold each term.
@@ -33,7 +35,7 @@ class Rarity:
         """How much a term tells: the log of how rare it is."""
         if (term, target) not in self.known:
             size, terms = self._share(target)
-            rarity = math.log((size + 1) / (terms.get(term, 0) + 0.5))
+            rarity = math.log((size + _MORE) / (terms.get(term, 0) + 0.5))
             self.known[term, target] = max(0.0, rarity)
         return self.known[term, target]
 

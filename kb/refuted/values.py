@@ -6,6 +6,7 @@ Refuses to guess: a value counts as another one unless it is known to be the sam
 import re
 from functools import lru_cache
 
+from kb.text import words_of
 from kb.trail.levers import number_of
 
 ON = frozenset(("1", "true", "on", "yes", "enabled"))
@@ -48,10 +49,18 @@ def same_value(one: str, other: str) -> bool:
     return one != "" and one.lower() == other.lower()
 
 
+_HUMP = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def plain_words(text: str) -> list[str]:
+    """Words of a text in order, those of its names one by one."""
+    return words_of(_HUMP.sub(" ", text))
+
+
 @lru_cache(maxsize=8192)
 def parts_of_name(name: str) -> tuple[str, ...]:
     """Words of a name in small letters: `splitChunks.maxSize` → split, chunks, max, size."""
-    return tuple(p.lower() for p in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if p)
+    return tuple(plain_words(name))
 
 
 def initials(name: str) -> str:
