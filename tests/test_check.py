@@ -318,8 +318,8 @@ def test_an_empty_or_missing_proposal_is_a_clear_mistake(make_base, kb_command):
     layout = make_base(TRAIL)
     assert "empty" in kb_command("check", "-", cwd=layout.root, text_in=" \n", ok=(2,)).stderr
     assert (
-        "a target 'engin'; known: engine"
-        in kb_command("check", "-", "--target", "engin", cwd=layout.root, text_in="Try it.", ok=(0,)).stderr
+        "a target 'engin' (nearest: engine); known: engine"
+        in kb_command("check", "tile 4", "--target", "engin", cwd=layout.root, ok=(2,)).stderr
     )
     assert "cannot be read" in kb_command("check", "nowhere.txt", cwd=layout.root, ok=(2,)).stderr
     assert "give one PROPOSAL" in kb_command("check", cwd=layout.root, ok=(2,)).stderr

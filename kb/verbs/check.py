@@ -76,7 +76,7 @@ def run(request: CheckProposal, caller: Caller) -> Checked:
             tuple(gate.check(proposal) for proposal in _batch(request.batch, caller)), batch=True
         )
     text = _proposal(request.proposal, caller)
-    caller.doubt_target(gate.db, request.target)
+    caller.doubt_target(gate.db, request.target, refuse=True)
     name = "" if request.proposal in ("-", text) else request.proposal
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.
@@ -95,7 +95,7 @@ def run(request: CheckProposal, caller: Caller) -> Checked:
 
 def _proposal(name: str, caller: Caller) -> str:
     # Several words that name no file are the proposal itself; what ends as a file does is a path that was mistyped.
-    words = len(name.split()) > 2 and not name.endswith((".md", ".markdown", ".txt"))
+    words = len(name.split()) > 1 and not name.endswith((".md", ".markdown", ".txt"))
     spoken = words and not caller.confined and not caller.file(name).exists()
     text = name if spoken else caller.text(name)
     if not text.strip():
