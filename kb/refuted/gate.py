@@ -12,9 +12,11 @@ import re
 import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from itertools import product
 
+from kb import KbError
 from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.intent import Aim, aim_of_proposal
@@ -33,7 +35,7 @@ from kb.refuted.values import same_value
 from kb.run.record import Lever
 from kb.store import digest_of, value_of
 from kb.text import cut, in_digits, sentences_of
-from kb.trail import Moment, experiment, moment
+from kb.trail import Moment, experiment, moment, targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,19 @@ class Gate:
             matches,
             groups,
         )
+
+    def refuse_unknown(self, target: str) -> None:
+        """Raises KbError at a target of which there is neither experiment nor page, where others are known."""
+        page = "select 1 from standing where type = 'target' and path like ?"
+        known = targets(self.db)
+        if not target or not known or target in known:
+            return
+        if not self.db.execute(page, (f"%/{target}.md",)).fetchone():
+            near = get_close_matches(target, known, n=1, cutoff=0.0)[0]
+            raise KbError(
+                f"nothing is known of a target '{target}' (nearest: {near}); known: {', '.join(known)}; "
+                f"a new one begins with its page, wiki/targets/{target}.md"
+            )
 
     def _counts(self, target: str) -> Counts:
         if target not in self.counts:

@@ -1,6 +1,5 @@
 """Who asks: the folder that paths are seen from, the moment, and where talk goes. What verbs share about paths and tables."""
 
-import difflib
 import os
 import posixpath
 import sqlite3
@@ -117,22 +116,15 @@ class Caller:
         self.build(layout)
         return store.state(layout)
 
-    def doubt_target(self, db: sqlite3.Connection, target: str, *, refuse: bool = False) -> None:
-        """Say that no experiment and no page is of this target: it may be new, or misspelt. To `refuse` it raises KbError where others are known."""
-        page = "select 1 from experiment where target = ? union all select 1 from standing where type = 'target' and path like ?"
-        if not target or db.execute(page, (target, f"%/{target}.md")).fetchone():
-            return
-        from kb import trail
+    def doubt_target(self, db: sqlite3.Connection, target: str) -> None:
+        """Say that no experiment and no page is of this target: it may be new, or misspelt."""
+        known = "select 1 from experiment where target = ? union all select 1 from standing where type = 'target' and path like ?"
+        if target and not db.execute(known, (target, f"%/{target}.md")).fetchone():
+            from kb import trail
 
-        known = trail.targets(db)
-        near = difflib.get_close_matches(target, known, n=1, cutoff=0.0)
-        meant = f" (nearest: {near[0]})" if near else ""
-        remark = (
-            f"nothing is known of a target '{target}'{meant}; known: {', '.join(known) or 'none'}"
-        )
-        if refuse and known:
-            raise KbError(f"{remark}; a new one begins with its page, wiki/targets/{target}.md")
-        self.talk(f"note: {remark}")
+            self.talk(
+                f"note: nothing is known of a target '{target}'; known: {', '.join(trail.targets(db)) or 'none'}"
+            )
 
 
 def _standing_tables(layout: store.Layout) -> tuple[sqlite3.Connection | None, str]:

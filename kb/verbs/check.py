@@ -76,7 +76,7 @@ def run(request: CheckProposal, caller: Caller) -> Checked:
             tuple(gate.check(proposal) for proposal in _batch(request.batch, caller)), batch=True
         )
     text = _proposal(request.proposal, caller)
-    caller.doubt_target(gate.db, request.target, refuse=True)
+    gate.refuse_unknown(request.target)
     name = "" if request.proposal in ("-", text) else request.proposal
     if name and not before and not request.as_of:
         # A page on file is asked about as of just before it: it would match itself.
