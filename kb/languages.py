@@ -62,6 +62,12 @@ REPORTS: Mapping[str, str] = {
         "gebracht bringt brachte gewinn nutzen wirkung effekt apporté apporte gain effet utile aportó aporta efecto ganancia palanca "
         "adiant efeito ganho effett guadagn utile winst прирост эффект выигрыш толк пользы 效果 帮助 幫助 收益 变化 變化 効果 効か 효과"
     ),
+    # What is wanted, feared or supposed, and reports nothing.
+    "supposed": (
+        "falls wenn soll sollte muss müssen damit nicht-mehr-als doit devra faut debe deben hay-que para-que deve devem если должен должна нужно "
+        "чтобы 如果 若 应当 应该 應該 需要 必须 必須 确保 確保 避免 目标 目標 场合 場合 なければ ならば であれば べき こと 確認する 確かめる 防ぐ ように "
+        "たら 条件 경우 해야 하면 되면 목표 확인한다 확인하 않도록"
+    ),
     "kept": "bleibt beibehalten gardé conservé se-queda quedó fica ficou rimane blijft оставили остаётся остается 保留 采用 採用 上线 유지",
     "open": (
         "noch-nicht noch-zu à-essayer à-tester pas-encore pendiente por-probar todavía-no aún-no pendente ainda-não a-testar da-provare "

@@ -126,6 +126,11 @@ def test_a_list_of_failures_is_told_by_its_heading_in_any_of_many_words(make_bas
         ("计划：尝试更大的批量。", Report.OPEN),
         ("Verworfene Urteile liegen in rejected.tsv.", None),
         ("Elegí dos finales distintas como cobertura.", None),
+        ("遅延が悪化しないことを確認する", None),
+        ("回帰なし、悪化なし。", None),
+        ("没有变慢", None),
+        ("Falls es langsamer wird, wird es zurückgenommen.", None),
+        ("지연이 악화되지 않는다", None),
     ],
 )
 def test_a_sentence_of_another_language_reports_what_it_says(text, report):

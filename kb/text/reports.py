@@ -26,7 +26,7 @@ _OF_NO_USE = (
     r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better)\b|^\W*no change\b|"
     r"\b(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|\bnothing (?:chang|gain|mov)\w+|"
     r"\bwithout (?:any )?(?:effect|gain|benefit|improvement|success)\b|\b(?:to no avail|in vain|pointless|useless|unusable|nope|no-op|(?:with)?in (?:the )?noise)\b|"
-    r"\b(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
+    r"\b(?<!no )(?<!without )(?:regress(?:ed|es|ion)|hurts?|harmed|degraded|worsened|diverged?|overfit(?:s|ted)?|backfired|refuted|falsified|disproved|failed to (?:help|converge|improve|pay))\b|"
     r"\b(?:made (?:it|things|matters|[\w ]{1,30}?)|became|got|was|were|ran|came out|grew)(?: [\d.]+ ?%)? (?:\w+ )?(?:slower|worse|flat|noisier|more (?:frequent|often))\b|"
     r"(?:^|[,;:] )(?:\w+ )?(?:slower|worse)\b|\bworse than\b|\b[\d.]+ ?(?:%|x|×|times|pp|ms|s) (?:\w+ )?(?:slower|worse)\b|\btook (?:twice|\w+ times) as long\b"
 )
@@ -84,14 +84,17 @@ def _stems(*notions: str) -> str:
     spaced = "|".join(w for w in _words(*notions) if w[0] <= _UNSPACED)
     # A participle that is inflected before a noun ("verworfene Ansätze") names things and reports nothing.
     spaced = rf"(?<![^\W_])(?:{spaced})(?!(?<=[nt])e[nrms]?\b)"
-    return "|".join([spaced, *(w for w in _words(*notions) if w[0] > _UNSPACED)])
+    before, behind = languages.DENIED_IN.split(), languages.DENIED_BEHIND.replace(" ", "|")
+    unspaced = "|".join(w for w in _words(*notions) if w[0] > _UNSPACED)
+    denied = "".join(f"(?<!{word})" for word in before)
+    return rf"{spaced}|{denied}(?:{unspaced})(?!\w{{0,3}}? ?(?:{behind}))"
 
 
 def _denied(*notions: str) -> str:
     """Some notions turned round: behind a word or a sign that denies, with two words between, or before one."""
     before, within = "|".join(languages.DENIALS), languages.DENIED_IN.replace(" ", "|")
     behind = languages.DENIED_BEHIND.replace(" ", "|")
-    stems = _stems(*notions)
+    stems = "|".join(_words(*notions))
     return rf"(?<![^\W_])(?:{before})['’]? (?:\w+ ){{0,2}}?(?:{stems})|(?:{within})(?:{stems})|(?:{stems})\w{{0,3}}?(?:{behind})"
 
 
@@ -116,6 +119,7 @@ _READINGS = tuple(
         (Report.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
         (Report.STAYED, False, False, _OF_USE),
         (Report.OPEN, True, False, _stems("open")),
+        (None, False, False, _stems("supposed")),
         (Report.FAILED, True, False, _stems("refuted", "failed")),
         (
             Report.FAILED,
