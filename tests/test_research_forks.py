@@ -458,6 +458,35 @@ def test_figures_of_a_table_carry_the_name_of_their_column(history):
     assert {("121.7", "mbs"), ("1.98", "ratio"), ("188", "MB/s"), ("2.02", "ratio")} <= claims
 
 
+STEP = """class Attention:
+    def __init__(self, dim, cache_size):
+        self.cache = torch.zeros(cache_size, dim, dtype=torch.float32)
+
+    def forward(self, x, mask):
+        scores = torch.relu(x @ x.T)
+        for step in range(x.shape[0]):
+            scores = scores + self.cache[step] * mask
+        return scores
+"""
+NAMES = [
+    ("self.cache", "self.kv_buffer", True), ("cache_size", "buffer_len", True), ("scores", "fast_scores", True), ("step", "row", True), ("Attention", "FusedAttention", True),
+    ("float32", "bfloat16", False), ("relu", "gelu", False), ("* mask", "* scores", False), ("dtype=", "device=", False), ("import torch", "import fasttorch as torch", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "same"), NAMES, ids=[case[1] for case in NAMES])
+def test_code_that_is_the_same_up_to_its_own_names_is_a_refactor_whatever_the_names(
+    history, old, new, same
+):
+    program = "import torch\n\n\n" + STEP
+    history.commit("attention", model_DOT_py=program)
+    history.branch("names")
+    history.commit("perf: faster names", model_DOT_py=program.replace(old, new))
+    fork = history.forks()["names"]
+    assert (fork.kind == "refactor", fork.optimization) == (same, not same), fork.evidence
+    assert (fork.score < 0.2) == same
+
+
 @pytest.mark.parametrize("program", UP)
 def test_kinds_of_forty_two_heads_are_those_of_a_reader(tmp_path, program):
     history = History(tmp_path / program)

@@ -197,6 +197,13 @@ def test_forks_and_pull_requests_of_github_are_compared_and_ranked(base, site, m
     assert "vendor/x.c: vendored" in text_of_source(base, source) and "model.bin: binary or large" in text_of_source(base, source)
 
 
+def test_a_fork_whose_text_may_not_be_passed_on_keeps_digests_alone(base, site, monkeypatch, capsys):
+    github(site)
+    monkeypatch.chdir(base.root)
+    cli.main(["research", "forks", "up/engine", "--no-text", "--api", site.base, "--allow-host", "127.0.0.1"])
+    assert len(list(sources(base))) == 3 and {f.name for f in base.sources.rglob("*") if f.is_file()} == {"meta.json"}
+
+
 def test_a_second_look_at_github_asks_conditionally(base, site):
     github(site)
     with session_of(base) as session:
@@ -249,7 +256,7 @@ def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(b
     [
         ("file:///etc/passwd", "only http and https"),
         ("ftp://example.org/x", "only http and https"),
-        ("http://127.0.0.1:9/x", "private address"),
+        ("http://127.0.0.1:9/x", "127.0.0.1 is a private address"),
         ("http://169.254.169.254/latest/meta-data/", "private address"),
         ("http://[64:ff9b::a9fe:a9fe]/latest/meta-data/", "private address"),
         ("http://[::1]/", "private address"),

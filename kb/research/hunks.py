@@ -3,11 +3,12 @@ group of lines at a time; knows no files' roles.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kb.research.diffs import FileDiff, LineGroup
-from kb.research.symbols import code_of, identifiers
+from kb.research.symbols import code_of, defined_in, identifiers, setting_of
 from kb.research.techniques import techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
 
@@ -19,6 +20,9 @@ _BRANCH = re.compile(
 )
 _GUARD = re.compile(r"^(?:raise|assert|sys\.exit|exit|abort|panic!?|throw)\b")
 _STRING = re.compile(r"([\"'])(?:\\.|(?!\1).)*\1")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+# What the head of a function or a loop binds, without the types beside it.
+_BOUND = re.compile(r"(?<!: )(?<!> )\b([A-Za-z_]\w*)\s*(?=[,)=:\[]|in\b)")
 # What a compiler defines of its target (`_MSC_VER`, `__BYTE_ORDER__`); a guard of a header or of C++ is none.
 _PREDEFINED = re.compile(r"(?<!\w)_(?!_cplusplus)[A-Z_]\w*(?<!_H)(?<!_H_)(?<!_H__)\b")
 
@@ -46,9 +50,7 @@ def pulls_of(change: FileDiff, upstream: Upstream, moved: str) -> Iterator[KindE
         ]
         yield from evidence
         if code and not evidence:
-            renamed = _shape(" ".join(code)) == _shape(" ".join(map(code_of, group.removed)))
-            kind = "refactor" if renamed else moved
-            what = f"changes {group.within[:60] or 'the measured program'}"
+            kind, what = moved, f"changes {group.within[:60] or 'the measured program'}"
             if not group.removed:
                 kind, what = "other", f"adds to {group.within[:60] or 'the measured program'}"
             yield KindEvidence(kind, 0.75, change.path, group.line, what)
@@ -98,8 +100,31 @@ def _changed_names(added: str, removed: str) -> list[str]:
     return sorted(new ^ old)
 
 
-def _shape(code: str) -> str:
-    return re.sub(r"[A-Za-z_]\w*", "x", code)
+def are_renames(changes: Iterable[FileDiff], upstream: Upstream) -> bool:
+    """Whether these changes give new names and nothing else: token for token the same code, each old name gone
+    from its files, each new one bound by a changed line and unknown upstream.
+    """
+    names: dict[str, str] = {}
+    bound: set[str] = set()
+    for change in changes:
+        removed, added = (list(map(code_of, lines)) for lines in (change.removed, change.added))
+        old, new = (_TOKEN.findall("\n".join(lines)) for lines in (removed, added))
+        if len(old) != len(new):
+            return False
+        pairs = {(a, b) for a, b in zip(old, new, strict=True) if a != b}
+        whole = Counter(
+            _TOKEN.findall(
+                "\n".join(map(code_of, upstream.files.get(change.before, "").splitlines()))
+            )
+        )
+        if any(names.setdefault(a, b) != b or whole[a] > old.count(a) for a, b in pairs):
+            return False
+        for line in added:
+            bound |= {defined_in(line), setting_of(line)[0]}
+            if defined_in(line) or line.startswith("for "):
+                bound.update(_BOUND.findall(line))
+    fresh = {b for b in names.values() if b in bound and not upstream.has_name(b)}
+    return bool(names) and len(fresh) == len(names)
 
 
 def _devices(change: FileDiff, group: LineGroup, upstream: Upstream) -> Iterator[KindEvidence]:

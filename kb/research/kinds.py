@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kb import regex
 from kb.research.claims import changes_in
 from kb.research.diffs import DEVICE, FileDiff
-from kb.research.hunks import KindEvidence, moved_metric, pulls_of
+from kb.research.hunks import KindEvidence, are_renames, moved_metric, pulls_of
 from kb.research.symbols import code_of, defined_in, identifiers, parts_of, setting_of
 from kb.research.techniques import Technique, techniques_in, techniques_of_name
 from kb.research.upstream import Upstream
@@ -56,6 +56,7 @@ def reading_of(
     core = _core_paths(changes, upstream)
     results = tuple(_results(messages)) if core else ()
     moved = max(results, key=lambda e: e.kind).kind if results else moved_metric(upstream)
+    renamed = are_renames([c for c in changes if c.path in core], upstream)
     pulls = [e for c in changes if c.path in core for e in pulls_of(c, upstream, moved)]
     evidence = [*_files(changes, core, upstream), *pulls, *_moves(changes)]
     structure = _weights(evidence)
@@ -67,6 +68,8 @@ def reading_of(
     kind = (
         "other"
         if taken_back
+        else "refactor"
+        if renamed
         else _kind(
             weights,
             structure,
@@ -77,7 +80,7 @@ def reading_of(
     )
     also = (k for k, w in weights.most_common() if k != kind and w >= max(3, 0.4 * weights[kind]))
     optimization = kind in ("performance", "quality") or kind == "port" and _holds_levers(pulls)
-    aimed = 0.0 if taken_back else weights["performance"] + weights["quality"]
+    aimed = 0.0 if taken_back or renamed else weights["performance"] + weights["quality"]
     strength = aimed / max(1.0, sum(weights.values()))
     strongest = sorted([*evidence, *words], key=lambda e: -e.weight)[:12]
     named = _named(changes, core, messages, kind)
@@ -139,8 +142,8 @@ def _moves(changes: Sequence[FileDiff]) -> Iterator[KindEvidence]:
 
 
 def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
-    """Whether new code differs from the old in its own definitions, or in names for what stands between alone: nothing comes
-    from outside, and nothing but these is gone.
+    """Whether new code differs from the old in its own definitions alone, or in values that stand where their name stood:
+    nothing comes from outside, and nothing but these is gone.
     """
     bare, before = (
         [line for line in lines if not line.startswith(("import ", "from "))]
@@ -153,9 +156,7 @@ def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
         strange = new.keys() - old.keys() - own - _FRAME
         lost = old.keys() - new.keys() - _FRAME
         return not strange or 5 * len(strange) <= len(new) and 10 * len(lost) <= len(old)
-    if new == old:
-        return sorted(bare) == sorted(before)  # The same words in another order are other work.
-    return not (new - old).keys() - between and not (old - new).keys() - between
+    return new < old and (old - new).keys() <= between
 
 
 def _parts(code: str) -> list[str]:

@@ -102,7 +102,7 @@ def _check_number(address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: 
     if plain in _NAT64:
         plain = ipaddress.IPv4Address(int(plain) & 0xFFFFFFFF)
     if not plain.is_global or plain.is_multicast:
-        where = host if str(address) == host else f"{host} is {address},"
+        where = f"{host} is" if str(address) == host else f"{host} is {address},"
         raise NetworkRefusal(f"{where} a private address; `--allow-host {host}` lets kb go there")
 
 

@@ -18,7 +18,7 @@ READING = "reading.json"
 
 
 def material_of_fork(
-    fork: Fork, delta: Delta, *, repository: str, kind: str, licence: str
+    fork: Fork, delta: Delta, *, repository: str, kind: str, licence: str, keep: bool
 ) -> SourceMaterial:
     """The capture of a fork's own part. Its diff is bounded; what is beyond is counted and named."""
     head = f"# {fork.title or fork.fork}\n\n{repository} · {fork.fork} · {fork.head[:12]} · {fork.date}\n\n## Commits\n\n"
@@ -59,6 +59,7 @@ def material_of_fork(
         sections=tuple(sections),
         files={READING: (reading, "application/json")},
         tool=f"kb research {kind}",
+        keep=keep,
         note=f"{fork.kind}{', merged upstream' if fork.merged else ''}; {len(delta.changes)} files read, {len(left_out)} counted only",
     )
 

@@ -24,15 +24,27 @@ class Reach:
 
     from_: str = option("a mirror (`wget --mirror`) to read instead of the network", metavar="DIR")
     allow_host: tuple[str, ...] = several("a private host that may be reached", metavar="HOST")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keeping:
+    """The part of a request that says what is kept of a capture."""
+
+    licence: str = option("the licence of what is captured, where it states none", metavar="NAME")
+    no_text: bool = flag(
+        "keep digests and provenance alone: a licence that does not let the text be passed on"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capturing(Reach, Keeping):
+    """The part of a request that says where many captures run."""
+
     workers: int = option("captures at once, at most 16", default=4, metavar="N")
     on: str = option(
         "where captures run: this machine, or tasks of a Ray cluster",
         default="here",
         choices=("here", "ray"),
-    )
-    licence: str = option("the licence of what is captured, where it states none", metavar="NAME")
-    no_text: bool = flag(
-        "keep digests and provenance alone: a licence that does not let the text be passed on"
     )
 
 

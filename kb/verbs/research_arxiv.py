@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.verbs import Caller, argument, flag, option
-from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
+from kb.verbs.research_access import CaptureReport, Capturing, access_of, bar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchArxiv(Reach):
+class ResearchArxiv(Capturing):
     """Ids, a query, or a category; one request in three seconds, whatever the number of workers."""
 
     ids: tuple[str, ...] = argument(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from kb import KbError, store
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
+from kb.verbs.research_access import CaptureReport, Capturing, access_of, bar
 
 _ENDS = frozenset("md markdown txt rst html htm pdf ipynb adoc tex".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchFiles(Reach):
+class ResearchFiles(Capturing):
     """Files, or folders of which every document is taken; links are not followed."""
 
     paths: tuple[str, ...] = argument("files or folders", metavar="PATH")

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, argument, flag, option
-from kb.verbs.research_access import Reach, access_of
+from kb.verbs.research_access import Keeping, Reach, access_of
 
 if TYPE_CHECKING:
     from kb.research.forks import Delta, Fork
     from kb.research.upstream import Upstream
 
 _SHOWN = 30
+# Heads asked for at once: one token has one limit, however many ask.
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchForks(Reach):
+class ResearchForks(Reach, Keeping):
     """A repository of GitHub, or a bundle of one that cannot be reached."""
 
     repository: str = argument("OWNER/REPO of GitHub", default="", metavar="OWNER/REPO")
@@ -126,10 +128,6 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
     from kb.research.jobs import CACHE, Job, JobOutcome, record
     from kb.research.network import NetworkSession
 
-    if request.on != "here":
-        raise KbError(
-            "forks are compared on this machine: one token has one limit, however many machines ask"
-        )
     left: list[str] = []
     with NetworkSession(
         access_of(request, caller, api=request.api), store.own_state(caller.layout(), CACHE)
@@ -149,7 +147,7 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
                 caller.talk(f"not read: {error}")
                 return None
 
-        with ThreadPoolExecutor(max(1, min(request.workers, 16))) as pool:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
             deltas = (d for d in pool.map(delta, heads) if d)
             result = _ranked(
                 request,
@@ -182,7 +180,12 @@ def _ranked(
         read.append(fork)
         if not request.dry_run:
             material = material_of_fork(
-                fork, delta, repository=repository, kind="forks", licence=request.licence
+                fork,
+                delta,
+                repository=repository,
+                kind="forks",
+                licence=request.licence,
+                keep=not request.no_text,
             )
             source, fresh = capture(caller.layout(), material, retrieved=caller.now)
             captured += fresh

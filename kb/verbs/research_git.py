@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from kb import KbError, store
 from kb.verbs import Caller, argument, flag, option
-from kb.verbs.research_access import Reach
+from kb.verbs.research_access import Keeping
 from kb.verbs.research_forks import ForkList
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchGit(Reach):
+class ResearchGit(Keeping):
     """A..B: what B has that A lacks."""
 
     range: str = argument("two commits or branches, as git names them", metavar="A..B")
@@ -41,7 +41,12 @@ def run(request: ResearchGit, caller: Caller) -> ForkList:
     captured = False
     if not request.dry_run:
         material = material_of_fork(
-            fork, delta, repository=f"git:{repository.local}", kind="git", licence=request.licence
+            fork,
+            delta,
+            repository=f"git:{repository.local}",
+            kind="git",
+            licence=request.licence,
+            keep=not request.no_text,
         )
         captured = capture(layout, material, retrieved=caller.now)[1]
     return ForkList((fork,), int(captured), ())

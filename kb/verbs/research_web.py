@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from kb import store
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Reach, access_of, bar
+from kb.verbs.research_access import CaptureReport, Capturing, access_of, bar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResearchWeb(Reach):
+class ResearchWeb(Capturing):
     """Addresses; robots.txt is kept, and a tree is followed below each address's own folder only."""
 
     addresses: tuple[str, ...] = argument("http(s) addresses of pages or PDFs", metavar="URL")
