@@ -49,9 +49,7 @@ def freshness_of(
             elif source.origin.startswith(_FORGE) and "#" in source.origin:
                 now = _head(session, *source.origin.removeprefix(_FORGE).split("#", 1), rest=rest)
             else:
-                yield Freshness(
-                    source.id, "unasked", "captured from this disk, not from the network"
-                )
+                yield Freshness(source.id, "unasked", "its origin gives no version to ask for")
                 continue
         except KbError as error:
             gone = getattr(error, "status", 0) in (404, 410)

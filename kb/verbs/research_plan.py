@@ -168,6 +168,9 @@ def _repository(stated: str, text: str, db) -> Iterator[CaptureStep]:
             requests,
             requests * _SECONDS["forks"],
         )
+        yield CaptureStep(
+            f"kb research releases {name}", "its authors say what each release gained", 1, 0.2
+        )
     if stated and not names:
         folder = stated.removeprefix("file://")
         yield CaptureStep(

@@ -1,0 +1,41 @@
+"""kb research releases [bring]: capture the release notes of a repository."""
+
+from dataclasses import dataclass
+
+from kb import store
+from kb.verbs import Caller, argument, option
+from kb.verbs.research_access import CaptureReport, Keeping, Reach, access_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchReleases(Reach, Keeping):
+    """Release notes as a forge keeps them, one source a release; a CHANGELOG file is for `kb research web`."""
+
+    repository: str = argument("OWNER/REPO of GitHub", metavar="OWNER/REPO")
+    most: int = option("releases at most, the newest first", default=100, metavar="N")
+    api: str = option(
+        "base address of the REST interface", default="https://api.github.com", metavar="URL"
+    )
+
+
+def run(request: ResearchReleases, caller: Caller) -> CaptureReport:
+    from kb.research.jobs import CACHE, record
+    from kb.research.network import NetworkSession
+    from kb.research.releases import captured_releases
+
+    layout = caller.layout()
+    with NetworkSession(
+        access_of(request, caller, api=request.api), store.own_state(layout, CACHE)
+    ) as session:
+        outcomes = captured_releases(
+            layout,
+            session,
+            request.repository,
+            api=request.api,
+            most=request.most,
+            licence=request.licence,
+            keep=not request.no_text,
+            now=caller.now,
+        )
+        record(layout, outcomes, caller.now)
+        return CaptureReport(outcomes, session.requests)
