@@ -487,6 +487,22 @@ def test_code_that_is_the_same_up_to_its_own_names_is_a_refactor_whatever_the_na
     assert (fork.score < 0.2) == same
 
 
+def test_a_loop_that_becomes_an_operation_on_the_same_values_is_performance(history):
+    head = "import numpy as np\n\n\ndef train(loss, optimizer, gradient, logits, labels, epochs):\n    total = 0.0\n"
+    loop = "    for i in range(len(logits)):\n        total += logits[i] * labels[i]\n    return total\n"
+    history.commit("start", README_DOT_md="The lowest val_loss wins.\n", loss_DOT_py=head + loop)
+    kinds = {
+        "product": ("    return np.dot(logits, labels)\n", "performance"),
+        "other": ("    return np.dot(logits, labels - epochs)\n", "quality"),
+        "longer": (loop.replace("logits[i] *", "2 * logits[i] *"), "quality"),
+    }
+    for name, (body, _) in kinds.items():
+        history.branch(name)
+        history.commit("the sum", loss_DOT_py=head + body)
+    forks = history.forks()
+    assert {name: forks[name].kind for name in kinds} == {n: k for n, (_, k) in kinds.items()}
+
+
 @pytest.mark.parametrize("program", UP)
 def test_kinds_of_forty_two_heads_are_those_of_a_reader(tmp_path, program):
     history = History(tmp_path / program)

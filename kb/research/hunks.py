@@ -20,6 +20,9 @@ _BRANCH = re.compile(
 )
 _GUARD = re.compile(r"^(?:raise|assert|sys\.exit|exit|abort|panic!?|throw)\b")
 _STRING = re.compile(r"([\"'])(?:\\.|(?!\1).)*\1")
+_LOOP = re.compile(r"(?:for|while)\b")
+# A name that is a value: no call, no module or object of one, no argument's name.
+_VALUE = re.compile(r"\b(?!return\b)([A-Za-z_]\w*)\b(?!\s*(?:[.(]|=(?!=)))")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 # What the head of a function or a loop binds, without the types beside it.
 _BOUND = re.compile(r"(?<!: )(?<!> )\b([A-Za-z_]\w*)\s*(?=[,)=:\[]|in\b)")
@@ -47,6 +50,7 @@ def pulls_of(change: FileDiff, upstream: Upstream, moved: str) -> Iterator[KindE
             *_devices(change, group, upstream),
             *_lines(change, group, added),
             *_techniques(change, group, code, upstream),
+            *_loops(change, group, code),
         ]
         yield from evidence
         if code and not evidence:
@@ -92,6 +96,17 @@ def _techniques(
         if technique.kind in kinds:
             weight = 1.5 if group.removed else 1.0
             yield KindEvidence(technique.kind, weight, change.path, group.line, technique.name)
+
+
+def _loops(change: FileDiff, group: LineGroup, code: list[str]) -> Iterator[KindEvidence]:
+    """A loop that became a call or an operation on the same values."""
+    removed = [line for line in map(code_of, group.removed) if line]
+    gone, left = ([line for line in lines if _LOOP.match(line)] for lines in (removed, code))
+    values = set(_VALUE.findall(_STRING.sub(" ", " ".join(code))))
+    if code and len(gone) > len(left) and values and values <= set(identifiers(" ".join(removed))):
+        yield KindEvidence(
+            "performance", 1.5, change.path, group.line, f"instead of {gone[0][:80]}"
+        )
 
 
 def _changed_names(added: str, removed: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
@@ -126,7 +126,3 @@ def bar(caller: Caller, what: str) -> Callable[[int, int, str], None]:
         caller.progress(f"{what} {done}/{of} {key[:60]}" if done < of else "")
 
     return note
-
-
-def plain(value: object) -> object:
-    return asdict(value)  # type: ignore[call-overload]
