@@ -192,7 +192,7 @@ def _on_ray(
     except ImportError as error:
         raise KbError("--on ray needs Ray: pip install 'kb[ray]'") from error
     if not ray.is_initialized():
-        ray.init(log_to_driver=False, include_dashboard=False, num_cpus=None)
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level="error")
     slower = replace(
         access,
         interval=access.interval * workers,
