@@ -157,7 +157,8 @@ def _add(entry: TextEntry, text: str, into: str, part: str) -> str:
     # `Time: 48.2 s` is measured; `Time: 14:05` is when.
     if key and not (key == "when" and figure and figure.unit):
         entry.say(key, named[2])
-        entry.spoken += spoken_in(named[2])
+        at = 0 if key == "result" else len(entry.spoken)
+        entry.spoken[at:at] = spoken_in(named[2])
         return key
     if figure:
         entry.figures.setdefault(named[1].strip(), value)
@@ -304,9 +305,10 @@ def figures_of(entry: TextEntry) -> dict[str, str]:
 
 
 def with_spoken(entries: Sequence[TextEntry]) -> list[dict[str, str]]:
-    """Figures of all entries; those of sentences under a name that most of them say, else of the unit that most of them say."""
+    """Figures of all entries; those of sentences under a name that most of them say; where they have none, of the unit that most of them say."""
     named = Counter(name for e in entries for name in {s[0].lower() for s in e.spoken} if name)
     speak = sum(bool(e.spoken) for e in entries)
+    common = {name for name in named if 2 * named[name] > speak}
     units = Counter(unit for e in entries for unit in dict.fromkeys(s[2] for s in e.spoken) if unit)
     # A share (`33 % less`) says how a figure changed.
     unit = max(units, key=lambda u: (units[u], u != "%"), default="")
@@ -314,9 +316,9 @@ def with_spoken(entries: Sequence[TextEntry]) -> list[dict[str, str]]:
     for entry in entries:
         mine = {}
         for name, value, own in entry.spoken:
-            if 2 * named[name.lower()] > speak or direction_of(name) and len(name.split()) < 3:
+            if name.lower() in common or direction_of(name) and len(name.split()) < 3:
                 mine.setdefault(name, value)
-            elif own == unit and own:
+            elif own == unit and own and not any(map(direction_of, common)):
                 mine.setdefault(f"result ({unit})", value)
         figures.append(mine | figures_of(entry))
     return figures

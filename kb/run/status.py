@@ -54,7 +54,8 @@ _INFRA = word_set(
 )
 _STANDS = _BASES | _INFRA
 # Words that say what was done where they stand alone: `out of memory` says another thing.
-_ALONE = {"out": Outcome.DISCARDED}
+_BEST = word_set("best new_best best_so_far record new_record")
+_ALONE = {"out": Outcome.DISCARDED, **dict.fromkeys(_BEST, Outcome.KEPT)}
 _DENIALS = {*languages.DENIALS, "no", "un"}
 # A failure that names what failed: a gate, or else the run itself.
 _GATES = word_set("""check checks test tests correctness parity accuracy validation verification verify
@@ -114,7 +115,7 @@ def _outcome_of_part(words: str, *, named: bool) -> Outcome | None:
     if words in _OUTCOME_OF:
         return _OUTCOME_OF[words]
     first, *rest = words.removeprefix("what_").split("_")
-    if first in ("did", "does") and rest[:1] == ["not"] or first in ("didn", "doesn", "didnt"):
+    if first in ("did", "does", "do") and rest[:1] == ["not"] or first in ("didn", "doesn", "didnt"):
         return Outcome.DISCARDED
     if first in _DENIALS:
         denied = rest and _outcome_of_part("_".join(rest), named=named) is Outcome.KEPT
