@@ -68,13 +68,11 @@ class TextEntry:
     @property
     def status(self) -> str:
         """What was decided, as written: declared, else by the sentence that it closes with, else by the heading above."""
-        return (
-            self.declared
-            or closing(
-                [*CLAUSES.split(self.unit.title, maxsplit=1)[1:], *self.other, *self.parts.values()]
-            )
-            or self.unit.section
-        )
+        title = CLAUSES.split(self.unit.title, maxsplit=1)[1:]
+        status = self.declared or closing([*title, *self.other, *self.parts.values()])
+        open_ = outcome_of(status) is Outcome.OTHER and status_words(status) not in NOT_BEGUN
+        above = outcome_of(self.unit.section) is not Outcome.OTHER or not status
+        return self.unit.section if open_ and above else status
 
     @property
     def outcome(self) -> Outcome:
@@ -140,7 +138,9 @@ def _decide(entry: TextEntry, text: str) -> bool:
     word = status_in(status) or (opening if len(opening.split()) < 4 and is_status(opening) else "")
     if not word or kind in ("result", "results") and outcome_of(word) is Outcome.OTHER:
         return False
-    entry.decision = entry.decision or word
+    # `Outcome: REGRESSION`, then `Status: DO NOT USE`: what was done goes before what was seen.
+    decisions = filter(None, (entry.decision, word))
+    entry.decision = min(decisions, key=lambda w: outcome_of(w) is Outcome.OTHER)
     entry.say("reason", status.removeprefix(word).lstrip("*.:;,-—– ✅❌"))
     return True
 
@@ -184,9 +184,19 @@ def _without_talk(begun: list[TextEntry], openings: set[str]) -> list[TextEntry]
     return begun if len(openings) > 1 else [e for e in begun if _opening(e) in openings]
 
 
+def common_figure(entries: Sequence[TextEntry]) -> str:
+    """The figure of one name that most of some entries close with; empty where they have none."""
+    last = Counter(e.spoken[-1][0] for e in entries if e.spoken)
+    name, times = max(last.items(), key=lambda n: n[1], default=("", 0))
+    return name if direction_of(name) and 2 * times > len(entries) > 3 else ""
+
+
 def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
-    """Items of a list that are runs: below a status alone, or most say what came out and a figure or two."""
+    """Items of a list that are runs: below a status alone, or most say what came out and a figure or two, or close with one of the same name."""
     begun = [e for e in begun if e.unit.mark != "todo"]
+    if common_figure(begun):
+        tried = (e for e in begun if e.status or e.spoken)
+        return [e for e in tried if not _opening(e).startswith(("re-ran", "re-run", "rerun"))]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
     begun = _without_talk(begun, {_opening(e) for e in decided}) if len(decided) > 2 else begun
     under = decided and all(e.unit.section for e in begun)
@@ -203,7 +213,11 @@ def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
     if len(decided) * 2 >= len(begun) > 2:
         return [e for e in begun if e.status]
-    declared = [e for e in begun if outcome_of(e.declared) in DECIDED or e.unit.day and e.declared]
+    declared = [
+        e
+        for e in begun
+        if outcome_of(e.declared or e.unit.section) in DECIDED or e.unit.day and e.declared
+    ]
     return declared if len(declared) > 1 and 3 * len(declared) >= len(begun) else []
 
 
@@ -255,8 +269,14 @@ def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
             or bool(part_of(named[1]))
             or _decide(TextEntry(unit), unit.text)
         )
-    return not unit.label and (
-        bool(part_of(unit.title)) or bool(unit.section == unit.title and unit.section)
+    return not unit.label and (bool(part_of(unit.title)) or _opens_section(unit))
+
+
+def _opens_section(unit: TextUnit) -> bool:
+    """Whether a heading states the status of further headings, or of a list, and no run of its own."""
+    headings = (x for x in unit.below if isinstance(x, TextUnit) and x.level < BOLD_LEVEL)
+    return unit.section != unit.above.section and (
+        unit.title.startswith(unit.section) or any(headings)
     )
 
 
@@ -267,10 +287,12 @@ def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
     for e in listed:
         outcomes[bool(e.unit.section)] |= {e.outcome} - {Outcome.OTHER}
     known: set[str] = set()
-    kept = []
+    kept, figure = [], common_figure(listed)
     for e in sorted(entries, key=lambda e: e.unit.line.number):
         unit = e.unit
-        one_sided = unit.level == ITEM_LEVEL and len(outcomes[bool(unit.section)]) < 2
+        one_sided = (
+            unit.level == ITEM_LEVEL and len(outcomes[bool(unit.section)]) < 2 and not figure
+        )
         silent = unit.code and not e.status and not figures_of(e)
         again = (
             unit.level == BOLD_LEVEL and not e.parts and len(e.other) < 2 and unit.label in known

@@ -12,6 +12,7 @@ from kb.run.direction import word_set
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import NOT_BEGUN, is_status, outcome_of, status_words
+from kb.schema import Verdict, canonical_verdict
 
 # What a run is called; another word before a number is believed where most units that it opens are decided.
 _KINDS = word_set(
@@ -106,7 +107,7 @@ class Outline:
         unit.above, unit.section = above, above.section
         self.day = day_of(heading) or self.day
         if heading and not unit.label:
-            unit.section = heading if _says_status(heading) else ""
+            unit.section = _status_of(heading) or above.section
         unit.day = unit.day or self.day
         above.below.append(unit)
         self.units.append(unit)
@@ -140,13 +141,14 @@ def day_of(heading: str) -> str:
     return f"{dated['year'] or dated['last']}-{number:02d}-{int(day):02d}"
 
 
-def _says_status(heading: str) -> bool:
-    """Whether a heading is a status and nothing else: `Kept`, `Reverted`, `Planned`."""
-    return (
-        len(heading) < 40
-        and not DASHES.search(heading)
-        and (outcome_of(heading) is not Outcome.OTHER or status_words(heading) in NOT_BEGUN)
-    )
+def _status_of(heading: str) -> str:
+    """The status that a heading is and nothing else: `Kept`, `Planned`, `Performance rejections`, `测了但否决的改动`."""
+    heading = heading.partition(" (")[0]
+    if len(heading) > 39 or DASHES.search(heading):
+        return ""
+    if outcome_of(heading) is not Outcome.OTHER or status_words(heading) in NOT_BEGUN:
+        return heading
+    return "rejected" if canonical_verdict(heading) is Verdict.REFUTED else ""
 
 
 def _titled(line: LogLine, level: int, heading: str) -> TextUnit:

@@ -115,7 +115,11 @@ def _outcome_of_part(words: str, *, named: bool) -> Outcome | None:
     if words in _OUTCOME_OF:
         return _OUTCOME_OF[words]
     first, *rest = words.removeprefix("what_").split("_")
-    if first in ("did", "does", "do") and rest[:1] == ["not"] or first in ("didn", "doesn", "didnt"):
+    if (
+        first in ("did", "does", "do")
+        and rest[:1] == ["not"]
+        or first in ("didn", "doesn", "didnt")
+    ):
         return Outcome.DISCARDED
     if first in _DENIALS:
         denied = rest and _outcome_of_part("_".join(rest), named=named) is Outcome.KEPT

@@ -4,11 +4,19 @@ A text is a trail where most of its repeating units say how they came out.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kb.formats.clauses import DECIDED, status_in
 from kb.formats.columns import ColumnRole
-from kb.formats.entries import BRACKETS, ORNAMENTS, TextEntry, entries_of, with_spoken
+from kb.formats.entries import (
+    BRACKETS,
+    ORNAMENTS,
+    TextEntry,
+    common_figure,
+    entries_of,
+    with_spoken,
+)
 from kb.formats.layout import layout_of
 from kb.formats.measuring import quantity_of
 from kb.formats.objects import is_chat
@@ -84,9 +92,11 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     figures = with_spoken(entries)
     records = [_record(e, f) for e, f in zip(entries, figures, strict=True)]
     decided = [e.outcome for e in entries if e.status]
+    undecided = 2 * len(decided) < len(entries)
     if (
         not decided
-        or 2 * len(decided) < len(entries)
+        or undecided
+        and not common_figure(entries)
         or not set(decided) & set(DECIDED)
         and 2 * sum(map(bool, figures)) < len(entries)
     ):
@@ -100,9 +110,10 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     falling = _falling(entries) or "newest first" in prose.lower()
     if falling:
         records.reverse()
-    yield from runs_of(
-        records, layout, layout.segment(0, records[0].line.number), file=path.name, kind="worklog"
-    )
+    segment = layout.segment(0, records[0].line.number)
+    if undecided and Outcome.KEPT not in decided:
+        segment = replace(segment, judged=False)
+    yield from runs_of(records, layout, segment, file=path.name, kind="worklog")
     if falling:
         yield Remark("the newest run stands first; read from the end")
 
