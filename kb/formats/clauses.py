@@ -25,6 +25,8 @@ _FIELDS = {
     "next": "next, next step, next steps, follow up",
     "when": "timestamp, date, time",
 }
+# `cycles now 1529`, `loss from 2.1`: what joins a figure to its name.
+_LINKS = re.compile(r"(?: (?:from|now|still|remains?|unchanged|at))+$")
 _NAMED = {name: key for key, names in _FIELDS.items() for name in names.split(", ")}
 # Forms that tell a run what to do rather than what was done with it: believed where they stand alone.
 _ORDERS = word_set(
@@ -103,10 +105,11 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         # `this raised quality_mrr to 81.3`: a name of one word with a sign in it is the metric's own.
         own = name.removesuffix(" to").rpartition(" ")[2].strip("`")
         name = "" if part_of(name) == "result" else own if "_" in own else name
+        name = _LINKS.sub("", name)
         named = len(name.split()) <= 3 and not any(c in name for c in "<>[]")
         if named or last.unit:
             value = clause[last.start : last.end].strip()
-            metrics.append((name.removesuffix(" from").strip() if named else "", value, last.unit))
+            metrics.append((name if named else "", value, last.unit))
     return metrics
 
 

@@ -4,9 +4,10 @@ Optuna-style trials are of this kind. Refuses to name a primary metric that most
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from kb.formats.columns import SETTINGS, ColumnRole, is_held_out, key_words
+from kb.formats.columns import REASON, SETTINGS, TEXT, ColumnRole, is_held_out, key_words
 from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.objects import Json, JsonRow, is_chat, rows_of, text_of, value_at
 from kb.formats.reading import Ask, Remark, split_sample
@@ -86,7 +87,9 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     # What most of the objects that are runs do not have is nothing to judge by.
     runs = [c for c in cells if _is_run(c, layout, shared)]
     layout = layout_of_objects(runs, stated, ask)
-    remarks: list[Remark] = []
+    in_prose = not runs and _tells_results(cells)
+    if in_prose:
+        layout = replace(layout_of_objects(cells, stated, ask), tells=True)
 
     def records() -> Iterator[Record | Remark]:
         for row in rows:
@@ -94,7 +97,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
                 yield row
             elif not row.line.number:
                 continue
-            elif _is_run(mine := cells_of(row.value), layout, shared):
+            elif _is_run(mine := cells_of(row.value), layout, shared) or in_prose:
                 yield Record(row.line, mine)
             else:
                 message = "an object that is no run (no status, no number and measurement); skipped"
@@ -102,9 +105,16 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
     segment = layout.segment(0, 1)
     yield from runs_of(records(), layout, segment, file=path.name, kind="jsonl")
-    if runs and not layout.aim:
-        remarks.append(Remark("no metric that the rows have in common; best is left open"))
-    yield from remarks
+    if (runs or in_prose) and not layout.aim:
+        yield Remark("no metric that the rows have in common; best is left open")
+
+
+def _tells_results(cells: Sequence[dict[str, str]]) -> bool:
+    """Whether objects are entries in prose: each has a name, words on its result, and words on what was done or learned."""
+    keys = set.intersection(*map(set, cells)) if len(cells) > 1 else set()
+    results = [c[k] for k in keys & {"result", "results", "outcome"} for c in cells]
+    beside = keys & {*REASON, *TEXT, "setup"}
+    return len(beside) > 1 and sum(len(r.split()) > 2 for r in results) * 2 > len(cells)
 
 
 def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:
