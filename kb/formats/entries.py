@@ -216,7 +216,9 @@ def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
     declared = [
         e
         for e in begun
-        if outcome_of(e.declared or e.unit.section) in DECIDED or e.unit.day and e.declared
+        if (e.outcome if e.unit.section else outcome_of(e.declared)) in DECIDED
+        or e.unit.day
+        and e.declared
     ]
     return declared if len(declared) > 1 and 3 * len(declared) >= len(begun) else []
 

@@ -54,8 +54,10 @@ _INFRA = word_set(
 )
 _STANDS = _BASES | _INFRA
 # Words that say what was done where they stand alone: `out of memory` says another thing.
-_BEST = word_set("best new_best best_so_far record new_record")
-_ALONE = {"out": Outcome.DISCARDED, **dict.fromkeys(_BEST, Outcome.KEPT)}
+_ALONE = {
+    "out": Outcome.DISCARDED,
+    **dict.fromkeys(word_set("best new_best best_so_far record new_record"), Outcome.KEPT),
+}
 _DENIALS = {*languages.DENIALS, "no", "un"}
 # A failure that names what failed: a gate, or else the run itself.
 _GATES = word_set("""check checks test tests correctness parity accuracy validation verification verify
