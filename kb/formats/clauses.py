@@ -55,17 +55,12 @@ def closing(texts: Sequence[str]) -> str:
     for text in reversed(texts):
         sentences = re.split(r"(?<=[.!?。])\s+", text[:LONGEST])
         for sentence in reversed(sentences):
-            outcomes = {
-                c: outcome_of(c) for c in map(_plain, CLAUSES.split(sentence)) if _decides(c)
-            }
+            clauses = (c.strip(" *_`.!?;\"'") for c in CLAUSES.split(sentence))
+            outcomes = {c: outcome_of(c) for c in clauses if _decides(c)}
             broken = (c for c, o in outcomes.items() if o not in DECIDED)
             if outcomes:
                 return next(broken, next(reversed(outcomes)))
     return ""
-
-
-def _plain(clause: str) -> str:
-    return clause.strip(" *_`.!?;\"'")
 
 
 def _decides(clause: str) -> bool:

@@ -179,11 +179,6 @@ def _opening(entry: TextEntry) -> str:
     return entry.unit.title.lower().partition(" ")[0]
 
 
-def _without_talk(begun: list[TextEntry], openings: set[str]) -> list[TextEntry]:
-    """Where all that came out begin with one word (`tried …`), the others are talk between them."""
-    return begun if len(openings) > 1 else [e for e in begun if _opening(e) in openings]
-
-
 def common_figure(entries: Sequence[TextEntry]) -> str:
     """The figure of one name that most of some entries close with; empty where they have none."""
     last = Counter(e.spoken[-1][0] for e in entries if e.spoken)
@@ -191,12 +186,22 @@ def common_figure(entries: Sequence[TextEntry]) -> str:
     return name if direction_of(name) and 2 * times > len(entries) > 3 else ""
 
 
+def _without_talk(begun: list[TextEntry], openings: set[str]) -> list[TextEntry]:
+    """Where all that came out begin with one word (`tried …`), the others are talk between them."""
+    return begun if len(openings) > 1 else [e for e in begun if _opening(e) in openings]
+
+
+def _is_try(entry: TextEntry) -> bool:
+    """Whether an item says what came out of a change; the same code run again is none."""
+    again = _opening(entry).startswith(("re-ran", "re-run", "rerun"))
+    return bool(entry.status or entry.spoken) and not again
+
+
 def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     """Items of a list that are runs: below a status alone, or most say what came out and a figure or two, or close with one of the same name."""
     begun = [e for e in begun if e.unit.mark != "todo"]
     if common_figure(begun):
-        tried = (e for e in begun if e.status or e.spoken)
-        return [e for e in tried if not _opening(e).startswith(("re-ran", "re-run", "rerun"))]
+        return [e for e in begun if _is_try(e)]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
     begun = _without_talk(begun, {_opening(e) for e in decided}) if len(decided) > 2 else begun
     under = decided and all(e.unit.section for e in begun)
@@ -271,15 +276,12 @@ def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
             or bool(part_of(named[1]))
             or _decide(TextEntry(unit), unit.text)
         )
-    return not unit.label and (bool(part_of(unit.title)) or _opens_section(unit))
-
-
-def _opens_section(unit: TextUnit) -> bool:
-    """Whether a heading states the status of further headings, or of a list, and no run of its own."""
-    headings = (x for x in unit.below if isinstance(x, TextUnit) and x.level < BOLD_LEVEL)
-    return unit.section != unit.above.section and (
-        unit.title.startswith(unit.section) or any(headings)
+    # It states the status of what stands below it: its title is one, or headings are below.
+    stands = unit.title.startswith(unit.section) or any(
+        isinstance(x, TextUnit) and x.level < BOLD_LEVEL for x in unit.below
     )
+    opens = unit.section != unit.above.section and stands
+    return not unit.label and (bool(part_of(unit.title)) or opens)
 
 
 def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:

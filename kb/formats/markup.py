@@ -15,7 +15,8 @@ from kb.page.document import Document
 # A page is held whole, with its blocks: several times its size.
 _LARGEST = 64_000_000
 _KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
-_PROPERTY = re.compile(r"\s*:([\w-]+):\s*(.*)$")
+# A field of reStructuredText or org: `:Time: 18 s`.
+_PROPERTY = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
 _DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+(?=\S)")
@@ -50,16 +51,12 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
         return _of_git_log(lines)
     if filled and sum(bool(_ONE_LINE.match(x)) for x in filled) * 5 > 4 * len(filled):
         return [_ONE_LINE.sub(r"## \1 — ", x) for x in lines]
-    lines = _of_underlined([_field(x) for x in _of_ruled_tables(_of_parted_tables(lines))])
+    lines = _of_underlined(
+        [_PROPERTY.sub(r"- \1: \2", x) for x in _of_ruled_tables(_of_parted_tables(lines))]
+    )
     if any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines):
         return lines
     return _of_messages(lines) or _of_columns(lines) or _of_bullets(_of_blocks(lines))
-
-
-def _field(line: str) -> str:
-    """A field of reStructuredText or org (`:Time: 18 s`) as an item."""
-    named = _PROPERTY.match(line)
-    return f"- {named[1]}: {named[2]}" if named else line
 
 
 def _of_underlined(lines: list[str]) -> list[str]:
@@ -146,7 +143,7 @@ def _of_ruled_tables(lines: list[str]) -> list[str]:
     """Tables of reStructuredText, whose columns stand below rules of `====  =====`: the second rule parts the header from the rows."""
     rows, spans, rules = [], [], 0
     for line in lines:
-        if _is_rule(line):
+        if len(line.split()) > 1 and all(len(x) > 1 and not x.strip("=") for x in line.split()):
             spans = spans or [m.span() for m in re.finditer("=+", line)]
             rules += 1
             rows.append("|---" * len(spans) + "|" if rules == 2 else "")
@@ -218,11 +215,6 @@ def _commit_of(line: str) -> str:
     code = rest.split(" ")[0].strip()
     whole = 7 <= len(code) <= 40 and not code.strip("0123456789abcdef")
     return code if word == "commit" and whole else ""
-
-
-def _is_rule(line: str) -> bool:
-    """Whether a line rules a table of reStructuredText: `====  =====`."""
-    return len(line.split()) > 1 and all(len(x) > 1 and not x.strip("=") for x in line.split())
 
 
 def _is_underline(line: str) -> bool:

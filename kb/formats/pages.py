@@ -75,11 +75,6 @@ def page_of(judged: Judged, *, record: str, parent: str, date: str) -> bytes:
     return f"{head}{FIELD}: {seal}\n{tail}".encode()
 
 
-def _value(value: object) -> str:
-    """A front-matter value on one line: JSON, which YAML reads as it is."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
     title = title_of(run)
     metrics = {
@@ -122,7 +117,7 @@ def _front(run: Run, *, record: str, parent: str, date: str) -> list[str]:
         "imported": True,
     }
     plain = [
-        f"{k}: {_value(v) if not isinstance(v, bool) else 'true'}"
+        f"{k}: {json.dumps(v, ensure_ascii=False)}"
         for k, v in fields.items()
         if v not in ("", [], {})
     ]

@@ -87,7 +87,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     # What most of the objects that are runs do not have is nothing to judge by.
     runs = [c for c in cells if _is_run(c, layout, shared)]
     layout = layout_of_objects(runs, stated, ask)
-    in_prose = not runs and _tells_results(cells)
+    in_prose = _tells_results(cells, runs)
     if in_prose:
         layout = replace(layout_of_objects(cells, stated, ask), tells=True)
 
@@ -105,16 +105,18 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
 
     segment = layout.segment(0, 1)
     yield from runs_of(records(), layout, segment, file=path.name, kind="jsonl")
-    if (runs or in_prose) and not layout.aim:
+    if layout.tells and not layout.aim:
         yield Remark("no metric that the rows have in common; best is left open")
 
 
-def _tells_results(cells: Sequence[dict[str, str]]) -> bool:
-    """Whether objects are entries in prose: each has a name, words on its result, and words on what was done or learned."""
+def _tells_results(cells: Sequence[dict[str, str]], runs: Sequence[dict[str, str]]) -> bool:
+    """Whether objects of which none is a run by its figures are entries in prose: each has a name, words on its result, and words on what was done or learned."""
     keys = set.intersection(*map(set, cells)) if len(cells) > 1 else set()
     results = [c[k] for k in keys & {"result", "results", "outcome"} for c in cells]
     beside = keys & {*REASON, *TEXT, "setup"}
-    return len(beside) > 1 and sum(len(r.split()) > 2 for r in results) * 2 > len(cells)
+    return (
+        not runs and len(beside) > 1 and sum(len(r.split()) > 2 for r in results) * 2 > len(cells)
+    )
 
 
 def _stated(head: Mapping[str, str], names: set[str], *, around: bool) -> Ask:

@@ -226,8 +226,9 @@ def _named(
     message = f"the header names {len(names)} columns, the rows have {width}"
     # A column that was added without a name stands at the end, or before columns that keep their places from the right.
     shifted = [names[0], "col2", *names[1:]]
-    stated = [i for i, n in enumerate(shifted) if key_of(n) == "status"]
-    if width == len(shifted) and stated and _column(shifted, modal, stated[0]).status_share >= 0.5:
+    stated = [i for i, n in enumerate(shifted) if key_of(n) == "status" and i < width]
+    statuses = LogColumn("status", [r[i] for i in stated[:1] for r in modal])
+    if width == len(shifted) and statuses.status_share >= 0.5:
         return shifted, modal, f"{message}; read from the right"
     cut = [*names[:width], *by_place[len(names) :]]
     if len(names) != width and "status" in map(key_of, cut) and _fits(cut, modal):
@@ -236,16 +237,12 @@ def _named(
     return by_place, modal, f"{message} (its status column holds no statuses); {unsaid}"
 
 
-def _column(names: list[str], rows: list[list[str]], at: int) -> LogColumn:
-    return LogColumn(names[at], [r[at] for r in rows])
-
-
 def _fits(names: list[str], rows: list[list[str]]) -> bool:
     """Whether a header belongs to these rows: statuses stand where it names them."""
     if not rows:
         return True
     named = [i for i, n in enumerate(names) if key_of(n) == "status"]
-    columns = [_column(names, rows, i) for i in range(len(names))]
+    columns = [LogColumn(n, [r[i] for r in rows]) for i, n in enumerate(names)]
     elsewhere = [
         c for i, c in enumerate(columns) if i not in named and c.status_share >= 0.8 and c.decides
     ]
@@ -332,18 +329,14 @@ def _as_row(
     return filled, mended or "columns missing at the end of the line; read as empty"
 
 
-def _is_foreign(row: TableRow) -> bool:
-    """Whether a line is a row of figures that another writer left."""
-    figures = [c for c in row.cells if quantity_of(c) or moment(c)]
-    return len(row.cells) > 2 and 2 * len(figures) > sum(map(bool, row.cells))
-
-
 def _continued(
     held: Record | None, row: TableRow, layout: RecordLayout
 ) -> tuple[Record | None, str]:
     if held is None:
         return None, "a line that is no row; skipped"
-    if _is_foreign(row):
+    # Another writer left it.
+    figures = [c for c in row.cells if quantity_of(c) or moment(c)]
+    if len(row.cells) > 2 and 2 * len(figures) > sum(map(bool, row.cells)):
         return held, "a row of figures that is none of this table; skipped"
     before = held.cells.get(layout.text, "")
     if layout.text and len(before) < 4000:

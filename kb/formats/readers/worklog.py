@@ -107,7 +107,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     cells = [r.cells for r in records]
     stated = Ask(prose=prose)
     layout = layout_of(names, cells, ask=ask, stated=stated, forced=_FIXED, least=len(records) / 3)
-    falling = _falling(entries) or "newest first" in prose.lower()
+    falling = _falling(entries, prose)
     if falling:
         records.reverse()
     segment = layout.segment(0, records[0].line.number)
@@ -118,13 +118,14 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         yield Remark("the newest run stands first; read from the end")
 
 
-def _falling(entries: list[TextEntry]) -> bool:
-    """Whether numbers, or else days, fall down the page."""
+def _falling(entries: list[TextEntry], prose: str) -> bool:
+    """Whether numbers, or else days, fall down the page, or its text says so."""
     days = [e.day for e in entries if e.day]
     labels = [] if any(e.unit.code for e in entries) else [e.unit.label for e in entries]
     numbers = [int(x) for x in labels if x.isdecimal() and len(x) < 9]
     order = numbers if len(numbers) > 2 else days if len(days) > 2 else []
-    return 2 * sum(b < a for a, b in zip(order, order[1:], strict=False)) > len(order) - 1 > 0
+    falls = 2 * sum(b < a for a, b in zip(order, order[1:], strict=False)) > len(order) - 1 > 0
+    return falls or "newest first" in prose.lower()
 
 
 def recognise(path: Path, head: Sequence[str]) -> bool:
