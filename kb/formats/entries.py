@@ -86,7 +86,7 @@ class TextEntry:
 
     @property
     def begun(self) -> bool:
-        return status_words(self.status) not in NOT_BEGUN
+        return self.unit.mark != "todo" and status_words(self.status) not in NOT_BEGUN
 
 
 def entry_of(unit: TextUnit, runs: set[int]) -> TextEntry:
@@ -199,7 +199,6 @@ def _is_try(entry: TextEntry) -> bool:
 
 def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     """Items of a list that are runs: below a status alone, or most say what came out and a figure or two, or close with one of the same name."""
-    begun = [e for e in begun if e.unit.mark != "todo"]
     if common_figure(begun):
         return [e for e in begun if _is_try(e)]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
