@@ -5,6 +5,7 @@ told is no statement.
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -72,6 +73,8 @@ _DECISION = (
 )
 
 
+# How long the name of a field of a record may be: what stands before the colon of a list item.
+_LONGEST_LABEL = 24
 # What a page says where more of the same measurement would decide.
 _MORE = "more samples of each side would decide"
 
@@ -206,6 +209,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
     decision = page.type == "analysis" or any(s.title.lower() in _DECISION for s in page.sections)
     decided = decision
     anchors = {s.start: s.anchor for s in page.sections}
+    records = _records(document)
     for at, block in enumerate(document.blocks):
         if block.kind == "heading":
             anchor, title = anchors.get(block.line, anchor), block.plain
@@ -216,8 +220,12 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             hopeful = silent or notes and report_of(title)[0] in (Report.STAYED, Report.OPEN)
             later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
             end = next(later, page.lines + 1)
-            if mode and not silent and block.level == level + 1 and not FURNITURE.fullmatch(title):
+            is_item = block.line in records if records else block.level == level + 1
+            if mode and not silent and is_item and not FURNITURE.fullmatch(title):
                 prose = prose_between(document, block.line + 1, end)[:400]
+                if records:
+                    fields = (_entry(document, n) for n in range(at + 1, len(document.blocks)))
+                    title, read_to = f"{title}. {next(filter(None, fields))}"[:LONGEST], end
                 yield from _item(page, block.line, end, anchor, prose, mode, subject=title)
             # A page's own title opens a list only where it is nothing else.
             elif not mode and _mode(title) and (block.level > 1 or len(title.split()) < 4):
@@ -241,10 +249,26 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             yield from table_failures(page, block, anchor, mode)
         elif (notes or block.kind == "item") and (text := _entry(document, at)):
             crossed = text[:8].lstrip("* ")[:1] in CROSSES
-            if block.kind == "item" and (mode and not silent or crossed):
+            if block.kind == "item" and (mode and not silent and not records or crossed):
                 yield from _item(page, block.line, block.stop, anchor, text, mode or "turned-down")
             elif notes and not decided and not hopeful:
                 yield from entry_failure(page, block, anchor, text)
+
+
+def _records(document: Document) -> frozenset[int]:
+    """Lines of the headings that hold one record each: two labels or more ("Tried:", "Measured:") that items of other sections bear as well."""
+    labels: dict[int, set[str]] = defaultdict(set)
+    line = 0
+    for at, block in enumerate(document.blocks):
+        if block.kind == "heading":
+            line = block.line
+        elif block.kind == "item":
+            head = _entry(document, at)[: _LONGEST_LABEL + 1].replace("：", ":")
+            labels[line] |= {head.partition(":")[0].strip(" *_").lower()} if ":" in head else set()
+    shared = Counter(label for own in labels.values() for label in own)
+    return frozenset(
+        line for line, own in labels.items() if sum(shared[label] > 1 for label in own) > 1
+    )
 
 
 def _entry(document: Document, at: int) -> str:

@@ -21,7 +21,7 @@ _THEM = r"(?: (?:it|them|that|this))?"
 # It was of no use, or made things worse.
 _OF_NO_USE = (
     rf"\b(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
-    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
+    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot (?:worth (?:it|the)|justif(?:y|ied))\b|"
     r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
     r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better)\b|^\W*no change\b|"
     r"\b(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|\bnothing (?:chang|gain|mov)\w+|"
