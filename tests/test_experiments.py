@@ -470,7 +470,7 @@ def test_a_build_file_is_protected_unless_the_proposal_names_it(loop):
     assert loop.closed(named)["rule"] == "falsified"
     page = loop.layout.root / "wiki/targets/parser.md"
     page.write_text(page.read_text().replace("repeats: 3", "repeats: 3\nallowed: [Makefile, value.txt]"))
-    allowed = loop.open("c=1", "--variant", "other")
+    allowed = loop.open("c=1", "--variant", "other", "--differs", "c is set nowhere else")
     loop.run("run", allowed, "--commit", change)
     assert loop.closed(allowed)["rule"] == "falsified"
 

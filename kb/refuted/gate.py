@@ -121,13 +121,22 @@ class _Meeting:
     speaks: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A card, the length of the vector of its words (as rare as they are on the target of the question), and what it pulls."""
+
+    card: Card
+    length: float
+    pulls: dict[str, Move]
+
+
 class Gate:
     """Open tables to check proposals against; keeps what it read between proposals of a batch, and has what a gate `like` it read."""
 
     def __init__(self, db: sqlite3.Connection, *, like: "Gate | None" = None):
         self.db = db
         self.counts: dict[str, Counts] = like.counts if like else {}
-        self.cards: dict[tuple[int, str], tuple[Card, float]] = like.cards if like else {}
+        self.cards: dict[tuple[int, str], _Candidate] = like.cards if like else {}
         self.rarity = Rarity(self._counts, like.rarity.known if like else {})
 
     def check(self, proposal: Proposal) -> Answer:
@@ -146,9 +155,7 @@ class Gate:
             self.rarity.pulls(aim, target),
         )
         best: dict[str, _Meeting] = {}
-        meetings = [
-            self._meeting(question, card, cosine) for cosine, card in self._ranked(question)
-        ]
+        meetings = [self._meeting(question, *ranked) for ranked in self._ranked(question)]
         for met in sorted(meetings, key=lambda m: (-m.match.score, m.match.path)):
             best.setdefault(met.match.path, met)
         shown = [m for m in best.values() if m.match.score >= _SHOWN or m.decides][:_MOST_MATCHES]
@@ -189,7 +196,7 @@ class Gate:
             self.counts[target] = (row[0], json.loads(row[1])) if row else (0, {})
         return self.counts[target]
 
-    def _ranked(self, question: _Question) -> list[tuple[float, Card]]:
+    def _ranked(self, question: _Question) -> list[tuple[_Candidate, float]]:
         """Cards that share most words with a proposal, and all that pull one of its levers, with the cosine of the two."""
         rare = partial(self.rarity.of, target=question.target)
         weights = {term: weight * rare(term) for term, weight in question.aim.terms.items()}
@@ -214,25 +221,26 @@ class Gate:
         near = sorted(sums, key=lambda place: (-sums[place], place))[:_CANDIDATES]
         length = math.hypot(*weights.values())
         ranked = (
-            (sums[place], *self._card(place[0], question.target)) for place in {*near, *pulling}
+            (sums[place], self._card(place[0], question.target)) for place in {*near, *pulling}
         )
-        return [(shared / (length * own or 1.0), card) for shared, card, own in ranked]
+        return [(card, shared / (length * card.length or 1.0)) for shared, card in ranked]
 
-    def _card(self, number: int, target: str) -> tuple[Card, float]:
-        """A card and the length of the vector of its words, as rare as they are on a target."""
+    def _card(self, number: int, target: str) -> _Candidate:
+        """A card beside a question on a target."""
         if (number, target) not in self.cards:
             query = "select row from card where number = ?"
             card = value_of(self.db.execute(query, (number,)).fetchone()[0], Card)
             words = (w * self.rarity.of(term, target) for term, w in card.aim.terms.items())
-            self.cards[number, target] = card, math.hypot(*words)
+            pulls = self.rarity.pulls(card.aim, card.target)
+            self.cards[number, target] = _Candidate(card, math.hypot(*words), pulls)
         return self.cards[number, target]
 
-    def _meeting(self, question: _Question, card: Card, cosine: float) -> _Meeting:
+    def _meeting(self, question: _Question, candidate: _Candidate, cosine: float) -> _Meeting:
+        card, theirs = candidate.card, candidate.pulls
         later = experiment(self.db, card.by) if card.by and question.at is not None else None
         card = as_of(
             card, by_then=question.at is None or later is not None and later.order < question.at
         )
-        theirs = self.rarity.pulls(card.aim, card.target)
         mine = _with_words(question, theirs)
         alike = likeness_of(mine, theirs)
         sets = any(m.is_setting for m in question.pulls.values())

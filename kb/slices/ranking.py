@@ -83,11 +83,16 @@ def ranked(
     parts["names the target"] = {p: 0.2 * s for p, s in _named(view, terms, said).items()}
     scores.update(parts["cited by these"])
     scores.update(parts["names the target"])
-    found: list[Ranked] = []
-    for path, score in sorted(scores.items(), key=lambda x: (-x[1], x[0])):
-        why = max(parts, key=lambda name: parts[name].get(path, 0.0))
-        found.append(Ranked(path, view.standing(path).type, score, why))
-    return found
+    # The strongest of what speaks for a page; of two as strong the first.
+    strongest: dict[str, tuple[float, str]] = {}
+    for why, weighed in parts.items():
+        for path, score in weighed.items():
+            if path not in strongest or score > strongest[path][0]:
+                strongest[path] = score, why
+    ordered = sorted(scores.items(), key=lambda x: (-x[1], x[0]))
+    return [
+        Ranked(path, view.standing(path).type, score, strongest[path][1]) for path, score in ordered
+    ]
 
 
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
@@ -142,8 +147,10 @@ def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> di
     }
     unsaid = sum(weights.values()) / max(1, len(weights))
     said = {}
-    for path in (p for p in paths if view.standing(p).type != "experiment"):
+    for path in paths:
         words = _words_in_name(path)
+        if asked.keys().isdisjoint(words) or view.standing(path).type == "experiment":
+            continue
         have = sum(asked.get(w, 0.0) for w in words)
         if have:
             said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))
