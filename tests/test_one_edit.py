@@ -161,7 +161,7 @@ def test_a_column_of_the_run_table_is_one_row(edited):
 
 def test_a_part_of_a_slice_is_one_row(edited):
     base, env = edited
-    assert "## oldest\n\n- first of all\n> began with RUN 1\n" in output(base, env, "load", "hypothesis", "--target", "t", "--budget", "200000")
+    assert "## oldest\n- first of all\n> began with RUN 1\n" in output(base, env, "load", "hypothesis", "--target", "t", "--budget", "200000")
     assert "## Oldest run\n\n- began with RUN 1\n" in (base / "indexes/state/t.md").read_text()
 
 

@@ -132,7 +132,7 @@ def played(call: Call, root: Path, repo: Path) -> list[str]:
         lost = len(list((root / "wiki/experiments/t").glob("*.md")))
         (repo / "speed").write_text(f"{60 + lost}\n")
         git(repo, "commit", "-qam", f"Knob {lost}")
-        code, text, tried = call("experiment", {"action": "try", "proposal": proposal(f"Knob {lost}", f"knob{lost}=1"), "target": "t", "because": "slower"})
+        code, text, tried = call("experiment", {"action": "try", "proposal": proposal(f"Knob {lost}", f"knob{lost}=1"), "target": "t", "because": "slower", "differs": "another knob of the program"})
         assert tried["decision"] == "revert", text
         happened.append(tried["rule"])
         git(repo, "revert", "--no-edit", "HEAD")
