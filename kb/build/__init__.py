@@ -106,35 +106,42 @@ def _built(
         path: (stat, digest)
         for path, stat, digest in db.execute("select path, stat, digest from file")
     }
-    seen = store.scan(layout, known=known)
+    scan_result = store.scan(layout, known=known)
     fresh = {
-        path: (stat, seen.digests[path])
-        for path, stat in seen.stats.items()
-        if path in seen.digests
+        path: (stat, scan_result.digests[path])
+        for path, stat in scan_result.stats.items()
+        if path in scan_result.digests
     }
-    if seen.left:
-        store.sweep(layout, seen.left)
+    if scan_result.left:
+        store.sweep(layout, scan_result.left)
         look = store.look_of(layout)
     have = dict(db.execute("select path, digest from page"))
     records = source.digests_of_kept(layout)
     change = _with_records(
-        store.diff(seen.digests, have), records, json.loads(_meta(db, "records") or "{}"), have
+        store.diff(scan_result.digests, have),
+        records,
+        json.loads(_meta(db, "records") or "{}"),
+        have,
     )
-    inputs = store.digest_of(json.dumps([list(seen.digests.items()), records, repr(layout.config)]))
+    inputs = store.digest_of(
+        json.dumps([list(scan_result.digests.items()), records, repr(layout.config)])
+    )
     current = _meta(db, "indexes") == _indexes_digest(layout)
     if not change and _meta(db, "inputs") == inputs and current:
         _save_files(db, known, fresh)
         _put(db, {"look": look, "done": turn})
         return Report(
-            **{**json.loads(_meta(db, "report")), **_NOTHING}, unread=seen.findings, fresh=True
+            **{**json.loads(_meta(db, "report")), **_NOTHING},
+            unread=scan_result.findings,
+            fresh=True,
         )
     wanted: dict[str, bytes] = {}
     db.execute("begin immediate")
     _put(db, {"records": json.dumps(records)})
     _save_files(db, known, fresh)
     _sync_pages(db, layout, change, note)
-    told = _told(db, layout)
-    if told == _meta(db, "told") and current:
+    totals = _told(db, layout)
+    if totals == _meta(db, "told") and current:
         # Most edits change no more than the words and the length of a page.
         counts = json.loads(_meta(db, "report"))
     else:
@@ -142,7 +149,10 @@ def _built(
         digests = {name: store.digest_of(data) for name, data in wanted.items()}
         _put(
             db,
-            {"told": told, "indexes": store.digest_of(store.row_of(dict(sorted(digests.items()))))},
+            {
+                "told": totals,
+                "indexes": store.digest_of(store.row_of(dict(sorted(digests.items())))),
+            },
         )
     _save_lengths(db, change.changed)
     report = {
@@ -159,7 +169,7 @@ def _built(
     if wanted:
         store.write_tree(layout.indexes, wanted)
     _put(db, {"done": turn})
-    return Report(**report, unread=seen.findings, fresh=False)
+    return Report(**report, unread=scan_result.findings, fresh=False)
 
 
 def _with_records(
@@ -185,18 +195,18 @@ def _compiled(
         for p, d, row in db.execute("select path, digest, row from page order by path")
     }
     whole = graph.graph_of(pages, link_root=layout.config.link_root)
-    tried = trail.trail_of(_rows(db, "facts"), whole)
+    runs = trail.trail_of(_rows(db, "facts"), whole)
     kept = store.Kept(db)
-    relatives = trail.relatives_of(tried, kept)
+    relatives = trail.relatives_of(runs, kept)
     cards, lists = kept.of(
         "refuted",
-        _tried(db, tried, whole),
+        _tried(db, runs, whole),
         tuple[int, dict[str, bytes]],
-        lambda: _refuted(db, tried, relatives, whole, kept),
+        lambda: _refuted(db, runs, relatives, whole, kept),
         within=refuted.KEPT,
     )
     compiled = indexes.compiled(
-        whole, tried, relatives, _rows(db, "notes"), config=layout.config, kept=kept
+        whole, runs, relatives, _rows(db, "notes"), config=layout.config, kept=kept
     )
     heads = [(p.path, p.type, p.title, p.date) for p in pages.values()]
     kept.of("standing", (heads, whole.outlinks), bool, lambda: _save(db, whole))
@@ -210,7 +220,7 @@ def _compiled(
     wanted = {name: printable(data.decode()).encode() for name, data in wanted.items()}
     return {
         "pages": len(pages),
-        "experiments": len(tried.experiments),
+        "experiments": len(runs.experiments),
         "cards": cards,
         "indexes": len(wanted),
     }, wanted
@@ -253,8 +263,8 @@ def _spoiled(db: sqlite3.Connection) -> bool:
 
 
 def _meta(db: sqlite3.Connection, key: str) -> str:
-    found = db.execute("select value from meta where key = ?", (key,)).fetchone()
-    return found[0] if found else ""
+    row = db.execute("select value from meta where key = ?", (key,)).fetchone()
+    return row[0] if row else ""
 
 
 def _put(db: sqlite3.Connection, values: dict[str, str]) -> None:
@@ -286,35 +296,44 @@ def _sync_pages(
         note(f"reading {len(todo)} pages")
 
     def compiled() -> Iterator[tuple[Page, tuple[search.Chunk, ...]]]:
-        for made, facts, statements, notes, parts, chunks in compiled_pages(layout, todo):
-            head = store.row_of((made.front, made.first_heading, made.cited))
-            said = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
-            row = (made.path, made.digest, said, page.to_row(made), facts, statements, notes, parts)
+        for results, facts, statements, notes, parts, chunks in compiled_pages(layout, todo):
+            head = store.row_of((results.front, results.first_heading, results.cited))
+            outcome_digest = store.digest_of(store.row_of((head, facts, statements, notes, parts)))
+            row = (
+                results.path,
+                results.digest,
+                outcome_digest,
+                page.to_row(results),
+                facts,
+                statements,
+                notes,
+                parts,
+            )
             db.execute("insert into page values (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            yield made, chunks
+            yield results, chunks
 
     search.sync(db, removed=[p for (p,) in gone], added=compiled())
 
 
 def _refuted(
     db: sqlite3.Connection,
-    tried: trail.Trail,
+    runs: trail.Trail,
     relatives: trail.Relatives,
     whole: graph.Graph,
     kept: store.Kept,
 ) -> tuple[int, dict[str, bytes]]:
     """How many cards there are and their lists, with the tables of trail and cards brought up to date."""
-    deck = refuted.deck_of(tried, _rows(db, "statements"), whole, kept)
-    trail.save(db, tried, relatives)
-    refuted.save(db, tried, deck)
+    deck = refuted.deck_of(runs, _rows(db, "statements"), whole, kept)
+    trail.save(db, runs, relatives)
+    refuted.save(db, runs, deck)
     return len(deck.cards), indexes.refuted_files(deck.cards)
 
 
-def _tried(db: sqlite3.Connection, tried: trail.Trail, whole: graph.Graph) -> object:
+def _tried(db: sqlite3.Connection, runs: trail.Trail, whole: graph.Graph) -> object:
     """What trail and cards come from: facts and statements, the days of their pages, the metrics of targets."""
     query = "select path, facts, statements, parts from page where coalesce(facts, statements, parts) is not null order by path"
     return [(*row, whole.pages[row[0]].date) for row in db.execute(query)], sorted(
-        tried.metrics.items()
+        runs.metrics.items()
     )
 
 
@@ -322,8 +341,8 @@ def _told(db: sqlite3.Connection, layout: store.Layout) -> str:
     """Digest of all that follows from all pages together: what each says of itself and cites, its facts, statements and notes, notes on file, the settings."""
     kept = json.loads(_meta(db, "records"))
     notes = {name: digest for name, digest in kept.items() if name.startswith("notes/")}
-    said = list(db.execute("select path, said from page order by path"))
-    return store.digest_of(store.row_of((repr(layout.config), notes, said)))
+    rows = list(db.execute("select path, said from page order by path"))
+    return store.digest_of(store.row_of((repr(layout.config), notes, rows)))
 
 
 def _save_files(

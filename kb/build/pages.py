@@ -50,34 +50,34 @@ def _compile_one(job: tuple[str, str]) -> CompiledPage | None:
 
 def compile_page(path: str, data: bytes, *, root: str = "") -> CompiledPage:
     """What follows from the bytes of one page, and from the record on file about it below `root`."""
-    made = page.read(path, data, skim=True)
-    text = page.text_of(data[: page.LARGEST]) if made.lines else ""
-    filed = made.type == "experiment" and os.path.exists(
+    read_page = page.read(path, data, skim=True)
+    text = page.text_of(data[: page.LARGEST]) if read_page.lines else ""
+    filed = read_page.type == "experiment" and os.path.exists(
         os.path.join(root, source.path_of_record(path))
     )
     record = (
-        source.record_of(store.Layout(Path(root), store.Config()), path, made.digest)
+        source.record_of(store.Layout(Path(root), store.Config()), path, read_page.digest)
         if filed
         else None
     )
-    read = declared(made, record) if record else made
+    read = declared(read_page, record) if record else read_page
     facts = trail.facts_of(read, text)
     compiled = (
-        made,
+        read_page,
         facts,
         refuted.statements_of(read, text, facts=facts),
-        indexes.notes_of(made, text),
-        _parts(made, text),
-        search.chunks_of(made, text),
+        indexes.notes_of(read_page, text),
+        _parts(read_page, text),
+        search.chunks_of(read_page, text),
     )
     # What a pool sends back is the packed form alone.
-    return (replace(made, known=None), *compiled[1:])
+    return (replace(read_page, known=None), *compiled[1:])
 
 
-def _parts(made: Page, text: str) -> bytes | None:
+def _parts(read_page: Page, text: str) -> bytes | None:
     """Path, facts and statements of each experiment of a page that holds many."""
     rows = [
         (p.page.path, p.facts, refuted.statements_of(p.page, p.text, facts=p.facts))
-        for p in trail.parts_of(made, text)
+        for p in trail.parts_of(read_page, text)
     ]
     return store.row_of(rows) if rows else None

@@ -213,8 +213,8 @@ def turned(case: ClaimCase) -> str:
         sides += [(turn, case.claim, shown) for turn in ADDED]
     for turn, text, other in sides:
         match = CUES[turn.kind].search(text)
-        asked = match and (not turn.only or has(case.claim, turn.only))
-        if asked and not has(other, turn.kind, *turn.kept):
+        applies = match and (not turn.only or has(case.claim, turn.only))
+        if applies and not has(other, turn.kind, *turn.kept):
             return turn.reason.format(match[0])
     return ""
 
@@ -240,9 +240,9 @@ def cause(case: ClaimCase) -> str:
     """A cause is claimed only where the source gives one: what was found together did not bring each other about."""
     message = f"{case.sentence} {case.quote}"
     because, makes = (CUES[kind].search(case.claim) for kind in ("because", "makes"))
-    given = telling(case.claim[because.end() :]) if because else set()
+    words_after = telling(case.claim[because.end() :]) if because else set()
     if because and not (
-        has(message, "grounds") and (len(given) < 2 or given & telling(case.context))
+        has(message, "grounds") and (len(words_after) < 2 or words_after & telling(case.context))
     ):
         return f"the claim gives a cause (“{because[0]}”), the quote none"
     together = CUES["together"].search(meant(case))

@@ -259,8 +259,8 @@ def runs_of(
             yield Remark("a row that sums up the others; skipped", record.line.number)
             continue
         run = run_of(record, layout, file=file, kind=kind, segment=segment.index)
-        said = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
-        if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(said))):
+        content = [run.label, run.code, *(m.raw if m.value is None else "0" for m in run.metrics)]
+        if layout.aim and run.outcome is None and not any(map(str.isdigit, "".join(content))):
             yield Remark("a row without a figure or an outcome; no run", record.line.number)
             continue
         if run.primary and run.value is None:

@@ -92,9 +92,9 @@ class Graph:
         size = len(self.pages) or 1
         least, rank = 1 / size, dict.fromkeys(cited, 1 / size)
         for _ in range(_ROUNDS):
-            given = [rank.get(p, least) for p in voters]
-            shares = list(map(truediv, given, counts))
-            least = (1 - _DAMPING + _DAMPING * (1 - math.fsum(given))) / size
+            votes = [rank.get(p, least) for p in voters]
+            shares = list(map(truediv, votes, counts))
+            least = (1 - _DAMPING + _DAMPING * (1 - math.fsum(votes))) / size
             sums = ((p, own(shares)) for p, own in cited.items())
             rank = {
                 p: least + _DAMPING * (math.fsum(own) if type(own) is tuple else own)

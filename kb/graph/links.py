@@ -169,7 +169,7 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
     each is a finding, for markdown does not.
     """
     diagnosis = _Diagnosis(files, strict=strict or not _prefers_wikilinks(graph.pages))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for path in sorted(graph.pages):
         page = graph.pages[path]
         known: dict[tuple[str, str], Finding | None] = {}
@@ -179,7 +179,7 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
                 known[key] = diagnosis.finding(link, page)
             sample = known[key]
             if sample is not None:
-                found.append(
+                findings.append(
                     Finding(
                         path,
                         link.line,
@@ -190,7 +190,7 @@ def link_findings(graph: "Graph", files: Files, *, strict: bool = False) -> list
                         sample.fixable,
                     )
                 )
-    return found
+    return findings
 
 
 def _prefers_wikilinks(pages: Mapping[str, Page]) -> bool:
@@ -208,10 +208,10 @@ class _Diagnosis:
 
     @cached_property
     def by_name(self) -> Mapping[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        places: dict[str, list[str]] = {}
         for path in sorted(self.files.pages):
-            found.setdefault(posixpath.basename(path), []).append(path)
-        return found
+            places.setdefault(posixpath.basename(path), []).append(path)
+        return places
 
     def finding(self, link: Link, page: Page) -> Finding | None:
         status, target, anchor = place_of(link, page, self.files)

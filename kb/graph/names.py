@@ -128,21 +128,21 @@ def relative(path: str, folder: str) -> str:
 
 def attachments(root: os.PathLike, wiki: str) -> list[str]:
     """Files of the wiki that are no pages, as paths relative to the root."""
-    found = []
+    files = []
     for folder, folders, names in os.walk(os.path.join(root, wiki)):
         folders[:] = [f for f in folders if not f.startswith(".")]
         here = os.path.relpath(folder, root).replace(os.sep, "/")
-        found += [
+        files += [
             posixpath.normpath(f"{here}/{name}") for name in names if not name.endswith(".md")
         ]
-    return sorted(found)
+    return sorted(files)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for name, path in sorted(set(pairs)):
-        found.setdefault(name, []).append(path)
-    return found
+        groups.setdefault(name, []).append(path)
+    return groups
 
 
 def _ending(paths: list[str], end: str) -> list[str]:

@@ -41,8 +41,8 @@ def blueprint_files(
         lines += [f"## Phase {number}: {_names(phase)}", ""]
         for topic, state in phase:
             lines += _topic_lines(topic, state, material)
-    told = {path for t in topics for path in t.experiments}
-    other = _by_size((e for e in won if e.path not in told), material)
+    listed = {path for t in topics for path in t.experiments}
+    other = _by_size((e for e in won if e.path not in listed), material)
     if other:
         lines += [
             "## Gains under no topic",
@@ -79,26 +79,26 @@ def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     """The topics with every experiment in one of them only: the one whose name it says most of, else the most specific that is a handful."""
     best: dict[str, tuple] = {}
     for topic in topics:
-        for path, said in zip(topic.experiments, topic.said, strict=True):
+        for path, listed in zip(topic.experiments, topic.said, strict=True):
             tie = (
-                -round(said, 1),
+                -round(listed, 1),
                 len(topic.experiments) < _HANDFUL,
                 len(topic.experiments),
                 topic.anchor,
             )
             best[path] = min(best.get(path, tie), tie)
-    told = []
+    distinct = []
     for topic in topics:
         own = [
-            (p, said)
-            for p, said in zip(topic.experiments, topic.said, strict=True)
+            (p, listed)
+            for p, listed in zip(topic.experiments, topic.said, strict=True)
             if best[p][-1] == topic.anchor
         ]
         if own:
-            told.append(
+            distinct.append(
                 replace(topic, experiments=tuple(p for p, _ in own), said=tuple(s for _, s in own))
             )
-    return tuple(told)
+    return tuple(distinct)
 
 
 def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
@@ -125,18 +125,18 @@ def _phases(topics: tuple[Topic, ...], won: list[Facts]) -> list[list[Topic]]:
 
 
 def _state(topic: Topic, material: Material) -> dict:
-    tried = [material.facts[p] for p in topic.experiments]
+    runs = [material.facts[p] for p in topic.experiments]
     # Newest first: a topic is worked out when its last five tries brought nothing.
-    saturated = len(tried) >= 5 and not any(map(paid, tried[:5]))
-    best = material.best(tried)
+    saturated = len(runs) >= 5 and not any(map(paid, runs[:5]))
+    best = material.best(runs)
     return {
         "topic": topic.name,
         "anchor": topic.anchor,
-        "tried": len(tried),
+        "tried": len(runs),
         "saturated": saturated,
-        "supported": [e.path for e in tried if e.verdict.canonical is Verdict.SUPPORTED],
-        "kept": [e.path for e in tried if kept_only(e)],
-        "failed": [e.path for e in tried if e.failed],
+        "supported": [e.path for e in runs if e.verdict.canonical is Verdict.SUPPORTED],
+        "kept": [e.path for e in runs if kept_only(e)],
+        "failed": [e.path for e in runs if e.failed],
         "best": best.path if best else "",
     }
 
@@ -159,9 +159,9 @@ def _ladder(phases: list[list[tuple[Topic, dict]]], material: Material) -> list[
         ]
         best = material.best(material.facts[state["best"]] for _, state in phase if state["best"])
         topics = cell(", ".join(topic.name for topic, _ in phase), 160)
-        tried = sum(state["tried"] for _, state in phase)
+        tries = sum(state["tried"] for _, state in phase)
         lines.append(
-            f"| {number} | {topics} | {tried} | {' | '.join(map(str, counts))} | {_gain(best, material) if best else ''} |"
+            f"| {number} | {topics} | {tries} | {' | '.join(map(str, counts))} | {_gain(best, material) if best else ''} |"
         )
     return [*lines, ""]
 
@@ -218,11 +218,11 @@ def _chain_lines(chains: Iterable[tuple[str, tuple[Facts, ...]]], material: Mate
     lines = []
     for target, chain in chains:
         largest = _by_size(chain, material)[:_MOST_STEPS]
-        told = [e for e in chain if e in largest]
-        of = f", the {len(told)} largest of {len(chain)} steps" if len(told) < len(chain) else ""
-        gains = [cell(material.row(e)["change"], 60) for e in told]
+        shown = [e for e in chain if e in largest]
+        of = f", the {len(shown)} largest of {len(chain)} steps" if len(shown) < len(chain) else ""
+        gains = [cell(material.row(e)["change"], 60) for e in shown]
         steps = [
-            f"{link(e)} ({gain})" if gain else link(e) for e, gain in zip(told, gains, strict=True)
+            f"{link(e)} ({gain})" if gain else link(e) for e, gain in zip(shown, gains, strict=True)
         ]
         lines.append(f"- {cell(target, 60)}{of}: {' → '.join(steps)}")
     return lines
@@ -230,9 +230,9 @@ def _chain_lines(chains: Iterable[tuple[str, tuple[Facts, ...]]], material: Mate
 
 def _traps(topics: tuple[Topic, ...], material: Material) -> list[tuple[Topic, Facts, int]]:
     """Topics whose tries mostly failed, most failures first, with the newest failure."""
-    found = []
+    traps = []
     for topic in topics:
         failed = [material.facts[p] for p in topic.experiments if material.facts[p].failed]
         if len(failed) >= 2 and 2 * len(failed) > len(topic.experiments):
-            found.append((topic, failed[0], len(failed)))
-    return sorted(found, key=lambda row: (-row[2], row[0].name))[:20]
+            traps.append((topic, failed[0], len(failed)))
+    return sorted(traps, key=lambda row: (-row[2], row[0].name))[:20]

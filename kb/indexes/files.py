@@ -49,8 +49,8 @@ def compiled(
     kept: Kept,
 ) -> Compiled:
     """All that follows from graph, trail and notes; what its inputs left as it was is taken from `kept`."""
-    told = {p: value_of(row, Notes) for p, row in notes}
-    material = Material(graph, trail, told, {e.path: e for e in trail.experiments}, kept)
+    notes_of_pages = {p: value_of(row, Notes) for p, row in notes}
+    material = Material(graph, trail, notes_of_pages, {e.path: e for e in trail.experiments}, kept)
     topics = topics_of(graph, trail, kept)
     rows = topic_rows(topics, material)
     readings = readings_by_topic(topics, material)

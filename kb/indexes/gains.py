@@ -40,12 +40,12 @@ def kept_only(e: Facts) -> bool:
 
 
 def _signed(text: str) -> Change | None:
-    found = _SIGNED.search(text)
-    if not found:
+    match = _SIGNED.search(text)
+    if not match:
         return None
-    sign = "+" if found[1] == "+" else "-"
-    share = float(found[2]) - 1 if found[3] in "×x" else float(found[2]) / 100
-    return Change(f"{sign}{found[2]} {found[3]}", share if sign == "+" else -share)
+    sign = "+" if match[1] == "+" else "-"
+    share = float(match[2]) - 1 if match[3] in "×x" else float(match[2]) / 100
+    return Change(f"{sign}{match[2]} {match[3]}", share if sign == "+" else -share)
 
 
 def _beside(e: Facts, parent: Facts | None) -> Change | None:

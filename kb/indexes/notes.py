@@ -102,34 +102,34 @@ def _paragraphs(section: Section, lines: list[str], coded: set[int]):
 def _gist(page: Page, lines: list[str], coded: set[int]) -> str:
     for section in page.sections:
         for _, paragraph in _paragraphs(section, lines, coded):
-            said = plain_text(paragraph).strip()
-            if len(said) >= 40 and not said.endswith(":"):
-                return cut(said, _GIST)
+            plain = plain_text(paragraph).strip()
+            if len(plain) >= 40 and not plain.endswith(":"):
+                return cut(plain, _GIST)
     return ""
 
 
 def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...]:
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for section in page.sections:
         for number in range(section.start, section.end):
             line = lines[number - 1] if number <= len(lines) else ""
             if number in coded or len(line) > 600 or not _FIGURE.search(line):
                 continue
             row = line.strip().startswith("|")
-            said = plain_text(
+            plain = plain_text(
                 " · ".join(c.strip() for c in line.strip().strip("|").split("|"))
                 if row
                 else _BULLET.sub("", line.strip("#> "))
             )
-            if _FIGURE.search(said) and len(said) > 15:
-                found.append(Figure(cut(said, _LINE), number, section.anchor))
-            if len(found) == _MOST_FIGURES:
-                return tuple(found)
-    return tuple(found)
+            if _FIGURE.search(plain) and len(plain) > 15:
+                figures.append(Figure(cut(plain, _LINE), number, section.anchor))
+            if len(figures) == _MOST_FIGURES:
+                return tuple(figures)
+    return tuple(figures)
 
 
 def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, ...]:
-    found: list[Reading] = []
+    readings: list[Reading] = []
     whole = page.type in _TITLED and bool(_READING.search(page.title))
     for section in page.sections:
         if (
@@ -137,9 +137,9 @@ def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, .
             and not _APPARATUS.match(section.title)
             and (_READING.search(section.title) or whole and section.level == 2)
         ):
-            said = " ".join(plain_text(p) for _, p in _paragraphs(section, lines, coded))
-            if len(said) >= 40:
-                found.append(Reading(section.anchor, section.title, cut(said, 2 * _LINE)))
-        if len(found) == _MOST_READING:
+            message = " ".join(plain_text(p) for _, p in _paragraphs(section, lines, coded))
+            if len(message) >= 40:
+                readings.append(Reading(section.anchor, section.title, cut(message, 2 * _LINE)))
+        if len(readings) == _MOST_READING:
             break
-    return tuple(found)
+    return tuple(readings)

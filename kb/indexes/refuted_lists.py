@@ -44,8 +44,8 @@ def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
         f"{about} Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it.",
     )
     own = [c for c in cards if c.kind == "experiment"]
-    told = [c for c in cards if c.kind != "experiment"]
-    for title, group in (("Experiments", own), ("Principles and other dead ends", told)):
+    statements = [c for c in cards if c.kind != "experiment"]
+    for title, group in (("Experiments", own), ("Principles and other dead ends", statements)):
         if group:
             lines += [f"## {title}", ""]
             for card in group:
@@ -81,7 +81,7 @@ def _card(card: Card, up: str) -> list[str]:
 
 
 def _twin(card: Card) -> dict[str, object]:
-    said = {
+    fields = {
         "kind": card.kind,
         "evidence": card.evidence,
         "anchor": card.anchor,
@@ -101,4 +101,4 @@ def _twin(card: Card) -> dict[str, object]:
         "told_by": list(card.told_by),
         "experiments": list(card.experiments),
     }
-    return {name: value for name, value in said.items() if value not in ("", [], {})}
+    return {name: value for name, value in fields.items() if value not in ("", [], {})}

@@ -110,41 +110,43 @@ def topic_files(
     """`<name>.md` and `<name>.json`: a table of topics, then each with its pages, figures and experiments."""
     lines = page_head(title, lead)
     slugs = _slugs(["Topics", *(t.name for t in topics)])[1:]
-    told = list(zip(topics, slugs, rows, strict=True))
-    lines += _table([t for t in told if t[0].experiments], material)
-    lines += _known([t for t in told if not t[0].experiments], material)
+    entries = list(zip(topics, slugs, rows, strict=True))
+    lines += _table([t for t in entries if t[0].experiments], material)
+    lines += _known([t for t in entries if not t[0].experiments], material)
     places = {f"{name}#{row['anchor']}": row for row in rows}
     inputs = {place: digest_of(row_of(row)) for place, row in places.items()}
-    told = material.kept.each("lines", inputs, list[str], lambda place: _topic_lines(places[place]))
-    lines += (line for own in told.values() for line in own)
+    entries = material.kept.each(
+        "lines", inputs, list[str], lambda place: _topic_lines(places[place])
+    )
+    lines += (line for own in entries.values() for line in own)
     return {
         f"{name}.md": bytes_of(lines),
         f"{name}.json": to_json({"title": title, "topics": rows}),
     }
 
 
-def _table(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
+def _table(entries: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
     lines = [
         "| Topic | Pages | Tried | Supported | Kept | Failed | Best reported |",
         "|---|---:|---:|---:|---:|---:|---|",
     ]
-    for topic, slug, row in told:
+    for topic, slug, row in entries:
         n = row["counts"]
         best = material.facts.get(row["best"])
         gain = cell(material.row(best)["change"], 60) if best else ""
-        said = f"{gain}: {link(best)}" if best else ""
+        message = f"{gain}: {link(best)}" if best else ""
         lines.append(
-            f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {n['supported']} | {n['kept']} | {n['failed']} | {said} |"
+            f"| [{cell(topic.name, 80)}](#{slug}) | {len(topic.pages)} | {len(topic.experiments)} | {n['supported']} | {n['kept']} | {n['failed']} | {message} |"
         )
-    return [*lines, ""] if told else []
+    return [*lines, ""] if entries else []
 
 
-def _known(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
+def _known(entries: list[tuple[Topic, str, dict]], material: Material) -> list[str]:
     """Topics that no run pulls: untried mechanisms, and pages about how the loop is run. Which of them, the links cannot tell."""
-    if not told:
+    if not entries:
         return []
     lines = ["Known to this wiki, and what no run says it changes:", ""]
-    for topic, slug, _ in told:
+    for topic, slug, _ in entries:
         runs = sum(path in material.facts for path in material.graph.backlinks.get(topic.hub, ()))
         cited = f"; {runs} runs link it" if runs > 1 else "; 1 run links it" if runs else ""
         lines.append(f"- [{cell(topic.name, 80)}](#{slug}): {len(topic.pages)} pages{cited}")
@@ -152,18 +154,18 @@ def _known(told: list[tuple[Topic, str, dict]], material: Material) -> list[str]
 
 
 def _slugs(names: list[str]) -> list[str]:
-    seen: Counter[str] = Counter()
-    made = []
+    counts: Counter[str] = Counter()
+    slugs = []
     for name in names:
         slug = slug_of(cut(name, 200))
-        made.append(slug if not seen[slug] else f"{slug}-{seen[slug]}")
-        seen[slug] += 1
-    return made
+        slugs.append(slug if not counts[slug] else f"{slug}-{counts[slug]}")
+        counts[slug] += 1
+    return slugs
 
 
 def _topic_row(topic: Topic, material: Material) -> dict:
-    tried = [material.facts[p] for p in topic.experiments]
-    best = material.best(tried)
+    runs = [material.facts[p] for p in topic.experiments]
+    best = material.best(runs)
     figures = [
         {"text": f.text, "path": p, "anchor": f.anchor, "line": f.line}
         for p in topic.pages
@@ -177,9 +179,9 @@ def _topic_row(topic: Topic, material: Material) -> dict:
         "hub": topic.hub,
         "tags": list(topic.tags),
         "counts": {
-            "supported": sum(e.verdict.canonical is Verdict.SUPPORTED for e in tried),
-            "kept": sum(map(kept_only, tried)),
-            "failed": sum(e.verdict.canonical in FAILED for e in tried),
+            "supported": sum(e.verdict.canonical is Verdict.SUPPORTED for e in runs),
+            "kept": sum(map(kept_only, runs)),
+            "failed": sum(e.verdict.canonical in FAILED for e in runs),
         },
         "best": best.path if best else "",
         "pages": [
@@ -192,7 +194,7 @@ def _topic_row(topic: Topic, material: Material) -> dict:
             for p in topic.pages
         ],
         "figures": figures[:_MOST_FIGURES],
-        "experiments": [material.row(e) for e in tried],
+        "experiments": [material.row(e) for e in runs],
     }
 
 
@@ -227,11 +229,11 @@ def _link(row: Mapping) -> str:
 
 def experiment_rows(rows: Iterable[Mapping]) -> list[str]:
     """A table of runs, as `Material.row` has them: page, target, verdict, reported change."""
-    told = [
+    lines = [
         f"| {_link(e)} | {cell(e['target'], 50)} | {e['verdict'] or 'open'}{', kept' if e['kept'] else ''} | {cell(e['change'], 60)} |"
         for e in rows
     ]
-    return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *told, ""]
+    return ["| Experiment | Target | Verdict | Change |", "|---|---|---|---|", *lines, ""]
 
 
 def _rest(count: int, what: str) -> list[str]:
@@ -255,12 +257,12 @@ def readings_by_topic(topics: tuple[Topic, ...], material: Material) -> list[dic
         if n.readings and graph.pages[p].type not in hoping
     }
     other = ("Other pages", tuple(sorted(readings, key=lambda p: (-graph.rank[p], p))))
-    told: set[str] = set()
+    listed: set[str] = set()
     rows = []
     for name, pages in (*((t.name, t.pages) for t in topics), other):
-        fresh = [p for p in pages if p in readings and p not in told]
-        told.update(fresh)
-        found = [
+        fresh = [p for p in pages if p in readings and p not in listed]
+        listed.update(fresh)
+        listings = [
             {
                 "path": p,
                 "anchor": r.anchor,
@@ -271,7 +273,7 @@ def readings_by_topic(topics: tuple[Topic, ...], material: Material) -> list[dic
             for p in fresh
             for r in readings[p]
         ]
-        rows += [{"name": name, "readings": found}] if found else []
+        rows += [{"name": name, "readings": listings}] if listings else []
     return rows
 
 

@@ -16,13 +16,13 @@ _LEAST = 3
 def run_groups(survey: WikiSurvey, covered: Iterable[str]) -> dict[str, set[str]]:
     """Name -> runs; first by tags, then what is left by levers, then by themes. No run of `covered` stands in any."""
     taken = set(covered)
-    found: dict[str, set[str]] = {}
+    members: dict[str, set[str]] = {}
     for groups in (_by_tag, _by_lever, _by_theme):
         loose = [e for e in survey.runs if e.path not in taken]
         for name, own in _disjoint(groups(survey, loose)):
-            found.setdefault(name, set()).update(own)
+            members.setdefault(name, set()).update(own)
             taken |= own
-    return found
+    return members
 
 
 def _by_tag(survey: WikiSurvey, loose: Iterable[Facts]) -> dict[str, set[str]]:
@@ -64,14 +64,14 @@ def _by_theme(survey: WikiSurvey, loose: Iterable[Facts]) -> dict[str, set[str]]
 
 def _disjoint(groups: Mapping[str, set[str]]) -> list[tuple[str, set[str]]]:
     """Groups with runs enough, the largest first; every run in the first that has it."""
-    found: list[tuple[str, set[str]]] = []
+    apart: list[tuple[str, set[str]]] = []
     taken: set[str] = set()
     for name in sorted(groups, key=lambda n: (-len(groups[n]), n)):
         own = groups[name] - taken
         if len(own) >= _LEAST:
             taken |= own
-            found.append((name, own))
-    return found
+            apart.append((name, own))
+    return apart
 
 
 def _settings(survey: WikiSurvey) -> set[tuple[str, str]]:

@@ -52,13 +52,13 @@ class RunWords:
         return self._holding(names, self.heads) | self._holding(several, self.texts)
 
     def _holding(self, names: Iterable[str], texts: Mapping[str, str]) -> frozenset[str]:
-        found: set[str] = set()
+        paths: set[str] = set()
         for name in names:
             runs = sorted((self.runs_of.get(word, frozenset()) for word in name.split()), key=len)
-            found.update(
+            paths.update(
                 p for p in frozenset(runs[0]).intersection(*runs) if f" {name} " in texts[p]
             )
-        return frozenset(found)
+        return frozenset(paths)
 
     def sharing(self, names: Iterable[str]) -> bool:
         """Whether any run says anything of the names."""
@@ -179,11 +179,11 @@ def names_of(page: Page) -> tuple[str, ...]:
     whole = page.title[:_LONGEST_TITLE]
     title = re.sub(r"\(.*?\)", "", whole)
     head = re.split(r"\s[—–-]\s|:\s", title)[0]
-    said = (
+    texts = (
         " ".join(plain_words(t))
         for t in (title, head, *re.findall(r"\((.*?)\)", whole), page.stem, *page.words("aliases"))
     )
-    return tuple(sorted({n for n in said if len(n) >= 3 and n not in STOP}))
+    return tuple(sorted({n for n in texts if len(n) >= 3 and n not in STOP}))
 
 
 def plain_words(text: str) -> list[str]:

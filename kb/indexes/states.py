@@ -56,8 +56,8 @@ def state_files(trail: Trail, relatives: Relatives, kept: Kept) -> dict[str, byt
         "own state", known, dict[str, tuple[Line, ...]], partial(parts_of, others=False)
     )
     inputs = {target: inputs_of(target) for target in targets}
-    made = kept.each("state", inputs, dict[str, bytes], files_of)
-    return {name: data for files in made.values() for name, data in files.items()}
+    rendered = kept.each("state", inputs, dict[str, bytes], files_of)
+    return {name: data for files in rendered.values() for name, data in files.items()}
 
 
 def _files_of(

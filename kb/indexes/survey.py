@@ -48,8 +48,8 @@ class WikiSurvey:
 def survey_of(graph: Graph, trail: Trail, kept: Kept, *, only: frozenset[str] | None) -> WikiSurvey:
     """The survey of all pages, or of some `only`; baselines tie pages, but change nothing."""
     pages, tries = _pages_and_tries(graph, trail, only)
-    tried = (graph.pages[e.path] for e in tries if e.path in graph.pages)
-    tags = _telling_tags([*pages.values(), *tried], tries)
+    run_pages = (graph.pages[e.path] for e in tries if e.path in graph.pages)
+    tags = _telling_tags([*pages.values(), *run_pages], tries)
     runs = pulls(tries)
     paths = {e.path for e in runs}
     return WikiSurvey(

@@ -36,8 +36,8 @@ def save(db: sqlite3.Connection, compiled: Compiled) -> None:
     ladder = ((n, json.dumps(anchors[:_LEADING])) for n, anchors in enumerate(compiled.phases, 1))
     replace_rows(db, "ladder", ladder)
     readings = [(t["name"], r) for t in compiled.readings for r in t["readings"]]
-    told = (
+    listed = (
         (n, r["path"], r["anchor"], r["section"], name, r["text"])
         for n, (name, r) in enumerate(readings, 1)
     )
-    replace_rows(db, "reading", told)
+    replace_rows(db, "reading", listed)

@@ -95,11 +95,11 @@ class _Nearest:
 
     def alike(self, ties: Mapping[str, float], *, least: float) -> dict[str, float]:
         """Those whose cosine with a neighbourhood is `least` or more, with it."""
-        found: dict[str, float] = defaultdict(float)
+        scores: dict[str, float] = defaultdict(float)
         for key, weight in ties.items():
             for path, other in self.holding.get(key, ()):
-                found[path] += weight * other
-        return {path: cosine for path, cosine in found.items() if cosine >= least}
+                scores[path] += weight * other
+        return {path: cosine for path, cosine in scores.items() if cosine >= least}
 
 
 def _unit(ties: Mapping[str, float]) -> dict[str, float]:
@@ -256,12 +256,12 @@ def _unnamed(survey: WikiSurvey, concepts: list[Topic]) -> list[Topic]:
 def _named_apart(topics: list[Topic]) -> tuple[Topic, ...]:
     """The topics with an anchor each: the second of a name is numbered."""
     used: set[str] = set()
-    found = []
+    renamed = []
     for topic in topics:
         anchor, n = topic.anchor, 1
         while anchor in used:
             n += 1
             anchor = f"{topic.anchor}-{n}"
         used.add(anchor)
-        found.append(replace(topic, anchor=anchor))
-    return tuple(found)
+        renamed.append(replace(topic, anchor=anchor))
+    return tuple(renamed)

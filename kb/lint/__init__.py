@@ -76,7 +76,7 @@ def lint(
     are set aside.
     """
     levels, wanted = levels_of(matter.layout.config), {*codes}
-    found = [
+    findings = [
         f
         for f in _stated(matter, levels, strict="wikilink" in wanted)
         if levels[f.code] is not Level.OFF and not _is_allowed(f, matter.pages.get(f.path))
@@ -84,9 +84,9 @@ def lint(
     places = tuple(p.rstrip("/") for p in under)
     if places and "." not in places:
         below = tuple(p + "/" for p in places)
-        found = [f for f in found if f.path in places or f.path.startswith(below)]
-    found = [fixable(f, matter) for f in in_order(found)]
-    left = found if known is None else known.unknown(found)
+        findings = [f for f in findings if f.path in places or f.path.startswith(below)]
+    findings = [fixable(f, matter) for f in in_order(findings)]
+    left = findings if known is None else known.unknown(findings)
     listed = [f for f in left if not wanted or f.code in wanted]
     habits, own = habits_of(matter, listed)
     notes = []
@@ -95,7 +95,7 @@ def lint(
             "the wiki has no index page (wiki/index.md): unreachable pages are not looked for"
         )
     return Report(
-        tuple(listed), levels, tuple(habits), tuple(own), len(found) - len(left), tuple(notes)
+        tuple(listed), levels, tuple(habits), tuple(own), len(findings) - len(left), tuple(notes)
     )
 
 

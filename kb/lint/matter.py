@@ -84,10 +84,10 @@ class Matter:
     @cached_property
     def by_name(self) -> Mapping[str, list[str]]:
         """Pages by file name."""
-        found: dict[str, list[str]] = {}
+        places: dict[str, list[str]] = {}
         for path in self.pages:
-            found.setdefault(posixpath.basename(path), []).append(path)
-        return found
+            places.setdefault(posixpath.basename(path), []).append(path)
+        return places
 
 
 def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:
@@ -110,15 +110,15 @@ def rows_of(layout: store.Layout, *, talk: Callable[[str], None]) -> Rows:
 
 def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
     """The knowledge base as it stands on the disk; pages that `rows` knows by digest are not parsed again. Empties `rows`."""
-    seen = store.scan(layout)
+    files = store.scan(layout)
     pages: dict[str, Page] = {}
     facts: list[tuple[str, str]] = []
     gone: list[Finding] = []
-    for path, digest in seen.digests.items():
+    for path, digest in files.digests.items():
         known = rows.pop(path, None)
         kept = page.from_row(path, digest, known[1]) if known and known[0] == digest else None
         if known and kept and not kept.skimmed:
-            pages[path], said = kept, known[2]
+            pages[path], facts_row = kept, known[2]
         else:
             try:
                 data = store.read_bytes(layout, path)
@@ -135,13 +135,13 @@ def matter_of(layout: store.Layout, *, rows: Rows, today: str) -> Matter:
                 continue
             read = page.read(path, data)
             text = page.text_of(data[: page.LARGEST]) if read.lines else ""
-            said = trail.facts_of(read, text) if read.lines else None
+            facts_row = trail.facts_of(read, text) if read.lines else None
             pages[path] = replace(read, known=None)
-        if said is not None:
-            facts.append((path, said))
+        if facts_row is not None:
+            facts.append((path, facts_row))
     graph = graph_of(pages, link_root=layout.config.link_root)
-    tried = {f.path: f for f in trail.trail_of(facts, graph).experiments}
-    return Matter(layout, graph, Files(layout, pages), tried, (*seen.findings, *gone), today)
+    runs = {f.path: f for f in trail.trail_of(facts, graph).experiments}
+    return Matter(layout, graph, Files(layout, pages), runs, (*files.findings, *gone), today)
 
 
 def is_catalog(page_: Page) -> bool:

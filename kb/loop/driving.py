@@ -101,8 +101,8 @@ def _end(loop: Drive, failures: int) -> str:
 
 def _unnoted(loop: Drive) -> str:
     """Commit of a proposed change that was made when the loop was cut off before it could say so."""
-    before, made = loop.ledger.last("proposed"), git(loop.repo, "rev-list", "-2", "HEAD").split()
-    return made[0] if made[1:] == [before] else ""
+    before, commits = loop.ledger.last("proposed"), git(loop.repo, "rev-list", "-2", "HEAD").split()
+    return commits[0] if commits[1:] == [before] else ""
 
 
 def _step(loop: Drive) -> bool:

@@ -99,12 +99,12 @@ def replay(
 ) -> Report:
     """Replay the trail of a knowledge base (of one target, or of every n-th question so that about `sample` are asked)."""
     db = loader.db
-    asked = spread(questions(db, target=target), sample)
+    sampled = spread(questions(db, target=target), sample)
     brought: list[_Brought] = []
     rows = db.execute("select path, sum(length(text)) from chunk group by path")
     sizes = {path: int(characters / _CHARACTERS) for path, characters in rows}
-    for done, question in enumerate(asked):
-        note(done, len(asked))
+    for done, question in enumerate(sampled):
+        note(done, len(sampled))
         brought.extend(_by_loader(loader, question, budgets))
         brought.extend(_by_yardsticks(db, question, budgets, sizes))
     types = dict(db.execute("select path, type from standing"))
@@ -134,8 +134,8 @@ def _by_loader(
     values = {m.value for m in own.metrics if m.value is not None} - known if own else ()
     measured = [figure_of(v) for v in values if len(number_text(v).strip("0.")) > _DIGITS]
     for budget in budgets:
-        asked = Request("hypothesis", query=question.text, before=question.path, budget=budget)
-        slice_ = loader.slice(asked)
+        request = Request("hypothesis", query=question.text, before=question.path, budget=budget)
+        slice_ = loader.slice(request)
         items = [i for part in slice_.parts for i in part.items]
         paths = frozenset(i.path for i in items if tokens_of(i.text) >= _CONTENT)
         leaks = any(re.search(figure, i.text) for i in items for figure in measured)
@@ -147,8 +147,8 @@ def _by_yardsticks(
 ) -> Iterator[_Brought]:
     view = View(db, Request("hypothesis", before=question.path))
     view.look_up(sizes)
-    found = [h.path for h in search.pages_like(db, question.text, limit=500) if view.sees(h.path)]
-    gists = {path: search.gist(db, path)[1] for path in found}
+    hits = [h.path for h in search.pages_like(db, question.text, limit=500) if view.sees(h.path)]
+    gists = {path: search.gist(db, path)[1] for path in hits}
     last = view.runs(question.target, last=3) if question.target else []
     ranked = {
         HEADS: [
@@ -156,7 +156,7 @@ def _by_yardsticks(
             for path, text in gists.items()
             if tokens_of(text) >= _CONTENT
         ],
-        PAGES: [(path, sizes.get(path, 0)) for path in found],
+        PAGES: [(path, sizes.get(path, 0)) for path in hits],
         LAST: [(path, sizes.get(path, 0)) for path in reversed(last)],
     }
     for budget in budgets:
@@ -167,8 +167,8 @@ def _by_yardsticks(
                     paths.add(path)
                     tokens += cost
             yield _Brought(question, method, budget, frozenset(paths), tokens)
-    seen = frozenset(filter(view.sees, sizes))
-    yield _Brought(question, FULL, 0, seen, sum(sizes[p] for p in seen))
+    visible = frozenset(filter(view.sees, sizes))
+    yield _Brought(question, FULL, 0, visible, sum(sizes[p] for p in visible))
 
 
 def _means(grouped: Iterable[tuple[_Brought, str, Iterable[str]]]) -> tuple[Recall, ...]:
@@ -194,14 +194,14 @@ def _gated(db: sqlite3.Connection, *, target: str, sample: int) -> Gated:
     runs = [
         e for e in trail.experiments(db, target=target or None) if len(e.hypothesis) >= _CONTENT
     ]
-    asked = {e.path for e in spread(runs, sample)}
+    sampled = {e.path for e in spread(runs, sample)}
     failed: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     called: Counter[str] = Counter()
     for run in runs:
         pulled = [(run.target, lever.name, lever.value) for lever in run.levers if lever.value]
         earlier = set().union(*(failed[key] for key in pulled))
         bad, good = run.failed, run.verdict.canonical == Verdict.SUPPORTED
-        if run.path in asked:
+        if run.path in sampled:
             levers = (
                 tuple(f"{name}={value}" for _, name, value in pulled) if run.stated_levers else ()
             )
@@ -218,7 +218,7 @@ def _gated(db: sqlite3.Connection, *, target: str, sample: int) -> Gated:
         for key in pulled if bad else ():
             failed[key].add(run.path)
     return Gated(
-        len(asked),
+        len(sampled),
         counts["repeats"],
         counts["caught"],
         counts["supported"],

@@ -72,8 +72,8 @@ def to_svg(report: Report) -> str:
         parts.append(f'<text x="0" y="{y + 10}">{budget} tokens</text>')
         y += 18
         for index, method in enumerate(methods):
-            found = next((r for r in rows if r.budget == budget and r.method == method), None)
-            recall = found.recall if found else 0.0
+            cell = next((r for r in rows if r.budget == budget and r.method == method), None)
+            recall = cell.recall if cell else 0.0
             parts.append(
                 f'<text x="8" y="{y + 12}">{escape(method)}</text><rect x="140" y="{y}" width="{recall * (_WIDTH - 200):.0f}" height="{_BAR}" '
                 f'fill="{_COLOURS[index % len(_COLOURS)]}"/><text x="{146 + recall * (_WIDTH - 200):.0f}" y="{y + 12}">{recall:.2f}</text>'

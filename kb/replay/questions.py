@@ -49,7 +49,7 @@ def questions(db: sqlite3.Connection, *, target: str = "") -> list[PastQuestion]
     Indexes, catalogs and logs are no answer: citing one is a habit of the page, and what it names is asked for in its own right.
     """
     habits = _habits(db)
-    found = []
+    listed = []
     for path, digest, row, cites in db.execute(
         "select p.path, p.digest, p.row, n.cites from standing s join page p on p.path = s.path join neighbours n on n.path = s.path"
         " where s.type in ('experiment', 'hypothesis') order by p.path"
@@ -59,12 +59,12 @@ def questions(db: sqlite3.Connection, *, target: str = "") -> list[PastQuestion]
         if target not in ("", of):
             continue
         page, view = from_row(path, digest, row), View(db, Request("hypothesis", before=path))
-        seen = filter(view.sees, _cited_before(page, set(json.loads(cites))))
-        cited = {c for c in seen if view.standing(c).type not in LISTS} - habits.get(of, set())
+        visible = filter(view.sees, _cited_before(page, set(json.loads(cites))))
+        cited = {c for c in visible if view.standing(c).type not in LISTS} - habits.get(of, set())
         text = _words(db, page, facts)
         if cited and len(text) >= _SHORTEST:
-            found.append(PastQuestion(path, page.type, of, text, frozenset(cited)))
-    return found
+            listed.append(PastQuestion(path, page.type, of, text, frozenset(cited)))
+    return listed
 
 
 def spread(all_of: Sequence[_T], sample: int) -> list[_T]:
@@ -89,10 +89,10 @@ def _habits(db: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def _words(db: sqlite3.Connection, page: Page, facts: trail.Facts | None) -> str:
-    said = [page.title, *(search.without_links(c.text) for c in _before_outcome(db, page.path))]
+    texts = [page.title, *(search.without_links(c.text) for c in _before_outcome(db, page.path))]
     if facts:
-        said = [facts.hypothesis, facts.mechanism, facts.predicted_signal]
-    text = " ".join(filter(None, said))
+        texts = [facts.hypothesis, facts.mechanism, facts.predicted_signal]
+    text = " ".join(filter(None, texts))
     labels = {link.text for link in page.links if len(link.text) > 2}
     for label in sorted(labels, key=lambda t: (-len(t), t)):
         text = text.replace(label, " ")

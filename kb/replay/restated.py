@@ -67,16 +67,16 @@ def facts_held(
 ) -> FactReport:
     """Ask just before every run of a trail (or before `sample` of them) and count what the slice holds of what its page restates."""
     runs = trail.experiments(loader.db)
-    told = (
+    restatements = (
         (e, tuple(restated(e, runs[:n]))) for n, e in enumerate(runs) if target in ("", e.target)
     )
-    pages = spread([(e, facts) for e, facts in told if facts], sample)
+    pages = spread([(e, facts) for e, facts in restatements if facts], sample)
     hits, sizes = defaultdict(list), defaultdict(list)
     for done, (e, facts) in enumerate(pages):
         note(done, len(pages))
         for budget in budgets:
-            asked = Request("hypothesis", query=_QUESTION, before=e.path, budget=budget)
-            texts = [i.text for part in loader.slice(asked).parts for i in part.items]
+            request = Request("hypothesis", query=_QUESTION, before=e.path, budget=budget)
+            texts = [i.text for part in loader.slice(request).parts for i in part.items]
             sizes[budget].append(sum(map(len, texts)) // 4)
             units = [" ".join(t.split())[:_LONGEST].lower() for t in texts]
             for fact in facts:
@@ -114,13 +114,13 @@ def _figures(e: Facts, own: Sequence[Facts]) -> Iterable[Restated]:
     if not best or not best.metric or best.metric.value is None:
         return
     config = (n.text for n in e.account.config)
-    said = " ".join((e.title, e.hypothesis, e.mechanism, e.setup, e.because, *config)).lower()
-    if re.search(figure := figure_of(best.metric.value), said):
+    message = " ".join((e.title, e.hypothesis, e.mechanism, e.setup, e.because, *config)).lower()
+    if re.search(figure := figure_of(best.metric.value), message):
         yield Restated("metric", (figure,))
     for row in best.run.account.buckets[1:]:
         share = _SHARE.search(row.text)
         name = row.text.split(" · ")[0].split("(")[0].strip().lower()
-        if share and name and name in said:
+        if share and name and name in message:
             yield Restated("buckets", (re.escape(name), re.escape(share[0].lower())))
 
 

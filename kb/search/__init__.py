@@ -87,17 +87,19 @@ def sync(
 ) -> None:
     """Bring the search tables up to date: all chunks of `removed` paths out, those of `added` pages in."""
     for path in removed:
-        found = db.execute("select id, head, type from searched where path = ?", (path,)).fetchone()
-        if found:
+        known_row = db.execute(
+            "select id, head, type from searched where path = ?", (path,)
+        ).fetchone()
+        if known_row:
             ids = [
                 i for (i,) in db.execute("select id from chunk where path = ? order by id", (path,))
             ]
             whole, parts = _words(
-                found[1], [chunk_at(db, i) for i in ids], catalog=found[2] == "catalog"
+                known_row[1], [chunk_at(db, i) for i in ids], catalog=known_row[2] == "catalog"
             )
             db.execute(
                 "insert into page_words (page_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
-                (found[0], *whole),
+                (known_row[0], *whole),
             )
             db.executemany(
                 "insert into chunk_words (chunk_words, rowid, head, body, names) values ('delete', ?, ?, ?, ?)",
@@ -117,10 +119,10 @@ def sync(
             heads.append((row, page.path, page.type, page.field("updated")[:10], head, *gist))
             whole, words = _words(head, chunks, catalog=catalog)
             wholes.append((row, *whole))
-            for chunk, said in zip(chunks, words, strict=True):
+            for chunk, content in zip(chunks, words, strict=True):
                 part += 1
                 texts.append((part, chunk.path, chunk.anchor, chunk.title, chunk.line, chunk.text))
-                parts.append((part, *said))
+                parts.append((part, *content))
         db.executemany(
             "insert into searched (id, path, type, updated, head, anchor, gist) values (?, ?, ?, ?, ?, ?, ?)",
             heads,
@@ -194,10 +196,10 @@ def weights(db: sqlite3.Connection, terms: Iterable[str]) -> dict[str, float]:
 
 
 def _match(
-    db: sqlite3.Connection, asked: str | Mapping[str, float], most: int, *, postings_most: int
+    db: sqlite3.Connection, question: str | Mapping[str, float], most: int, *, postings_most: int
 ) -> tuple[str, float]:
     """What the word tables are asked for, the rarest words first, and on how many pages these stand in all."""
-    known = weights(db, terms_of(asked)) if isinstance(asked, str) else asked
+    known = weights(db, terms_of(question)) if isinstance(question, str) else question
     total = db.execute("select count(*) from searched").fetchone()[0]
     best, postings = [], 0.0
     for term in sorted(known, key=lambda t: (-known[t], t))[:most]:
@@ -211,7 +213,7 @@ def _match(
 
 def pages_like(
     db: sqlite3.Connection,
-    asked: str | Mapping[str, float],
+    question: str | Mapping[str, float],
     *,
     limit: int,
     types: Collection[str] = (),
@@ -219,7 +221,7 @@ def pages_like(
     most: int = _MOST_TERMS,
 ) -> list[PageHit]:
     """Pages by BM25 over their whole text for a text (or its ready-made `weights`), best first, ties by path; of `types` only, `but` some types."""
-    match, _ = _match(db, asked, most, postings_most=_MOST_POSTINGS)
+    match, _ = _match(db, question, most, postings_most=_MOST_POSTINGS)
     if not match:
         return []
     narrowed = f" and s.type in ({', '.join('?' * len(types))})" if types else ""
@@ -249,7 +251,7 @@ def gist(db: sqlite3.Connection, path: str) -> tuple[str, str]:
 
 def find(
     db: sqlite3.Connection,
-    asked: str | Mapping[str, float],
+    question: str | Mapping[str, float],
     *,
     limit: int,
     types: Collection[str] = (),
@@ -257,11 +259,11 @@ def find(
     most: int = _MOST_CHUNK_TERMS,
 ) -> list[Hit]:
     """Chunks by BM25 for a text (or its ready-made `weights`), best first, ties by path and line; `types` and `paths` narrow down which pages are asked."""
-    match, postings = _match(db, asked, most, postings_most=_MOST_CHUNK_POSTINGS)
+    match, postings = _match(db, question, most, postings_most=_MOST_CHUNK_POSTINGS)
     if not match:
         return []
     if paths is None and postings > _CROWD:
-        pages = pages_like(db, asked, limit=_BEST_PAGES, types=types)
+        pages = pages_like(db, question, limit=_BEST_PAGES, types=types)
         return _hits_on(db, match, pages, limit=limit)
     narrowed, values = "", [match]
     if types:
@@ -294,24 +296,24 @@ def _hits_on(
     """Chunks of these pages alone that match, ranked among each other."""
     aside = sqlite3.connect(":memory:")
     aside.execute(_CHUNK_WORDS)
-    found = []
+    listed = []
     for page in pages:
         query = "select head from searched where path = ?"
         head, chunks = db.execute(query, (page.path,)).fetchone()[0], chunks_in(db, page.path)
         parts = _words(head, chunks, catalog=page.type == "catalog")[1]
-        found += [
+        listed += [
             (chunk, page.type, head.partition("\n")[0], words)
             for chunk, words in zip(chunks, parts, strict=True)
         ]
     aside.executemany(
         "insert into chunk_words (rowid, head, body, names) values (?, ?, ?, ?)",
-        ((n, *words) for n, (*_, words) in enumerate(found)),
+        ((n, *words) for n, (*_, words) in enumerate(listed)),
     )
     ranked = aside.execute(
         f"select rowid, round(-bm25(chunk_words, {_WEIGHTS}), 6) from chunk_words where chunk_words match ?",
         (match,),
     )
-    hits = [Hit(*found[n][:3], score) for n, score in ranked]
+    hits = [Hit(*listed[n][:3], score) for n, score in ranked]
     return sorted(hits, key=lambda h: (-h.score, h.chunk.path, h.chunk.line))[:limit]
 
 

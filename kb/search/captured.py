@@ -76,5 +76,5 @@ def _read(layout: store.Layout, id: str) -> tuple[page.Page, tuple[Chunk, ...]] 
     except (KbError, OSError, UnicodeDecodeError):
         text = f"{source.origin} {source.authors} {source.note}"
     read = page.read(f"sources/{id}/{source.text or 'meta.json'}", text.encode("utf-8", "replace"))
-    told = {"title": source.title or source.id, "origin": source.origin}
-    return replace(read, front=told), chunks_of(read, text)
+    front = {"title": source.title or source.id, "origin": source.origin}
+    return replace(read, front=front), chunks_of(read, text)

@@ -66,11 +66,11 @@ class Shared:
 
     def known(self, digests: Sequence[str]) -> set[str]:
         """Those of some texts whose first row is there."""
-        found: set[str] = set()
+        ids: set[str] = set()
         for some in _batches([f"{d}.0" for d in digests], _NAMES_ONLY):
             with self._answering():
-                found.update(self._collection.get(ids=some, include=[])["ids"])
-        return {i.removesuffix(".0") for i in found}
+                ids.update(self._collection.get(ids=some, include=[])["ids"])
+        return {i.removesuffix(".0") for i in ids}
 
     def fetch(self, digests: Sequence[str]) -> "dict[str, np.ndarray]":
         """Vectors of those texts that are there with all their rows."""
@@ -115,19 +115,19 @@ class Shared:
 
     def _rows(self, ids: Sequence[str]) -> "dict[str, tuple[np.ndarray, int]]":
         """id -> (vector, number of rows of its text), of those ids that are there."""
-        found = {}
+        vectors = {}
         for some in _batches(ids, _IDS):
             with self._answering():
                 got = self._collection.get(ids=some, include=["embeddings", "metadatas"])
-            found.update(
+            vectors.update(
                 {
-                    i: (row, int(said["parts"]))
-                    for i, row, said in zip(
+                    i: (row, int(records["parts"]))
+                    for i, row, records in zip(
                         got["ids"], got["embeddings"], got["metadatas"], strict=True
                     )
                 }
             )
-        return found
+        return vectors
 
     @contextlib.contextmanager
     def _answering(self) -> Iterator[None]:
@@ -173,10 +173,10 @@ def _whole(
 ) -> "dict[str, np.ndarray]":
     import numpy as np
 
-    found = {}
+    vectors = {}
     for name, (row, parts) in first.items():
         digest = name.removesuffix(".0")
         rows = [row, *(more[i][0] for n in range(1, parts) if (i := f"{digest}.{n}") in more)]
         if len(rows) == parts:
-            found[digest] = np.stack(rows).astype("float16")
-    return found
+            vectors[digest] = np.stack(rows).astype("float16")
+    return vectors

@@ -85,7 +85,7 @@ def _fetched(name: str) -> Path:
 
 def _key_of(folder: Path) -> str:
     """Digest of what decides a vector: the weights and every setting beside them, and the recipe of this module."""
-    weights = next((found for glob in _WEIGHTS if (found := sorted(folder.rglob(glob)))), [])
+    weights = next((files for glob in _WEIGHTS if (files := sorted(folder.rglob(glob)))), [])
     if not weights:
         raise KbError(
             f"kb.toml: [search] semantic_model: {folder} holds no weights (*.safetensors or pytorch_model.bin)"

@@ -62,10 +62,10 @@ def answers(
         return []
     terms = terms_of(query.words)
     hits = by(db, query.words, limit=query.limit, types=types, paths=_narrowed(db, query))
-    found = []
+    listed = []
     for hit in hits:
         chunk = hit.chunk
-        tried = db.execute(
+        run = db.execute(
             "select target, verdict from experiment where path = ?", (chunk.path,)
         ).fetchone() or ("", "")
         dated = db.execute(
@@ -76,7 +76,7 @@ def answers(
             if chunk.title and chunk.title != hit.page_title
             else hit.page_title
         )
-        found.append(
+        listed.append(
             Answer(
                 chunk.path,
                 chunk.anchor,
@@ -84,13 +84,13 @@ def answers(
                 title,
                 hit.type,
                 dated[0],
-                tried[0],
-                tried[1] or "",
+                run[0],
+                run[1] or "",
                 hit.score,
                 snippet_of(chunk.text, terms),
             )
         )
-    return found
+    return listed
 
 
 def _known_type(name: str) -> str:

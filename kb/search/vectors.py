@@ -73,19 +73,19 @@ def sync(
         fetched = 0
         if shared:
             for some in _batches(missing, 1000):
-                found = shared.fetch(some)
-                _keep(kept, model, found)
-                fetched += len(found)
-                have |= found.keys()
+                from_shared = shared.fetch(some)
+                _keep(kept, model, from_shared)
+                fetched += len(from_shared)
+                have |= from_shared.keys()
             missing = [d for d in missing if d not in have]
         for start, some in zip(
             range(0, len(missing), _BATCH), _batches(missing, _BATCH), strict=True
         ):
             note(start, len(missing))
-            made = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
-            _keep(kept, model, made)
+            encoded = dict(zip(some, encoder.passages([texts[d] for d in some]), strict=True))
+            _keep(kept, model, encoded)
             if shared:
-                shared.keep(made)
+                shared.keep(encoded)
         if shared:
             for some in _batches(sorted(texts.keys() - shared.known(sorted(texts))), 1000):
                 shared.keep(_rows(kept, model, some))
@@ -124,10 +124,13 @@ def _sections(db: sqlite3.Connection) -> tuple[list[_Section], dict[str, tuple[s
         "select c.id, c.path, s.type, s.head, c.title, c.text from chunk c join searched s on s.path = c.path where s.type != 'catalog' order by c.path, c.id"
     ):
         page = head.partition("\n")[0]
-        said = (f"{page} > {title}" if title and title != page else page, without_links(text))
-        digest = store.digest_of("\n\n".join(said))
+        texts_of_section = (
+            f"{page} > {title}" if title and title != page else page,
+            without_links(text),
+        )
+        digest = store.digest_of("\n\n".join(texts_of_section))
         sections.append(_Section(row, path, kind, page, digest))
-        texts[digest] = said
+        texts[digest] = texts_of_section
     return sections, texts
 
 
@@ -161,11 +164,11 @@ class Vectors:
 
         self.db, self.encoder = db, encoder
         sections, texts = _sections(db)
-        found = _stored(layout, encoder.model.key, texts)
-        self.missing = sum(s.digest not in found for s in sections)
-        self.sections = [s for s in sections if s.digest in found]
-        order = {digest: place for place, digest in enumerate(sorted(found))}
-        parts = [np.frombuffer(found[d][1], "float16").reshape(found[d][0], -1) for d in order]
+        stored = _stored(layout, encoder.model.key, texts)
+        self.missing = sum(s.digest not in stored for s in sections)
+        self.sections = [s for s in sections if s.digest in stored]
+        order = {digest: place for place, digest in enumerate(sorted(stored))}
+        parts = [np.frombuffer(stored[d][1], "float16").reshape(stored[d][0], -1) for d in order]
         # One row a part of a text, and where each text starts: texts that stand on several pages are compared once.
         self._rows = (
             np.concatenate(parts).astype("float32") if parts else np.zeros((0, 1), "float32")
@@ -208,7 +211,7 @@ class Vectors:
     def find(
         self,
         db: sqlite3.Connection,
-        asked: str,
+        question: str,
         *,
         limit: int,
         types: Collection[str] = (),
@@ -217,8 +220,8 @@ class Vectors:
         """What `kb.search.find` finds by words and `similar` by meaning, as one ranking; called as `find` is. `score` is that of the fusion."""
         deep = max(limit, _DEEP)
         rankings = (
-            find(db, asked, limit=deep, types=types, paths=paths),
-            self.similar(asked, limit=deep, types=types, paths=paths),
+            find(db, question, limit=deep, types=types, paths=paths),
+            self.similar(question, limit=deep, types=types, paths=paths),
         )
         hits = {hit.chunk: hit for ranking in rankings for hit in ranking}
         return [

@@ -36,9 +36,9 @@ def excerpt_of(
     whole = sum(weights.values()) or 1.0
     room = size - len(lead)
     best = (float("-inf"), "", "")
-    said = [_weight(chunk, weights) for chunk in chunks[:_LOOKED_AT]]
-    order = sorted(range(len(said)), key=lambda i: (-said[i], i))
-    nearest = ((i, seen) for i in order if (seen := masked(chunks[i])))
+    chunk_weights = [_weight(chunk, weights) for chunk in chunks[:_LOOKED_AT]]
+    order = sorted(range(len(chunk_weights)), key=lambda i: (-chunk_weights[i], i))
+    nearest = ((i, visible) for i in order if (visible := masked(chunks[i])))
     for place, first in islice(nearest, _CLOSELY):
         rest = chunks[place + 1 : place + 4] if len(first.text) < 2 * SHORTEST else ()
         pieces = pieces_from([first, *filter(None, map(masked, rest))], 0, size=size)
@@ -54,10 +54,12 @@ def excerpt_of(
     _, anchor, text = best
     if len(text) < size:
         # What may be seen of a section is too little: the page's own order says more.
-        seen = [c for c in map(masked, chunks[:_LOOKED_AT]) if c]
-        whole_text = lead + cut(" ".join(pieces_from(seen, 0, size=room)), room) if seen else ""
+        visible = [c for c in map(masked, chunks[:_LOOKED_AT]) if c]
+        whole_text = (
+            lead + cut(" ".join(pieces_from(visible, 0, size=room)), room) if visible else ""
+        )
         if len(whole_text) > (len(text) or len(lead)):
-            anchor, text = seen[0].anchor, whole_text
+            anchor, text = visible[0].anchor, whole_text
     return anchor, _ended(text)
 
 
@@ -69,8 +71,8 @@ def _ended(text: str) -> str:
 
 def _weight(chunk: Chunk, weights: Mapping[str, float]) -> float:
     """How much of what is asked for a chunk says, less for a list of references."""
-    said = sum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
-    return 0.2 * said if REFERENCES.search(chunk.title) else said
+    shared = sum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
+    return 0.2 * shared if REFERENCES.search(chunk.title) else shared
 
 
 @lru_cache(maxsize=1 << 13)

@@ -100,15 +100,15 @@ def envelopes(question: Question, machines: Collection[str], *, most: int) -> li
 
 
 def _sections(view: View, machines: Collection[str]) -> list[search.Chunk]:
-    found = []
+    sections = []
     words = (*_TITLES, *sorted({w for m in machines for w in (m, f"{m}-4", f"{m}-8")}))
     chunks = search.find_titled(view.db, words, limit=80, types=_TYPES) if machines else []
-    for seen in filter(None, map(view.masked, (c for c in chunks if view.sees(c.path)))):
-        titled = names(machines, seen.title)
-        text = cut(" ".join(_about(seen.text, machines, titled)), _LONGEST)
+    for visible in filter(None, map(view.masked, (c for c in chunks if view.sees(c.path)))):
+        titled = names(machines, visible.title)
+        text = cut(" ".join(_about(visible.text, machines, titled)), _LONGEST)
         figures = len(_QUANTITY.findall(text))
-        found += [(min(figures, 8) + 4 * titled, replace(seen, text=text))] if figures else []
-    return [chunk for _, chunk in sorted(found, key=lambda f: -f[0])]
+        sections += [(min(figures, 8) + 4 * titled, replace(visible, text=text))] if figures else []
+    return [chunk for _, chunk in sorted(sections, key=lambda f: -f[0])]
 
 
 def _about(text: str, machines: Collection[str], titled: bool) -> Iterable[str]:
@@ -118,8 +118,8 @@ def _about(text: str, machines: Collection[str], titled: bool) -> Iterable[str]:
         cells = [c.strip() for c in line.strip("|").split("|")] if line.startswith("|") else []
         if cells and len(heads) == len(cells):
             first, *rest = zip(heads, cells, strict=True)
-            said = [f"{first[1]}: {'; '.join(f'{head} {cell}' for head, cell in rest)}."]
+            statements = [f"{first[1]}: {'; '.join(f'{head} {cell}' for head, cell in rest)}."]
         else:
             heads = cells
-            said = [] if cells else sentences_of(clean(line))
-        yield from (s for s in said if _QUANTITY.search(s) and (titled or names(machines, s)))
+            statements = [] if cells else sentences_of(clean(line))
+        yield from (s for s in statements if _QUANTITY.search(s) and (titled or names(machines, s)))

@@ -104,16 +104,16 @@ def _to_baseline(into: OpenSlice) -> str:
     variant = into.question.variant
     named = f" --variant {shlex.quote(variant)}" if variant else ""
     baselines = [p for p in into.runs if into.view.standing(p).verdict == Verdict.BASELINE]
-    said = f"No baseline of {name} is on file: without one no figure says anything."
+    message = f"No baseline of {name} is on file: without one no figure says anything."
     if baselines:
-        said = f"{len(into.runs)} runs are on file, the baseline {baselines[-1]}; this slice begins anew all the same."
+        message = f"{len(into.runs)} runs are on file, the baseline {baselines[-1]}; this slice begins anew all the same."
     lacking = ", ".join(f for f in _MEASURED_BY if not (page and page.front.get(f)))
     if lacking and page:
-        said += f" {page.path} lacks {lacking}."
+        message += f" {page.path} lacks {lacking}."
     elif lacking:
-        said += f" wiki/targets/{name}.md is to be written, with {lacking}."
+        message += f" wiki/targets/{name}.md is to be written, with {lacking}."
     return (
-        f"{said} `kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
+        f"{message} `kb experiment open --baseline --target {name}{named}`, `kb experiment run PAGE`, `kb experiment close PAGE`; "
         "five repeats on a quiet host tell its noise, a profile of it the first question to ask."
     )
 
@@ -128,10 +128,10 @@ def _bring_refuted(into: OpenSlice, *, most: int) -> None:
         into.page("refuted", nearest.path, nearest.why, closely=False)
     if into.runs and "refuted" not in into.parts:
         failed = [p for p in into.runs if into.failed(p)]
-        said = "failed last: " if failed else "no run of this target failed so far; last: "
+        message = "failed last: " if failed else "no run of this target failed so far; last: "
         path = (failed or into.runs)[-1]
         title = into.view.standing(path).title
-        into.words("refuted", path, "", why="target", text=said + title)
+        into.words("refuted", path, "", why="target", text=message + title)
 
 
 def bring_matches(into: OpenSlice, *, most: int) -> None:
@@ -171,11 +171,11 @@ def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
     pages.sort(key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path))
     chunks = search.chunks_in(view.db, pages[-1].path) if pages else []
     directions = [c for c in chunks if _DIRECTIONS.search(c.title)] or chunks[:1]
-    for seen in filter(None, map(view.masked, directions[:most])):
-        text = short(clean(seen.text), 300 if tokens < 300 else 420)
-        why = short(seen.title.rpartition(" > ")[2], 40) or "newest"
+    for chunk in filter(None, map(view.masked, directions[:most])):
+        text = short(clean(chunk.text), 300 if tokens < 300 else 420)
+        why = short(chunk.title.rpartition(" > ")[2], 40) or "newest"
         if text and not into.says(text):
-            into.words("retrospective", seen.path, seen.anchor, why=why, text=text, most=ceiling)
+            into.words("retrospective", chunk.path, chunk.anchor, why=why, text=text, most=ceiling)
 
 
 def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> None:

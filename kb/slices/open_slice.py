@@ -140,8 +140,8 @@ class OpenSlice:
             if (items := self.parts.get(name))
         )
         omitted = tuple(o for o in self.omitted if o.path not in self.paths)
-        said = [[i.path, i.anchor, i.digest, i.why, i.text] for p in parts for i in p.items]
-        about = [step, self.target, mode, self.budget, said, [o.path for o in omitted]]
+        content = [[i.path, i.anchor, i.digest, i.why, i.text] for p in parts for i in p.items]
+        about = [step, self.target, mode, self.budget, content, [o.path for o in omitted]]
         # The first four characters tell the target, within which the number of a run names its page.
         digest = digest_of(self.target)[:4] + digest_of(packed(about))[:12]
         return Slice(id, step, self.target, mode, self.budget, self.tokens, digest, parts, omitted)

@@ -37,9 +37,9 @@ def bring_breakdown(into: OpenSlice, *, most: int) -> None:
                 [c.strip() for c in r.strip("|").split("|")] for r in lines if r.startswith("|")
             ]
             rows = [row for row in rows if "".join(row).strip("-: ")]
-            score, told = buckets_of(rows, (chunk.title,)) if rows else (0, [])
+            score, breakdown = buckets_of(rows, (chunk.title,)) if rows else (0, [])
             if score > 2:
-                text = "\n".join(told)[:_LONGEST]
+                text = "\n".join(breakdown)[:_LONGEST]
                 into.words("state", path, chunk.anchor, why="buckets", text=text, most=most)
                 return
 

@@ -72,14 +72,14 @@ def explained(text: str) -> str:
 
 def _readings(into: OpenSlice) -> list[search.Chunk]:
     """Sections that explain how to read what is asked, best first: by words, those about profiles and tools before others."""
-    view, found = into.view, []
+    view, readings = into.view, []
     for hit in search.find(view.db, into.question.weights, limit=120, types=TYPES):
         chunk, own = hit.chunk, _READING.search(hit.chunk.title)
         aside = _ADVISING_TITLE.search(chunk.title) or REFERENCES.search(chunk.title)
         fits = (own or _READING.search(hit.page_title)) and not aside and view.sees(chunk.path)
-        if seen := view.masked(chunk) if fits else None:
-            found.append((hit.score * (1.5 if own else 1.0), seen))
-    return [chunk for _, chunk in sorted(found, key=lambda f: -f[0])]
+        if chunk_seen := view.masked(chunk) if fits else None:
+            readings.append((hit.score * (1.5 if own else 1.0), chunk_seen))
+    return [chunk for _, chunk in sorted(readings, key=lambda f: -f[0])]
 
 
 def _bring_baseline(into: OpenSlice) -> None:

@@ -147,7 +147,7 @@ class Question:
     @cached_property
     def page(self) -> Page | None:
         """The page of the target: the one of that name, else the one all of whose name stands in the target's name."""
-        wanted, found = _names(self.target), []
+        wanted, page_read = _names(self.target), []
         rows = self.view.db.execute(
             "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target'"
         )
@@ -156,8 +156,8 @@ class Question:
                 page = from_row(path, digest, row)
                 same, name = self.target in (page.stem, page.field("target")), _names(page.stem)
                 if same or name <= wanted:
-                    found.append((same, len(name), path, page))
-        return max(found, key=lambda f: f[:3])[3] if found else None
+                    page_read.append((same, len(name), path, page))
+        return max(page_read, key=lambda f: f[:3])[3] if page_read else None
 
     @property
     def fields(self) -> str:
@@ -197,8 +197,8 @@ class Question:
     @cached_property
     def claims(self) -> "tuple[Claim, ...]":
         """Claims on file whose page may be seen, and holds nothing that was written after the moment."""
-        seen = (c for c in self._claims() if self.view.sees(c.page))
-        return tuple(c for c in seen if not self.view.is_masked(c.page, c.claim))
+        visible = (c for c in self._claims() if self.view.sees(c.page))
+        return tuple(c for c in visible if not self.view.is_masked(c.page, c.claim))
 
     @cached_property
     def ideas(self) -> "tuple[Idea, ...]":

@@ -66,11 +66,13 @@ def ranked(
     links = 1.0 if for_run else 2.0
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
     view.look_up([h.path for h in hits] + list(runs))
-    said = {h.path: h.score for h in hits if view.sees(h.path)}
-    words = _normal(said)
+    by_words = {h.path: h.score for h in hits if view.sees(h.path)}
+    words = _normal(by_words)
     parts = {
         "same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in words.items()},
-        "named": {p: s * _prior(view, p, prior) for p, s in _named(view, weights, said).items()},
+        "named": {
+            p: s * _prior(view, p, prior) for p, s in _named(view, weights, by_words).items()
+        },
         "same target": {p: 0.2 + 0.3 * math.exp(-age / 5) for age, p in enumerate(reversed(runs))},
     }
     scores = Counter(parts["same words"])
@@ -80,7 +82,7 @@ def ranked(
     cited = _normal(_cited(view, dict(seeds)))
     parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in cited.items()}  # fmt: skip
     terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
-    parts["names the target"] = {p: 0.2 * s for p, s in _named(view, terms, said).items()}
+    parts["names the target"] = {p: 0.2 * s for p, s in _named(view, terms, by_words).items()}
     scores.update(parts["cited by these"])
     scores.update(parts["names the target"])
     # The strongest of what speaks for a page; of two as strong the first.
@@ -97,8 +99,8 @@ def ranked(
 
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
     """How readily a run cites each type of page: at least as a rule, and more where the runs before it, of this target or of all, do so."""
-    asked = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
-    cited = [ends for _, ends, _ in _links(view, asked)]
+    latest = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
+    cited = [ends for _, ends, _ in _links(view, latest)]
     view.look_up({path for ends in cited for path in ends})
     kinds = ({view.standing(p).type for p in ends if view.sees(p)} for ends in cited)
     counts = Counter(kind for own in kinds for kind in own)
@@ -140,26 +142,26 @@ def _words_in_name(path: str) -> frozenset[str]:
 
 def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> dict[str, float]:
     """Pages whose file name the question says, by the share and the weight of its words; well-linked pages a little more."""
-    asked = {
+    forms = {
         form: weight
         for word, weight in weights.items()
         for form in (word, word + "s", word.removesuffix("s"))
     }
     unsaid = sum(weights.values()) / max(1, len(weights))
-    said = {}
+    shares = {}
     for path in paths:
         words = _words_in_name(path)
-        if asked.keys().isdisjoint(words) or view.standing(path).type == "experiment":
+        if forms.keys().isdisjoint(words) or view.standing(path).type == "experiment":
             continue
-        have = sum(asked.get(w, 0.0) for w in words)
+        have = sum(forms.get(w, 0.0) for w in words)
         if have:
-            said[path] = have * have / (have + unsaid * sum(w not in asked for w in words))
-    most = max((view.standing(p).rank for p in said), default=0.0) or 1.0
+            shares[path] = have * have / (have + unsaid * sum(w not in forms for w in words))
+    most = max((view.standing(p).rank for p in shares), default=0.0) or 1.0
 
     def linked(path: str) -> float:
         return math.log1p(1000 * view.standing(path).rank / most) / math.log1p(1000)
 
-    return {p: s * (0.8 + 0.2 * linked(p)) for p, s in _normal(said).items()}
+    return {p: s * (0.8 + 0.2 * linked(p)) for p, s in _normal(shares).items()}
 
 
 def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:

@@ -42,18 +42,18 @@ _KINDS = {f.name: f.type for f in fields(Request)}
 
 
 def request_from(
-    said: object, *, step: str = "", budget: int | None = None, usual: int = 8000
+    stated: object, *, step: str = "", budget: int | None = None, usual: int = 8000
 ) -> Request:
     """Request of one decoded JSON object; `step` and `budget` stand in for keys it does not have, and `usual`, or less to resume, for a budget nobody said.
 
     Raises KbError for what cannot be.
     """
-    if not isinstance(said, dict):
+    if not isinstance(stated, dict):
         raise KbError('a request is a JSON object, such as {"id": "1", "query": "..."}')
-    given = {"step": step, "budget": budget, **{k: v for k, v in said.items() if v is not None}}
-    if given["budget"] is None:
-        given["budget"] = min(usual, _RESUME) if given["step"] == "resume" else usual
-    request = Request(**{key: _value(key, value) for key, value in given.items()})  # type: ignore[arg-type]
+    fields = {"step": step, "budget": budget, **{k: v for k, v in stated.items() if v is not None}}
+    if fields["budget"] is None:
+        fields["budget"] = min(usual, _RESUME) if fields["step"] == "resume" else usual
+    request = Request(**{key: _value(key, value) for key, value in fields.items()})  # type: ignore[arg-type]
     for field, choices in (("step", STEPS), ("mode", MODES), ("audience", AUDIENCES)):
         if (value := getattr(request, field)) not in choices:
             raise KbError(f"no such {field} '{value}'; one of {', '.join(choices)}")

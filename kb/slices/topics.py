@@ -52,9 +52,9 @@ def _topics(view: View, anchors: Iterable[str]) -> list[TopicRow]:
     rows = []
     for anchor in anchors:
         for name, row in view.db.execute("select name, row from topic where anchor = ?", (anchor,)):
-            tried = _tried(row)
-            view.look_up(t.path for t in tried)
-            rows.append(TopicRow(anchor, name, tuple(t for t in tried if view.sees(t.path))))
+            run = _tried(row)
+            view.look_up(t.path for t in run)
+            rows.append(TopicRow(anchor, name, tuple(t for t in run if view.sees(t.path))))
     return rows
 
 
@@ -134,15 +134,15 @@ def bring_blueprint(into: "OpenSlice", *, tokens: int, first: bool = False) -> N
 
 def _ladder_row(row: TopicRow) -> str:
     best = row.best()
-    said = f"{short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported"
-    return f"{said}, best {best.change}" if best and best.change else said
+    message = f"{short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported"
+    return f"{message}, best {best.change}" if best and best.change else message
 
 
 def bring_untried(into: "OpenSlice", *, most: int) -> None:
     """Topics that paid elsewhere and that no run's title or setting names, each with the best that it brought."""
     question = into.question
-    said = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in question.tried)
-    pulled = {w[:_STEM] for text in said for w in words_of(text)}
+    texts = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in question.tried)
+    pulled = {w[:_STEM] for text in texts for w in words_of(text)}
     rows = (*question.topics, *(row for _, rows in question.ladder for row in rows))
     for row in {r.anchor: r for r in rows}.values() if into.target else ():
         named = {w[:_STEM] for w in words_of(row.name)} & pulled

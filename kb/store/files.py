@@ -204,14 +204,14 @@ def _left_beside(folder: Path) -> list[Path]:
 
 def tree_digests(folder: Path, names: set[str]) -> dict[str, str]:
     """Digests of those of these files below a folder that are there; a link is as good as another's file."""
-    found = {}
+    digests = {}
     for name in sorted(names):
         file = folder / name
         if file.is_symlink():
-            found[name] = "link"
+            digests[name] = "link"
         elif file.is_file():
-            found[name] = digest_of(file.read_bytes())
-    return found
+            digests[name] = digest_of(file.read_bytes())
+    return digests
 
 
 @contextlib.contextmanager

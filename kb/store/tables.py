@@ -123,15 +123,15 @@ def code_state(*, everything: bool = False) -> str:
 
 def _compiling_code(*, everything: bool = False) -> list[str]:
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found = []
+    modules = []
     for folder, folders, files in os.walk(home):
         folders[:] = sorted(
             f
             for f in folders
             if f != "__pycache__" and (everything or folder != home or f not in _NOT_COMPILING)
         )
-        found.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
-    return found
+        modules.extend(os.path.join(folder, f) for f in sorted(files) if f.endswith(".py"))
+    return modules
 
 
 def shape_of(db: sqlite3.Connection) -> str:
@@ -209,15 +209,15 @@ class Kept:
     ) -> dict[str, _T]:
         """What `make` gives for each key of `inputs`, key -> digest of all that it is made from; made anew where that differs."""
         have = self._rows(name)
-        found: dict[str, _T] = {}
+        values: dict[str, _T] = {}
         for key, digest in inputs.items():
             place = f"{name}/{key}"
             self.names.add(place)
             known, row = have.get(place, ("", b""))
-            found[key] = (
+            values[key] = (
                 value_of(row, kind) if known == digest else self._keep(place, digest, make(key))
             )
-        return found
+        return values
 
     def _keep(self, place: str, digest: str, value: _T) -> _T:
         values = (place, digest, row_of(value))

@@ -83,10 +83,10 @@ class Trail:
     @cached_property
     def by_target(self) -> Mapping[str, tuple[Facts, ...]]:
         """Experiments of each target, in trail order."""
-        found: dict[str, list[Facts]] = {}
+        runs_by_target: dict[str, list[Facts]] = {}
         for e in self.experiments:
-            found.setdefault(e.target, []).append(e)
-        return {target: tuple(found[target]) for target in sorted(found)}
+            runs_by_target.setdefault(e.target, []).append(e)
+        return {target: tuple(runs_by_target[target]) for target in sorted(runs_by_target)}
 
     @cached_property
     def digests(self) -> Mapping[str, str]:
@@ -209,8 +209,8 @@ def experiments(
 
 def experiment(db: sqlite3.Connection, path: str) -> Facts | None:
     """The experiment at a path, or None."""
-    found = db.execute("select row from experiment where path = ?", (path,)).fetchone()
-    return from_row(found[0]) if found else None
+    row = db.execute("select row from experiment where path = ?", (path,)).fetchone()
+    return from_row(row[0]) if row else None
 
 
 def targets(db: sqlite3.Connection) -> tuple[str, ...]:
@@ -237,17 +237,17 @@ def moment(
     if as_of is not None and not is_day(as_of):
         raise KbError(f"'{as_of}' is no day; write it as YYYY-MM-DD")
     if before is not None:
-        found = db.execute(
+        row = db.execute(
             "select date, number, path from experiment where path = ?", (before,)
         ).fetchone()
-        if found:
-            return found
-        found = db.execute("select date from standing where path = ?", (before,)).fetchone()
-        if not found:
+        if row:
+            return row
+        row = db.execute("select date from standing where path = ?", (before,)).fetchone()
+        if not row:
             raise KbError(
                 f"no such page '{before}'; give its path from the root of the knowledge base, such as wiki/experiments/…md"
             )
-        as_of = found[0] or "0000-00-00"
+        as_of = row[0] or "0000-00-00"
     return None if as_of is None else (as_of, 1 << 31, "")
 
 
@@ -259,9 +259,9 @@ def lessons(
 
     moment = before or ("9999", 0, "")
     query = "select * from lesson where target <> ? and (date, number, path) < (?, ?, ?) order by path, subject"
-    found = tuple(Lesson(*row) for row in db.execute(query, (target, *moment)))
+    taught = tuple(Lesson(*row) for row in db.execute(query, (target, *moment)))
     if before is None:
-        return found
+        return taught
     # What a page of a trail that went on names was written there when it was run; else its own day is the limit.
     later = {
         t
@@ -276,7 +276,7 @@ def lessons(
     last = dict(rows)
     return tuple(
         w
-        for w in found
+        for w in taught
         if w.upto <= last.get(w.target, 0) or w.target not in later and w.date < before[0]
     )
 

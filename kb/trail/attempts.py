@@ -66,8 +66,8 @@ def _columns_of(header: Sequence[str], body: Sequence[Sequence[str]]) -> _TryCol
         return None
     behind = range(1, len(header))
     measured = tuple(c for c in behind if is_measured(header[c]))
-    told = tuple(c for c in behind if _OUTCOME.search(header[c]))
-    return _TryColumns(measured, told, min((*measured, *told))) if measured or told else None
+    match = tuple(c for c in behind if _OUTCOME.search(header[c]))
+    return _TryColumns(measured, match, min((*measured, *match))) if measured or match else None
 
 
 def _row(
@@ -95,11 +95,11 @@ def _row(
     return TableTry(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
 
 
-def _verdict(text: str, told: Sequence[str]) -> bool | None:
+def _verdict(text: str, words: Sequence[str]) -> bool | None:
     """Whether a row says that its try was kept or failed; None where it says neither."""
     if _DID_NOT_RUN.search(text):
         return False
-    verdicts = [canonical_verdict(t.partition(";")[0].partition(".")[0]) for t in told]
+    verdicts = [canonical_verdict(t.partition(";")[0].partition(".")[0]) for t in words]
     if any(v in FAILED or v is Verdict.INCONCLUSIVE for v in verdicts):
         return False
     return True if Verdict.SUPPORTED in verdicts else None

@@ -44,15 +44,15 @@ def is_watched(name: str) -> bool:
     return _WATCHED.search(name) is not None
 
 
-def configuration_lines(told: Outcomes) -> Iterable[Line]:
+def configuration_lines(outcomes: Outcomes) -> Iterable[Line]:
     """The frontier's settings merged, then how pages put it: its own, the baseline's, those it stands on, those after it."""
-    runs, before = told.runs, []
-    if told.best is None:
+    runs, before = outcomes.runs, []
+    if outcomes.best is None:
         for e in runs[-1:]:
             yield from quoted(e, e.account.config[:4], before)
         return
-    chain = chain_of(runs, told.best)
-    for line in _merged(told, chain):
+    chain = chain_of(runs, outcomes.best)
+    for line in _merged(outcomes, chain):
         before.append(line.text)
         yield line
     base = [e for e in runs if e.verdict.canonical is Verdict.BASELINE and e is not chain[0]][:1]
@@ -73,9 +73,9 @@ def chain_of(runs: Sequence[Facts], best: Frontier) -> list[Facts]:
     return [*chain, *reversed([e for e in runs if e.order < chain[-1].order and kept(e)])]
 
 
-def _merged(told: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
+def _merged(outcomes: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
     """The settings of the chain as a line to run, the newest value of each, then which run had each first and what it brought."""
-    merged, setter = _settings(told, chain)
+    merged, setter = _settings(outcomes, chain)
     if not merged:
         return
     shown = {k: _shown(v) for k, v in merged.items()}
@@ -89,17 +89,19 @@ def _merged(told: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
     groups: dict[str, list[str]] = defaultdict(list)
     for key, v in merged.items():
         groups[setter[key].path].append(v.name.lstrip("-"))
-    parts = [_share(told, e, groups[e.path]) for e in chain if groups.get(e.path)]
+    parts = [_share(outcomes, e, groups[e.path]) for e in chain if groups.get(e.path)]
     yield Line("set by: " + "; ".join(parts), chain[0].path)
 
 
-def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever], dict[str, Facts]]:
+def _settings(
+    outcomes: Outcomes, chain: Sequence[Facts]
+) -> tuple[dict[str, Lever], dict[str, Facts]]:
     """The newest value of every setting of the chain by its key, and the first run of the chain that had it."""
     merged: dict[str, Lever] = {}
     setter: dict[str, Facts] = {}
-    written, points = _written(chain), points_of(told.runs, told.metric)
-    for e in (chain[0], *(e for e in chain[1:] if told.gains.get(e.path, 0.0) >= _LEFT)):
-        for v in _counted(told, e, written, own=e is chain[0]):
+    written, points = _written(chain), points_of(outcomes.runs, outcomes.metric)
+    for e in (chain[0], *(e for e in chain[1:] if outcomes.gains.get(e.path, 0.0) >= _LEFT)):
+        for v in _counted(outcomes, e, written, own=e is chain[0]):
             key = key_of(v.name)
             # What was measured at another size of work tells nothing of the frontier's.
             elsewhere = points[e.path] != points[chain[0].path] and _WORK.search(key)
@@ -122,7 +124,7 @@ def _settings(told: Outcomes, chain: Sequence[Facts]) -> tuple[dict[str, Lever],
 
 
 def _counted(
-    told: Outcomes, e: Facts, written: Mapping[str, Lever], *, own: bool
+    outcomes: Outcomes, e: Facts, written: Mapping[str, Lever], *, own: bool
 ) -> Iterable[Lever]:
     """The settings of one run that can be handed on, each as a run of the chain writes it out; what a kept run declares always can."""
     # Who measures again sets nothing.
@@ -130,7 +132,7 @@ def _counted(
     for v in (*e.settings, *(declared or e.levers[:6])):
         long = written.get(key_of(v.name))
         v = Lever(long.name, v.value) if long else v
-        if v in declared or _counts(told, v, own=own or bool(long)):
+        if v in declared or _counts(outcomes, v, own=own or bool(long)):
             yield v
 
 
@@ -154,17 +156,17 @@ def _shown(v: Lever) -> str:
     )
 
 
-def _share(told: Outcomes, e: Facts, names: Sequence[str]) -> str:
+def _share(outcomes: Outcomes, e: Facts, names: Sequence[str]) -> str:
     """What one run set, and what it gained."""
-    gain = told.gains.get(e.path)
+    gain = outcomes.gains.get(e.path)
     brought = f" {100 * gain:+.1f} %" if gain is not None else ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{handle(e.path)}{brought}: {', '.join(names[:_NAMED])}{more}"
 
 
-def _counts(told: Outcomes, v: Lever, *, own: bool) -> bool:
+def _counts(outcomes: Outcomes, v: Lever, *, own: bool) -> bool:
     """Whether a setting can be handed to a run: of the frontier's `own` page also what prose states in a word and a number."""
-    if is_watched(v.name) or any(t.startswith(v.name.lower()) for t in told.names):
+    if is_watched(v.name) or any(t.startswith(v.name.lower()) for t in outcomes.names):
         return False
     if v.name.startswith("-"):
         return bool(not v.value or _VALUE.fullmatch(v.value))

@@ -55,21 +55,21 @@ def families_of(
     return [*groups.items(), *alone]
 
 
-def dead_lines(told: Outcomes) -> Iterable[Line]:
+def dead_lines(outcomes: Outcomes) -> Iterable[Line]:
     """One line a family with failures and one a page whose tables tell of failures, newest first."""
-    age = {e.path: at for at, e in enumerate(reversed(told.runs))}
-    judged = [e for e in told.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
+    age = {e.path: at for at, e in enumerate(reversed(outcomes.runs))}
+    judged = [e for e in outcomes.runs if e.verdict.canonical not in (None, Verdict.BASELINE)]
     decided = [e for e in judged if _rule(e) not in _OPEN_RULES]
     families = []
-    for name, group in families_of(decided, told.names):
+    for name, group in families_of(decided, outcomes.names):
         lost = sorted((e for e in group if not kept(e)), key=lambda e: age[e.path])
         if lost:
             weight = 1 / (2 + age[lost[0].path]) + 0.02 * min(len(lost), 5)
-            families.append((-weight, _family(told, name, size=len(group), lost=lost)))
-    best = told.best.run.path if told.best else ""
-    for e in told.runs:
+            families.append((-weight, _family(outcomes, name, size=len(group), lost=lost)))
+    best = outcomes.best.run.path if outcomes.best else ""
+    for e in outcomes.runs:
         first = 0.2 * (e.path == best)
-        for place, line in enumerate(_tables(told, e)):
+        for place, line in enumerate(_tables(outcomes, e)):
             families.append((-first - 1 / (2 + age[e.path] + place), line))
     yield from (line for _, line in sorted(families, key=lambda f: (f[0], f[1].text)))
 
@@ -79,31 +79,33 @@ def _rule(e: Facts) -> str:
     return e.because.rpartition("Rule: ")[2].strip("`. ")
 
 
-def _family(told: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
+def _family(outcomes: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
     alike: dict[str, list[Facts]] = defaultdict(list)
     for e in lost:
         alike[DIGITS.sub("#", subject_of(e))].append(e)
-    tries = [_try(told, same, place) for place, same in enumerate([*alike.values()][:_TRIES])]
+    tries = [_try(outcomes, same, place) for place, same in enumerate([*alike.values()][:_TRIES])]
     more = f" | and {len(alike) - _TRIES} more" if len(alike) > _TRIES else ""
     head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
     return Line(head + " | ".join(tries) + more, lost[0].path)
 
 
-def _tables(told: Outcomes, e: Facts) -> Iterable[Line]:
+def _tables(outcomes: Outcomes, e: Facts) -> Iterable[Line]:
     """What a page's tables say failed beside the run itself, without what has a page of its own; a few rows a line."""
-    rows = [t.text for t in e.account.attempts if t.won is False and not told.has_page(t.subject)]
+    rows = [
+        t.text for t in e.account.attempts if t.won is False and not outcomes.has_page(t.subject)
+    ]
     for at in range(0, len(rows), _ROWS):
         head = f"{handle(e.path)} also tried: "
         yield Line(f"{head}{' | '.join(rows[at : at + _ROWS])}", e.path, head)
 
 
-def _try(told: Outcomes, same: Sequence[Facts], place: int) -> str:
+def _try(outcomes: Outcomes, same: Sequence[Facts], place: int) -> str:
     """A try with its result and reason, and those that differ from it by figures alone by these and their results."""
     e, *others = same
-    reason = told.reason(e, 200 if not place else 90) if place < _REASONS else ""
-    result = ", ".join(x for x in (str(e.verdict.canonical), told.result(e)) if x)
+    reason = outcomes.reason(e, 200 if not place else 90) if place < _REASONS else ""
+    result = ", ".join(x for x in (str(e.verdict.canonical), outcomes.result(e)) if x)
     values = (
-        f"{' '.join((handle(o.path), *DIGITS.findall(subject_of(o))))}: {told.result(o) or o.verdict.canonical}"
+        f"{' '.join((handle(o.path), *DIGITS.findall(subject_of(o))))}: {outcomes.result(o) or o.verdict.canonical}"
         for o in others
     )
     values_told = f" (also {', '.join(values)})" if others else ""

@@ -193,8 +193,8 @@ def frontier_of(
     """The frontier where the loop works at present, of a variant where that has runs; None where nothing was kept."""
     of_variant = [e for e in experiments if e.variant == variant] if variant else []
     for runs in (of_variant, experiments):
-        if found := frontiers_of(runs, stated=stated):
-            return found[0]
+        if frontiers := frontiers_of(runs, stated=stated):
+            return frontiers[0]
     return None
 
 

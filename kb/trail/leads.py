@@ -52,12 +52,12 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
                 yield OpenLead(e, text, words, age, place, settled)
 
 
-def lead_lines(told: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
+def lead_lines(outcomes: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
     """Open leads, those of the newest runs and of the frontier first, then those that something since made moot or that failed on a sister target."""
     ranked: list[tuple[float, int, Line]] = []
-    best = told.best.run.path if told.best else ""
+    best = outcomes.best.run.path if outcomes.best else ""
     failed = [(w, words_of(w.subject), keys_in(w.subject)) for w in lessons if w.size < 0]
-    for lead in leads_of(told.runs, last=_LAST_RUNS):
+    for lead in leads_of(outcomes.runs, last=_LAST_RUNS):
         sister = "" if lead.settled else _failed_elsewhere(lead, failed)
         failed = [f for f in failed if handle(f[0].path) not in sister]
         score = 1 / (1 + lead.age / 4) + 0.4 * (lead.run.path == best) - 0.03 * lead.place

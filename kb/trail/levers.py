@@ -188,11 +188,11 @@ def stated_levers(texts: Iterable[str]) -> tuple[Lever, ...]:
 
 def _each_once(levers: Iterable[Lever]) -> tuple[Lever, ...]:
     """Levers in order of first mention; a name with a value wins over the bare name."""
-    found: dict[str, Lever] = {}
+    by_name: dict[str, Lever] = {}
     for lever in levers:
-        if lever.name not in found or not found[lever.name].value:
-            found[lever.name] = lever
-    return tuple(found.values())
+        if lever.name not in by_name or not by_name[lever.name].value:
+            by_name[lever.name] = lever
+    return tuple(by_name.values())
 
 
 @lru_cache(maxsize=8192)

@@ -46,17 +46,17 @@ def metrics_of(
             readings.extend(table_readings(passage.rows, run, cited))
         elif passage.kind in ("paragraph", "heading"):
             readings.extend(sentence_readings(passage.text, run, figures(passage.text)))
-    found: dict[str, Reading] = {}
+    by_name: dict[str, Reading] = {}
     for reading in (
         *(r for r in readings if r.sure),
         *sentence_readings(title, run, figures(title)),
         *readings,
     ):
         named = renamed(reading.metric, tokens=tokens)
-        known = found.get(named.name)
+        known = by_name.get(named.name)
         if named.name and (known is None or _finer(named, known)):
-            found[named.name] = reading._replace(metric=named)
-    return tuple(r.metric for r in found.values())
+            by_name[named.name] = reading._replace(metric=named)
+    return tuple(r.metric for r in by_name.values())
 
 
 def _finer(metric: Metric, known: Reading) -> bool:

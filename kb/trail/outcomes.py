@@ -106,12 +106,12 @@ class Outcomes:
             own = [n.text for n in e.account.memory[:1] if e.failed] or (
                 [] if e.place("hypothesis") else sentences_of(_squeezed(e.hypothesis))[:2]
             )
-        told = ""
+        text = ""
         for sentence in own:
-            if told and len(told) + len(sentence) + 1 > most:
+            if text and len(text) + len(sentence) + 1 > most:
                 break
-            told = f"{told}{'' if not told or told[-1] in '.!?' else ';'} {sentence}".strip()
-        return cut(told, most)
+            text = f"{text}{'' if not text or text[-1] in '.!?' else ';'} {sentence}".strip()
+        return cut(text, most)
 
 
 _REPEAT = Phrases(
@@ -180,9 +180,9 @@ def _figure(m: Metric) -> str:
 
 def measured(e: Facts, most: int = 4) -> str:
     """A run's figures in one line, with spread where it is known."""
-    told = [
+    values = [
         f"{m.name} {number_text(m.value)}{f' ± {number_text(m.stddev)}' if m.stddev is not None else ''} {unit_beside(m.name, m.unit)}".rstrip()
         for m in e.metrics
         if m.value is not None
     ]
-    return ", ".join(told[:most])
+    return ", ".join(values[:most])

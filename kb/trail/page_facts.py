@@ -193,16 +193,16 @@ def target_of_page(page: Page) -> str:
 
 def places_of(page: Page) -> tuple[Place, ...]:
     """Sections of a page that this room reads, in page order, each with what stands below its sub-headings."""
-    found: list[Place] = []
+    places: list[Place] = []
     for i, section in enumerate(page.sections):
         if section.level > 1 and (name := _place_named(section.title)):
             below = (
                 later.start for later in page.sections[i + 1 :] if later.level <= section.level
             )
-            found.append(
+            places.append(
                 Place(name, section.anchor, section.start, next(below, page.sections[-1].end))
             )
-    return tuple(found)
+    return tuple(places)
 
 
 @lru_cache(4096)

@@ -79,8 +79,8 @@ def _part(page: Page, place: int, section: Section, raw: str, body: str) -> Part
     target = page.field("target") or page.folder.partition("/")[2] or page.stem
     head = f"---\ntype: experiment\ntarget: {target}\n---\n# {one_line(section.title)}\n\n"
     text = f"{head}{body}"
-    made = read(f"{page.path}#{section.anchor}", text.encode())
-    facts = read_facts(made, text)
+    part_page = read(f"{page.path}#{section.anchor}", text.encode())
+    facts = read_facts(part_page, text)
     verdict = replace(
         facts.verdict, canonical=outcome_verdict(raw) or Verdict.OTHER, raw=raw, source="section"
     )
@@ -94,4 +94,4 @@ def _part(page: Page, place: int, section: Section, raw: str, body: str) -> Part
         hypothesis="",
         places=(),
     )
-    return Part(made, text, to_row(facts))
+    return Part(part_page, text, to_row(facts))

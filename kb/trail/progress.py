@@ -253,13 +253,13 @@ def untried_levers(
 ) -> tuple[tuple[str, str], ...]:
     """(lever, page) pairs that are supported on another target and that no run of this one names, newest first."""
     named = {key_of(v.name) for e in own for v in (*e.levers, *levers_in(f"{e.title} {e.setup}"))}
-    found: dict[str, tuple[str, str]] = {}
+    levers: dict[str, tuple[str, str]] = {}
     for e in sorted(others, key=lambda e: e.order, reverse=True):
         for lever in levers_in(e.title) if e.verdict.canonical is Verdict.SUPPORTED else ():
             key = key_of(lever.name)
             if len(key) > 3 and key not in named:
-                found.setdefault(key, (lever.name, e.path))
-    return tuple(found.values())[:most]
+                levers.setdefault(key, (lever.name, e.path))
+    return tuple(levers.values())[:most]
 
 
 _LOGGED = re.compile(r"(?<![\w./-])(?:v|exp ?|run ?)0*(\d{1,4})(?![\d.])", re.IGNORECASE)

@@ -64,14 +64,14 @@ class Standing:
 
 def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str], str]) -> Standing:
     """Standing of one target; `text_of` gives the text of a page by its path. Raises KbError for a target nobody knows."""
-    tried = tuple(
+    runs = tuple(
         facts_from_row(row)
         for (row,) in db.execute(
             "select row from experiment where target = ? order by date, number, path", (target,)
         )
     )
     home = target_page(db, target)
-    if not tried and home is None:
+    if not runs and home is None:
         known = (
             ", ".join(
                 t for (t,) in db.execute("select distinct target from experiment order by target")
@@ -79,9 +79,9 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
             or "none"
         )
         raise KbError(f"no target '{target}'; known: {known}")
-    decided = [e for e in tried if not e.running]
+    decided = [e for e in runs if not e.running]
     retrospective = _retrospective(db, target, decided[-1] if decided else None, text_of=text_of)
-    settings, structural = balance_of(tried)
+    settings, structural = balance_of(runs)
     stated = metric_named(home) if home else ""
     headroom = (home.field("headroom") if home else "") or (
         retrospective.headroom if retrospective else ""
@@ -89,16 +89,16 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
     return Standing(
         target=target,
         page=home.path if home else "",
-        runs=len(tried),
-        first=tried[0].path if tried else "",
+        runs=len(runs),
+        first=runs[0].path if runs else "",
         last=decided[-1].path if decided else "",
         progress=by_variant(decided, stated=stated),
         settings=settings,
         structural=structural,
-        closed=tuple(t for t in topics_of(tried) if t.closed),
-        leads=(*_open_hypotheses(db, target, home, tried), *_left(decided)),
-        in_flight=tuple(e.path for e in tried if e.running),
-        unfiled=unfiled(_log_of(db, target, text_of), tried),
+        closed=tuple(t for t in topics_of(runs) if t.closed),
+        leads=(*_open_hypotheses(db, target, home, runs), *_left(decided)),
+        in_flight=tuple(e.path for e in runs if e.running),
+        unfiled=unfiled(_log_of(db, target, text_of), runs),
         retrospective=retrospective,
         headroom=headroom,
     )
@@ -106,7 +106,7 @@ def standing_of(db: sqlite3.Connection, target: str, *, text_of: Callable[[str],
 
 def target_page(db: sqlite3.Connection, target: str) -> Page | None:
     """The page of a target: the one whose `target:` says so, else the one whose file name does."""
-    found = None
+    best = None
     for path, digest, row in db.execute(
         "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'target' order by p.path"
     ):
@@ -114,13 +114,13 @@ def target_page(db: sqlite3.Connection, target: str) -> Page | None:
         if page.field("target") == target:
             return page
         if page.stem == target or page.stem == target.replace("/", "-"):
-            found = found or page
-    return found
+            best = best or page
+    return best
 
 
 def _cites(db: sqlite3.Connection, path: str) -> frozenset[str]:
-    found = db.execute("select cites, cited_by from neighbours where path = ?", (path,)).fetchone()
-    return frozenset((*json.loads(found[0]), *json.loads(found[1]))) if found else frozenset()
+    row = db.execute("select cites, cited_by from neighbours where path = ?", (path,)).fetchone()
+    return frozenset((*json.loads(row[0]), *json.loads(row[1]))) if row else frozenset()
 
 
 def is_open(page: Page) -> bool:
@@ -129,9 +129,9 @@ def is_open(page: Page) -> bool:
 
 
 def _open_hypotheses(
-    db: sqlite3.Connection, target: str, home: Page | None, tried: tuple[Facts, ...]
+    db: sqlite3.Connection, target: str, home: Page | None, runs: tuple[Facts, ...]
 ) -> Iterable[Lead]:
-    own = {e.path for e in tried} | ({home.path} if home else set())
+    own = {e.path for e in runs} | ({home.path} if home else set())
     query = "select p.path, p.digest, p.row from page p join standing s on s.path = p.path where s.type = 'hypothesis' order by p.path"
     for path, digest, row in db.execute(query):
         page = from_row(path, digest, row)

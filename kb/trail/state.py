@@ -90,52 +90,52 @@ def state_of(
     """
     frontiers = frontiers_of(runs, stated=stated)
     lessons, kin = tuple(lessons), kin or {}
-    told = Outcomes(runs, frontiers, targets={w.target for w in lessons})
+    outcomes = Outcomes(runs, frontiers, targets={w.target for w in lessons})
     related = tuple(w for w in lessons if kin.get(w.target))
-    matter = StateMatter(told, related, kin)
+    matter = StateMatter(outcomes, related, kin)
     parts = {part.name: tuple(part.lines(matter)) for part in of or STATE_PARTS}
     return State(target, frontiers, parts)
 
 
-def _standing(told: Outcomes) -> Iterable[Line]:
+def _standing(outcomes: Outcomes) -> Iterable[Line]:
     """The frontier of every size of work, the present one with all that is known of it, then how all runs came out."""
-    for place, f in enumerate(told.frontiers[:4]):
+    for place, f in enumerate(outcomes.frontiers[:4]):
         e = f.run
         where = f" at size {f.point}" if f.point[:1].isdigit() else f" {f.point}".rstrip()
-        gain = told.gains.get(e.path)
+        gain = outcomes.gains.get(e.path)
         about = [measured(e, 3 if place else 5)]
         yardstick = "the best before it" if e.gain is None else "its parent"
         about += [f"{100 * gain:+.1f} % over {yardstick}"] if gain is not None else []
-        about += [] if place else _about_best(told, f)
+        about += [] if place else _about_best(outcomes, f)
         head = f"{'best' if place else 'frontier'}{where}: {handle(e.path)} ({e.date}, {e.verdict.canonical or 'open'})"
         yield Line(f"{head}: {'; '.join(filter(None, about))}. {cut(subject_of(e), 150)}", e.path)
-    if told.runs:
-        counts = Counter(e.verdict.canonical or "open" for e in told.runs)
-        first = next((e for e in told.runs if e.verdict.canonical is Verdict.BASELINE), None)
+    if outcomes.runs:
+        counts = Counter(e.verdict.canonical or "open" for e in outcomes.runs)
+        first = next((e for e in outcomes.runs if e.verdict.canonical is Verdict.BASELINE), None)
         base = f"; baseline {handle(first.path)} {measured(first, 2)}" if first else ""
         tally = ", ".join(f"{n} {v}" for v, n in counts.most_common())
-        yield Line(f"{len(told.runs)} runs: {tally}{base}", told.runs[-1].path)
+        yield Line(f"{len(outcomes.runs)} runs: {tally}{base}", outcomes.runs[-1].path)
 
 
-def _about_best(told: Outcomes, f: Frontier) -> list[str]:
+def _about_best(outcomes: Outcomes, f: Frontier) -> list[str]:
     """Noise of the present frontier, when it moved last, and its commit."""
-    paths = [r.path for r in told.runs]
+    paths = [r.path for r in outcomes.runs]
     still = len(paths) - 1 - paths.index(f.moved) if f.moved in paths else 0
     moved = f"last moved by {SMALLEST_GAIN_TEXT} or more {still} runs ago"
     commit = [f"commit {cut(f.run.commit, 60)}"] if f.run.commit else []
-    return [_noise(told, f), moved if still else "moved by the last run", *commit]
+    return [_noise(outcomes, f), moved if still else "moved by the last run", *commit]
 
 
-def _noise(told: Outcomes, f: Frontier) -> str:
+def _noise(outcomes: Outcomes, f: Frontier) -> str:
     """The noise of the frontier's own repeats, else what the runs that repeat it measured, else what a page states, its own first and then the newest."""
     if f.band is not None:
         return f"noise ±{100 * f.band:.2g} %"
     values = ", ".join(
         f"{number_text(m.value)} ({handle(e.path)})"
-        for e in _repeats_of(told, f.run)[-3:]
+        for e in _repeats_of(outcomes, f.run)[-3:]
         if f.metric and (m := e.metric(f.metric.name)) and m.value is not None
     )
-    stated = next((e for e in (f.run, *reversed(told.runs)) if e.account.noise), None)
+    stated = next((e for e in (f.run, *reversed(outcomes.runs)) if e.account.noise), None)
     spread = ""
     if stated:
         share = stated.account.noise[0].text.partition("±")[2].partition("%")[0]
@@ -146,23 +146,23 @@ def _noise(told: Outcomes, f: Frontier) -> str:
     )
 
 
-def _repeats_of(told: Outcomes, run: Facts) -> list[Facts]:
+def _repeats_of(outcomes: Outcomes, run: Facts) -> list[Facts]:
     """Runs that measure a run again, or profile it."""
-    parents = parents_of(told.runs)
+    parents = parents_of(outcomes.runs)
     return [
         e
-        for e in told.runs
+        for e in outcomes.runs
         if parents.get(e.path) == run.path and (is_repeat(e) or "profil" in e.title.lower())
     ]
 
 
-def _profile(told: Outcomes) -> Iterable[Line]:
+def _profile(outcomes: Outcomes) -> Iterable[Line]:
     """Where time goes: the frontier's buckets, those of its newest repeat first, else the latest; what moved since the table before; what pages say of it."""
-    runs, before = told.runs, []
-    if told.best is None:
+    runs, before = outcomes.runs, []
+    if outcomes.best is None:
         return
-    best, at = told.best.run, runs.index(told.best.run)
-    again = [e for e in reversed(_repeats_of(told, best)) if e.order > best.order]
+    best, at = outcomes.best.run, runs.index(outcomes.best.run)
+    again = [e for e in reversed(_repeats_of(outcomes, best)) if e.order > best.order]
     held = [e for e in reversed(runs[:at]) if kept(e)]
     since = [e for e in reversed(runs[at + 1 :]) if e not in again]
     order = [*again, best, *held, *since, *(e for e in reversed(runs[:at]) if not kept(e))]
@@ -212,10 +212,10 @@ _BURST = Phrases(
 )
 
 
-def _memory(told: Outcomes) -> Iterable[Line]:
+def _memory(outcomes: Outcomes) -> Iterable[Line]:
     """What the frontier needs of memory, or the nearest run that it stands on that says, and what did not fit since, newest first."""
-    runs, before = told.runs, []
-    chain = chain_of(runs, told.best) if told.best else []
+    runs, before = outcomes.runs, []
+    chain = chain_of(runs, outcomes.best) if outcomes.best else []
     held = [e for e in chain if e.account.memory]
     lost = [e for e in reversed(runs) if not kept(e)]
     first = {e.path: n for e in lost for n in reversed(e.account.memory) if _BURST.search(n.text)}
@@ -230,12 +230,13 @@ def _memory(told: Outcomes) -> Iterable[Line]:
         yield from quoted(e, [note], before, most=260)
 
 
-def _recent(told: Outcomes) -> Iterable[Line]:
-    for e in list(reversed(told.runs))[:8]:
-        result = told.result(e)
+def _recent(outcomes: Outcomes) -> Iterable[Line]:
+    for e in list(reversed(outcomes.runs))[:8]:
+        result = outcomes.result(e)
         head = f"{handle(e.path)} [{e.verdict.canonical or 'open'}] {cut(subject_of(e), 110)}"
         yield Line(
-            f"{head}{f': {result}' if result else ''}; {told.reason(e, 260)}".rstrip("; "), e.path
+            f"{head}{f': {result}' if result else ''}; {outcomes.reason(e, 260)}".rstrip("; "),
+            e.path,
         )
 
 

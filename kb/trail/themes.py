@@ -45,14 +45,14 @@ def themes_of(titles: Iterable[tuple[str, str]]) -> list[tuple[str, tuple[str, .
             carried[term].append(path)
     least = max(_LEAST, len(order) // _SHARE)
     most = max(least, _MOST * len(order))
-    found: list[tuple[str, tuple[str, ...]]] = []
+    themes: list[tuple[str, tuple[str, ...]]] = []
     taken: set[str] = set()
     for term in sorted(carried, key=lambda t: (-len(carried[t]) * (2 if " " in t else 1), t)):
         own = tuple(p for p in carried[term] if p not in taken)
         if least <= len(own) and len(carried[term]) <= most:
             taken.update(own)
-            found.append((term, own))
-    return sorted(found, key=lambda theme: (-len(theme[1]), theme[0]))
+            themes.append((term, own))
+    return sorted(themes, key=lambda theme: (-len(theme[1]), theme[0]))
 
 
 @lru_cache(maxsize=4096)

@@ -119,13 +119,13 @@ def kinship_of(traits: Mapping[str, Traits]) -> dict[tuple[str, str], float]:
 
 def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
     """What others may learn of one target's runs, in trail order: what each did and what it brought or cost, in its page's own words; `stated` is its metric."""
-    told = Outcomes(runs, frontiers_of(runs, stated=stated))
+    outcomes = Outcomes(runs, frontiers_of(runs, stated=stated))
     points = points_of(runs)
     for place, e in enumerate(runs):
         if is_repeat(e) or _NO_CHANGE.search(e.title):
             continue
         size = (
-            _size(e, told.gains.get(e.path) if len(runs) > _REFERENCE else None)
+            _size(e, outcomes.gains.get(e.path) if len(runs) > _REFERENCE else None)
             if kept(e)
             else -1.0
             if e.failed
@@ -143,24 +143,24 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
             e.number,
             place,
             round(size, 4),
-            *_words(told, e),
+            *_words(outcomes, e),
             points[e.path],
             "\n".join(dict.fromkeys(settings)),
         )
         # A baseline among many runs is what they left behind.
         if size and (e.verdict.canonical is not Verdict.BASELINE or len(runs) <= _REFERENCE):
             yield lesson
-        for t in _tables(told, e):
+        for t in _tables(outcomes, e):
             size = -1.0 if t.won is False else min(_LARGEST, t.gain or 0.0)
             size = round(size, 4)
             yield replace(lesson, size=size, subject=t.subject, text=t.text, quote="", upto=t.upto)
 
 
-def _words(told: Outcomes, e: Facts) -> tuple[str, str, str]:
+def _words(outcomes: Outcomes, e: Facts) -> tuple[str, str, str]:
     """What a run did, the same with its figures, and its page's own words on what that brought."""
     subject = cut(subject_of(e), _SUBJECT)
-    reference = e.verdict.canonical is Verdict.BASELINE or len(told.runs) <= _REFERENCE
-    figures = "" if reference else told.result(e)
+    reference = e.verdict.canonical is Verdict.BASELINE or len(outcomes.runs) <= _REFERENCE
+    figures = "" if reference else outcomes.result(e)
     if "%" not in figures and (figure := measured(e, 1)) not in figures:
         figures = ", ".join(filter(None, (figures, figure)))
     own = e.account.as_of(e.number)
@@ -172,7 +172,7 @@ def _words(told: Outcomes, e: Facts) -> tuple[str, str, str]:
         named = sorted(own.gains, key=lambda n: -len(levers_in(n.text)) / (60 + len(n.text)))
         quotes = [n.text for n in named[:2] if not _same(n.text, subject)]
     most = _QUOTE * (3 if reference else 1)
-    quote = "; ".join(cut(q, most) for q in quotes) or told.reason(e, _QUOTE)
+    quote = "; ".join(cut(q, most) for q in quotes) or outcomes.reason(e, _QUOTE)
     return subject, f"{subject}: {figures}", quote
 
 
@@ -180,12 +180,16 @@ def _same(one: str, other: str) -> bool:
     return repeats(one, [other]) or repeats(other, [one])
 
 
-def _tables(told: Outcomes, e: Facts) -> Iterable[TableTry]:
+def _tables(outcomes: Outcomes, e: Facts) -> Iterable[TableTry]:
     """Rows of a page's tables that won or lost by a lever of theirs and have no page of their own: of those with the same first lever the best."""
     best: dict[str, TableTry] = {}
     for t in e.account.attempts:
         named = [v for v in levers_in(t.subject) if not is_common(v.name)]
-        if named and (t.won is False or 0.003 < (t.gain or 0.0)) and not told.has_page(t.subject):
+        if (
+            named
+            and (t.won is False or 0.003 < (t.gain or 0.0))
+            and not outcomes.has_page(t.subject)
+        ):
             key = key_of(named[0].name)
             best[key] = max(best.get(key, t), t, key=lambda t: (bool(t.won), t.gain or -1.0))
     return best.values()

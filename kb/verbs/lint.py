@@ -93,7 +93,7 @@ def run(request: Lint, caller: Caller) -> Lints | LintPage:
             return _baseline(matter, caller)
         if request.fix:
             findings = lint.lint(matter, under=under, codes=request.code).findings
-            mends = lint.mends_of(matter, findings, asked=request.code)
+            mends = lint.mends_of(matter, findings, wanted=request.code)
             return _mended(layout, mends, caller, request)
         known = None if request.all else lint.known_of(layout)
         report = lint.lint(matter, under=under, codes=request.code, known=known)

@@ -102,7 +102,7 @@ def logs_out_of_order(matter: Matter) -> Iterator[Finding]:
     for path, page in matter.pages.items():
         if page.type != "log":
             continue
-        dated = [(found[1], h) for h in page.headings if (found := _DATED.match(h.text))]
+        dated = [(match[1], h) for h in page.headings if (match := _DATED.match(h.text))]
         steps = [(a > b) - (a < b) for (a, _), (b, _) in pairwise(dated)]
         newest_first = sum(steps) >= 0
         latest = ""

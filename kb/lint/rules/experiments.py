@@ -32,15 +32,15 @@ def verdict_conflicts(matter: Matter) -> Iterator[Finding]:
     """
     for path, facts in matter.facts.items():
         page = matter.pages[path]
-        said: dict[str, tuple[str, Verdict]] = {}
+        verdicts: dict[str, tuple[str, Verdict]] = {}
         section = facts.because if facts.place("verdict") else ""
         for place, raw in verdict_sayings(page, section):
             verdict = canonical_verdict(_opening(raw) if place == "section" else raw)
             if verdict not in (None, Verdict.OTHER, Verdict.BASELINE):
-                said[place] = raw, verdict
-        first = next(iter(said), "")
-        for place, (raw, verdict) in list(said.items())[1:]:
-            other = said[first][1]
+                verdicts[place] = raw, verdict
+        first = next(iter(verdicts), "")
+        for place, (raw, verdict) in list(verdicts.items())[1:]:
+            other = verdicts[first][1]
             exact = {first, place} == {"verdict", "status"}
             if verdict is not other and (exact or _camp(verdict) != _camp(other)):
                 where = facts.place("verdict") if place == "section" else None
@@ -48,7 +48,7 @@ def verdict_conflicts(matter: Matter) -> Iterator[Finding]:
                     path,
                     where.start if where else line_of(page, place, first),
                     "verdict-conflict",
-                    f"{_PLACE_NAMES[first]} says {other} ('{said[first][0]}'), {_PLACE_NAMES[place]} says {verdict} ('{_short(raw)}')",
+                    f"{_PLACE_NAMES[first]} says {other} ('{verdicts[first][0]}'), {_PLACE_NAMES[place]} says {verdict} ('{_short(raw)}')",
                     target=_short(raw),
                     hint=f"{other} counts; make both say the same, or say in a dated note why it changed",
                 )

@@ -112,9 +112,9 @@ def _is_habit(kinds: Counter[str], kind: str) -> bool:
     return kinds[kind] >= FEWEST and kinds[kind] * 2 > kinds.total()
 
 
-def _fits_inside(said: str, page: Page) -> bool:
+def _fits_inside(text: str, page: Page) -> bool:
     """A codebase's own folder holds pages of several types: `codebases/x/sources/y.md` may be of type codebase."""
-    return said in {type_of_folder(part) for part in page.folder.split("/")[1:-1]}
+    return text in {type_of_folder(part) for part in page.folder.split("/")[1:-1]}
 
 
 def target_against_folder(matter: Matter) -> Iterator[Finding]:

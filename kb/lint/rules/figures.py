@@ -93,13 +93,13 @@ def _statements(matter: Matter, path: str, line: int) -> list[str]:
 def figures_of(text: str) -> list[tuple[str, bool]]:
     """Figures of a text that can be told apart, each with whether it is given as about so much."""
     plain = _QUIET.sub(" ", _DESTINATION.sub("] ", text))
-    found = {
+    figures = {
         m[1]: plain[max(0, m.start() - 8) : m.start()].rstrip(" *_+−-").endswith(("~", "≈"))
         for m in _FIGURE.finditer(plain)
     }
     return [
         (figure, about)
-        for figure, about in found.items()
+        for figure, about in figures.items()
         if len(figure.replace(",", "").replace(".", "").strip("0")) >= _DIGITS
     ]
 

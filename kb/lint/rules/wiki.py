@@ -58,12 +58,12 @@ def unreachable(matter: Matter) -> Iterator[Finding]:
     starts = index_pages(matter)
     if not starts:
         return
-    seen = matter.graph.reachable(starts)
+    reachable = matter.graph.reachable(starts)
     alone = set(_unlinked(matter))
     for path, page in matter.pages.items():
         filed = page.type == "experiment" and (page.field("imported") or page.field("sealed"))
         if (
-            path not in seen
+            path not in reachable
             and path not in alone
             and not filed
             and page.type not in ("catalog", "log", "program")
