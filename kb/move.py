@@ -12,7 +12,7 @@ from kb.page import Page, edit, read, seal
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PageMove:
     """What a move changes: bytes to write by path, links mended by path, and links that must be mended by hand as (path, line, href)."""
 
     old: str
@@ -22,7 +22,7 @@ class Move:
     left: tuple[tuple[str, int, str], ...]
 
 
-def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> Move:
+def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> PageMove:
     """Move page `old` to `new` (paths relative to the root). Raises KbError if `old` is no page or `new` is taken by another one."""
     with store.lock(layout, "pages"):
         plan = planned(layout, old, new=new)
@@ -33,7 +33,7 @@ def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> 
     return plan
 
 
-def planned(layout: store.Layout, old: str, *, new: str) -> Move:
+def planned(layout: store.Layout, old: str, *, new: str) -> PageMove:
     """The move without doing it."""
     old, new = posixpath.normpath(old), posixpath.normpath(new)
     wiki = "" if layout.config.wiki == "." else f"{layout.config.wiki}/"
@@ -81,7 +81,7 @@ def planned(layout: store.Layout, old: str, *, new: str) -> Move:
             writes[path] = after
     if new in paths and store.read_bytes(layout, new) != writes[new]:
         raise KbError(f"{new}: there is another page; choose a free name")
-    return Move(old, new, writes, mended, tuple(left))
+    return PageMove(old, new, writes, mended, tuple(left))
 
 
 def _mended(

@@ -58,23 +58,21 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # research 2,425 → 2,434: a loop that became an operation on the same values is performance.
 # refuted 1,832 → 1,852: an attempt that is told by fields below its heading is one card; it was one a field.
 # refuted 1,852 → 1,862, slices 1,731 → 1,735: what a card pulls is kept between questions, and reasons are found in one pass: a tenth of a warm load.
+# schema 196 → 213: verdicts are a module of their own, whose names the room passes on.
 BUDGETS = {
     "verbs": 3613, "formats": 3753, "experiments": 2955, "trail": 3334, "site": 2535,
     "research": 2434, "profiles": 1805, "refuted": 1862, "slices": 1735, "lint": 1216,
     "indexes": 1194, "ingest": 1142, "page": 1169, "run": 1108, "claims": 1354, "harness": 812,
     "search": 913, "store": 782, "source": 475, "graph": 430, "replay": 420, "loop": 390,
-    "packs": 340, "text": 496, "server": 282, "build": 291, "model": 240, "schema": 196,
+    "packs": 340, "text": 496, "server": 282, "build": 291, "model": 240, "schema": 213,
     "cli": 180, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
 TANGLED, PATTERNS = 44, 633
 LONGEST_MODULE = 400
-# What is still longer, and names that still stand for two classes: both lists only get shorter.
-LONG = {
-    "schema.py",
-}
-TWICE = 10
+# Names that still stand for two classes: only fewer.
+TWICE = 0
 
 
 def room_of(file: Path) -> str:
@@ -116,7 +114,7 @@ def test_no_module_is_longer_than_a_person_reads_at_once():
         for file, text in MODULES.items()
         if text.count("\n") > LONGEST_MODULE
     }
-    assert long <= LONG
+    assert not long
 
 
 def test_few_class_names_stand_twice():

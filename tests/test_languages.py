@@ -7,7 +7,7 @@ from kb.refuted.statement import Statement
 from kb.refuted.statements import statements_of
 from kb.schema import Verdict, field_verdict
 from kb.store import value_of
-from kb.text.reports import Report, report_of
+from kb.text.reports import ReportKind, report_of
 from kb.trail import experiments
 from kb.trail.page_facts import read_facts
 
@@ -116,14 +116,14 @@ def test_a_list_of_failures_is_told_by_its_heading_in_any_of_many_words(make_bas
 @pytest.mark.parametrize(
     "text, report",
     [
-        ("Congelar el encoder no sirvió de nada.", Report.FAILED),
-        ("把学习率提高：没有提升，反而变慢。", Report.FAILED),
-        ("キャッシュ追加：効果なし。", Report.FAILED),
-        ("Le cache n'a rien apporté.", Report.FAILED),
-        ("Größerer Puffer hat nichts gebracht.", Report.FAILED),
-        ("Кэш не дал прироста.", Report.FAILED),
-        ("Cosine: 0.81 → 0.84, se queda.", Report.STAYED),
-        ("计划：尝试更大的批量。", Report.OPEN),
+        ("Congelar el encoder no sirvió de nada.", ReportKind.FAILED),
+        ("把学习率提高：没有提升，反而变慢。", ReportKind.FAILED),
+        ("キャッシュ追加：効果なし。", ReportKind.FAILED),
+        ("Le cache n'a rien apporté.", ReportKind.FAILED),
+        ("Größerer Puffer hat nichts gebracht.", ReportKind.FAILED),
+        ("Кэш не дал прироста.", ReportKind.FAILED),
+        ("Cosine: 0.81 → 0.84, se queda.", ReportKind.STAYED),
+        ("计划：尝试更大的批量。", ReportKind.OPEN),
         ("Verworfene Urteile liegen in rejected.tsv.", None),
         ("Elegí dos finales distintas como cobertura.", None),
         ("遅延が悪化しないことを確認する", None),

@@ -38,7 +38,7 @@ def found(layout: store.Layout, code: str) -> list[str]:
 
 def mended(layout: store.Layout, *asked: str) -> dict[str, bytes]:
     matter = matter_at(layout)
-    return {m.path: m.after for m in lint.write(layout, lint.mends_of(matter, lint.lint(matter).findings, asked=asked))}
+    return {m.path: m.after for m in lint.write(layout, lint.mends_of(matter, lint.lint(matter).findings, wanted=asked))}
 
 
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from kb import replay, store
-from kb.slices import Loader
 from kb.build import build
 from kb.replay.picture import to_svg, to_text
+from kb.slices import Loader
 
 
 def long(number: int) -> str:

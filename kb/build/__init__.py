@@ -31,7 +31,7 @@ _TABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BuildReport:
     """What a build did."""
 
     pages: int
@@ -45,7 +45,7 @@ class Report:
     fresh: bool
 
 
-def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: None) -> Report:
+def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: None) -> BuildReport:
     """Bring `.kb/` and `indexes/` up to date with `wiki/`. Raises KbError where the disk refuses; then nothing is half-built.
 
     Of several that wait for one that runs, the first takes up what all of them filed, and the others find it done.
@@ -55,7 +55,7 @@ def build(layout: store.Layout, *, note: Callable[[str], None] = lambda text: No
         db = _opened(layout, note)
         try:
             if turn is not None and int(_meta(db, "done") or 0) > turn:
-                return Report(
+                return BuildReport(
                     **{**json.loads(_meta(db, "report")), **_NOTHING}, unread=(), fresh=True
                 )
             begun = int(_meta(db, "begun") or 0) + 1
@@ -100,7 +100,7 @@ def _uncollected() -> Iterator[None]:
 
 def _built(
     db: sqlite3.Connection, layout: store.Layout, turn: str, note: Callable[[str], None]
-) -> Report:
+) -> BuildReport:
     look = store.look_of(layout)
     known = {
         path: (stat, digest)
@@ -130,7 +130,7 @@ def _built(
     if not change and _meta(db, "inputs") == inputs and current:
         _save_files(db, known, fresh)
         _put(db, {"look": look, "done": turn})
-        return Report(
+        return BuildReport(
             **{**json.loads(_meta(db, "report")), **_NOTHING},
             unread=scan_result.findings,
             fresh=True,
@@ -169,7 +169,7 @@ def _built(
     if wanted:
         store.write_tree(layout.indexes, wanted)
     _put(db, {"done": turn})
-    return Report(**report, unread=scan_result.findings, fresh=False)
+    return BuildReport(**report, unread=scan_result.findings, fresh=False)
 
 
 def _with_records(

@@ -38,7 +38,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SectionReading:
     """One section that says how something shows in a profile: anchor, heading, its first sentences."""
 
     anchor: str
@@ -52,7 +52,7 @@ class Notes:
 
     gist: str
     figures: tuple[Figure, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[SectionReading, ...]
 
 
 def notes_of(page: Page, text: str) -> bytes | None:
@@ -128,8 +128,8 @@ def _figures(page: Page, lines: list[str], coded: set[int]) -> tuple[Figure, ...
     return tuple(figures)
 
 
-def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, ...]:
-    readings: list[Reading] = []
+def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[SectionReading, ...]:
+    readings: list[SectionReading] = []
     whole = page.type in _TITLED and bool(_READING.search(page.title))
     for section in page.sections:
         if (
@@ -139,7 +139,9 @@ def _readings(page: Page, lines: list[str], coded: set[int]) -> tuple[Reading, .
         ):
             message = " ".join(plain_text(p) for _, p in _paragraphs(section, lines, coded))
             if len(message) >= 40:
-                readings.append(Reading(section.anchor, section.title, cut(message, 2 * _LINE)))
+                readings.append(
+                    SectionReading(section.anchor, section.title, cut(message, 2 * _LINE))
+                )
         if len(readings) == _MOST_READING:
             break
     return tuple(readings)

@@ -53,7 +53,7 @@ def fixable(finding: Finding, matter: Matter) -> Finding:
 def mends_of(
     matter: Matter, findings: Iterable[Finding], *, wanted: Iterable[str] = ()
 ) -> list[Mend]:
-    """Mends of the fixable findings, a page each: of the rules that are `asked` for by name, else of those that need not be. Nothing is written."""
+    """Mends of the fixable findings, a page each: of the rules that are `wanted` by name, else of those that need not be. Nothing is written."""
     rules, named = all_rules(), {*wanted}
     by_page: dict[str, list[tuple[Finding, Mending]]] = {}
     for finding in findings:

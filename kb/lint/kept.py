@@ -21,7 +21,7 @@ _TABLE = "create table if not exists answer (name text primary key, row blob not
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KeptReport:
     """What one request of lint found, and what it rests on: `state` of all pages and settings, `looked` at beside them."""
 
     state: str
@@ -68,7 +68,7 @@ def kept(layout: store.Layout, name: str, *, state: str) -> Report | None:
         contextlib.closing(store.state(layout, name=_FILE)) as db,
     ):
         row = db.execute("select row from answer where name = ?", (name,)).fetchone()
-        answer = store.value_of(row[0], Answer) if row else None
+        answer = store.value_of(row[0], KeptReport) if row else None
         if (
             answer
             and answer.state == state
@@ -82,7 +82,7 @@ def keep(layout: store.Layout, name: str, *, state: str, files: Files, report: R
     """Keep what a request found beside the compiled tables; where there are none, or the disk refuses, nothing is kept."""
     if not (layout.state / "kb.db").is_file():
         return
-    row = store.row_of(Answer(state, _looked_at(layout, files), report))
+    row = store.row_of(KeptReport(state, _looked_at(layout, files), report))
     with (
         contextlib.suppress(sqlite3.Error, OSError),
         contextlib.closing(store.state(layout, writable=True, name=_FILE)) as db,

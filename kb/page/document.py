@@ -87,7 +87,7 @@ def document_of(text: str) -> Document:
     """Document of a page's text, front matter included (its lines are counted, not read); the last few are kept."""
     offset, line = body_of(text)
     body = text[offset:].replace("\0", "\ufffd")
-    return _Reading(text, body, Places(body, offset, line)).document()
+    return _DocumentReading(text, body, Places(body, offset, line)).document()
 
 
 _BREAK = {"Text": " "}
@@ -139,7 +139,7 @@ _LINKS = {"link": "inline", "auto": "auto", "image": "image"}
 _CONTAINERS = {"BlockQuote": "quote", "List": "list", "Item": "item"}
 
 
-class _Reading:
+class _DocumentReading:
     """One parse under way: what was gathered, and the containers that are open."""
 
     def __init__(self, text: str, body: str, places: Places):

@@ -10,13 +10,13 @@ from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class BucketRule:
     bucket: str
     means: str
     pattern: re.Pattern[str]
 
 
-def _rule(bucket: str, means: str, words: str) -> Rule:
+def _rule(bucket: str, means: str, words: str) -> BucketRule:
     """Words are patterns apart by white space. One must stand alone between non-letters; `~` lets it run on at that end."""
     alternatives = []
     for word in words.split():
@@ -28,10 +28,10 @@ def _rule(bucket: str, means: str, words: str) -> Rule:
             + ")"
             + ("" if right else "(?![a-z])")
         )
-    return Rule(bucket, means, re.compile("|".join(alternatives)))
+    return BucketRule(bucket, means, re.compile("|".join(alternatives)))
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[BucketRule, ...] = (
     _rule(
         "idle",
         "nothing ran: gaps of the device's timeline, or the processor's idle loop",

@@ -21,7 +21,7 @@ from kb.refuted.statement import (
 )
 from kb.schema import Verdict, outcome_verdict
 from kb.text import sentences_of
-from kb.text.reports import Report, failure_in, report_in
+from kb.text.reports import ReportKind, failure_in, report_in
 
 # A question whether something is of use, or does harm.
 _OF_USE = re.compile(
@@ -96,7 +96,7 @@ def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[
     if struck:
         rest = text[struck.end() :]
         report, _ = report_in(rest, is_try=True)
-        if report is Report.FAILED or report is None and LOSS.search(rest):
+        if report is ReportKind.FAILED or report is None and LOSS.search(rest):
             statement = statement_in(
                 page, "bullet", block.line, block.stop, anchor, f"{struck[1]}: {rest}"
             )
@@ -115,7 +115,7 @@ def answer_failure(page: Page, start: int, end: int, anchor: str, text: str) -> 
     if _OF_HARM.search(question) or not (_ANSWERED_NO.match(answer) or failure_in(answer)):
         return
     report, _ = report_in(answer, is_try=True)
-    if report is Report.FAILED or report is None and _OF_USE.search(question):
+    if report is ReportKind.FAILED or report is None and _OF_USE.search(question):
         statement = statement_in(page, "bullet", start, end, anchor, f"{question}: {answer}")
         yield replace(
             statement,

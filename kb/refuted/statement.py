@@ -12,7 +12,7 @@ from kb.page.document import Document
 from kb.refuted.intent import Aim, aim_of_text
 from kb.schema import NOTES
 from kb.text import sentences_of
-from kb.text.reports import Report, report_of
+from kb.text.reports import ReportKind, report_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def is_short(text: str) -> bool:
 
 def reports_failure(text: str) -> bool:
     reports = (report_of(sentence, is_try=True)[0] for sentence in sentences_of(text))
-    return bool(LOSS.search(text)) or Report.FAILED in reports
+    return bool(LOSS.search(text)) or ReportKind.FAILED in reports
 
 
 def prose_between(document: Document, start: int, end: int) -> str:

@@ -34,7 +34,7 @@ from kb.refuted.statement import (
 from kb.schema import FAILED, canonical_verdict, label_kind
 from kb.store import row_of
 from kb.text import cut, one_line
-from kb.text.reports import Report, is_settled, names_failures, report_of
+from kb.text.reports import ReportKind, is_settled, names_failures, report_of
 from kb.trail.facts import from_row
 
 
@@ -217,7 +217,9 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             # Below a list of failures a heading may say of its part that it is none.
             silent = bool(NO_LIST.search(title))
             # What stands below a heading that tells of what stayed, or is to come, is no failure in passing.
-            hopeful = silent or notes and report_of(title)[0] in (Report.STAYED, Report.OPEN)
+            hopeful = (
+                silent or notes and report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
+            )
             later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
             end = next(later, page.lines + 1)
             is_item = block.line in records if records else block.level == level + 1

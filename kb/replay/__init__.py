@@ -19,7 +19,7 @@ from kb.schema import Verdict
 from kb.slices import Loader, Request, tokens_of
 from kb.slices.view import View
 
-__all__ = ["BUDGETS", "Gated", "PastQuestion", "Recall", "Report", "questions", "replay"]
+__all__ = ["BUDGETS", "Gated", "PastQuestion", "Recall", "ReplayReport", "questions", "replay"]
 
 BUDGETS = (2000, 4000, 8000)
 LOADER, HEADS, PAGES, LAST, FULL = METHODS = ("kb load", "BM25 heads", "BM25 pages", "last three runs", "full read")  # fmt: skip
@@ -63,7 +63,7 @@ class Gated:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReplayReport:
     """Recall over all questions; by the type of page that asks, the type that was cited and the target at the largest budget; the gate."""
 
     overall: tuple[Recall, ...]
@@ -96,7 +96,7 @@ def replay(
     budgets: Sequence[int] = BUDGETS,
     gate: bool = True,
     note: Callable[[int, int], None] = lambda done, total: None,
-) -> Report:
+) -> ReplayReport:
     """Replay the trail of a knowledge base (of one target, or of every n-th question so that about `sample` are asked)."""
     db = loader.db
     sampled = spread(questions(db, target=target), sample)
@@ -115,7 +115,7 @@ def replay(
         for path in b.question.cited:
             kinds[types[path]].add(path)
         by_cited += [(b, kind, paths) for kind, paths in kinds.items()]
-    return Report(
+    return ReplayReport(
         overall=_means((b, "all", b.question.cited) for b in brought),
         by_asking=_means((b, b.question.type, b.question.cited) for b in few),
         by_cited=_means(by_cited),

@@ -2,13 +2,13 @@
 
 from html import escape
 
-from kb.replay import Recall, Report
+from kb.replay import Recall, ReplayReport
 
 _COLOURS = ("#2a6f97", "#89a7b8", "#c9b79c", "#b58b8b", "#888888")
 _WIDTH, _BAR, _GAP = 720, 16, 12
 
 
-def to_text(report: Report) -> str:
+def to_text(report: ReplayReport) -> str:
     """Tables for a terminal."""
     lines = []
     if report.overall:
@@ -54,7 +54,7 @@ def _table(rows: tuple[Recall, ...], *, grouped: bool) -> list[str]:
     ]
 
 
-def to_svg(report: Report) -> str:
+def to_svg(report: ReplayReport) -> str:
     """Bars of recall by method and budget; no script, no address of another host, readable on dark and light."""
     rows = [r for r in report.overall if r.budget]
     budgets = sorted({r.budget for r in rows})

@@ -9,14 +9,14 @@ from dataclasses import replace
 from kb import KbError, page, store
 from kb.search import TABLES, find, sync, terms_of
 from kb.search.chunks import Chunk, chunks_of
-from kb.search.query import CAPTURED, Answer, Query, snippet_of
+from kb.search.query import CAPTURED, Query, SearchAnswer, snippet_of
 from kb.source import source_at, text_of_source, visible
 
 _FILE = "captured.db"
 _TABLE = "create table captured (id text primary key, stamp text not null, path text not null)"
 
 
-def captured_answers(layout: store.Layout, query: Query) -> list[Answer]:
+def captured_answers(layout: store.Layout, query: Query) -> list[SearchAnswer]:
     """Sections of captured texts that answer, best first; none where a filter asks what only pages have."""
     others = query.types and CAPTURED not in query.types
     if others or query.target or query.verdicts or query.before:
@@ -29,7 +29,7 @@ def captured_answers(layout: store.Layout, query: Query) -> list[Answer]:
     try:
         terms = terms_of(query.words)
         return [
-            Answer(
+            SearchAnswer(
                 hit.chunk.path,
                 hit.chunk.anchor,
                 hit.chunk.line,

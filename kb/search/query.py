@@ -28,7 +28,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchAnswer:
     """One section found."""
 
     path: str
@@ -48,7 +48,7 @@ class Answer:
 
 def answers(
     db: sqlite3.Connection, query: Query, *, by: Callable[..., list[Hit]] = find
-) -> list[Answer]:
+) -> list[SearchAnswer]:
     """Sections that answer, best first by words, or by another ranking that is called as `find` is. Raises KbError for a type, verdict or day that cannot be."""
     types = tuple(_known_type(t) for t in query.types if t != CAPTURED)
     for verdict in query.verdicts:
@@ -77,7 +77,7 @@ def answers(
             else hit.page_title
         )
         listed.append(
-            Answer(
+            SearchAnswer(
                 chunk.path,
                 chunk.anchor,
                 chunk.line,

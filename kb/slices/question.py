@@ -14,7 +14,7 @@ from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
 from kb.slices.topics import TopicRow, ladder, touched
-from kb.slices.view import Standing, View
+from kb.slices.view import PageStanding, View
 
 if TYPE_CHECKING:
     from kb.claims import Claim
@@ -39,7 +39,7 @@ _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "b
 class SeenTables:
     """What loads looked up in the tables of one build; good as long as these stand."""
 
-    standing: dict[str, Standing | None] = field(default_factory=dict)
+    standing: dict[str, PageStanding | None] = field(default_factory=dict)
     known: dict[str, trail.Facts | None] = field(default_factory=dict)
     states: "dict[object, State]" = field(default_factory=dict)
     machines: dict[object, list[search.Chunk]] = field(default_factory=dict)

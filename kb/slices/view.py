@@ -42,7 +42,7 @@ _TELLS_OUTCOMES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PageStanding:
     """What the tables say of a page without opening it."""
 
     path: str
@@ -63,7 +63,7 @@ class View:
         db: sqlite3.Connection,
         request: Request,
         *,
-        standing: dict[str, Standing | None] | None = None,
+        standing: dict[str, PageStanding | None] | None = None,
         history: "Callable[[], History] | None" = None,
     ):
         self.db = db
@@ -92,7 +92,7 @@ class View:
         )
         self._standing.update(dict.fromkeys(missing))
         for path, kind, title, date, rank, day, number, verdict, digest in rows:
-            self._standing[path] = Standing(
+            self._standing[path] = PageStanding(
                 path,
                 kind,
                 title,
@@ -103,7 +103,7 @@ class View:
                 digest,
             )
 
-    def standing(self, path: str) -> Standing | None:
+    def standing(self, path: str) -> PageStanding | None:
         """Standing of a page, whether it may be seen or not; None for no page."""
         if path not in self._standing:
             self.look_up([path])
@@ -118,7 +118,7 @@ class View:
             self._seen[path] = page is not None and not hidden and self._existed(page)
         return self._seen[path]
 
-    def _existed(self, page: Standing) -> bool:
+    def _existed(self, page: PageStanding) -> bool:
         if self.moment is None:
             return True
         return page.order < self.moment if page.order else page.date <= self.moment[0]

@@ -10,7 +10,7 @@ from kb.languages import spellings
 from kb.text.sentences import sentences_of
 
 
-class Report(StrEnum):
+class ReportKind(StrEnum):
     FAILED = "failed"
     STAYED = "stayed"
     OPEN = "open"
@@ -101,7 +101,7 @@ def _denied(*notions: str) -> str:
 class _Reading(NamedTuple):
     """What words report: `final` where they say what was done in the end, `wrong` where they count of something tried alone."""
 
-    report: Report | None
+    report: ReportKind | None
     final: bool
     words: re.Pattern[str]
     wrong: bool = False
@@ -111,25 +111,25 @@ class _Reading(NamedTuple):
 _READINGS = tuple(
     _Reading(report, final, regex(words, re.IGNORECASE), wrong)
     for report, final, wrong, words in (
-        (Report.OPEN, True, False, _UNTRIED),
+        (ReportKind.OPEN, True, False, _UNTRIED),
         (None, False, False, _SUPPOSES),
-        (Report.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
-        (Report.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
-        (Report.FAILED, False, False, rf"{_OF_NO_USE}|{_ACTION}.*?{_USELESS}"),
-        (Report.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
-        (Report.STAYED, False, False, _OF_USE),
-        (Report.OPEN, True, False, _stems("open")),
+        (ReportKind.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
+        (ReportKind.STAYED, True, False, f"{_DONE}|{_IN_USE}"),
+        (ReportKind.FAILED, False, False, rf"{_OF_NO_USE}|{_ACTION}.*?{_USELESS}"),
+        (ReportKind.FAILED, False, True, f"{_WENT_WRONG}|{_USELESS}"),
+        (ReportKind.STAYED, False, False, _OF_USE),
+        (ReportKind.OPEN, True, False, _stems("open")),
         (None, False, False, _stems("supposed")),
-        (Report.FAILED, True, False, _stems("refuted", "failed")),
+        (ReportKind.FAILED, True, False, _stems("refuted", "failed")),
         (
-            Report.FAILED,
+            ReportKind.FAILED,
             False,
             False,
             f"{_stems('worse')}|{_denied('better', 'use', 'kept', 'supported')}",
         ),
-        (Report.STAYED, True, False, _stems("kept", "supported")),
-        (Report.STAYED, False, False, _stems("better")),
-        (Report.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
+        (ReportKind.STAYED, True, False, _stems("kept", "supported")),
+        (ReportKind.STAYED, False, False, _stems("better")),
+        (ReportKind.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
     )
 )
 _ENGLISH = 7
@@ -158,7 +158,7 @@ def _readings_of(text: str) -> tuple[_Reading, ...]:
 
 # Cards, notes and leads ask for the same sentences, one after the other.
 @lru_cache(maxsize=4096)
-def report_of(sentence: str, *, is_try: bool = False) -> tuple[Report | None, bool]:
+def report_of(sentence: str, *, is_try: bool = False) -> tuple[ReportKind | None, bool]:
     """(what one sentence reports, whether it says what was done with it in the end). `is_try`: it stands where something tried is
     spoken of, so that what went wrong is what it came to.
     """
@@ -171,10 +171,10 @@ def report_of(sentence: str, *, is_try: bool = False) -> tuple[Report | None, bo
 def names_failures(title: str) -> bool:
     """Whether a heading of another language than English says that what stands below failed."""
     foreign = (r.report for r in _readings_of(title)[_ENGLISH:] if r.words.search(title))
-    return Report.FAILED in foreign
+    return ReportKind.FAILED in foreign
 
 
-def report_in(text: str, *, is_try: bool = False) -> tuple[Report | None, int]:
+def report_in(text: str, *, is_try: bool = False) -> tuple[ReportKind | None, int]:
     """(what a stretch reports, the place of the sentence that says so first): what was done in the end counts before what was measured."""
     reports = [report_of(sentence, is_try=is_try) for sentence in sentences_of(text)]
     last = next((report for report, final in reports if final), None)
@@ -185,7 +185,7 @@ def report_in(text: str, *, is_try: bool = False) -> tuple[Report | None, int]:
 def failure_in(text: str) -> tuple[str, str] | None:
     """(what was tried, why it failed) of a stretch that reports a failure; None of any other."""
     report, at = report_in(text)
-    if report is not Report.FAILED:
+    if report is not ReportKind.FAILED:
         return None
     sentences = sentences_of(text)
     refers = _REFERS.match(sentences[at]) or len(sentences[at].split()) < 6

@@ -39,7 +39,7 @@ _RUN_LABEL = regex(
 )
 
 
-class Caller(NamedTuple):
+class RunLabel(NamedTuple):
     """How a page calls its own run: its number with a letter (`13b`), the word before it, how many digits; is it a baseline."""
 
     label: str
@@ -48,7 +48,7 @@ class Caller(NamedTuple):
     baseline: bool
 
 
-class Reading(NamedTuple):
+class MetricReading(NamedTuple):
     """A metric as read; `sure` where the page says that the figure is its own run's; the error that its last digit allows."""
 
     metric: Metric
@@ -56,12 +56,12 @@ class Reading(NamedTuple):
     error: float = 0.0
 
 
-def caller_of(page: Page) -> Caller:
+def run_label_of(page: Page) -> RunLabel:
     own = (
         m for m in _RUN_LABEL.finditer(page.stem.replace("-", " ")) if int(m[2][:9]) == page.number
     )
     prefix, digits, letter = next((m.groups() for m in own), ("", "", ""))
-    return Caller(
+    return RunLabel(
         f"{page.number}{letter.lower()}" if page.number else "",
         prefix.lower(),
         len(digits),
@@ -69,7 +69,7 @@ def caller_of(page: Page) -> Caller:
     )
 
 
-def calls(text: str, run: Caller) -> bool | None:
+def calls(text: str, run: RunLabel) -> bool | None:
     """Whether a text calls this run (or a part of it: `13b` of run 13) or another one; None where it calls none.
 
     `v6e` is no run where runs are called `v012`.
@@ -84,7 +84,7 @@ def calls(text: str, run: Caller) -> bool | None:
     return called
 
 
-def is_another(text: str, run: Caller) -> bool:
+def is_another(text: str, run: RunLabel) -> bool:
     """Whether a text is the name of another run and no more."""
     return bool(_RUN_LABEL.fullmatch(text.strip())) and calls(text, run) is False
 

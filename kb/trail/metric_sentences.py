@@ -8,8 +8,8 @@ from kb.run.direction import word_set
 from kb.text import STOP, Number, unit_of
 from kb.trail.metric_names import (
     HOW,
-    Caller,
-    Reading,
+    MetricReading,
+    RunLabel,
     calls,
     fits,
     is_another,
@@ -50,7 +50,9 @@ _BEHIND = regex(
 _CAPACITIES = ("compute", "work/time", "size/time")
 
 
-def sentence_readings(text: str, run: Caller, figures: Sequence[Number]) -> Iterable[Reading]:
+def sentence_readings(
+    text: str, run: RunLabel, figures: Sequence[Number]
+) -> Iterable[MetricReading]:
     """Measures in a run of text with the numbers in it: a rate names itself, any other figure needs the name of what it measures."""
     last: Number | None = None
     for figure in figures:
@@ -70,7 +72,7 @@ def sentence_readings(text: str, run: Caller, figures: Sequence[Number]) -> Iter
         if name and not foreign and not _is_capacity(before, figure.unit):
             digits = filter(str.isdigit, text[figure.start : figure.end - len(figure.unit)])
             whole = int("".join(digits).lstrip("0")[:15] or 1)
-            yield Reading(metric(name, figure, figure.unit), error=0.5000001 / whole)
+            yield MetricReading(metric(name, figure, figure.unit), error=0.5000001 / whole)
 
 
 def _is_change(figure: Number, text: str, *, came: bool) -> bool:
@@ -86,7 +88,7 @@ def _is_capacity(before: str, unit: str) -> bool:
     return known is not None and known.dimension in _CAPACITIES and "peak" in before[-30:].lower()
 
 
-def _is_foreign(before: str, run: Caller) -> bool:
+def _is_foreign(before: str, run: RunLabel) -> bool:
     """Whether what stands before a figure, or around its bracket, gives it to something else: a comparison, or another run."""
     opened = before.rfind("(")
     outside = before[:opened] if opened > before.rfind(")") else before
@@ -100,7 +102,7 @@ def _is_foreign(before: str, run: Caller) -> bool:
     return False
 
 
-def _is_anothers(after: str, run: Caller) -> bool:
+def _is_anothers(after: str, run: RunLabel) -> bool:
     """Whether what stands behind a figure gives it to something else, or makes it a difference."""
     behind = after.lstrip()
     aside = behind[1:].partition(")")[0] if behind.startswith("(") else ""

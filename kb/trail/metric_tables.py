@@ -8,8 +8,8 @@ from kb import regex
 from kb.text import Number, numbers_in
 from kb.trail.metric_names import (
     COMPARED,
-    Caller,
-    Reading,
+    MetricReading,
+    RunLabel,
     calls,
     fits,
     is_measured,
@@ -48,7 +48,7 @@ class _Line(NamedTuple):
     bold: tuple[bool, ...]
 
 
-def table_readings(rows: "tuple[Row, ...]", run: Caller, cited: Cited) -> Iterable[Reading]:
+def table_readings(rows: "tuple[Row, ...]", run: RunLabel, cited: Cited) -> Iterable[MetricReading]:
     """Readings of a table: of this run's column where rows are named after metrics, of its row where columns are.
 
     Where columns are runs and only their heads have a unit (`| kernel | master (ms) | this (ms) |`), the row over all counts, or the
@@ -101,7 +101,7 @@ def table_readings(rows: "tuple[Row, ...]", run: Caller, cited: Cited) -> Iterab
         yield from _measures(name, cell, sure=sure, unit=unit)
 
 
-def _names_run(head: str, run: Caller) -> bool:
+def _names_run(head: str, run: RunLabel) -> bool:
     """Whether a column's head is a run with a unit, not a metric: `Exp 5 (ms)`, `t/s master`."""
     rest = head.replace(unit_in(head), "").replace("()", "").strip() if unit_in(head) else ""
     return bool(rest) and (
@@ -109,7 +109,7 @@ def _names_run(head: str, run: Caller) -> bool:
     )
 
 
-def _own(lines: list[_Line], run: Caller, cited: Cited) -> tuple[_Line | None, bool]:
+def _own(lines: list[_Line], run: RunLabel, cited: Cited) -> tuple[_Line | None, bool]:
     """The line of this run and whether the page says so: labelled with its number, called so, a baseline where the run is one, or the
     only one that nothing else is called by; of several the bold one, the one whose figures the text repeats, the first worker's, or the
     second of two columns.
@@ -163,7 +163,7 @@ def _figure(cell: str) -> Number | None:
     return first if first and not any(c.isalnum() for c in cell[: first.start]) else None
 
 
-def _measures(name: str, cell: str, *, sure: bool, unit: str = "") -> Iterable[Reading]:
+def _measures(name: str, cell: str, *, sure: bool, unit: str = "") -> Iterable[MetricReading]:
     """Measures of one named cell: its first number, and other rates beside it."""
     figure = _figure(cell)
     if (
@@ -176,10 +176,10 @@ def _measures(name: str, cell: str, *, sure: bool, unit: str = "") -> Iterable[R
     unit = figure.unit or unit or unit_in(name)
     if unit in ("pp", "x", "×") or unit == "%" and (figure.signed or not fits(name, unit)):
         return
-    yield Reading(metric(name, figure, unit), sure)
+    yield MetricReading(metric(name, figure, unit), sure)
     rest = cell[figure.end :]
     for other in numbers_in(rest):
         per = _PER.match(rest, other.end)
         beside = f"{unit}/{per[1]}" if per and "/" in unit else other.unit
         if "/" in beside and names_itself(beside) and not other.bound:
-            yield Reading(metric(beside, other, beside), sure)
+            yield MetricReading(metric(beside, other, beside), sure)

@@ -11,7 +11,7 @@ from kb.run.direction import direction_from, direction_of
 from kb.run.quantity import to_float
 from kb.run.record import Metric
 from kb.text import Number, numbers_in, one_line
-from kb.trail.metric_names import Reading, caller_of, renamed
+from kb.trail.metric_names import MetricReading, renamed, run_label_of
 from kb.trail.metric_sentences import sentence_readings
 from kb.trail.metric_tables import table_readings
 from kb.trail.outline import Passage
@@ -28,7 +28,7 @@ def metrics_of(
     """
     if declared := tuple(_declared(page)):
         return declared
-    run = caller_of(page)
+    run = run_label_of(page)
     title = plain_text(page.title)
 
     @cache
@@ -40,13 +40,13 @@ def metrics_of(
         texts = (title, *(p.text for part in parts for p in part if p.kind == "paragraph"))
         return frozenset(n.value for text in texts for n in figures(text) if n.end - n.start > 2)
 
-    readings: list[Reading] = []
+    readings: list[MetricReading] = []
     for passage in (p for part in parts for p in part):
         if passage.rows:
             readings.extend(table_readings(passage.rows, run, cited))
         elif passage.kind in ("paragraph", "heading"):
             readings.extend(sentence_readings(passage.text, run, figures(passage.text)))
-    by_name: dict[str, Reading] = {}
+    by_name: dict[str, MetricReading] = {}
     for reading in (
         *(r for r in readings if r.sure),
         *sentence_readings(title, run, figures(title)),
@@ -59,7 +59,7 @@ def metrics_of(
     return tuple(r.metric for r in by_name.values())
 
 
-def _finer(metric: Metric, known: Reading) -> bool:
+def _finer(metric: Metric, known: MetricReading) -> bool:
     """Whether a metric is what a title or a sentence rounds."""
     value, rounded = metric.value, known.metric.value
     return (

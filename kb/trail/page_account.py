@@ -106,7 +106,7 @@ _WORDS, _SMALLEST_WORK = 3, 16
 def account_of(page: Page, passages: Sequence[Passage]) -> Account:
     """Account of a run's page."""
     several = _SEVERAL.search(page.stem)
-    reading = _Reading(int(several[1]) if several else page.number)
+    reading = _PassageReading(int(several[1]) if several else page.number)
     for passage in passages:
         reading.read(passage)
     parts = {
@@ -118,7 +118,7 @@ def account_of(page: Page, passages: Sequence[Passage]) -> Account:
     return Account(**{name: tuple(parts[name][:most]) for name, most in _MOST.items()})
 
 
-class _Reading:
+class _PassageReading:
     """A page being read, passage by passage; open as long as that."""
 
     def __init__(self, number: int):

@@ -60,7 +60,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class TopicCounts:
     """Runs of a trail that share something, and how many of them were supported or failed."""
 
     name: str
@@ -74,10 +74,10 @@ class Topic:
         return self.failed >= CLOSED and not self.supported
 
 
-def topic_of(name: str, runs: Sequence[Facts]) -> Topic:
+def topic_of(name: str, runs: Sequence[Facts]) -> TopicCounts:
     won = sum(e.verdict.canonical is Verdict.SUPPORTED for e in runs)
     failed = sum(e.failed for e in runs)
-    return Topic(name, won, failed, len(runs) - won - failed, tuple(e.path for e in runs))
+    return TopicCounts(name, won, failed, len(runs) - won - failed, tuple(e.path for e in runs))
 
 
 def counts_of(experiments: Iterable[Facts]) -> dict[str, int]:
@@ -233,14 +233,14 @@ def balance_of(experiments: Iterable[Facts]) -> tuple[int, int]:
     return moves.count("setting"), moves.count("structure")
 
 
-def topics_of(experiments: Sequence[Facts]) -> tuple[Topic, ...]:
+def topics_of(experiments: Sequence[Facts]) -> tuple[TopicCounts, ...]:
     """Topics of a trail, most tried first: tags and hypotheses that at most half of the runs carry; of two with the same runs, one."""
     members: dict[str, list[Facts]] = defaultdict(list)
     for e in experiments:
         names = {t.lower() for t in e.tags} | ({e.slug} if " " not in e.slug else set())
         for name in names - {"", "experiment", *map(str, Verdict)}:
             members[name].append(e)
-    topics: dict[tuple[str, ...], Topic] = {}
+    topics: dict[tuple[str, ...], TopicCounts] = {}
     for name, group in sorted(members.items()):
         if len(group) * 2 <= max(4, len(experiments)):
             topic = topic_of(name, group)

@@ -14,7 +14,7 @@ from kb.schema import FAILED, Verdict
 from kb.trail.facts import Facts
 from kb.trail.frontier import kept
 from kb.trail.levers import key_of
-from kb.trail.progress import Progress, Topic, counts_of, topic_of, topics_of, untried_levers
+from kb.trail.progress import Progress, TopicCounts, counts_of, topic_of, topics_of, untried_levers
 from kb.trail.standing import Standing
 from kb.trail.themes import themes_of
 
@@ -63,8 +63,8 @@ class Retro:
     settings: int
     structural: int
     failed_share: float
-    topics: tuple[Topic, ...]
-    tree: tuple[Topic, ...]
+    topics: tuple[TopicCounts, ...]
+    tree: tuple[TopicCounts, ...]
     alone: tuple[str, ...]
     lineage: Lineage
     untried: tuple[tuple[str, str], ...]
@@ -114,13 +114,13 @@ def _label(path: str) -> str:
 
 
 def _tree(
-    topics: Sequence[Topic], own: Sequence[Facts]
-) -> tuple[tuple[Topic, ...], tuple[str, ...]]:
+    topics: Sequence[TopicCounts], own: Sequence[Facts]
+) -> tuple[tuple[TopicCounts, ...], tuple[str, ...]]:
     """(groups, runs in none), every run in one: the largest topic that has it, else a lever that it shares, else what titles have in
     common, else the run that several vary.
     """
     left = list(own)
-    groups: list[Topic] = []
+    groups: list[TopicCounts] = []
     for grouping in (
         lambda _: [(t.name, t.paths) for t in topics],
         _by_lever,

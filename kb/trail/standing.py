@@ -18,7 +18,15 @@ from kb.trail.facts import Facts
 from kb.trail.facts import from_row as facts_from_row
 from kb.trail.frontier import metric_named
 from kb.trail.leads import leads_of
-from kb.trail.progress import PLATEAU, Progress, Topic, balance_of, by_variant, topics_of, unfiled
+from kb.trail.progress import (
+    PLATEAU,
+    Progress,
+    TopicCounts,
+    balance_of,
+    by_variant,
+    topics_of,
+    unfiled,
+)
 
 # Runs whose leads a loop has to answer for before it stops.
 _LEADS_FROM = 3
@@ -54,7 +62,7 @@ class Standing:
     progress: tuple[Progress, ...]
     settings: int
     structural: int
-    closed: tuple[Topic, ...]
+    closed: tuple[TopicCounts, ...]
     leads: tuple[Lead, ...]
     in_flight: tuple[str, ...]
     unfiled: tuple[str, ...]

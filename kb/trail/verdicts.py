@@ -16,7 +16,7 @@ from kb.schema import (
     outcome_verdict,
 )
 from kb.text import sentences_of
-from kb.text.reports import Report, report_in, report_of
+from kb.text.reports import ReportKind, report_in, report_of
 from kb.trail.facts import VerdictRead
 from kb.trail.outline import Passage
 
@@ -25,7 +25,7 @@ _SUFFIXES = frozenset(
     "accepted rejected potential invalid refuted supported crash crashed failed discard discarded kept keep inconclusive parked baseline".split()
 )
 # What the first sentence of a verdict comes to where it holds no verdict's word.
-_REPORTED = {Report.FAILED: Verdict.REFUTED, Report.STAYED: Verdict.SUPPORTED}
+_REPORTED = {ReportKind.FAILED: Verdict.REFUTED, ReportKind.STAYED: Verdict.SUPPORTED}
 _TITLES = ("verdict", "outcome", "result", "results", "conclusion")
 # Of a section the first few sentences say how it came out, and what is kept may be what was there before.
 _LONGEST_SAYING, _TOLD = 300, 4
@@ -92,7 +92,7 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
         ""
     ]
     verdict = field_verdict(sentences[0])
-    failed = report_in(" ".join(sentences))[0] is Report.FAILED
+    failed = report_in(" ".join(sentences))[0] is ReportKind.FAILED
     if verdict is Verdict.SUPPORTED and failed and _KEEPS.match(sentences[0]):
         verdict = Verdict.REFUTED
     if verdict in (None, Verdict.OTHER):
@@ -114,7 +114,7 @@ def decided_verdict(page: Page, section: str, lead: Sequence[Passage], last: Pas
 
 def _decides(sentence: str, title: str) -> bool:
     report, final = report_of(sentence, is_try=sentence != title)
-    return report is Report.FAILED or final and report is Report.STAYED
+    return report is ReportKind.FAILED or final and report is ReportKind.STAYED
 
 
 def titled_verdict(passages: Iterable[Passage]) -> str:

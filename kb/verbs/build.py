@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kb.verbs import Caller, Result, flag
 
 if TYPE_CHECKING:
-    from kb.build import Report
+    from kb.build import BuildReport
     from kb.search.vectors import Synced
 
 
@@ -24,7 +24,7 @@ class Build:
 class BuildSummary(Result):
     """What a build did, and the vectors where they were asked for."""
 
-    report: "Report"
+    report: "BuildReport"
     vectors: "Synced | None"
     shared: bool
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag
 
 if TYPE_CHECKING:
-    from kb.move import Move as Plan
+    from kb.move import PageMove
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class MovePage:
 class Moved(Result):
     """The links that were mended, and those left to a person."""
 
-    plan: "Plan"
+    plan: "PageMove"
     dry_run: bool
 
     @property

@@ -7,7 +7,7 @@ from kb import KbError, store
 from kb.verbs import Caller, Result, flag, option, several
 
 if TYPE_CHECKING:
-    from kb.replay import Report
+    from kb.replay import ReplayReport
     from kb.replay.restated import FactReport
 
 
@@ -34,23 +34,27 @@ class Replayed(Result):
     """What the instrument read."""
 
     formats: ClassVar = ("text", "json", "svg")
-    report: "Report | FactReport"
+    report: "ReplayReport | FactReport"
 
     def to_json(self) -> object:
         return self.report.to_json()
 
     def to_text(self) -> str:
-        from kb.replay import Report
+        from kb.replay import ReplayReport
         from kb.replay.picture import to_text
         from kb.replay.restated import to_text as facts_text
 
-        return to_text(self.report) if isinstance(self.report, Report) else facts_text(self.report)
+        return (
+            to_text(self.report)
+            if isinstance(self.report, ReplayReport)
+            else facts_text(self.report)
+        )
 
     def to_format(self, name: str) -> str:
-        from kb.replay import Report
+        from kb.replay import ReplayReport
         from kb.replay.picture import to_svg
 
-        if name == "svg" and not isinstance(self.report, Report):
+        if name == "svg" and not isinstance(self.report, ReplayReport):
             raise KbError("--facts prints a table and has no picture; leave out --format svg")
         return to_svg(self.report) if name == "svg" else Result.to_format(self, name)
 

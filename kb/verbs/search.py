@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kb.verbs import Caller, Result, argument, flag, option, several
 
 if TYPE_CHECKING:
-    from kb.search.query import Answer
+    from kb.search.query import SearchAnswer
 
 
 # Of so many places, one is for captured material.
@@ -37,7 +37,7 @@ class Search:
 class SearchHits(Result):
     """Sections, best first."""
 
-    answers: "tuple[Answer, ...]"
+    answers: "tuple[SearchAnswer, ...]"
 
     def to_json(self) -> object:
         return [a.to_json() for a in self.answers]

@@ -1,4 +1,4 @@
-"""Page types, verdicts, statuses, steps and their synonyms: the one table from which rules, skeletons and site order derive.
+"""Page types, labels and steps, and (in `verdicts`) how things came out: the tables from which rules, skeletons and site order derive.
 
 Refuses to read files: it knows words, not pages.
 """
@@ -11,6 +11,39 @@ from functools import lru_cache
 
 from kb import languages, regex
 from kb.languages import english_of, spellings
+from kb.schema.verdicts import (
+    ADOPTED as ADOPTED,
+)
+from kb.schema.verdicts import (
+    FAILED as FAILED,
+)
+from kb.schema.verdicts import (
+    OUTCOME_FIELDS as OUTCOME_FIELDS,
+)
+from kb.schema.verdicts import (
+    OUTCOME_LABELS as OUTCOME_LABELS,
+)
+from kb.schema.verdicts import (
+    RUNNING as RUNNING,
+)
+from kb.schema.verdicts import (
+    UNDONE as UNDONE,
+)
+from kb.schema.verdicts import (
+    Verdict as Verdict,
+)
+from kb.schema.verdicts import (
+    canonical_decision as canonical_decision,
+)
+from kb.schema.verdicts import (
+    canonical_verdict as canonical_verdict,
+)
+from kb.schema.verdicts import (
+    field_verdict as field_verdict,
+)
+from kb.schema.verdicts import (
+    outcome_verdict as outcome_verdict,
+)
 
 
 class Level(StrEnum):
@@ -273,185 +306,6 @@ def records_run(folder: str, stem: str, *, reports: bool) -> bool:
 def folders_of(type_name: str) -> tuple[str, ...]:
     """Folders below `wiki/` that hold pages of this type, the canonical one first."""
     return TYPES[type_name].folders
-
-
-class Verdict(StrEnum):
-    SUPPORTED = "supported"
-    REFUTED = "refuted"
-    INCONCLUSIVE = "inconclusive"
-    INVALID = "invalid"
-    CRASH = "crash"
-    BASELINE = "baseline"
-    OTHER = "other"
-
-
-FAILED = frozenset({Verdict.REFUTED, Verdict.INVALID, Verdict.CRASH})
-
-# How a verdict is spelled: first row wins, so `refuted/tie` is refuted and `invalid (crashed)` is invalid. `stems` count wherever they stand,
-# unless denied ("no crash", "not refuted"), `opening` only at the start, where all that is said is how it came out.
-_SPELLINGS: tuple[tuple[Verdict, str, str], ...] = (
-    (Verdict.INVALID, "invalid retract", ""),
-    (Verdict.CRASH, "crash", "failed"),
-    (Verdict.REFUTED, "refut reject falsif discard unsupported exhausted", "revert dead"),
-    (Verdict.INCONCLUSIVE, "inconclus potential parked neutral parity unconfirmed", "flat tie park\\b"),
-    (Verdict.SUPPORTED, "support accept keep confirm certif provisional", "banked"),
-    (Verdict.BASELINE, "baseline", ""),
-)
-_DENIED = "".join(f"(?<!{word} )" for word in (*languages.DENIALS, "without")) + "(?<!non-)"
-
-
-def _spelled(verdict: Verdict, stems: str, opening: str) -> re.Pattern[str]:
-    listed = [*stems.split(), *spellings(languages.VERDICTS, verdict)]
-    forms = [f"{_DENIED}(?:{'|'.join(listed)})"] + (
-        [rf"^\W*(?:{'|'.join(opening.split())})"] if opening else []
-    )
-    return regex("|".join(forms))
-
-
-_VERDICT_RULES = [
-    (_spelled(verdict, stems, opening), verdict) for verdict, stems, opening in _SPELLINGS
-]
-# A denial of support refutes, one that may still come does not; `kept` is a word of its own only.
-_DENIED_SUPPORT = "|".join(
-    [
-        "support",
-        "confirm",
-        "accept",
-        "keep\\b",
-        "kept\\b",
-        "merge",
-        "adopt",
-        "ship",
-        *spellings(languages.VERDICTS, "supported"),
-    ]
-)
-_VERDICT_RULES[3:3] = [
-    (regex(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
-]
-_VERDICT_RULES[4:4] = [(regex(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
-_VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
-# Where a page is in its life says nothing of what came out of it; of these the first say that the run is still to end.
-_RUNNING = (
-    "running in_progress open pending active draft proposed planned queued todo new started wip"
-)
-_ENDED = "complete completed filed none null done finished closed final executed measured analysed analyzed reviewed archived published ready implemented n/a na tbd"
-RUNNING = frozenset(_RUNNING.split())
-_LIFE = "|".join(
-    [
-        *f"{_RUNNING} {_ENDED}".replace("_", "[_ -]?").split(),
-        *(word.replace("-", " ") for word in languages.RUNNING),
-    ]
-)
-_IN_LIFE = regex(rf"(?:{_LIFE})(?:\b|$)")
-_SAYS_NOTHING = regex(rf"^\W*(?:(?:{_LIFE})\W*)?$")
-
-
-# Few spellings stand on many pages.
-@lru_cache(maxsize=4096)
-def canonical_verdict(raw: str | None) -> Verdict | None:
-    """Canonical verdict of one raw spelling; None where the spelling says nothing (open, pending, filed ...), OTHER where it is not known."""
-    text = (raw or "").strip().lower()
-    if _SAYS_NOTHING.match(text):
-        return None
-    for pattern, verdict in _VERDICT_RULES:
-        if pattern.search(text):
-            return verdict
-    return Verdict.OTHER
-
-
-# Fields of the front matter, and labels of the body, under which loops of other habits say how a run came out, in the order in which they count.
-OUTCOME_FIELDS = ("outcome", "conclusion", "disposition", "result", "call", "ruling", "judgement")
-OUTCOME_LABELS = (
-    *(
-        "verdict",
-        *spellings(languages.LABELS, "verdict"),
-        *OUTCOME_FIELDS,
-        *spellings(languages.LABELS, "result"),
-    ),
-    *("status", *spellings(languages.LABELS, "status"), "decision", "what happened", "fate"),
-)
-
-# What was done with a change, in words that a log's status and a page's outcome share.
-ADOPTED = "adopted merged promoted shipped landed rolled_out in_production applied selected".split()
-UNDONE = (
-    "dropped killed scrapped binned thrown_away thrown_out switched_off turned_off taken_out removed "
-    "backed_out rolled_back withdrawn not_worth no_use"
-).split()
-
-
-def _phrases(words: list[str]) -> str:
-    return "|".join(words).replace("_", " ")
-
-
-# Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
-_OUTCOMES = (
-    (
-        regex(
-            r"(?:fail(?:s|ure)?|error|oom|out of memory|time(?:d )?-?out|(?:build|compile|compilation) (?:error|fail\w*))\b"
-        ),
-        Verdict.CRASH,
-    ),
-    (
-        regex(
-            r"(?:regress\w*|negative|worse|slower|no[- ]go|abandon\w*|disproved|disproven|lost|loss(?=\W*$)|hurts?|nope|bad|busted|debunked|disproven|harmful|wrong|useless|pointless|broken|vetoed|"
-            rf"turned down|not (?:better|faster|good)|{_phrases(UNDONE)})\b"
-        ),
-        Verdict.REFUTED,
-    ),
-    (
-        regex(
-            r"(?:no (?:significant |measurable |clear |real )?(?:change|effect|difference|gain|improvement|win|benefit)|mixed|noise|"
-            r"(?:with)?in (?:the )?noise|unclear|no-?op|deferred|wash|undecided|shrug|meh|unsure|can(?:not|.t) (?:say|tell)|too (?:noisy|close)|on ice|shelved|postponed)\b"
-        ),
-        Verdict.INCONCLUSIVE,
-    ),
-    (
-        regex(
-            r"(?:success\w*|win|won(?!.t\b)|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
-            rf"in use|live|stays?|adopt|merge|ship|{_phrases(ADOPTED)})\b"
-        ),
-        Verdict.SUPPORTED,
-    ),
-)
-# A longer clause is a sentence, in which a verdict's word may be about anything.
-_LONGEST_OUTCOME = 6
-_MARKS = (("❌✗✘👎🔴🚫⛔", Verdict.REFUTED), ("✅✔✓👍🟢", Verdict.SUPPORTED), ("💥", Verdict.CRASH))
-_CLAUSE = regex(r"[.;:,(\n—–]|\s-\s")
-
-
-def outcome_verdict(raw: str) -> Verdict | None:
-    """Verdict of what stands in a field or behind a label such as outcome, result or status: its first clause, else the mark before it.
-
-    A clause of more than a few words, and one that says no verdict, is None.
-    """
-    text = raw.strip().lower()
-    opening = _CLAUSE.split(re.sub(r"^\W+", "", text), maxsplit=1)[0].strip(" *_`")
-    marked = next((v for marks, v in _MARKS if text and text[0] in marks), None)
-    if not opening:
-        return marked
-    if len(opening.split()) > _LONGEST_OUTCOME:
-        return None
-    verdict = canonical_verdict(opening)
-    if verdict is not Verdict.OTHER:
-        return verdict
-    worded = next((v for pattern, v in _OUTCOMES if pattern.match(opening)), None)
-    return worded or (None if _IN_LIFE.match(opening) else marked)
-
-
-def field_verdict(raw: str) -> Verdict | None:
-    """Verdict of a `verdict:` or `status:` field: by the vocabulary, else by the words of an outcome; OTHER where neither knows it."""
-    verdict = canonical_verdict(raw)
-    return verdict if verdict not in (None, Verdict.OTHER) else outcome_verdict(raw) or verdict
-
-
-def canonical_decision(raw: str | None) -> str | None:
-    """`keep` or `revert` of a loop's own spelling of what it did with a change; None where it says neither."""
-    text = (raw or "").strip().lower()
-    if text.startswith(("keep", "kept", "accept", "merge", "promot")):
-        return "keep"
-    if text.startswith(("revert", "discard", "reject", "drop", "kill", "rolled")):
-        return "revert"
-    return None
 
 
 STEPS = ("hypothesis", "profile", "edit", "verify", "verdict", "retrospective", "resume")
