@@ -10,6 +10,7 @@ import pytest
 from kb import indexes, page, store
 from kb.build import build
 from kb.graph import Graph, generations, graph_of, longest_chain
+from kb.indexes.topics import topics_of
 from kb.trail.themes import themes_of
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -226,7 +227,7 @@ def test_topics_do_not_depend_on_the_order_of_pages():
         db = sqlite3.connect(":memory:")
         db.execute(store.Kept.TABLE)
         kept.append(store.Kept(db))
-    first, second = (indexes.topics_of(g, trail_of(r, g), k) for g, r, k in zip((forward, backward), (rows, rows[::-1]), kept, strict=True))
+    first, second = (topics_of(g, trail_of(r, g), k) for g, r, k in zip((forward, backward), (rows, rows[::-1]), kept, strict=True))
     assert first == second
 
 

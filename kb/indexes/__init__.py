@@ -9,9 +9,8 @@ if TYPE_CHECKING:
     from kb.indexes.notes import notes_of
     from kb.indexes.refuted_lists import refuted_files
     from kb.indexes.tables import TABLES, save
-    from kb.indexes.topics import Topic, topics_of
 
-__all__ = ["TABLES", "Topic", "compiled", "notes_of", "refuted_files", "save", "topics_of"]
+__all__ = ["TABLES", "compiled", "notes_of", "refuted_files", "save"]
 
 # Loaded when it is first asked for: most edits change notes alone.
 __getattr__ = exports(
@@ -21,6 +20,5 @@ __getattr__ = exports(
         "notes": ("notes_of",),
         "refuted_lists": ("refuted_files",),
         "tables": ("TABLES", "save"),
-        "topics": ("Topic", "topics_of"),
     },
 )

@@ -38,7 +38,7 @@ def blueprint_files(
     )
     lines += _ladder(phases, material)
     for number, phase in enumerate(phases, 1):
-        lines += [f"## Phase {number}: {_names(phase)}", ""]
+        lines += [f"## Phase {number}: {cut(', '.join(t.name for t, _ in phase[:3]), 120)}", ""]
         for topic, state in phase:
             lines += _topic_lines(topic, state, material)
     listed = {path for t in topics for path in t.experiments}
@@ -139,10 +139,6 @@ def _state(topic: Topic, material: Material) -> dict:
         "failed": [e.path for e in runs if e.failed],
         "best": best.path if best else "",
     }
-
-
-def _names(phase: list[tuple[Topic, dict]]) -> str:
-    return cut(", ".join(topic.name for topic, _ in phase[:3]), 120)
 
 
 def _ladder(phases: list[list[tuple[Topic, dict]]], material: Material) -> list[str]:

@@ -13,7 +13,7 @@ from kb.indexes.render import (
     profile_files,
     readings_by_topic,
     topic_files,
-    topic_rows,
+    topic_row,
 )
 from kb.indexes.states import state_files
 from kb.indexes.topics import topics_of
@@ -52,7 +52,7 @@ def compiled(
     notes_of_pages = {p: value_of(row, Notes) for p, row in notes}
     material = Material(graph, trail, notes_of_pages, {e.path: e for e in trail.experiments}, kept)
     topics = topics_of(graph, trail, kept)
-    rows = topic_rows(topics, material)
+    rows = [topic_row(topic, material) for topic in topics]
     readings = readings_by_topic(topics, material)
     blueprint, phases = blueprint_files(topics, material)
     files = {
@@ -68,7 +68,7 @@ def compiled(
         own = topics_of(graph, trail, kept, name=name, only=_pages_in(graph, patterns))
         title = f"{name} index"
         files |= topic_files(
-            name, title, own, topic_rows(own, material), material, lead=_LEADS["scope"]
+            name, title, own, [topic_row(t, material) for t in own], material, lead=_LEADS["scope"]
         )
     return Compiled(files, rows, phases, readings)
 

@@ -43,14 +43,10 @@ def _lines(target: str, cards: list[Card], *, up: str) -> list[str]:
         f"Refuted on {target}" if target != _GENERIC else "Refuted everywhere",
         f"{about} Run `kb check` on a proposal before trying one again; a card is a warning, and says what would reopen it.",
     )
-    own = [c for c in cards if c.kind == "experiment"]
-    statements = [c for c in cards if c.kind != "experiment"]
-    for title, group in (("Experiments", own), ("Principles and other dead ends", statements)):
+    for title, runs in (("Experiments", True), ("Principles and other dead ends", False)):
+        group = [_card(c, up) for c in cards if (c.kind == "experiment") is runs]
         if group:
-            lines += [f"## {title}", ""]
-            for card in group:
-                lines += _card(card, up)
-            lines.append("")
+            lines += [f"## {title}", "", *(line for own in group for line in own), ""]
     return lines
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from urllib.parse import quote
 
 from kb.graph import Graph
@@ -93,11 +92,6 @@ def bytes_of(lines: Iterable[str]) -> bytes:
     return ("\n".join(lines).rstrip("\n") + "\n").encode("utf-8")
 
 
-def topic_rows(topics: tuple[Topic, ...], material: Material) -> list[dict]:
-    """What the JSON twin says of each topic."""
-    return [_topic_row(topic, material) for topic in topics]
-
-
 def topic_files(
     name: str,
     title: str,
@@ -163,7 +157,8 @@ def _slugs(names: list[str]) -> list[str]:
     return slugs
 
 
-def _topic_row(topic: Topic, material: Material) -> dict:
+def topic_row(topic: Topic, material: Material) -> dict:
+    """What the JSON twin says of a topic."""
     runs = [material.facts[p] for p in topic.experiments]
     best = material.best(runs)
     figures = [
@@ -300,27 +295,31 @@ def catalog_files(material: Material) -> dict[str, bytes]:
     for path, page in sorted(material.graph.pages.items()):
         gist = material.gist(path) if page.type not in ("catalog", "experiment") else ""
         by_type.setdefault(page.type, []).append((path, page.title, page.date, gist))
-    return material.kept.of("catalog", by_type, dict[str, bytes], partial(_catalog, by_type))
-
-
-def _catalog(by_type: Mapping[str, list[tuple[str, str, str, str]]]) -> dict[str, bytes]:
     known = [t.name for t in PAGE_TYPES]
     order = sorted(by_type, key=lambda t: (known.index(t) if t in known else len(known), t))
+    inputs = {name: digest_of(row_of(by_type[name])) for name in order}
+    parts = material.kept.each(
+        "catalog", inputs, tuple[str, bytes], lambda name: _catalog_part(name, by_type[name])
+    )
     counted = ", ".join(f"{len(by_type[t])} {t}" for t in order)
     lines = page_head("Catalog", f"{sum(map(len, by_type.values()))} pages: {counted}.")
-    for name in order:
-        lines += [f"## {name} ({len(by_type[name])})", ""]
-        if name == "catalog":
-            folders = Counter(path.rpartition("/")[0] for path, *_ in by_type[name])
-            lines += [f"- `{folder}/`: {count} pages" for folder, count in sorted(folders.items())]
-        else:
-            lines += [
-                f"- [{cell(title, 90)}]({href(path)}){f' ({date})' if date else ''}{f': {cell(gist, 140)}' if gist else ''}"
-                for path, title, date, gist in by_type[name]
-            ]
-        lines.append("")
-    twin = {
-        t: [{"path": path, "title": title, "date": date} for path, title, date, _ in by_type[t]]
-        for t in order
+    twin = b",\n".join(rows for _, (_, rows) in sorted(parts.items()))
+    return {
+        "catalog.md": bytes_of([*lines, *(text for text, _ in parts.values())]),
+        "catalog.json": b"{\n" + twin + b"\n}\n",
     }
-    return {"catalog.md": bytes_of(lines), "catalog.json": to_json(twin)}
+
+
+def _catalog_part(name: str, pages: list[tuple[str, str, str, str]]) -> tuple[str, bytes]:
+    """Pages of one type as lines, and as the JSON twin has them between its braces."""
+    lines = [f"## {name} ({len(pages)})", ""]
+    if name == "catalog":
+        folders = Counter(path.rpartition("/")[0] for path, *_ in pages)
+        lines += [f"- `{folder}/`: {count} pages" for folder, count in sorted(folders.items())]
+    else:
+        lines += [
+            f"- [{cell(title, 90)}]({href(path)}){f' ({date})' if date else ''}{f': {cell(gist, 140)}' if gist else ''}"
+            for path, title, date, gist in pages
+        ]
+    rows = [{"path": path, "title": title, "date": date} for path, title, date, _ in pages]
+    return "\n".join((*lines, "")), to_json({name: rows})[2:-3]

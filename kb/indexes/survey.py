@@ -116,7 +116,7 @@ def _telling_tags(pages: Iterable[Page], tries: list[Facts]) -> Mapping[str, fro
 def _neighbours(
     graph: Graph, pages: Mapping[str, Page], tries: list[Facts], tags: Mapping[str, frozenset[str]]
 ) -> dict[str, dict[str, float]]:
-    """page -> {neighbour page, experiment or `#tag`: weight}: links either way weigh 1, a shared tag less the more common it is."""
+    """page -> {neighbour page, experiment or `#tag`: weight}, tags last: links either way weigh 1, a shared tag less the more common it is."""
     near: dict[str, dict[str, float]] = {p: {} for p in pages}
     known = pages.keys() | {e.path for e in tries}
     for path in sorted(known):  # The last digit of a sum of weights depends on their order.

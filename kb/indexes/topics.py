@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, takewhile
 
 from kb.graph import Graph
 from kb.indexes.run_groups import run_groups
@@ -87,19 +88,25 @@ class _Nearest:
     """Neighbourhoods of length 1 by what they hold, so that none are compared that share nothing."""
 
     def __init__(self):
-        self.holding: dict[str, list[tuple[str, float]]] = defaultdict(list)
+        self.holding: dict[str, list[str]] = defaultdict(list)
+        self.ties: dict[str, Mapping[str, float]] = {}
+        self.most: dict[str, float] = {}
 
     def add(self, path: str, ties: Mapping[str, float]) -> None:
-        for key, weight in ties.items():
-            self.holding[key].append((path, weight))
+        self.ties[path], self.most[path] = ties, max(ties.values(), default=0.0)
+        for key in ties:
+            self.holding[key].append(path)
 
     def alike(self, ties: Mapping[str, float], *, least: float) -> dict[str, float]:
-        """Those whose cosine with a neighbourhood is `least` or more, with it."""
-        scores: dict[str, float] = defaultdict(float)
-        for key, weight in ties.items():
-            for path, other in self.holding.get(key, ()):
-                scores[path] += weight * other
-        return {path: cosine for path, cosine in scores.items() if cosine >= least}
+        """Those whose cosine with a neighbourhood is `least` or more, with it; none is summed up whose shared keys are too few for that."""
+        few = 0.999 * least / max(ties.values(), default=1.0)
+        shared = Counter(chain.from_iterable(self.holding[k] for k in ties if k in self.holding))
+        cosines = {
+            path: _cosine(ties, self.ties[path])
+            for path, count in shared.items()
+            if count * self.most[path] >= few
+        }
+        return {path: cosine for path, cosine in cosines.items() if cosine >= least}
 
 
 def _unit(ties: Mapping[str, float]) -> dict[str, float]:
@@ -109,8 +116,7 @@ def _unit(ties: Mapping[str, float]) -> dict[str, float]:
 
 
 def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    few, many = (a, b) if len(a) < len(b) else (b, a)
-    return sum([weight * many[key] for key, weight in few.items() if key in many])
+    return math.fsum([a[key] * b[key] for key in a.keys() & b.keys()])
 
 
 def _candidates(pages: Mapping[str, Page]) -> list[str]:
@@ -217,7 +223,11 @@ def _members(
 def _topic(survey: WikiSurvey, own: list[str], spoken: frozenset[str]) -> Topic:
     """A hub's topic. Where runs pull it, those that link it or its nearest pages are its runs too, and those that carry its tags."""
     page = survey.pages[own[0]]
-    counted = Counter(k[1:] for path in own for k in survey.near[path] if k.startswith("#"))
+    counted = Counter(
+        tag[1:]
+        for path in own
+        for tag in takewhile(lambda key: key[0] == "#", reversed(survey.near[path]))
+    )
     names = names_of(page)
     mine = {
         t
