@@ -107,11 +107,6 @@ def _built(
         for path, stat, digest in db.execute("select path, stat, digest from file")
     }
     scan_result = store.scan(layout, known=known)
-    fresh = {
-        path: (stat, scan_result.digests[path])
-        for path, stat in scan_result.stats.items()
-        if path in scan_result.digests
-    }
     if scan_result.left:
         store.sweep(layout, scan_result.left)
         look = store.look_of(layout)
@@ -124,11 +119,11 @@ def _built(
         have,
     )
     inputs = store.digest_of(
-        json.dumps([list(scan_result.digests.items()), records, repr(layout.config)])
+        store.row_of((list(scan_result.digests.items()), records, repr(layout.config)))
     )
     current = _meta(db, "indexes") == _indexes_digest(layout)
     if not change and _meta(db, "inputs") == inputs and current:
-        _save_files(db, known, fresh)
+        _save_files(db, known, scan_result.known)
         _put(db, {"look": look, "done": turn})
         return BuildReport(
             **{**json.loads(_meta(db, "report")), **_NOTHING},
@@ -138,7 +133,7 @@ def _built(
     wanted: dict[str, bytes] = {}
     db.execute("begin immediate")
     _put(db, {"records": json.dumps(records)})
-    _save_files(db, known, fresh)
+    _save_files(db, known, scan_result.known)
     _sync_pages(db, layout, change, note)
     totals = _told(db, layout)
     if totals == _meta(db, "told") and current:
@@ -369,8 +364,13 @@ def _save_lengths(db: sqlite3.Connection, paths: Iterable[str]) -> None:
 def _save(db: sqlite3.Connection, whole: graph.Graph) -> bool:
     """Write where each page stands: what it is, its rank, and who cites whom."""
     rank, cites, cited = whole.rank, whole.outlinks, whole.backlinks
-    pages = whole.pages.values()
-    standing = ((p.path, p.type, p.title, p.date, p.lines, rank[p.path]) for p in pages)
+    # As so many times the least, in three digits: a link moves the sum of all, and the place of few.
+    least = min(rank.values(), default=1.0)
+    times = {p: float(f"{rank[p] / least:.3g}") for p in cited}
+    standing = (
+        (p.path, p.type, p.title, p.date, p.lines, times.get(p.path, 1.0))
+        for p in whole.pages.values()
+    )
     store.replace_rows(db, "standing", standing)
     none = store.packed(())
     near = (

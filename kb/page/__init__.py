@@ -114,8 +114,7 @@ class Page:
     `symbols` are the keys of the front matter's `symbols:` map, which are anchors too and are not repeated in `front`; `cited` are
     the destinations of its links without their anchors, each once, in order, those of wikilinks as `[[name`. `row` is the packed
     `detail`, empty where a build skimmed the page; `known` is the detail itself where it was just read. `labels` says of a page that
-    neither its front matter nor its name tells to be a run's whether it labels a hypothesis or an outcome and compares what it measured; `type_and_date`
-    are those that a build found, None of a page that was just read.
+    neither its front matter nor its name tells to be a run's whether it labels a hypothesis or an outcome and compares what it measured.
     """
 
     path: str
@@ -128,7 +127,6 @@ class Page:
     row: bytes = field(repr=False)
     known: Detail | None = field(default=None, repr=False, compare=False)
     labels: tuple[str, ...] = ()
-    type_and_date: tuple[str, str] | None = field(default=None, repr=False, compare=False)
 
     @property
     def skimmed(self) -> bool:
@@ -191,8 +189,6 @@ class Page:
     @cached_property
     def type(self) -> str:
         """Canonical page type: what the front matter says, else the file name, else the folder; an unknown spelling is kept as it is."""
-        if self.type_and_date:
-            return self.type_and_date[0]
         raw = self.field("type")
         type_name = type_of(raw)
         if self.name != self.stem:
@@ -223,8 +219,6 @@ class Page:
         """ISO date of the page: the one in its file name where its type is dated so, else `created:` or what other wikis call it, else the
         one in an experiment's first heading; empty if none says.
         """
-        if self.type_and_date:
-            return self.type_and_date[1]
         if self.type in TYPES and TYPES[self.type].dated:
             named = _DATE_NAME.search(self.name)
             if named:
@@ -341,28 +335,21 @@ class _Row(NamedTuple):
     lines: int
     first_heading: str
     cited: tuple[str, ...]
-    detail: bytes
+    row: bytes
     labels: tuple[str, ...]
-    type_and_date: tuple[str, str]
+    type: str
+    title: str
+    date: str
 
 
 def to_row(page: Page) -> bytes:
-    """A page as the compiled tables keep it, without path and digest."""
-    return row_of(
-        _Row(
-            page.front,
-            page.body_line,
-            page.lines,
-            page.first_heading,
-            page.cited,
-            page.row,
-            page.labels,
-            (page.type, page.date),
-        )
-    )
+    """A page as the compiled tables keep it, without path and digest, with what most builds ask of it."""
+    return row_of([getattr(page, name) for name in _Row._fields])
 
 
 def from_row(path: str, digest: str, row: bytes) -> Page:
     """The page that `to_row` wrote down."""
-    *head, labels, type_and_date = value_of(row, _Row)
-    return Page(path, digest, *head, labels=labels, type_and_date=type_and_date)
+    page = object.__new__(Page)
+    # Every page is loaded for most builds: what it knows is set as it was kept, and nothing of it asked again.
+    page.__dict__.update(value_of(row, _Row)._asdict(), path=path, digest=digest)
+    return page

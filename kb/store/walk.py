@@ -30,13 +30,13 @@ _MOST_LOOKED_AT = 20_000
 class Scan:
     """The markdown files of a knowledge base: path relative to root -> digest, what could not be read, what writers left beside them.
 
-    `stats` says of each file by what a later scan knows it again unread; empty where it was written too lately to tell.
+    `known` says of each file by what a later scan knows it again unread (empty where it was written too lately to tell), and its digest.
     """
 
     digests: Mapping[str, str]
     findings: tuple[Finding, ...]
     left: tuple[str, ...] = ()
-    stats: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def look_of(layout: Layout) -> str:
@@ -94,60 +94,45 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
         raise KbError(
             f"{name}/: a link out of this knowledge base; `kb init --adopt` confirms that it is meant"
         )
-    digests: dict[str, str] = {}
+    before, fresh = known or {}, dict[str, tuple[str, str]]()
     findings: list[Finding] = []
     left: list[str] = []
-    root = os.path.realpath(layout.root)
-    stats: dict[str, str] = {}
     settled = _moment(layout) - _TICK_NS if known is not None else 0
-    for path, problem in _walk(
-        wiki, "" if name == "." else f"{name}/", (root, os.path.realpath(wiki))
-    ):
-        if problem is _LEFT:
-            left.append(path)
-        elif problem:
-            code, message, hint = problem
-            findings.append(
-                Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint)
-            )
-        else:
-            try:
-                stats[path] = _stat_of(layout, path, settled) if known is not None else ""
-                stat, digest = known.get(path, ("", "")) if known else ("", "")
-                digests[path] = (
-                    digest if stat and stat == stats[path] else digest_of(_content(layout, path))
-                )
-            except FileNotFoundError:
+    homes = (os.path.realpath(layout.root), os.path.realpath(wiki))
+    for path, entry, problem in _walk(wiki, "" if name == "." else f"{name}/", homes, before):
+        try:
+            if problem is _LEFT:
+                left.append(path)
+            elif problem:
+                code, message, hint = problem
                 findings.append(
-                    Finding(
-                        path,
-                        1,
-                        "vanished",
-                        "the file went away while it was read",
-                        hint="run kb build again",
-                    )
+                    Finding(path.encode("utf-8", "replace").decode(), 1, code, message, hint=hint)
                 )
-            except OSError as error:
-                findings.append(
-                    Finding(
-                        path,
-                        1,
-                        "unreadable",
-                        f"cannot be read: {error.strerror or error}",
-                        hint="check its permissions",
-                    )
+            else:
+                stat = _stat_of(entry, settled) if known is not None else ""
+                same = before.get(path)
+                fresh[path] = (
+                    same
+                    if same is not None and stat == same[0] != ""
+                    else (stat, digest_of(_content(layout, path)))
                 )
+        except FileNotFoundError:
+            message = "the file went away while it was read"
+            findings.append(Finding(path, 1, "vanished", message, hint="run kb build again"))
+        except OSError as error:
+            message = f"cannot be read: {error.strerror or error}"
+            findings.append(Finding(path, 1, "unreadable", message, hint="check its permissions"))
     return Scan(
-        dict(sorted(digests.items())),
+        {path: fresh[path][1] for path in sorted(fresh)},
         tuple(sorted(findings, key=lambda f: f.path)),
         tuple(left),
-        stats,
+        fresh,
     )
 
 
-def _stat_of(layout: Layout, path: str, settled: int) -> str:
+def _stat_of(entry: os.DirEntry, settled: int) -> str:
     """What the disk says of a file, other after every writing; empty where it was written after `settled`."""
-    stat = os.stat(os.path.join(layout.root, path))
+    stat = entry.stat()
     late = max(stat.st_mtime_ns, stat.st_ctime_ns) >= settled
     return "" if late else f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
 
@@ -173,53 +158,40 @@ def read_bytes(layout: Layout, path: str) -> bytes:
 
 
 def _walk(
-    folder: Path, prefix: str, homes: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[str, str, str] | None]]:
+    folder: os.PathLike, prefix: str, homes: tuple[str, ...], known: Mapping[str, object]
+) -> Iterator[tuple[str, os.DirEntry | None, tuple[str, str, str] | None]]:
+    """Pages below a folder, what is wrong with others, and what writers left; the names of those that are `known` were looked at before."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda e: e.name)
+        entries = list(os.scandir(folder))
     except FileNotFoundError:
         return
     except OSError as error:
-        yield (
-            prefix.rstrip("/"),
-            (
-                "unreadable",
-                f"folder cannot be read: {error.strerror or error}",
-                "check its permissions",
-            ),
-        )
+        message = f"folder cannot be read: {error.strerror or error}"
+        yield prefix.rstrip("/"), None, ("unreadable", message, "check its permissions")
         return
     for entry in entries:
         path = prefix + entry.name
-        if entry.is_symlink():
-            problem = _link_problem(entry, homes)
-            if problem:
-                yield path, problem
-            if problem or not entry.name.endswith(".md"):
-                continue
-        if (
-            entry.name.endswith(BESIDE)
-            and _LEFT_BESIDE.fullmatch(entry.name)
-            and entry.is_file(follow_symlinks=False)
-        ):
-            yield path, _LEFT
-        elif entry.is_dir():
-            if not entry.name.startswith(".") and (prefix or entry.name not in _NO_PAGES):
-                yield from _walk(Path(entry.path), path + "/", homes)
-        elif entry.name.endswith(".md") and (entry.is_file() or entry.is_symlink()):
-            if path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") != path:
-                yield path, ("file-name", "the file name is not valid UTF-8", "rename the file")
-            elif _UNSEEN.search(path):
-                yield (
-                    path,
-                    (
-                        "file-name",
-                        "the file name holds a line break or another sign that no reader sees",
-                        "rename the file",
-                    ),
-                )
-            else:
-                yield path, None
+        plain = entry.is_file(follow_symlinks=False)
+        if plain and path in known:
+            yield path, entry, None
+        elif entry.is_symlink() and (problem := _link_problem(entry, homes)):
+            yield path, entry, problem
+        elif entry.name.endswith(".md") and (plain or entry.is_symlink()):
+            yield path, entry, _name_problem(path)
+        elif plain and entry.name.endswith(BESIDE) and _LEFT_BESIDE.fullmatch(entry.name):
+            yield path, entry, _LEFT
+        elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+            if prefix or entry.name not in _NO_PAGES:
+                yield from _walk(entry, path + "/", homes, known)
+
+
+def _name_problem(path: str) -> tuple[str, str, str] | None:
+    if path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") != path:
+        return "file-name", "the file name is not valid UTF-8", "rename the file"
+    if _UNSEEN.search(path):
+        message = "the file name holds a line break or another sign that no reader sees"
+        return "file-name", message, "rename the file"
+    return None
 
 
 def _link_problem(entry: os.DirEntry, homes: tuple[str, ...]) -> tuple[str, str, str] | None:
