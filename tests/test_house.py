@@ -60,7 +60,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # refuted 1,852 → 1,862, slices 1,731 → 1,735: what a card pulls is kept between questions, and reasons are found in one pass: a tenth of a warm load.
 # schema 196 → 213: verdicts are a module of their own, whose names the room passes on.
 BUDGETS = {
-    "verbs": 3613, "formats": 3753, "experiments": 2955, "trail": 3334, "site": 2535,
+    "verbs": 3613, "formats": 3735, "experiments": 2955, "trail": 3334, "site": 2535,
     "research": 2434, "profiles": 1805, "refuted": 1862, "slices": 1735, "lint": 1216,
     "indexes": 1194, "ingest": 1142, "page": 1169, "run": 1108, "claims": 1354, "harness": 812,
     "search": 913, "store": 782, "source": 475, "graph": 430, "replay": 420, "loop": 390,
@@ -69,7 +69,7 @@ BUDGETS = {
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 44, 633
+TANGLED, PATTERNS = 43, 633
 LONGEST_MODULE = 400
 # Names that still stand for two classes: only fewer.
 TWICE = 0

@@ -101,7 +101,7 @@ SETTINGS = word_set(
 )
 DECIDED = frozenset({Outcome.KEPT, Outcome.DISCARDED})
 # States of a process that came to its end.
-_ENDED = word_set("finished completed complete succeeded")
+_ENDED = word_set("ok finished completed complete succeeded")
 _SWITCHES = word_set("true false on off")
 
 
@@ -163,7 +163,7 @@ class LogColumn:
     @cached_property
     def decides(self) -> bool:
         """Whether its cells tell kept from discarded, or crashed from measured."""
-        ran = any(status_words(c) == "ok" for c in self.filled)
+        ran = any(status_words(c) in _ENDED for c in self.filled)
         return bool(self.outcomes & DECIDED) or ran and Outcome.CRASHED in self.outcomes
 
     @cached_property

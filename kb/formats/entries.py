@@ -21,19 +21,20 @@ from kb.schema import FIELD_NAMES, label_kind
 _ARROWS = re.compile(r"\s*(?:→|->|=>)\s*")
 BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _FIELD = re.compile(
-    r"[\s>*+-]*([^\W\d_][\w'/@ -]{0,30}?)(?:\s{0,3}\([^)]*\))?\s{0,3}\**\s{0,3}[:：.]\**\s+(.*)$"
+    r"[\s>*+-]*([^\W\d_][\w'/@. -]{0,30}?)(?:\s{0,3}\([^)]*\))?\s{0,3}\**\s{0,3}[:：.]\**\s+(.*)$"
 )
 ORNAMENTS = " ★⭐✅❌✔✗*"
 
 
 @dataclass(slots=True)
 class TextEntry:
-    """One run of a text and what it says, by part; `other` are lines of no part, `spoken` the figures of its sentences."""
+    """One run of a text and what it says, by part; `fields` are its lines `name: value`, `other` those of no part, `spoken` the figures of its sentences."""
 
     unit: TextUnit
     decision: str = ""
     parts: dict[str, str] = field(default_factory=dict)
     figures: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
     spoken: list[tuple[str, str, str]] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
 
@@ -147,10 +148,12 @@ def _decide(entry: TextEntry, text: str) -> bool:
 
 def _add(entry: TextEntry, text: str, into: str, part: str) -> str:
     """Put one line where it belongs: a part it names, the part it continues, the part it stands in. Gives the part that the next line may continue."""
-    if _decide(entry, text):
-        return ""
     named = _FIELD.match(text[:LONGEST])
     key = part_of(named[1]) if named else ""
+    if named and not key:
+        entry.fields.setdefault(named[1].strip(), named[2].strip("* "))
+    if _decide(entry, text):
+        return ""
     # `12.3 ms (was 12.9), that is noise`: a remark stands behind the comma.
     value = named[2].partition(", ")[0].strip() if named else ""
     figure = quantity_of(value) if named and not re.search(r"[.;]\s", named[2]) else None

@@ -94,10 +94,19 @@ _WHOLE = {".yaml": _yaml, ".yml": _yaml, ".toml": _toml}
 _AHEAD = word_set("queue planned plan todo backlog next ideas pending")
 
 
-def _runs_in(value: Json) -> object:
-    """What of an object holds runs: the most objects that are alike, in a list or by name, or the whole; None where nothing does."""
-    inner = [v for k, v in value.items() if k.lower() not in _AHEAD and _alike(v)]
-    return max(inner, key=len, default=value if _alike(value) else None)
+def _runs_in(value: object) -> object:
+    """What of an object holds runs: the most objects that are alike, in a list or by name, at any depth, or the whole; None where nothing does."""
+    if not isinstance(value, dict):
+        return None
+    ahead = [v for k, v in value.items() if k.lower() not in _AHEAD]
+    inner = [v for v in ahead if _alike(v)] or [value] * _alike(value)
+    return max(inner or filter(None, map(_runs_in, ahead)), key=len, default=None)
+
+
+def _around(value: Json, runs: object) -> Json:
+    """What an object says beside its runs."""
+    beside = {k: v for k, v in value.items() if v is not runs}
+    return {k: _around(v, runs) if isinstance(v, dict) else v for k, v in beside.items()}
 
 
 def _alike(value: object) -> bool:
@@ -115,7 +124,7 @@ def _alike(value: object) -> bool:
 def _rows_within(value: Json, text: str) -> Iterator[JsonRow]:
     """What an object says around its runs, then its runs, each with the line where its first value stands."""
     runs = _runs_in(value) or {}
-    yield JsonRow(LogLine(0, ""), {k: v for k, v in value.items() if v is not runs})
+    yield JsonRow(LogLine(0, ""), _around(value, runs))
     at = next((max(0, text.find(k)) for k, v in value.items() if v is runs and k), 0)
     items = (
         runs.items() if isinstance(runs, dict) else ((None, x) for x in runs if isinstance(x, dict))

@@ -13,7 +13,7 @@ from kb.formats.columns import ColumnRole, key_of
 from kb.formats.layout import RecordLayout, layout_of
 from kb.formats.markup import pages_of
 from kb.formats.outline import day_of
-from kb.formats.reading import Ask, LogLine, Remark, Segment
+from kb.formats.reading import Ask, LogLine, Remark, Segment, text_lines
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
 from kb.run.quantity import bare
@@ -75,8 +75,6 @@ def layout_of_runs(
 
     `loose` accepts rows without numbers where a delta stands.
     """
-    if not records or len(table.names) < 2:
-        return None
     layout = layout_of(
         table.names, [r.cells for r in records], ask=ask, stated=Ask(prose=table.prose)
     )
@@ -132,7 +130,19 @@ def run_tables(path: Path, ask: Ask) -> list[tuple[PageTable, RecordLayout]]:
             }
         if any(layouts.values()):
             return [(t, layouts[t.names]) for t in tables if layouts[t.names]]
-    return []
+    return _lone_table(path, tables, ask)
+
+
+def _lone_table(
+    path: Path, tables: Sequence[PageTable], ask: Ask
+) -> list[tuple[PageTable, RecordLayout]]:
+    """The table that a page is little else than: it holds whatever it names."""
+    filled = sum(bool(x.text.strip()) for x in text_lines(path))
+    if len(tables) != 1 or 2 * len(tables[0].rows) <= filled:
+        return []
+    cells = [r.cells for r in tables[0].records()]
+    layout = layout_of(tables[0].names, cells, ask=ask, stated=Ask(prose=tables[0].prose))
+    return [(tables[0], layout)] if layout.tells and layout.primary else []
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:

@@ -8,13 +8,13 @@ import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, pairwise
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from kb.formats.columns import STATUS, ColumnRole, LogColumn, is_setting, key_of
+from kb.formats.columns import STATUS, LogColumn, is_setting, key_of
 from kb.formats.layout import RecordLayout, layout_of, looks_like_header
-from kb.formats.measuring import moment, quantity_of
+from kb.formats.measuring import moment
 from kb.formats.reading import (
     Ask,
     LogLine,
@@ -64,6 +64,8 @@ def delimiter_of(head: Sequence[str]) -> str:
 
 def _split(text: str, delimiter: str) -> list[str]:
     if delimiter == "\t":
+        # A loop that prints `\\t` where a TAB was meant means one.
+        text = text if "\t" in text else text.replace("\\t", "\t")
         return [c.strip() for c in text.split("\t", _WIDEST)]
     try:
         return [c.strip() for c in next(csv.reader([text], delimiter=delimiter), [])[:_WIDEST]]
@@ -94,7 +96,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     empty = True
     for index, rows in tables:
         empty = False
-        yield from _table(rows, index, path.name, ask, stated, delimiter, remarks)
+        yield from _table(rows, index, path.name, ask, stated, remarks)
     if empty:
         yield Segment(0, 1, judged=False)
         yield Remark("the file is empty")
@@ -111,7 +113,7 @@ def _rows(
             remarks.append(line)
             continue
         text = line.text
-        if not text.strip(" \t,;|"):
+        if not any(map(str.isalnum, text)):
             continue
         if is_conflict_mark(text):
             remarks.append(Remark("a merge left its marks; both sides are read", line.number))
@@ -162,194 +164,118 @@ def _table(
     file: str,
     ask: Ask,
     stated: dict[str, str],
-    delimiter: str,
     remarks: list[Remark],
 ) -> Iterator[Event]:
     sample, every = split_sample(rows)
-    header = sample[0] if looks_like_header(sample[0].cells) else None
-    body = [_mended(r, delimiter) for r in sample[1 if header else 0 :]]
-    names, fitting, doubt = _named(header, body)
-    declared = Ask(direction_from(stated.get("direction")), stated.get("metric", ""))
-    records = [dict(zip(names, cells, strict=True)) for cells in fitting]
+    header = next(every) if looks_like_header(sample[0].cells) else None
+    named = header.cells if header else []
+    body = [r.cells for r in sample[bool(header) :]]
+    names, doubt = _names(named, body)
+    fitting = [cells for cells in body if len(cells) == len(names)]
     layout = layout_of(
         names,
-        records,
+        [dict(zip(names, cells, strict=True)) for cells in fitting],
         ask=ask,
-        stated=declared,
-        headed=bool(header) and not doubt.endswith("not said"),
+        stated=Ask(direction_from(stated.get("direction")), stated.get("metric", "")),
+        headed=not doubt.endswith("not said"),
     )
-    segment = layout.segment(index, sample[0].line.number)
-    if not header and not any(len(r.cells) > 1 for r in sample):
-        yield segment
-        yield Remark("no line with several columns; no runs")
-        return
     if doubt:
-        remarks.append(Remark(doubt, header.line.number if header else 1))
-    if header and ask.metric and not layout.aim:
-        remarks.append(
-            Remark(f"no column '{ask.metric}'; the header names {', '.join(header.cells)}", 1)
-        )
-    if header:
-        next(every)
-    none = True
-    for event in runs_of(
-        _records(every, names, layout, fitting, delimiter), layout, segment, file=file, kind="tsv"
-    ):
-        none = none and isinstance(event, Segment | Remark)
-        yield event
-    if none:
+        remarks.append(Remark(doubt, sample[0].line.number))
+    if ask.metric and not layout.aim:
+        remarks.append(Remark(f"no column '{ask.metric}'; the header names {', '.join(named)}", 1))
+    if not fitting:
         remarks.append(Remark("no rows below the header: 0 runs", sample[0].line.number))
+    segment = layout.segment(index, sample[0].line.number)
+    records = _records(every, names, layout, {_shape(cells[0]) for cells in fitting})
+    yield from runs_of(records, layout, segment, file=file, kind="tsv")
 
 
-def _mended(row: TableRow, delimiter: str) -> list[str]:
-    """Cells of a line; a literal backslash-t where a TAB was meant parts them."""
-    if delimiter == "\t" and "\\t" in row.line.text and len(row.cells) == 1:
-        return _split(row.line.text.replace("\\t", "\t"), delimiter)
-    return row.cells
-
-
-def _named(
-    header: TableRow | None, rows: list[list[str]]
-) -> tuple[list[str], list[list[str]], str]:
-    """Names of the columns, the rows as wide as they are, and what is wrong with the header."""
+def _names(header: list[str], rows: list[list[str]]) -> tuple[list[str], str]:
+    """Names of the columns, and what is wrong with the header that stands above them."""
     widths = Counter(len(r) for r in rows if len(r) > 1)
-    width = max(widths, key=lambda w: (widths[w], w), default=0)
-    modal = [r for r in rows if len(r) == width]
+    width = max(widths, key=lambda w: (widths[w], w), default=len(header))
     by_place = [f"col{i + 1}" for i in range(width)]
     unsaid = "columns are named by position and the metric is not said"
-    if header is None:
-        return by_place, modal, f"no header line; {unsaid}" if rows else ""
-    names = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(header.cells)]
+    if not header:
+        return by_place, f"no header line; {unsaid}"
+    names = [n.strip("*`") or f"col{i + 1}" for i, n in enumerate(header)]
     fitting = [r for r in rows if len(r) == len(names)]
-    if (3 * len(fitting) >= len(modal) or not width) and _fits(names, fitting):
-        return names, fitting, ""
+    if 3 * len(fitting) >= widths[width] and _fits(names, fitting):
+        return names, ""
     message = f"the header names {len(names)} columns, the rows have {width}"
-    # A column that was added without a name stands at the end, or before columns that keep their places from the right.
-    shifted = [names[0], "col2", *names[1:]]
-    stated = [i for i, n in enumerate(shifted) if key_of(n) == "status" and i < width]
-    statuses = LogColumn("status", [r[i] for i in stated[:1] for r in modal])
-    if width == len(shifted) and statuses.status_share >= 0.5:
-        return shifted, modal, f"{message}; read from the right"
-    cut = [*names[:width], *by_place[len(names) :]]
-    if len(names) != width and "status" in map(key_of, cut) and _fits(cut, modal):
-        return cut, modal, f"{message}; read from the left"
+    # A column that was added without a name stands behind the first, before columns that keep their places from the right, or at the end.
+    modal = [r for r in rows if len(r) == width]
+    sides = {
+        "right": [names[0], "col2", *names[1:]],
+        "left": names[:width] + by_place[len(names) :],
+    }
+    for side, guess in sides.items():
+        if (
+            len(names) != width == len(guess)
+            and "status" in map(key_of, guess)
+            and _fits(guess, modal)
+        ):
+            return guess, f"{message}; read from the {side}"
     message = message if len(names) != width else "the header does not fit the rows"
-    return by_place, modal, f"{message} (its status column holds no statuses); {unsaid}"
+    return by_place, f"{message} (its status column holds no statuses); {unsaid}"
 
 
 def _fits(names: list[str], rows: list[list[str]]) -> bool:
     """Whether a header belongs to these rows: statuses stand where it names them."""
-    if not rows:
-        return True
-    named = [i for i, n in enumerate(names) if key_of(n) == "status"]
     columns = [LogColumn(n, [r[i] for r in rows]) for i, n in enumerate(names)]
-    elsewhere = [
-        c for i, c in enumerate(columns) if i not in named and c.status_share >= 0.8 and c.decides
-    ]
-    if named:
-        return columns[named[0]].status_share >= 0.3 or not elsewhere
+    named = [c for c in columns if c.key == "status"][:1]
+    elsewhere = [c for c in columns if c not in named and c.status_share >= 0.8 and c.decides]
+    if named and rows:
+        return named[0].status_share >= 0.3 or not elsewhere
     return not any(c.key not in STATUS and is_setting(c.name) for c in elsewhere)
 
 
 def _shape(cell: str) -> str:
     """What kind of word a row begins with: a row of another width is one where it begins as the others do."""
-    if cell.isascii() and cell.isdigit():
-        return "number"
     if moment(cell):
         return "time"
-    hexadecimal = len(cell) >= 7 and all(c in "0123456789abcdef" for c in cell)
-    return "hash" if hexadecimal else "text" if " " in cell or len(cell) > 60 else "label"
+    if cell.isdigit() or len(cell) >= 7 and not cell.strip("0123456789abcdef"):
+        return "mark"
+    return "text" if " " in cell or len(cell) > 60 else "label"
 
 
 def _records(
-    rows: Iterator[TableRow],
-    names: list[str],
-    layout: RecordLayout,
-    fitting: list[list[str]],
-    delimiter: str,
+    rows: Iterator[TableRow], names: list[str], layout: RecordLayout, shapes: set[str]
 ) -> Iterator[Record | Remark]:
     """Records of one table. Each is held back until the next one begins, so that lines that continue its text can join it."""
-    shapes = {_shape(r[0]) for r in fitting}
     held: Record | None = None
-    digests: set[int] = set()
-    broken = False
-    for row, after in pairwise(chain(rows, [None])):
-        cells, remark = _as_row(row, names, layout, shapes, delimiter)
-        joined = _split(f"{row.line.text} {after.line.text if after else ''}", delimiter)
-        if broken:
-            broken = False
-            continue
-        if len(row.cells) > 1 and len(joined) == len(names) and after and len(after.cells) > 1:
-            cells, remark, broken = joined, "a row broken over lines; joined", True
-        if cells is None:
-            held, remark = _continued(held, row, layout)
-        else:
-            record = Record(row.line, dict(zip(names, cells, strict=True)))
-            if _parts_table(record, layout):
-                remark = "a line that parts the table; skipped"
-            else:
-                if hash(row.line.text) in digests:
-                    remark = "a line that is identical to an earlier one; kept as a run of its own"
-                digests.add(hash(row.line.text))
-                yield from filter(None, (held,))
-                held = record
+    for row in rows:
+        cells, remark = _as_row(row.cells, names, layout, shapes)
+        if cells:
+            yield from filter(None, (held,))
+            held = Record(row.line, dict(zip(names, cells, strict=True)))
+        elif held and layout.text and len(row.cells) < 3:
+            # Only what is no row of another writer continues a text.
+            before = held.cells[layout.text]
+            joined = f"{before} {' '.join(row.cells)}".strip() if len(before) < 4000 else before
+            held = Record(held.line, {**held.cells, layout.text: joined})
+            remark = "a line that continues the description above; joined to that run"
         if remark:
             yield Remark(remark, row.line.number)
     yield from filter(None, (held,))
 
 
 def _as_row(
-    row: TableRow, names: list[str], layout: RecordLayout, shapes: set[str], delimiter: str
-) -> tuple[list[str] | None, str]:
+    cells: list[str], names: list[str], layout: RecordLayout, shapes: set[str]
+) -> tuple[list[str], str]:
     """The cells of a line if it is a row of the table, and what had to be mended."""
-    width, cells = len(names), row.cells
+    width = len(names)
     if len(cells) == width:
         return cells, ""
-    mended = ""
-    if "\\t" in row.line.text and delimiter == "\t":
-        cells = _split(row.line.text.replace("\\t", "\t"), delimiter)
-        mended = "a literal backslash-t instead of a TAB; read as a TAB"
-        if len(cells) == width:
-            return cells, mended
     at = names.index(layout.statuses[0]) if layout.statuses else width
     decided = at < len(cells) and is_status(cells[at])
     if len(cells) < 2 or not decided and (_shape(cells[0]) not in shapes or "text" in shapes):
-        return None, ""
+        return [], "a line that is no row; skipped"
     if len(cells) > width:
-        more = " ".join(c for c in cells[width - 1 :] if c)
-        return [
-            *cells[: width - 1],
-            more,
-        ], mended or "more cells than columns; joined to the last one"
+        last = " ".join(filter(None, cells[width - 1 :]))
+        return [*cells[: width - 1], last], "more cells than columns; joined to the last one"
     filled = [*cells, *[""] * (width - len(cells))]
-    if at < width and not decided:
-        # A row that ends where it failed says so in its last cell.
-        last = next((i for i in reversed(range(1, len(cells))) if is_status(cells[i])), at)
-        filled[at], filled[last] = filled[last], filled[at]
-    return filled, mended or "columns missing at the end of the line; read as empty"
-
-
-def _continued(
-    held: Record | None, row: TableRow, layout: RecordLayout
-) -> tuple[Record | None, str]:
-    if held is None:
-        return None, "a line that is no row; skipped"
-    # Another writer left it.
-    figures = [c for c in row.cells if quantity_of(c) or moment(c)]
-    if len(row.cells) > 2 and 2 * len(figures) > sum(map(bool, row.cells)):
-        return held, "a row of figures that is none of this table; skipped"
-    before = held.cells.get(layout.text, "")
-    if layout.text and len(before) < 4000:
-        cells = {**held.cells, layout.text: f"{before} {' '.join(filter(None, row.cells))}".strip()}
-        held = Record(held.line, cells, held.status)
-    return held, "a line that continues the description above; joined to that run"
-
-
-def _parts_table(record: Record, layout: RecordLayout) -> bool:
-    """Whether a row only parts the table: dashes where the run's id stands, and no figure."""
-    marks = [record.cells[n] for r in (ColumnRole.ID, ColumnRole.CODE) for n in layout.names(r)][:1]
-    figures = any(quantity_of(record.cells[n]) for n in layout.names(ColumnRole.METRIC))
-    return bool(marks) and len(marks[0]) > 2 and not marks[0].strip("-=*_") and not figures
+    return filled, "columns missing at the end of the line; read as empty"
 
 
 FORMATS = (

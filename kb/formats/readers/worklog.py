@@ -3,12 +3,13 @@
 A text is a trail where most of its repeating units say how they came out.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kb.formats.clauses import DECIDED, status_in
-from kb.formats.columns import ColumnRole
+from kb.formats.columns import ColumnRole, LogColumn, status_weight
 from kb.formats.entries import (
     BRACKETS,
     ORNAMENTS,
@@ -63,7 +64,7 @@ def _title(entry: TextEntry) -> str:
     return title
 
 
-def _record(entry: TextEntry, figures: dict[str, str]) -> Record:
+def _record(entry: TextEntry, figures: dict[str, str], *, tabled: bool) -> Record:
     parts, title, unit = entry.parts, _title(entry), entry.unit
     beside = (
         m[1].partition(",")[2] or m[1].partition(":")[2]
@@ -74,7 +75,7 @@ def _record(entry: TextEntry, figures: dict[str, str]) -> Record:
     cells = {
         "id": unit.label,
         "commit": unit.code,
-        "status": entry.status,
+        "status": entry.declared if tabled else entry.status,
         "description": title,
         "hypothesis": parts.get("hypothesis", ""),
         "mechanism": parts.get("mechanism", ""),
@@ -83,26 +84,50 @@ def _record(entry: TextEntry, figures: dict[str, str]) -> Record:
         "date": entry.day,
         **{k: parts[k] for k in ("change", "result") if parts.get(k) and parts[k] != title},
     }
-    return Record(unit.line, {**figures, **cells})
+    return Record(unit.line, {**figures, **{k: v for k, v in cells.items() if v}})
+
+
+def _columns(entries: Sequence[TextEntry]) -> list[str]:
+    """Names under which most entries say something in a line of its own: their fields are a table."""
+    names = Counter(n for e in entries for n in e.fields)
+    common = [n for n, times in names.items() if 2 * times > len(entries) > 1]
+    return common if len(common) > 1 else []
+
+
+def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Record]:
+    """Entries as records. A column of statuses goes before what single lines close with."""
+    figures = [
+        {n: e.fields[n] for n in columns if n in e.fields} | spoken
+        for e, spoken in zip(entries, with_spoken(entries), strict=True)
+    ]
+    tabled = bool(columns)
+    records = [_record(e, f, tabled=tabled) for e, f in zip(entries, figures, strict=True)]
+    if any(status_weight(LogColumn(n, [f.get(n, "") for f in figures])) for n in columns):
+        for record in records:
+            record.cells.pop("status", None)
+    return records
+
+
+def _tells(entries: Sequence[TextEntry]) -> bool:
+    """Whether most entries say how they came out, or close with one figure."""
+    decided = [e.outcome for e in entries if e.status]
+    if not decided or 2 * len(decided) < len(entries) and not common_figure(entries):
+        return False
+    figures = sum(map(bool, with_spoken(entries)))
+    return bool(set(decided) & set(DECIDED)) or 2 * figures >= len(entries)
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
     """One segment, and one run an entry; a journal that begins with its newest run is read from its end."""
     entries, prose = entries_of(path)
-    figures = with_spoken(entries)
-    records = [_record(e, f) for e, f in zip(entries, figures, strict=True)]
-    decided = [e.outcome for e in entries if e.status]
-    undecided = 2 * len(decided) < len(entries)
-    if (
-        not decided
-        or undecided
-        and not common_figure(entries)
-        or not set(decided) & set(DECIDED)
-        and 2 * sum(map(bool, figures)) < len(entries)
-    ):
+    columns = _columns(entries)
+    if not columns and not _tells(entries):
         yield Segment(0, 1, judged=False)
         yield Remark("no units that say how they came out; read as text")
         return
+    records = _records(entries, columns)
+    decided = [e.outcome for e in entries if e.status]
+    undecided = 2 * len(decided) < len(entries)
     names = list(dict.fromkeys(n for r in records for n in r.cells))
     cells = [r.cells for r in records]
     stated = Ask(prose=prose)
@@ -111,7 +136,7 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
     if falling:
         records.reverse()
     segment = layout.segment(0, records[0].line.number)
-    if undecided and Outcome.KEPT not in decided:
+    if undecided and not columns and Outcome.KEPT not in decided:
         segment = replace(segment, judged=False)
     yield from runs_of(records, layout, segment, file=path.name, kind="worklog")
     if falling:
