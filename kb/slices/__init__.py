@@ -7,10 +7,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kb.slices.open_slice import OpenSlice
-from kb.slices.question import Question, SeenTables
+from kb.slices.question import Question
 from kb.slices.request import MODES, Request, request_from
 from kb.slices.slice import Item, Omitted, Slice, SlicePart
 from kb.slices.tokens import tokens_of
+from kb.slices.view import SeenTables
 
 if TYPE_CHECKING:
     from kb.claims import Claim

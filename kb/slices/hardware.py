@@ -92,11 +92,8 @@ def _quantities(question: Question, machines: Collection[str]) -> Iterable[str]:
 
 def envelopes(question: Question, machines: Collection[str], *, most: int) -> list[search.Chunk]:
     """Sections about the machines with quantities in them, cut to what speaks of these: those whose title names one first, then those with more figures."""
-    view, kept = question.view, question.seen.machines
-    key = (machines, *view.limits)
-    if key not in kept:
-        kept[key] = _sections(view, machines)
-    return kept[key][:most]
+    view = question.view
+    return view.once("machines", machines, lambda: _sections(view, machines))[:most]
 
 
 def _sections(view: View, machines: Collection[str]) -> list[search.Chunk]:

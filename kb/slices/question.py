@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from kb.slices.ranking import LISTS, Ranked, ranked
 from kb.slices.request import Request
 from kb.slices.slice import PROPOSAL
 from kb.slices.topics import TopicRow, ladder, touched
-from kb.slices.view import PageStanding, View
+from kb.slices.view import SeenTables, View
 
 if TYPE_CHECKING:
     from kb.claims import Claim
@@ -29,21 +29,8 @@ _LAST_RUNS = 200
 _FEW, _ABOUT, _PROPOSAL = 3, 3, 24
 # Targets no nearer than this have nothing in common: no lever of one says anything of the other.
 _STRANGER = 0.5
-# States that a batch or a server keeps.
-_STATES = 24
 # What a loop must know of its target, as front-matter fields; in this order as far as they are there.
 _FIELDS = ("metric", "tracked", "noise", "hardware", "hardwares", "variants", "benchmark", "checks", "profile", "repository", "base", "protected", "allowed")  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SeenTables:
-    """What loads looked up in the tables of one build; good as long as these stand."""
-
-    standing: dict[str, PageStanding | None] = field(default_factory=dict)
-    known: dict[str, trail.Facts | None] = field(default_factory=dict)
-    states: "dict[object, State]" = field(default_factory=dict)
-    machines: dict[object, list[search.Chunk]] = field(default_factory=dict)
-    gates: "dict[str, Gate]" = field(default_factory=dict)
 
 
 class Question:
@@ -63,9 +50,9 @@ class Question:
         ideas: "Callable[[], tuple[Idea, ...]]",
         history: "Callable[[], History] | None" = None,
     ):
-        self.view = View(db, request, standing=seen.standing, history=history)
+        self.view = View(db, request, seen=seen, history=history)
         self.gate, self.request = gate, request
-        self.seen, self._claims, self._ideas = seen, claims, ideas
+        self._claims, self._ideas = claims, ideas
         self.own = trail.experiment(db, request.before) if request.before else None
         self.target = request.target or (self.own.target if self.own else "")
         self.variant = request.variant or (self.own.variant if self.own else "")
@@ -113,6 +100,9 @@ class Question:
     @cached_property
     def tried(self) -> list[trail.Facts]:
         """Facts of the target's earlier runs, oldest first, without what their pages gained after the moment."""
+        return self.view.once("tried", self.target, self._tried)
+
+    def _tried(self) -> list[trail.Facts]:
         runs = [f for f in map(self.facts, self.runs) if f]
         if self.view.moment is None:
             return runs
@@ -147,11 +137,14 @@ class Question:
     @cached_property
     def page(self) -> Page | None:
         """The page of the target: the one of that name, else the one all of whose name stands in the target's name."""
+        return self.view.once("page", self.target, self._page) if self.target else None
+
+    def _page(self) -> Page | None:
         wanted, page_read = _names(self.target), []
         rows = self.view.db.execute(
             "select p.path, p.digest, p.row from standing s join page p on p.path = s.path where s.type = 'target'"
         )
-        for path, digest, row in rows if self.target else ():
+        for path, digest, row in rows:
             if self.view.sees(path):
                 page = from_row(path, digest, row)
                 same, name = self.target in (page.stem, page.field("target")), _names(page.stem)
@@ -168,12 +161,7 @@ class Question:
     @cached_property
     def state(self) -> "State":
         """The state of the target at the moment; of two lines the one nearer to the question goes first."""
-        key, states = (self.target, *self.view.limits), self.seen.states
-        if key not in states:
-            while len(states) >= _STATES:
-                del states[next(iter(states))]
-            states[key] = self._state()
-        state = states[key]
+        state = self.view.once("state", self.target, self._state)
         return state if self.neutral else state.near({p.path: 0.4 * p.score for p in self.pages})
 
     def _state(self) -> "State":
@@ -232,11 +220,12 @@ class Question:
 
     def facts(self, path: str) -> trail.Facts | None:
         """Facts of an experiment; None for any other page."""
-        if path not in self.seen.known:
+        known = self.view.seen.known
+        if path not in known:
             page = self.view.standing(path)
             run = page is not None and page.order is not None
-            self.seen.known[path] = trail.experiment(self.view.db, path) if run else None
-        return self.seen.known[path]
+            known[path] = trail.experiment(self.view.db, path) if run else None
+        return known[path]
 
 
 def _names(text: str) -> set[str]:

@@ -10,10 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nsmallest
 
 from kb import search
 from kb.schema import TYPES, folders_of
-from kb.slices.view import View
+from kb.slices.view import PageStanding, View
 
 # Lists that machines keep name every page and say nothing of it.
 LISTS = ("catalog", "index", "log", "topic")
@@ -65,41 +66,44 @@ def ranked(
     prior = _habits(view, runs) if for_run else _FOR_MATTERS
     links = 1.0 if for_run else 2.0
     hits = search.pages_like(view.db, weights, limit=_MOST_HITS, but=LISTS)
-    view.look_up([h.path for h in hits] + list(runs))
-    by_words = {h.path: h.score for h in hits if view.sees(h.path)}
-    words = _normal(by_words)
-    parts = {
-        "same words": {p: 1.2 * s * _prior(view, p, prior) for p, s in words.items()},
-        "named": {
-            p: s * _prior(view, p, prior) for p, s in _named(view, weights, by_words).items()
-        },
-        "same target": {p: 0.2 + 0.3 * math.exp(-age / 5) for age, p in enumerate(reversed(runs))},
-    }
-    scores = Counter(parts["same words"])
-    scores.update(parts["named"])
-    scores.update(parts["same target"])
-    seeds = sorted(scores.items(), key=lambda x: (-x[1], x[0]))[:_SEEDS]
-    cited = _normal(_cited(view, dict(seeds)))
-    parts["cited by these"] = {p: links * s * math.sqrt(_prior(view, p, prior)) for p, s in cited.items()}  # fmt: skip
-    terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
-    parts["names the target"] = {p: 0.2 * s for p, s in _named(view, terms, by_words).items()}
-    scores.update(parts["cited by these"])
-    scores.update(parts["names the target"])
+    by_words = {h.path: h.score for h in hits}
+    pages = view.visible(by_words)
+    words = _normal({p: by_words[p] for p in pages})
+    priors = {p: _prior(page, prior) for p, page in pages.items()}
+    scores: dict[str, float] = {}
     # The strongest of what speaks for a page; of two as strong the first.
     strongest: dict[str, tuple[float, str]] = {}
-    for why, weighed in parts.items():
-        for path, score in weighed.items():
-            if path not in strongest or score > strongest[path][0]:
-                strongest[path] = score, why
+
+    def speak(why: str, weighed: Iterable[tuple[str, float]]) -> None:
+        for path, score in weighed:
+            if path in scores:
+                scores[path] += score
+                if score > strongest[path][0]:
+                    strongest[path] = score, why
+            else:
+                scores[path], strongest[path] = score, (score, why)
+
+    speak("same words", ((p, 1.2 * s * priors[p]) for p, s in words.items()))
+    speak("named", ((p, s * priors[p]) for p, s in _named(pages, weights).items()))
+    ages = enumerate(reversed(runs))
+    speak("same target", ((p, 0.2 + 0.3 * math.exp(-age / 5)) for age, p in ages))
+    seeds = nsmallest(_SEEDS, scores.items(), key=lambda x: (-x[1], x[0]))
+    cited = _normal(_cited(view, dict(seeds)))
+    near = ((p, math.sqrt(_prior(view.standing(p), prior)), s) for p, s in cited.items())
+    speak("cited by these", ((p, links * s * root) for p, root, s in near))
+    terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
+    speak("names the target", ((p, 0.2 * s) for p, s in _named(pages, terms).items()))
     ordered = sorted(scores.items(), key=lambda x: (-x[1], x[0]))
-    return [
-        Ranked(path, view.standing(path).type, score, strongest[path][1]) for path, score in ordered
-    ]
+    return [Ranked(p, view.standing(p).type, score, strongest[p][1]) for p, score in ordered]
 
 
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
     """How readily a run cites each type of page: at least as a rule, and more where the runs before it, of this target or of all, do so."""
     latest = runs[-_HABIT_RUNS:] if len(runs) >= _LEAST_HABIT else view.runs("", last=_HABIT_RUNS)
+    return view.once("habits", tuple(latest), lambda: _habits_of(view, latest))
+
+
+def _habits_of(view: View, latest: Sequence[str]) -> dict[str, float]:
     cited = [ends for _, ends, _ in _links(view, latest)]
     view.look_up({path for ends in cited for path in ends})
     kinds = ({view.standing(p).type for p in ends if view.sees(p)} for ends in cited)
@@ -117,10 +121,9 @@ def _links(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[
     return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]
 
 
-def _prior(view: View, path: str, prior: Mapping[str, float]) -> float:
-    page = view.standing(path)
+def _prior(page: PageStanding, prior: Mapping[str, float]) -> float:
     own = prior.get(page.type, _OTHER)
-    return own if _at_home(path, page.type) else min(_MIRROR, own)
+    return own if _at_home(page.path, page.type) else min(_MIRROR, own)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -140,7 +143,7 @@ def _words_in_name(path: str) -> frozenset[str]:
     return frozenset(w for w in _WORD.findall(name) if not w.isdigit())
 
 
-def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> dict[str, float]:
+def _named(pages: Mapping[str, PageStanding], weights: Mapping[str, float]) -> dict[str, float]:
     """Pages whose file name the question says, by the share and the weight of its words; well-linked pages a little more."""
     forms = {
         form: weight
@@ -149,17 +152,17 @@ def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> di
     }
     unsaid = sum(weights.values()) / max(1, len(weights))
     shares = {}
-    for path in paths:
+    for path, page in pages.items():
         words = _words_in_name(path)
-        if forms.keys().isdisjoint(words) or view.standing(path).type == "experiment":
+        if forms.keys().isdisjoint(words) or page.type == "experiment":
             continue
         have = sum(forms.get(w, 0.0) for w in words)
         if have:
             shares[path] = have * have / (have + unsaid * sum(w not in forms for w in words))
-    most = max((view.standing(p).rank for p in shares), default=0.0) or 1.0
+    most = max((pages[p].rank for p in shares), default=0.0) or 1.0
 
     def linked(path: str) -> float:
-        return math.log1p(1000 * view.standing(path).rank / most) / math.log1p(1000)
+        return math.log1p(1000 * pages[path].rank / most) / math.log1p(1000)
 
     return {p: s * (0.8 + 0.2 * linked(p)) for p, s in _normal(shares).items()}
 
@@ -167,12 +170,15 @@ def _named(view: View, weights: Mapping[str, float], paths: Iterable[str]) -> di
 def _cited(view: View, seeds: Mapping[str, float]) -> dict[str, float]:
     """One step of a random walk from weighted pages along their links, and a little against them; a page with many links passes little on each."""
     cited: dict[str, float] = defaultdict(float)
-    links = _links(view, sorted(seeds))
-    view.look_up({end for _, *both in links for ends in both for end in ends[:_MOST_LINKS]})
+    ends = view.once("ends", "", dict[str, list[list[str]]])
+    links = _links(view, [path for path in seeds if path not in ends])
+    view.look_up({end for _, *both in links for way in both for end in way[:_MOST_LINKS]})
     for path, *both in links:
-        for share, ends in zip((1.0, _BACK), both, strict=True):
-            ends = [e for e in ends[:_MOST_LINKS] if view.sees(e)]
-            ends = [e for e in ends if view.standing(e).type not in LISTS]
-            for end in ends:
-                cited[end] += share * seeds[path] / math.sqrt(len(ends))
+        some = ((e for e in way[:_MOST_LINKS] if view.sees(e)) for way in both)
+        ends[path] = [[e for e in way if view.standing(e).type not in LISTS] for way in some]
+    for path in sorted(seeds):
+        for share, way in zip((1.0, _BACK), ends.get(path, ()), strict=False):
+            passed = share * seeds[path] / math.sqrt(len(way) or 1)
+            for end in way:
+                cited[end] += passed
     return dict(cited)

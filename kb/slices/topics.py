@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kb.schema import FAILED, Verdict
@@ -13,6 +12,7 @@ from kb.trail.line import words_of
 
 if TYPE_CHECKING:
     from kb.slices.open_slice import OpenSlice
+    from kb.trail import Facts
 
 # So many letters of a word tell it: "rematerialization" is pulled by `use_remat`.
 _STEM = 5
@@ -49,19 +49,19 @@ class TopicRow:
 
 def _topics(view: View, anchors: Iterable[str]) -> list[TopicRow]:
     """Topics by their anchors, in that order."""
-    rows = []
-    for anchor in anchors:
-        for name, row in view.db.execute("select name, row from topic where anchor = ?", (anchor,)):
-            run = _tried(row)
-            view.look_up(t.path for t in run)
-            rows.append(TopicRow(anchor, name, tuple(t for t in run if view.sees(t.path))))
-    return rows
+    every = view.once("topics", "", dict)
+    for anchor in (anchors := list(anchors)):
+        if anchor not in every:
+            every[anchor] = _topic(view, anchor)
+    return [row for anchor in anchors if (row := every[anchor])]
 
 
-@lru_cache(maxsize=1 << 10)
-def _tried(row: str) -> tuple[Tried, ...]:
-    """Experiments of a topic's row; every load looks at the same topics."""
-    return tuple(Tried(*t) for t in json.loads(row)["tried"])
+def _topic(view: View, anchor: str) -> TopicRow | None:
+    query = "select name, row from topic where anchor = ?"
+    name, row = view.db.execute(query, (anchor,)).fetchone() or ("", "")
+    run = [Tried(*t) for t in json.loads(row)["tried"]] if row else []
+    visible = view.visible(t.path for t in run)
+    return TopicRow(anchor, name, tuple(t for t in run if t.path in visible)) if row else None
 
 
 def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> list[TopicRow]:
@@ -73,17 +73,17 @@ def touched(view: View, weighted: Iterable[tuple[str, float]], *, most: int) -> 
         (json.dumps(sorted(weights)),),
     ):
         votes[anchor] += weights[path]
-    sizes = dict(
-        view.db.execute(
-            "select anchor, count(*) from topic_page where anchor in (select value from json_each(?)) group by anchor",
-            (json.dumps(sorted(votes)),),
-        )
-    )
+    count = "select anchor, count(*) from topic_page group by anchor"
+    sizes = view.once("topic sizes", "", lambda: dict(view.db.execute(count)))
     return _topics(view, sorted(votes, key=lambda a: (-votes[a] / sizes[a] ** 0.5, a))[:most])
 
 
 def ladder(view: View) -> list[tuple[int, list[TopicRow]]]:
     """Phases in order, each with its leading topics."""
+    return view.once("ladder", "", lambda: _ladder(view))
+
+
+def _ladder(view: View) -> list[tuple[int, list[TopicRow]]]:
     phases = view.db.execute("select phase, row from ladder order by phase").fetchall()
     return [(phase, _topics(view, json.loads(row))) for phase, row in phases]
 
@@ -141,8 +141,7 @@ def _ladder_row(row: TopicRow) -> str:
 def bring_untried(into: "OpenSlice", *, most: int) -> None:
     """Topics that paid elsewhere and that no run's title or setting names, each with the best that it brought."""
     question = into.question
-    texts = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in question.tried)
-    pulled = {w[:_STEM] for text in texts for w in words_of(text)}
+    pulled = into.view.once("pulled", into.target, lambda: _pulled(question.tried))
     rows = (*question.topics, *(row for _, rows in question.ladder for row in rows))
     for row in {r.anchor: r for r in rows}.values() if into.target else ():
         named = {w[:_STEM] for w in words_of(row.name)} & pulled
@@ -150,6 +149,12 @@ def bring_untried(into: "OpenSlice", *, most: int) -> None:
         if most and best and not named and not _here(row, into.target):
             text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {short(best.title, 90)}"
             most -= into.words("untried", best.path, "", why="untried here", text=text)
+
+
+def _pulled(runs: "Iterable[Facts]") -> set[str]:
+    """Stems of the words in titles and settings of runs."""
+    texts = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in runs)
+    return {w[:_STEM] for text in texts for w in words_of(text)}
 
 
 def _here(row: TopicRow, target: str) -> int:

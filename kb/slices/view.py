@@ -5,10 +5,10 @@ import posixpath
 import re
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kb import trail
 from kb.graph.paths import target_of
@@ -16,7 +16,12 @@ from kb.search import Chunk, updated
 from kb.slices.request import Request
 
 if TYPE_CHECKING:
+    from kb.refuted.gate import Gate
     from kb.slices.history import History
+
+_T = TypeVar("_T")
+# Matters that a batch or a server keeps for the questions to come.
+_MOST_KEPT = 2048
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
 # A run by its number, as pages name it.
@@ -55,15 +60,25 @@ class PageStanding:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class SeenTables:
+    """What loads looked up in the tables of one build; good as long as these stand. `kept` is what follows from a matter and the limits of a view."""
+
+    standing: dict[str, PageStanding | None] = field(default_factory=dict)
+    known: dict[str, trail.Facts | None] = field(default_factory=dict)
+    kept: dict[tuple[object, ...], object] = field(default_factory=dict)
+    gates: "dict[str, Gate]" = field(default_factory=dict)
+
+
 class View:
-    """The knowledge base as one request may see it; open for the length of that request. `standing` holds what earlier ones looked up, `history` reads when pages gained what."""
+    """The knowledge base as one request may see it; open for the length of that request. `seen` holds what earlier ones looked up, `history` reads when pages gained what."""
 
     def __init__(
         self,
         db: sqlite3.Connection,
         request: Request,
         *,
-        standing: dict[str, PageStanding | None] | None = None,
+        seen: SeenTables | None = None,
         history: "Callable[[], History] | None" = None,
     ):
         self.db = db
@@ -73,10 +88,21 @@ class View:
         # What two requests must share to see the same.
         self.limits = (self.before, self.moment, request.exclude, request.audience)
         self.cold = request.audience == "cold"
-        self._standing = {} if standing is None else standing
-        self._seen: dict[str, bool] = {}
+        self.seen = seen or SeenTables()
+        self._standing = self.seen.standing
+        self._visible: dict[str, bool] = self.once("visible", "", dict)
         self._late: dict[str, bool] = {}
         self._history = history
+
+    def once(self, matter: str, of: object, make: Callable[[], _T]) -> _T:
+        """What follows from nothing but the tables, the limits of this view and what the matter is `of`: made once for all questions that share them."""
+        key, kept = (matter, of, *self.limits), self.seen.kept
+        value = kept.get(key, kept)
+        if value is kept:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            value = kept.setdefault(key, make())
+        return value  # type: ignore[return-value]
 
     def look_up(self, paths: Iterable[str]) -> None:
         """Fetch the standing of many pages at once."""
@@ -111,12 +137,18 @@ class View:
 
     def sees(self, path: str) -> bool:
         """Whether a page existed at the moment and is not excluded."""
-        if path not in self._seen:
+        if path not in self._visible:
             page = self.standing(path)
             tells = self.cold and page and (page.type in _TELLS_OUTCOMES or page.order)
             hidden = tells or path == self.before or any(fnmatchcase(path, g) for g in self.exclude)
-            self._seen[path] = page is not None and not hidden and self._existed(page)
-        return self._seen[path]
+            self._visible[path] = page is not None and not hidden and self._existed(page)
+        return self._visible[path]
+
+    def visible(self, paths: Iterable[str]) -> dict[str, PageStanding]:
+        """Standing of those of many pages that may be seen, in their order."""
+        paths = list(paths)
+        self.look_up(paths)
+        return {path: self._standing[path] for path in paths if self.sees(path)}
 
     def _existed(self, page: PageStanding) -> bool:
         if self.moment is None:
@@ -125,6 +157,9 @@ class View:
 
     def runs(self, target: str, *, last: int) -> list[str]:
         """Paths of the last experiments of a target (of all, without one) that may be seen, oldest first."""
+        return self.once("runs", (target, last), lambda: self._runs(target, last))
+
+    def _runs(self, target: str, last: int) -> list[str]:
         before = self.moment or ("9999", 0, "")
         rows = self.db.execute(
             "select path from experiment where (? = '' or target = ?) and (date, number, path) < (?, ?, ?)"
