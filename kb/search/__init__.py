@@ -5,7 +5,8 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, starmap
+from typing import NamedTuple
 
 from kb.page import Page
 from kb.search.chunks import Chunk, chunks_of
@@ -70,8 +71,7 @@ class Hit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class PageHit:
+class PageHit(NamedTuple):
     """One page found; `score` is BM25 over the whole page, higher is better."""
 
     path: str
@@ -231,7 +231,7 @@ def pages_like(
         f"where page_words match ?{narrowed} order by score desc, s.path limit ?",
         (match, *sorted(types), *sorted(but), limit),
     )
-    return [PageHit(path, kind, score) for path, kind, score in rows]
+    return list(starmap(PageHit, rows))
 
 
 def updated(db: sqlite3.Connection, path: str) -> str:

@@ -8,12 +8,10 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from heapq import nsmallest
+from typing import NamedTuple
 
 from kb import search
-from kb.schema import TYPES, folders_of
 from kb.slices.view import PageStanding, View
 
 # Lists that machines keep name every page and say nothing of it.
@@ -45,8 +43,7 @@ _HABIT_RUNS, _LEAST_HABIT = 40, 8
 _WORD = re.compile(r"[a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """One page, the weight of what speaks for it, and the strongest reason."""
 
     path: str
@@ -69,7 +66,9 @@ def ranked(
     by_words = {h.path: h.score for h in hits}
     pages = view.visible(by_words)
     words = _normal({p: by_words[p] for p in pages})
-    priors = {p: _prior(page, prior) for p, page in pages.items()}
+    worth = {k: (w, min(_MIRROR, w)) for k, w in prior.items()}
+    other = _OTHER, min(_MIRROR, _OTHER)
+    priors = {p: worth.get(page.type, other)[page.is_mirror] for p, page in pages.items()}
     scores: dict[str, float] = {}
     # The strongest of what speaks for a page; of two as strong the first.
     strongest: dict[str, tuple[float, str]] = {}
@@ -84,17 +83,18 @@ def ranked(
                 scores[path], strongest[path] = score, (score, why)
 
     speak("same words", ((p, 1.2 * s * priors[p]) for p, s in words.items()))
-    speak("named", ((p, s * priors[p]) for p, s in _named(pages, weights).items()))
+    speak("named", ((p, s * priors[p]) for p, s in _named(view, pages, weights).items()))
     ages = enumerate(reversed(runs))
     speak("same target", ((p, 0.2 + 0.3 * math.exp(-age / 5)) for age, p in ages))
     seeds = nsmallest(_SEEDS, scores.items(), key=lambda x: (-x[1], x[0]))
     cited = _normal(_cited(view, dict(seeds)))
-    near = ((p, math.sqrt(_prior(view.standing(p), prior)), s) for p, s in cited.items())
-    speak("cited by these", ((p, links * s * root) for p, root, s in near))
+    ends = ((p, s, view.standing(p)) for p, s in cited.items())
+    near = ((p, s, worth.get(page.type, other)[page.is_mirror]) for p, s, page in ends)
+    speak("cited by these", ((p, links * s * math.sqrt(own)) for p, s, own in near))
     terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
-    speak("names the target", ((p, 0.2 * s) for p, s in _named(pages, terms).items()))
-    ordered = sorted(scores.items(), key=lambda x: (-x[1], x[0]))
-    return [Ranked(p, view.standing(p).type, score, strongest[p][1]) for p, score in ordered]
+    speak("names the target", ((p, 0.2 * s) for p, s in _named(view, pages, terms).items()))
+    ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    return [Ranked(p, view.standing(p).type, scores[p], strongest[p][1]) for p in ordered]
 
 
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
@@ -121,29 +121,28 @@ def _links(view: View, paths: Iterable[str]) -> list[tuple[str, list[str], list[
     return [(path, json.loads(cites), json.loads(cited_by)) for path, cites, cited_by in rows]
 
 
-def _prior(page: PageStanding, prior: Mapping[str, float]) -> float:
-    own = prior.get(page.type, _OTHER)
-    return own if _at_home(page.path, page.type) else min(_MIRROR, own)
-
-
-@lru_cache(maxsize=1 << 14)
-def _at_home(path: str, kind: str) -> bool:
-    """Whether a page stands in a folder of its type."""
-    return kind in TYPES and path.split("/")[1] in folders_of(kind)
-
-
 def _normal(scores: Mapping[str, float]) -> dict[str, float]:
     top = max(scores.values(), default=0.0) or 1.0
     return {path: score / top for path, score in scores.items()}
 
 
-@lru_cache(maxsize=1 << 14)
-def _words_in_name(path: str) -> frozenset[str]:
-    name = path.rsplit("/", 1)[1].removesuffix(".md").lower()
-    return frozenset(w for w in _WORD.findall(name) if not w.isdigit())
+def _name_words(
+    view: View, paths: Iterable[str]
+) -> tuple[dict[str, frozenset[str]], dict[str, list[str]]]:
+    """Words in the file names of pages, and the pages by these words; grows as pages are looked at."""
+    words, pages = known = view.once("name words", "", lambda: ({}, defaultdict(list)))
+    for path in paths:
+        if path not in words:
+            name = path.rsplit("/", 1)[1].removesuffix(".md").lower()
+            words[path] = frozenset(w for w in _WORD.findall(name) if not w.isdigit())
+            for word in words[path]:
+                pages[word].append(path)
+    return known
 
 
-def _named(pages: Mapping[str, PageStanding], weights: Mapping[str, float]) -> dict[str, float]:
+def _named(
+    view: View, pages: Mapping[str, PageStanding], weights: Mapping[str, float]
+) -> dict[str, float]:
     """Pages whose file name the question says, by the share and the weight of its words; well-linked pages a little more."""
     forms = {
         form: weight
@@ -152,9 +151,11 @@ def _named(pages: Mapping[str, PageStanding], weights: Mapping[str, float]) -> d
     }
     unsaid = sum(weights.values()) / max(1, len(weights))
     shares = {}
-    for path, page in pages.items():
-        words = _words_in_name(path)
-        if forms.keys().isdisjoint(words) or page.type == "experiment":
+    words_of, by_word = _name_words(view, pages)
+    named = {p for form in forms for p in by_word.get(form, ()) if p in pages}
+    for path in sorted(named):
+        words = words_of[path]
+        if pages[path].type == "experiment":
             continue
         have = sum(forms.get(w, 0.0) for w in words)
         if have:

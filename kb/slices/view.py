@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kb import trail
 from kb.graph.paths import target_of
+from kb.schema import TYPES, folders_of
 from kb.search import Chunk, updated
 from kb.slices.request import Request
 
@@ -48,7 +49,7 @@ _TELLS_OUTCOMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PageStanding:
-    """What the tables say of a page without opening it."""
+    """What the tables say of a page without opening it; one that stands in another type's folder is a mirror of something else."""
 
     path: str
     type: str
@@ -58,6 +59,7 @@ class PageStanding:
     order: trail.Moment | None
     verdict: str
     digest: str
+    is_mirror: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class View:
                 None if day is None else (day, number, path),
                 verdict or "",
                 digest,
+                kind not in TYPES or path.split("/")[1] not in folders_of(kind),
             )
 
     def standing(self, path: str) -> PageStanding | None:
