@@ -5,7 +5,7 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, starmap
+from itertools import islice
 from typing import NamedTuple
 
 from kb.page import Page
@@ -231,7 +231,7 @@ def pages_like(
         f"where page_words match ?{narrowed} order by score desc, s.path limit ?",
         (match, *sorted(types), *sorted(but), limit),
     )
-    return list(starmap(PageHit, rows))
+    return list(map(PageHit._make, rows))
 
 
 def updated(db: sqlite3.Connection, path: str) -> str:

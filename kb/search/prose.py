@@ -51,7 +51,7 @@ def sentences_of(text: str) -> list[str]:
     return list(_sentences(text))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1 << 11)
 def _sentences(text: str) -> tuple[str, ...]:
     return tuple(
         piece for piece in (" ".join(s.split()) for s in _SENTENCE.split(clean(text))) if piece

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from math import fsum
 
 from kb.search import Chunk
 from kb.search.prose import REFERENCES, SHORTEST, cut, pieces_from, plainness, runs
@@ -45,10 +46,14 @@ def excerpt_of(
         words = [weights.keys() & _words(piece) for piece in pieces]
         aside = 0.3 if REFERENCES.search(first.title) else 0.0
         for start, end in runs(pieces, room):
-            text = cut(" ".join(pieces[start:end]), room)
             hits = set().union(*words[start:end])
-            score = sum(map(weights.__getitem__, hits)) / whole + 0.5 * plainness(text)
-            score -= 0.002 * (place + start) + (0.5 if len(text) < room else 0.0) + aside
+            shared = fsum(map(weights.__getitem__, hits)) / whole
+            behind = 0.002 * (place + start) + aside
+            if shared + 0.5 - behind <= best[0]:
+                continue  # Not even the plainest words would win.
+            text = cut(" ".join(pieces[start:end]), room)
+            score = shared + 0.5 * plainness(text)
+            score -= behind + (0.5 if len(text) < room else 0.0)
             if score > best[0] + 1e-9:
                 best = (score, first.anchor, lead + text)
     _, anchor, text = best
@@ -71,7 +76,8 @@ def _ended(text: str) -> str:
 
 def _weight(chunk: Chunk, weights: Mapping[str, float]) -> float:
     """How much of what is asked for a chunk says, less for a list of references."""
-    shared = sum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
+    # Words come in no order, so that a plain sum would differ from one process to the next.
+    shared = fsum(map(weights.__getitem__, weights.keys() & _words(chunk.text)))
     return 0.2 * shared if REFERENCES.search(chunk.title) else shared
 
 

@@ -161,6 +161,19 @@ def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> No
 def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
     """Directions and anti-recommendations of the newest analysis that cites runs of the target; a retrospective by name before any other."""
     view, ceiling = into.view, into.tokens + tokens
+    path = view.once("retrospective", into.target, lambda: _retrospective(into))
+    chunks = view.chunks(path) if path else []
+    directions = [c for c in chunks if _DIRECTIONS.search(c.title)] or chunks[:1]
+    for chunk in filter(None, map(view.masked, directions[:most])):
+        text = short(clean(chunk.text), 300 if tokens < 300 else 420)
+        why = short(chunk.title.rpartition(" > ")[2], 40) or "newest"
+        if text and not into.says(text):
+            into.words("retrospective", chunk.path, chunk.anchor, why=why, text=text, most=ceiling)
+
+
+def _retrospective(into: OpenSlice) -> str:
+    """The newest analysis that cites runs of the target, a retrospective by name before any other; empty for none."""
+    view = into.view
     rows = view.db.execute(
         "select n.cited_by from json_each(?) j join neighbours n on n.path = j.value",
         (json.dumps(into.runs),),
@@ -169,13 +182,7 @@ def bring_retrospective(into: OpenSlice, *, most: int, tokens: int) -> None:
     view.look_up(citing)
     pages = [view.standing(p) for p in citing if view.sees(p) and view.standing(p).type == "analysis"]  # fmt: skip
     pages.sort(key=lambda p: ("retro" in p.path.rsplit("/", 1)[-1], p.date, citing[p.path], p.path))
-    chunks = search.chunks_in(view.db, pages[-1].path) if pages else []
-    directions = [c for c in chunks if _DIRECTIONS.search(c.title)] or chunks[:1]
-    for chunk in filter(None, map(view.masked, directions[:most])):
-        text = short(clean(chunk.text), 300 if tokens < 300 else 420)
-        why = short(chunk.title.rpartition(" > ")[2], 40) or "newest"
-        if text and not into.says(text):
-            into.words("retrospective", chunk.path, chunk.anchor, why=why, text=text, most=ceiling)
+    return pages[-1].path if pages else ""
 
 
 def bring_pages(into: OpenSlice, pages: list[Ranked], *, cold: bool = False) -> None:

@@ -47,8 +47,7 @@ class OpenSlice:
         self.paths: set[str] = set()
         # Pages that are told in full: a short page is so by little.
         self.full: set[str] = set()
-        labels = Counter(map(label_of, self.runs))
-        self._names = {handle(p): n for p in self.runs if labels[n := label_of(p)] == 1}
+        self._names = self.view.once("names", self.target, lambda: _names_of(self.runs))
         # What an earlier slice told is said already.
         self.beyond = bool(known)
         self._told = {line for text in known for line in text.split("\n")}
@@ -78,7 +77,7 @@ class OpenSlice:
             return
         facts = self.question.facts(path)
         at = facts.place(place) if facts else None
-        chunks = [] if facts and not at else search.chunks_in(self.view.db, path)
+        chunks = [] if facts and not at else self.view.chunks(path)
         chunks = [c for c in chunks if not at or at.start <= c.line < at.end]
         anchor, text = self._excerpt(chunks, size=size)
         if len(text) >= _SHORTEST and not self.says(text):
@@ -168,13 +167,19 @@ class OpenSlice:
             anchor, text = _card_of(facts, lead) if facts else search.gist(self.view.db, path)
             if len(text) >= SHORTEST and not self.view.is_masked(path, text):
                 return anchor, text
-        return self._excerpt(search.chunks_in(self.view.db, path), size=size, lead=lead)
+        return self._excerpt(self.view.chunks(path), size=size, lead=lead)
 
     def _excerpt(
         self, chunks: Sequence[search.Chunk], *, size: int, lead: str = ""
     ) -> tuple[str, str]:
         weights, masked = self.question.weights, self.view.masked
         return excerpt_of(chunks, weights, masked=masked, size=size, lead=lead)
+
+
+def _names_of(runs: Sequence[str]) -> dict[str, str]:
+    """Labels of runs that no other run has, by their handles."""
+    labels = Counter(map(label_of, runs))
+    return {handle(p): n for p in runs if labels[n := label_of(p)] == 1}
 
 
 def _card_of(facts: Facts, lead: str) -> tuple[str, str]:

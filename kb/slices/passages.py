@@ -31,7 +31,7 @@ def bring_passages(into: OpenSlice) -> None:
 def bring_breakdown(into: OpenSlice, *, most: int) -> None:
     """The newest table of shares of an observation that the last runs cite or that cites them."""
     for path in _cited(into):
-        for chunk in filter(None, map(into.view.masked, search.chunks_in(into.view.db, path))):
+        for chunk in filter(None, map(into.view.masked, into.view.chunks(path))):
             lines = search.without_links(chunk.text).split("\n")
             rows = [
                 [c.strip() for c in r.strip("|").split("|")] for r in lines if r.startswith("|")
@@ -46,6 +46,10 @@ def bring_breakdown(into: OpenSlice, *, most: int) -> None:
 
 def _cited(into: OpenSlice) -> list[str]:
     """Observations, then analyses, that the last runs cite or that cite them, newest first."""
+    return into.view.once("cited", into.target, lambda: _cited_now(into))
+
+
+def _cited_now(into: OpenSlice) -> list[str]:
     rows = into.view.db.execute(
         "select n.cites, n.cited_by from json_each(?) j join neighbours n on n.path = j.value",
         (json.dumps(into.runs[-_LAST:]),),

@@ -94,7 +94,8 @@ def ranked(
     terms = dict.fromkeys(search.terms_of(target.replace("_", " ")), 1.0)
     speak("names the target", ((p, 0.2 * s) for p, s in _named(view, pages, terms).items()))
     ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-    return [Ranked(p, view.standing(p).type, scores[p], strongest[p][1]) for p in ordered]
+    rows = ((p, view.standing(p).type, scores[p], strongest[p][1]) for p in ordered)
+    return list(map(Ranked._make, rows))
 
 
 def _habits(view: View, runs: Sequence[str]) -> dict[str, float]:
@@ -157,7 +158,7 @@ def _named(
         words = words_of[path]
         if pages[path].type == "experiment":
             continue
-        have = sum(forms.get(w, 0.0) for w in words)
+        have = math.fsum(forms.get(w, 0.0) for w in words)
         if have:
             shares[path] = have * have / (have + unsaid * sum(w not in forms for w in words))
     most = max((pages[p].rank for p in shares), default=0.0) or 1.0

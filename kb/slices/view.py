@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kb import trail
 from kb.graph.paths import target_of
 from kb.schema import TYPES, folders_of
-from kb.search import Chunk, updated
+from kb.search import Chunk, chunks_in, updated
 from kb.slices.request import Request
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 # Matters that a batch or a server keeps for the questions to come.
 _MOST_KEPT = 2048
+# Pages whose text it keeps.
+_MOST_TEXTS = 512
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
 # A run by its number, as pages name it.
@@ -69,6 +71,7 @@ class SeenTables:
     standing: dict[str, PageStanding | None] = field(default_factory=dict)
     known: dict[str, trail.Facts | None] = field(default_factory=dict)
     kept: dict[tuple[object, ...], object] = field(default_factory=dict)
+    texts: dict[str, list[Chunk]] = field(default_factory=dict)
     gates: "dict[str, Gate]" = field(default_factory=dict)
 
 
@@ -172,6 +175,16 @@ class View:
         paths = [path for (path,) in rows][::-1]
         self.look_up(paths)
         return [path for path in paths if self.sees(path)]
+
+    def chunks(self, path: str) -> list[Chunk]:
+        """The sections of a page, whatever of them may be seen."""
+        texts = self.seen.texts
+        chunks = texts.get(path)
+        if chunks is None:
+            if len(texts) >= _MOST_TEXTS:
+                texts.clear()
+            chunks = texts[path] = chunks_in(self.db, path)
+        return chunks
 
     def masked(self, chunk: Chunk) -> Chunk | None:
         """A chunk with everything left out that was written after the moment; None where nothing is left."""
