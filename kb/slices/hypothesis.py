@@ -5,7 +5,6 @@ import re
 import shlex
 from collections import Counter
 
-from kb import search
 from kb.schema import Verdict
 from kb.search.prose import SHORTEST, clean
 from kb.slices.hardware import bring_envelope

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -47,7 +47,8 @@ class OpenSlice:
         self.paths: set[str] = set()
         # Pages that are told in full: a short page is so by little.
         self.full: set[str] = set()
-        self._names = self.view.once("names", self.target, lambda: _names_of(self.runs))
+        # A text in which runs of the target go by their number alone.
+        self.named = self.view.once("named", self.target, lambda: _naming(self.runs))
         # What an earlier slice told is said already.
         self.beyond = bool(known)
         self._told = {line for text in known for line in text.split("\n")}
@@ -116,10 +117,6 @@ class OpenSlice:
         """Whether there is no room for the shortest statement, so that none needs to be looked for."""
         return self.budget - self.tokens < _LEAST
 
-    def named(self, text: str) -> str:
-        """A text in which runs of the target go by their number alone."""
-        return _HANDLE.sub(lambda m: self._names.get(m[0], m[0]), text) if "~" in text else text
-
     def says(self, text: str) -> bool:
         """Whether most of a text stands in the slice already, or in the one before it, by stretches of five words."""
         text = self.named(text)
@@ -153,7 +150,10 @@ class OpenSlice:
             and path not in self.paths
             and all(o.path != path for o in self.omitted)
         ):
-            tokens = search.size_of(self.view.db, path, anchor) // _CHARACTERS
+            sizes = self.view.once("sizes", "", dict)
+            if (path, anchor) not in sizes:
+                sizes[path, anchor] = search.size_of(self.view.db, path, anchor)
+            tokens = sizes[path, anchor] // _CHARACTERS
             self.omitted.append(Omitted(path, anchor, tokens, why))
 
     def _words_of(self, path: str, closely: bool, size: int) -> tuple[str, str]:
@@ -176,10 +176,16 @@ class OpenSlice:
         return excerpt_of(chunks, weights, masked=masked, size=size, lead=lead)
 
 
-def _names_of(runs: Sequence[str]) -> dict[str, str]:
-    """Labels of runs that no other run has, by their handles."""
+def _naming(runs: Sequence[str]) -> Callable[[str], str]:
+    """Turns handles of runs into their labels, where no other run has the same."""
     labels = Counter(map(label_of, runs))
-    return {handle(p): n for p in runs if labels[n := label_of(p)] == 1}
+    names = {handle(p): n for p in runs if labels[n := label_of(p)] == 1}
+
+    @lru_cache(maxsize=1 << 11)
+    def named(text: str) -> str:
+        return _HANDLE.sub(lambda m: names.get(m[0], m[0]), text) if "~" in text else text
+
+    return named
 
 
 def _card_of(facts: Facts, lead: str) -> tuple[str, str]:
@@ -196,7 +202,7 @@ def _card_of(facts: Facts, lead: str) -> tuple[str, str]:
     return (place.anchor if place else ""), text
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 11)
 def _stretches(text: str) -> frozenset[tuple[str, ...]]:
     words = text.lower().split()
     return frozenset(zip(*(words[i:] for i in range(5)), strict=False))
