@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from kb import KbError, store
 from kb.build import build
 from kb.claims import Claim, StatedQuantity
 from kb.schema import STEPS
-from kb.slices import Loader, Request, printed, request_from, tokens_of
+from kb.slices import Loader, Request, SeenTables, printed, request_from, tokens_of
 from kb.slices.profile import explained
 from kb.slices.slice import PARTS, to_markdown
 from kb.store import digest_of
@@ -494,3 +495,19 @@ def test_lines_that_a_page_gained_later_are_told_apart_by_the_history_of_the_wik
     assert after.split("\n")[2:] == before.split("\n")[2:]
     shutil.rmtree(layout.root / ".git")
     assert "47.25" in told()
+
+
+def test_what_a_passage_says_is_the_same_sum_in_every_process():
+    code = "from kb.slices.excerpt import _weight; from kb.search import Chunk; w = {f'w{n}': 1 / (n + 3) for n in range(40)}; print(repr(_weight(Chunk('', '', '', 1, ' '.join(w)), w)))"
+    sums = {subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": str(n)}, capture_output=True, text=True, check=True).stdout for n in (1, 2, 77)}
+    assert len(sums) == 1
+
+
+def test_a_question_in_tables_that_others_asked_gets_what_it_gets_alone(shipped):
+    db, seen = store.state(shipped), SeenTables()
+    pages = [p for (p,) in db.execute("select path from experiment order by path")][4::17]
+    moments = [{"before": p} for p in pages] + [{"target": t, **late} for t in ("llama-cpp-cuda", "wan-vae-decoder", "") for late in ({}, {"as_of": "2026-11-18"}, {"audience": "cold"})]
+    requests = [Request(STEPS[n % len(STEPS)], query="launch gaps of quantize_q8_1 between tokens", **moment) for n, moment in enumerate(moments)]
+    alone = [Loader(db).slice(r) for r in requests]
+    assert [Loader(db, seen=seen).slice(r) for r in requests] == alone
+    assert [Loader(db, seen=seen).slice(r) for r in reversed(requests)] == alone[::-1]
