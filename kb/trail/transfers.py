@@ -27,17 +27,19 @@ _LARGEST, _NOISE = 0.15, 0.002
 # A share in the midst of a page may be another run's.
 _INSIDE = 0.05
 # Wins that are told with their pages' words; of the others the figure says enough to open them.
-_QUOTED, _SUBJECT, _QUOTE = 4, 100, 170
+_QUOTED, _SUBJECT, _QUOTE = 2, 100, 170
 # Nobody reads on, and each is held beside all before it.
 _MOST_TOLD = 100
 # So many wins next to each other in weight stand together by their target, whose name and size of work are told once.
 _TOGETHER = 20
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
-# So many settings in common tell the same stack.
-_SAME_STACK = 3
+# So many settings in common tell the same stack, and so many that are not another; of so many targets that is told, in so many characters.
+_SAME_STACK, _STACKS, _LONGEST_STACK = 3, 1, 500
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
+# What a command line or an environment hands to a run, not what code is written with.
+_HANDED = re.compile(r"--\w|-\w+=|[A-Z][A-Z0-9_]+=")
 # Runs that carry over, check or watch what others won.
 _NO_CHANGE = Phrases(
     "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
@@ -132,9 +134,9 @@ def lessons_of(runs: Sequence[Facts], *, stated: str = "") -> Iterable[Lesson]:
             else 0.0
         )
         settings = (
-            f"{v.name.lstrip('-')}={v.value}"
+            f"{v.name}={v.value}".removesuffix("=")
             for v in e.settings
-            if v.value and not is_common(v.name)
+            if (v.value or v.name[0] == "-") and not is_common(v.name)
         )
         lesson = Lesson(
             e.path,
@@ -228,6 +230,7 @@ def transfer_lines(
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
     ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
     best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
+    yield from _stacks(wins, kin, here)
     spoken: set[tuple[str, str]] = set()
     for place, win in enumerate(_by_home(best)):
         head = _home(win, here)
@@ -236,6 +239,24 @@ def transfer_lines(
         if win.quote and (place < _QUOTED or "+" not in win.text):
             notes.append(win.quote)
         yield Line(f"{head}{'; '.join((f'{handle(win.path)} {win.text}', *notes))}", win.path, head)
+
+
+def _stacks(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> Iterator[Line]:
+    """Of the nearest targets the win that sets most of what no run here set, with these settings as a command takes them."""
+    fullest: dict[str, tuple[int, tuple[str, int, str], Lesson, list[str]]] = {}
+    for win in wins:
+        named = ((s, s.partition("=")[0]) for s in win.settings.split("\n"))
+        lacking = [
+            s
+            for s, n in named
+            if _HANDED.match(s) and key_of(n) not in here.keys and not is_watched(n)
+        ]
+        row = len(lacking), win.order, win, lacking
+        fullest[win.target] = max(fullest.get(win.target, row), row, key=lambda r: r[:2])
+    nearest = sorted(fullest.values(), key=lambda r: (-kin[r[2].target], -r[0], r[2].target))
+    for _, _, win, lacking in [r for r in nearest if r[0] >= _SAME_STACK][:_STACKS]:
+        text = f"{handle(win.path)} {win.text}; set there and by no run here: {' '.join(lacking)}"
+        yield Line(f"{_home(win, here)}{cut(text, _LONGEST_STACK)}", win.path)
 
 
 def _home(win: Lesson, here: _Here) -> str:
