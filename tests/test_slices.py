@@ -240,7 +240,7 @@ def test_a_page_that_asks_is_no_answer_to_itself(trail_base, kb_command):
 def test_lines_of_a_batch_may_say_their_step(trail_base, kb_command):
     lines = '{"id": "a", "step": "resume", "target": "engine"}\n{"id": "b", "step": "hypothesis", "target": "engine"}\n'
     said = [json.loads(line) for line in kb_command("load", "--batch", "-", cwd=trail_base.root, text_in=lines).stdout.splitlines()]
-    assert [(s["id"], s["step"], s["budget"]) for s in said] == [("a", "resume", 2000), ("b", "hypothesis", 8000)]
+    assert [(s["id"], s["step"], s["budget"]) for s in said] == [("a", "resume", 2000), ("b", "hypothesis", 3600)]
     assert "which step" in kb_command("load", cwd=trail_base.root, ok=(2,)).stderr
 
 

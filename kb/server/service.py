@@ -118,7 +118,9 @@ def _page(caller: Caller, uri: str) -> str:
         raise ValueError(f"{where}: no page of the knowledge base")
     verb = verbs()["open"]
     try:
-        return quoted(verb.run(request_from(verb.request, {"where": where}), caller).to_text())
+        return quoted(
+            verb.run(request_from(verb.request, {"where": where, "whole": True}), caller).to_text()
+        )
     except KbError as error:
         raise ValueError(str(error)) from error
 

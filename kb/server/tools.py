@@ -26,7 +26,7 @@ _TAKEN: Mapping[str, tuple[str, ...]] = {
     "load": ("step", "query", "proposal", "target", "variant", "before", "as_of", "budget", "exclude", "mode", "beyond"),
     "check": ("proposal", "target", "before", "as_of", "lever", "all"),
     "search": ("query", "type", "target", "verdict", "before", "limit"),
-    "open": ("where",),
+    "open": ("where", "start"),
     "experiment list": ("target", "verdict", "since", "lever", "text", "last", "page"),
     "experiment show": ("page", "target"),
     "experiment open": ("proposal", *_STATED, "title", "hypothesis", "mechanism", "predicted", "falsification", "baseline", "receipt"),

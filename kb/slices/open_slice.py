@@ -18,7 +18,7 @@ from kb.trail import Facts
 from kb.trail.handles import handle, label_of
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
-_HEAD = 62
+_HEAD = 72
 _MOST_OMITTED = 20
 # As JSON an item has these characters beside its path, reason and text, and four of them are a token.
 _FIELDS = 24

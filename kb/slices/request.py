@@ -12,6 +12,8 @@ AUDIENCES = ("loop", "cold")
 
 # Below this no slice can say anything; above it no model reads with care.
 _SMALLEST, _LARGEST = 200, 200_000
+# So many tokens are some 11,500 characters, which harnesses leave of what a command prints.
+LOOK = 3600
 # A session that lost its context reads this much to go on.
 _RESUME = 2000
 
@@ -29,7 +31,7 @@ class Request:
     variant: str = ""
     before: str = ""
     as_of: str = ""
-    budget: int = 8000
+    budget: int = LOOK
     exclude: tuple[str, ...] = ()
     profile: str = ""
     proposal: str = ""
@@ -42,7 +44,7 @@ _KINDS = {f.name: f.type for f in fields(Request)}
 
 
 def request_from(
-    stated: object, *, step: str = "", budget: int | None = None, usual: int = 8000
+    stated: object, *, step: str = "", budget: int | None = None, usual: int = LOOK
 ) -> Request:
     """Request of one decoded JSON object; `step` and `budget` stand in for keys it does not have, and `usual`, or less to resume, for a budget nobody said.
 

@@ -25,7 +25,7 @@ class Config:
     rules: Mapping[str, str] = field(default_factory=dict)
     stale_days: int = 90
     page_lines: int = 500
-    budget: int = 8000
+    budget: int = 3600
     scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     semantic_model: str = ""
     chroma: str = ""

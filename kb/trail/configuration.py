@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kb.run.record import Lever
 from kb.schema import Verdict
+from kb.text import sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, parents_of, points_of
 from kb.trail.handles import handle
-from kb.trail.levers import is_common, key_of
+from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line, quoted
 from kb.trail.outcomes import Outcomes, is_repeat
 from kb.trail.outline import Phrases
@@ -26,6 +27,10 @@ _WATCHED = re.compile(
 # Names that a command line or an environment has, and values that can stand there.
 _COMMAND = re.compile(r"--?\w[\w.-]*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _VALUE = re.compile(r"[\w.+-]+(?:/[\w.+-]+)?")
+# That a flag is none of the program's.
+_REFUSED = Phrases(
+    "unknown (?:flag|option|argument), unrecogni[sz]ed, (?:is|was) (?:\\w+ )?(?:invalid|unsupported), (?:is|was|were) (?:never |not )(?:\\w+ )?in"
+)
 _COUNTED = ("per_", "global_", "total_")
 # Settings of the size of work, and how they are spelled in short.
 _WORK = Phrases(
@@ -99,13 +104,14 @@ def _settings(
     """The newest value of every setting of the chain by its key, and the first run of the chain that had it."""
     merged: dict[str, Lever] = {}
     setter: dict[str, Facts] = {}
+    refused = _taken_back(outcomes.runs)
     written, points = _written(chain), points_of(outcomes.runs, outcomes.metric)
     for e in (chain[0], *(e for e in chain[1:] if outcomes.gains.get(e.path, 0.0) >= _LEFT)):
         for v in _counted(outcomes, e, written, own=e is chain[0]):
             key = key_of(v.name)
             # What was measured at another size of work tells nothing of the frontier's.
             elsewhere = points[e.path] != points[chain[0].path] and _WORK.search(key)
-            if not elsewhere and merged.get(key, v).value == v.value:
+            if not elsewhere and key not in refused and merged.get(key, v).value == v.value:
                 setter[key] = e
                 # Of two spellings the one that a command takes.
                 merged[key] = v if v.name.startswith("-") else merged.get(key, v)
@@ -121,6 +127,15 @@ def _settings(
         if "_" in v.name and v.name.partition("_")[0] in dashed:
             merged[key] = Lever(f"--{v.name}", v.value)
     return merged, setter
+
+
+def _taken_back(runs: Sequence[Facts]) -> set[str]:
+    """Keys of the flags of which a sentence, theirs alone, says that no run can have had them."""
+    notes = (n.text for e in runs for n in (*e.account.config, *e.account.gains))
+    sentences = (s for text in notes if _REFUSED.search(text) for s in sentences_of(text))
+    named = (levers_in(s) for s in sentences if _REFUSED.search(s))
+    flags = ([v for v in levers if v.name.startswith("-")] for levers in named)
+    return {key_of(own[0].name) for own in flags if len(own) == 1}
 
 
 def _counted(

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kb.text import cut, sentences_of
+from kb.trail.buckets import largest_buckets
 from kb.trail.facts import Facts
-from kb.trail.handles import handle
+from kb.trail.handles import handle, label_of
 from kb.trail.line import Line, repeats, words_of
 from kb.trail.outcomes import Outcomes, subject_of
 from kb.trail.outline import Phrases
@@ -48,22 +49,27 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
             words = words_of(text[:160])
             if len(words) >= _LEAST and not _NO_IDEA.search(text) and not repeats(text, before):
                 before.append(text)
-                settled = _settled(words, runs[len(runs) - age :])
+                settled = _settled(text, words, runs[len(runs) - age :])
                 yield OpenLead(e, text, words, age, place, settled)
 
 
 def lead_lines(outcomes: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
-    """Open leads, those of the newest runs and of the frontier first, then those that something since made moot or that failed on a sister target."""
+    """Open leads, each with the bucket of time that it names: those of the newest runs, of the frontier and on large buckets first, then those that something since made moot or that failed on a sister target."""
     ranked: list[tuple[float, int, Line]] = []
     best = outcomes.best.run.path if outcomes.best else ""
+    buckets = largest_buckets(outcomes)
     failed = [(w, words_of(w.subject), keys_in(w.subject)) for w in lessons if w.size < 0]
     for lead in leads_of(outcomes.runs, last=_LAST_RUNS):
         sister = "" if lead.settled else _failed_elsewhere(lead, failed)
         failed = [f for f in failed if handle(f[0].path) not in sister]
         score = 1 / (1 + lead.age / 4) + 0.4 * (lead.run.path == best) - 0.03 * lead.place
         score -= 0.2 * bool(sister) + 0.6 * bool(lead.settled)
+        # The largest of the buckets that it names is what it can win by.
+        met = next((b for b in buckets if b.is_met(lead.text)), None)
+        at = f" [{cut(met.name, 60)}, {met.share:.3g} %]" if met else ""
+        score += met.share / 200 if met else 0.0
         name = f"{handle(lead.run.path)}: "
-        text = f"{name}{cut(lead.text, 320)}{lead.settled or sister}"
+        text = f"{name}{cut(lead.text, 320)}{at}{lead.settled or sister}"
         ranked.append((-score, len(ranked), Line(text, lead.run.path, name)))
     yield from (line for *_, line in sorted(ranked, key=lambda r: r[:2]))
 
@@ -76,9 +82,9 @@ def _asked(text: str) -> str:
     return " ".join(sentences)
 
 
-def _settled(words: frozenset[str], later: Sequence[Facts]) -> str:
+def _settled(text: str, words: frozenset[str], later: Sequence[Facts]) -> str:
     """What came of a lead in the runs after it: who tried it, else who called it closed; empty where it is open."""
-    takers = [r for r in later if _meets(words_of(subject_of(r)), words, whole=True)]
+    takers = [r for r in later if _takes(r, text, words)]
     if takers:
         verdict = takers[-1].verdict.canonical or "open"
         return f" (since tried: {handle(takers[-1].path)} {verdict})"
@@ -87,6 +93,13 @@ def _settled(words: frozenset[str], later: Sequence[Facts]) -> str:
             if _meets(words_of(note.text), words):
                 return f" (since closed by {handle(r.path)}: {cut(note.text, 120)})"
     return ""
+
+
+def _takes(run: Facts, text: str, words: frozenset[str]) -> bool:
+    """Whether a run does what a lead asks for: in most of its words, or in half of them where the lead calls it by its number."""
+    own = words_of(subject_of(run))
+    named = label_of(run.path) in words and 2 * len(own & words_of(text)) >= len(own)
+    return named or _meets(own, words, whole=True)
 
 
 def _failed_elsewhere(

@@ -24,7 +24,7 @@ _PROFILE = Phrases(
     "profil, bucket, breakdown, attribution, hot-?spot, op diff, (?:where )?(?:the )?time goes, trace"
 )
 _LEADS = Phrases(
-    "next, follow-?up, open (?:lead|hypothes|question), future, path to, remaining, still on, direction, to try, untried"
+    "next, follow-?up, open (?:lead|hypothes|question), future work, path to, remaining, still on, direction, to try, untried"
 )
 _EXPECTED = Phrases("hypothes, falsif, predict, mechanism, expected, criteri")
 _REFERENCES = Phrases("^see also, ^sources?, ^references?, ^related, ^links")

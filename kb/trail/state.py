@@ -13,15 +13,16 @@ from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
 from kb.schema import Verdict
 from kb.text import cut
+from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.dead import dead_lines
 from kb.trail.disputed import disputed_lines
-from kb.trail.facts import Facts, Note
-from kb.trail.frontier import Frontier, frontiers_of, kept, parents_of
+from kb.trail.facts import Facts
+from kb.trail.frontier import Frontier, frontiers_of, kept
 from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
 from kb.trail.line import Line, quoted
-from kb.trail.outcomes import Outcomes, is_repeat, measured, subject_of
+from kb.trail.outcomes import Outcomes, measured, subject_of
 from kb.trail.outline import Phrases
 from kb.trail.transfers import Lesson, transfer_lines
 
@@ -109,6 +110,7 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
         about += [] if place else _about_best(outcomes, f)
         head = f"{'best' if place else 'frontier'}{where}: {handle(e.path)} ({e.date}, {e.verdict.canonical or 'open'})"
         yield Line(f"{head}: {'; '.join(filter(None, about))}. {cut(subject_of(e), 150)}", e.path)
+        yield from () if place else bottleneck_line(outcomes)
     if outcomes.runs:
         counts = Counter(e.verdict.canonical or "open" for e in outcomes.runs)
         first = next((e for e in outcomes.runs if e.verdict.canonical is Verdict.BASELINE), None)
@@ -132,7 +134,7 @@ def _noise(outcomes: Outcomes, f: Frontier) -> str:
         return f"noise ±{100 * f.band:.2g} %"
     values = ", ".join(
         f"{number_text(m.value)} ({handle(e.path)})"
-        for e in _repeats_of(outcomes, f.run)[-3:]
+        for e in repeats_of(outcomes, f.run)[-3:]
         if f.metric and (m := e.metric(f.metric.name)) and m.value is not None
     )
     stated = next((e for e in (f.run, *reversed(outcomes.runs)) if e.account.noise), None)
@@ -146,70 +148,23 @@ def _noise(outcomes: Outcomes, f: Frontier) -> str:
     )
 
 
-def _repeats_of(outcomes: Outcomes, run: Facts) -> list[Facts]:
-    """Runs that measure a run again, or profile it."""
-    parents = parents_of(outcomes.runs)
-    return [
-        e
-        for e in outcomes.runs
-        if parents.get(e.path) == run.path and (is_repeat(e) or "profil" in e.title.lower())
-    ]
-
-
-def _profile(outcomes: Outcomes) -> Iterable[Line]:
-    """Where time goes: the frontier's buckets, those of its newest repeat first, else the latest; what moved since the table before; what pages say of it."""
-    runs, before = outcomes.runs, []
-    if outcomes.best is None:
-        return
-    best, at = outcomes.best.run, runs.index(outcomes.best.run)
-    again = [e for e in reversed(_repeats_of(outcomes, best)) if e.order > best.order]
-    held = [e for e in reversed(runs[:at]) if kept(e)]
-    since = [e for e in reversed(runs[at + 1 :]) if e not in again]
-    order = [*again, best, *held, *since, *(e for e in reversed(runs[:at]) if not kept(e))]
-    tables = [e for e in order if len(e.account.buckets) > 3][:2]
-    spoken = [e for e in order if e.account.profile][:1]
-    own = [best] if best.account.profile else []
-    named = {e.path: " (the frontier run again)" for e in again} | {best.path: ""}
-    for e in dict.fromkeys([*tables[:1], *own, *spoken, *tables[1:]]):
-        if e in tables:
-            which = named.get(e.path, " (the newest table)" if e is tables[0] else " (before)")
-            rows = [n.text for n in e.account.buckets]
-            text = "\n".join([f"buckets of {handle(e.path)}{which}: {rows[0]}", *rows[1:]])
-            yield Line(text, e.path)
-        yield from quoted(e, e.account.profile[: 5 if e is best else 2], before)
-    if len(tables) > 1:
-        first, last = tables
-        if moved := _moved(first.account.buckets, last.account.buckets):
-            text = f"from {handle(last.path)} to {handle(first.path)}: {'; '.join(moved)}"
-            yield Line(text, first.path)
-    for e in [e for e in reversed(runs[at + 1 :]) if e.account.profile][:4]:
-        yield from quoted(e, e.account.profile[:1], before)
-
-
-_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s?%")
-
-
-def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
-    """Buckets whose share differs by half a point or more between two tables."""
-
-    def shares(table: Sequence[Note]) -> dict[str, float]:
-        return {
-            n.text.split(" · ")[0].split("(")[0].strip().lower(): float(m[1])
-            for n in table[1:]
-            if (m := _SHARE.search(n.text))
-        }
-
-    now, then = shares(rows), shares(before)
-    return [
-        f"{name} {then[name]:g} → {share:g} %"
-        for name, share in now.items()
-        if name in then and abs(share - then[name]) >= 0.5
-    ]
-
-
 _BURST = Phrases(
     "oom, out of memory, exceed, over(?:flow|run), does(?: not|n.t) fit, [kmgt]i?b over, over by"
 )
+
+
+# What is used of what there is: `27.11 GiB / 31.25 GiB`, `20.45/31.25 GiB`, `14.2 of 16 GB`.
+_OF_ALL = re.compile(
+    r"(\d+(?:\.\d+)?)\s?(?:[KMGT]i?B)?\s?(?:/|of)\s?(\d+(?:\.\d+)?)\s?([KMGT]i?B)\b"
+)
+
+
+def _free(e: Facts) -> Iterable[Line]:
+    """What a run left of its memory, where it says what it used and what there is."""
+    used = [m for n in e.account.memory for m in _OF_ALL.finditer(n.text)]
+    if used and float(used[0][1]) <= float(used[0][2]):
+        left = float(used[0][2]) - float(used[0][1])
+        yield Line(f"{handle(e.path)} leaves {left:.3g} {used[0][3]} free ({used[0][0]})", e.path)
 
 
 def _memory(outcomes: Outcomes) -> Iterable[Line]:
@@ -221,6 +176,7 @@ def _memory(outcomes: Outcomes) -> Iterable[Line]:
     first = {e.path: n for e in lost for n in reversed(e.account.memory) if _BURST.search(n.text)}
     burst = [(e, first[e.path]) for e in lost if e.path in first]
     for e in held[:1]:
+        yield from _free(e)
         yield from quoted(e, e.account.memory[:3], before, most=300)
     for e, note in burst[:3]:
         yield from quoted(e, [note], before, most=260)
@@ -244,7 +200,7 @@ def _recent(outcomes: Outcomes) -> Iterable[Line]:
 STATE_PARTS = (
     StatePart(name="standing", heading="Frontier", most=8, slice="state", why="frontier", share=0.07, lines=lambda m: _standing(m.told)),
     StatePart(name="config", heading="Configuration", most=24, slice="state", why="configuration", share=0.19, lines=lambda m: configuration_lines(m.told)),
-    StatePart(name="profile", heading="Where time goes", most=16, slice="state", why="buckets", share=0.13, lines=lambda m: _profile(m.told)),
+    StatePart(name="profile", heading="Where time goes", most=16, slice="state", why="buckets", share=0.13, lines=lambda m: bucket_lines(m.told)),
     StatePart(name="memory", heading="Memory", most=12, slice="state", why="memory", share=0.07, lines=lambda m: _memory(m.told)),
     StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.19, ranked=True, lines=lambda m: dead_lines(m.told)),
     StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.07, lines=lambda m: _recent(m.told)),

@@ -40,7 +40,7 @@ class Load:
     before: str = option("the state just before this page", metavar="PAGE")
     as_of: str = option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE")
     budget: int | None = option(
-        "tokens (default: kb.toml or 8000, 2000 to resume)",
+        "tokens (default: kb.toml or 3600, 2000 to resume)",
         default=None,
         metavar="N",
     )
@@ -52,7 +52,7 @@ class Load:
         "cold leaves out what gives away outcomes", default="loop", choices=AUDIENCES
     )
     beyond: str = option(
-        "digest of an earlier slice; what it told is left out; without a step, its question once more",
+        "digest of an earlier slice; what it told is left out; without a question, its own once more",
         metavar="DIGEST",
     )
     batch: str = option(
@@ -92,7 +92,9 @@ def run(request: Load, caller: Caller) -> Loaded:
         requests = _batch(request, caller, usual=layout.config.budget)
         loader = loader_of(layout, caller.tables(layout))
         return Loaded(tuple(loader.slice(r) for r in requests), batch=True)
-    one = _again(layout, request) if not request.step else _asked(layout, caller, request)
+    named = request.query or request.profile or request.proposal or request.target
+    again = request.beyond and not (request.step and named)
+    one = _again(layout, request) if again else _asked(layout, caller, request)
     loader = loader_of(layout, caller.tables(layout))
     caller.doubt_target(loader.db, one.target)
     slice = loader.slice(one)
@@ -121,9 +123,11 @@ def _asked(layout: store.Layout, caller: Caller, request: Load) -> Request:
 
 
 def _again(layout: store.Layout, request: Load) -> Request:
-    """The question of an earlier slice once more, about so much beyond it."""
+    """The question of an earlier slice once more, beyond it: as long as that was, or by another step, as long as such a slice is."""
     earlier = printed.printed_at(layout, request.beyond).request
-    return replace(earlier, beyond=request.beyond, budget=request.budget or earlier.budget)
+    usual = earlier.budget if request.step in ("", earlier.step) else layout.config.budget
+    step, budget = request.step or earlier.step, request.budget or usual
+    return replace(earlier, step=step, beyond=request.beyond, budget=budget)
 
 
 # What loads looked up in the tables of the last build, by these: a server answers many in one process.

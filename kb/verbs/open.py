@@ -8,8 +8,12 @@ from typing import ClassVar
 
 from kb import KbError, store
 from kb.store import digest_of
-from kb.verbs import Caller, Result, argument
+from kb.verbs import Caller, Result, argument, flag, option
 
+# Characters that an agent's harness leaves of what a command prints, with some to spare; of a page's sections so many are named, and
+# so much the way on takes beside its path.
+LOOK = 11_500
+_MOST_SECTIONS, _FOOT = 60, 80
 # What a run is called, and the digest of a slice, whose first four characters tell the target.
 _LABEL, _DIGEST = re.compile(r"[\w.-]+"), re.compile(r"[0-9a-f]{4,64}")
 
@@ -22,11 +26,15 @@ class Open:
         "a page or one of its sections, such as wiki/concepts/x.md#limits, a slice's handle (v012~k3), or a run by its number within the target of a slice (DIGEST:v012)",
         metavar="PATH[#ANCHOR]",
     )
+    start: int = option("print on from this line of the page", default=0, metavar="LINE")
+    whole: bool = flag("print all of it, however long")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedPassage(Result):
-    """Text of a page from `line` on, as it stands."""
+    """Text of a page from `line` on, as it stands. Printed is what one look of an agent holds of it, under the names of its sections,
+    unless the `whole` is asked for; JSON holds all.
+    """
 
     formats: ClassVar = ("md", "json")
     path: str
@@ -36,9 +44,22 @@ class OpenedPassage(Result):
     title: str
     type: str
     text: str
+    sections: tuple[str, ...] = ()
+    whole: bool = False
 
     def to_text(self) -> str:
-        return self.text + "\n"
+        if self.whole or len(self.text) <= LOOK:
+            return self.text + "\n"
+        lines = self.text.split("\n")
+        names = ", ".join(f"#{name}" for name in self.sections[:_MOST_SECTIONS])
+        head = f"({len(self.text):,} characters, the first of them here{f'; its sections: {names}' * bool(names)})"
+        room, shown = LOOK - len(head) - _FOOT - len(self.path), 0
+        while room > len(lines[shown]):
+            room -= len(lines[shown]) + 1
+            shown += 1
+        # A line longer than a look is cut; what is left of it is printed with the whole.
+        text = "\n".join(lines[:shown]) or lines[0][:room]
+        return f"{head}\n\n{text}\n\n(on: `kb open {self.path} --start {self.line + max(shown, 1)}`; all: `--whole`)\n"
 
 
 def run(request: Open, caller: Caller) -> OpenedPassage:
@@ -75,8 +96,12 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
         section = page.sections[place]
         after = [s for s in page.sections[place + 1 :] if s.level <= section.level]
         start, end = section.start, after[0].start if after else end
+    inside = tuple(s.anchor for s in page.sections if s.anchor and start < s.start < end)
+    start = max(start, request.start)
+    if start >= end:
+        raise KbError(f"{path}: ends before line {start}; its last line is {end - 1}")
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
-    return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text)
+    return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text, inside, request.whole)  # fmt: skip
 
 
 def _run(layout: store.Layout, caller: Caller, typed: str) -> str:

@@ -1,0 +1,139 @@
+"""Where a target's time goes: the bucket tables of its runs, what each bucket takes, and what could at most be won in it. Refuses to add up what a page does not list."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kb.text import cut
+from kb.trail.facts import Facts, Note
+from kb.trail.frontier import kept, parents_of
+from kb.trail.handles import handle
+from kb.trail.line import Line, quoted, words_of
+from kb.trail.outcomes import Outcomes, is_repeat
+
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s?%")
+_TIME = re.compile(r"time|\b[mµun]?s\b", re.IGNORECASE)
+_NUMBER = re.compile(r"[~<]?(\d[\d,]*(?:\.\d+)?)")
+# A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
+_ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
+_MOST_NAMED = 5
+
+
+class Bucket(NamedTuple):
+    """One row of a breakdown: its name, its share of the time in per cent, and the words that no other row has."""
+
+    name: str
+    share: float
+    words: frozenset[str]
+
+    def is_met(self, text: str) -> bool:
+        """Whether a text names the bucket, or one of its long words."""
+        head = self.name.partition("(")[0].strip().lower()
+        return head in text.lower() or any(len(w) > 4 for w in self.words & words_of(text))
+
+
+def largest_buckets(outcomes: Outcomes) -> tuple[Bucket, ...]:
+    """The buckets of the table that stands for the frontier, the largest first."""
+    tables = _tables(outcomes)
+    rows = _shares(tables[0].account.buckets) if tables else []
+    words = [words_of(name) for name, _ in rows]
+    own = (w.difference(*(o for o in words if o is not w)) for w in words)
+    listed = [Bucket(*row, w) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
+    return tuple(sorted(listed, key=lambda b: -b.share))
+
+
+def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
+    """What takes most of the time, and what a run could at most bring that does away with all of a bucket."""
+    large = [b for b in largest_buckets(outcomes) if b.share >= _LITTLE][:_MOST_NAMED]
+    if large:
+        e = _tables(outcomes)[0]
+        most = (f"{cut(b.name, 60)} {b.share:.3g} % (+{100 * b.share / (100 - b.share):.0f} %)" for b in large)  # fmt: skip
+        text = f"time goes to (at most to be won): {', '.join(most)}"
+        yield Line(text, e.path)
+
+
+def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:
+    """(name, share in per cent) of the rows of a table, by the shares that they state or by their times in the newest column."""
+    header, *body = [n.text.split(" · ") for n in rows]
+    stated = [_SHARE.search(" ".join(row[1:])) for row in body]
+    if 2 * sum(map(bool, stated)) >= len(body):
+        return [(row[0], float(m[1])) for row, m in zip(body, stated, strict=True) if m]
+    timed = [i for i, name in enumerate(header) if i and _TIME.search(name) and "Δ" not in name]
+    if not timed:
+        return []
+    cells = (row[timed[-1]] if len(row) > timed[-1] else "" for row in body)
+    times = [float(m[1].replace(",", "")) if (m := _NUMBER.match(c)) else 0.0 for c in cells]
+    # A row that states both tells what all take.
+    whole = [100 * t / float(m[1]) for t, m in zip(times, stated, strict=True) if m and float(m[1])]
+    total = max(whole, default=0.0) or sum(times) or 1.0
+    return [(row[0], 100 * t / total) for row, t in zip(body, times, strict=True)]
+
+
+def repeats_of(outcomes: Outcomes, run: Facts) -> list[Facts]:
+    """Runs that measure a run again, or profile it."""
+    parents = parents_of(outcomes.runs)
+    return [
+        e
+        for e in outcomes.runs
+        if parents.get(e.path) == run.path and (is_repeat(e) or "profil" in e.title.lower())
+    ]
+
+
+def _order(outcomes: Outcomes) -> list[Facts]:
+    """Runs in the order in which they stand for the frontier: its newest repeat, itself, those it stands on, those since."""
+    runs, best = outcomes.runs, outcomes.best.run
+    at = runs.index(best)
+    again = [e for e in reversed(repeats_of(outcomes, best)) if e.order > best.order]
+    since = [e for e in reversed(runs[at + 1 :]) if e not in again]
+    before = [*reversed(runs[:at])]
+    return [*again, best, *filter(kept, before), *since, *(e for e in before if not kept(e))]
+
+
+def _tables(outcomes: Outcomes) -> list[Facts]:
+    order = _order(outcomes) if outcomes.best else ()
+    return [e for e in order if len(e.account.buckets) >= _ROWS]
+
+
+def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
+    """The frontier's buckets, those of its newest repeat first, else the latest; what moved since the table before; what pages say of it."""
+    if outcomes.best is None:
+        return
+    runs, best, before = outcomes.runs, outcomes.best.run, []
+    tables = _tables(outcomes)[:2]
+    spoken = [e for e in _order(outcomes) if e.account.profile][:1]
+    own = [best] if best.account.profile else []
+    named = {e.path: " (the frontier run again)" for e in repeats_of(outcomes, best)}
+    named |= {best.path: ""}
+    for e in dict.fromkeys([*tables[:1], *own, *spoken, *tables[1:]]):
+        if e in tables:
+            since = " (since)" if e.order > best.order else " (before)"
+            which = named.get(e.path, " (the newest table)" if e is tables[0] else since)
+            rows = [n.text for n in e.account.buckets]
+            text = "\n".join([f"buckets of {handle(e.path)}{which}: {rows[0]}", *rows[1:]])
+            yield Line(text, e.path)
+        yield from quoted(e, e.account.profile[: 5 if e is best else 2], before)
+    if len(tables) > 1:
+        old, new = sorted(tables, key=lambda e: e.order)
+        if moved := _moved(new.account.buckets, old.account.buckets):
+            yield Line(
+                f"from {handle(old.path)} to {handle(new.path)}: {'; '.join(moved)}", new.path
+            )
+    for e in [e for e in reversed(runs[runs.index(best) + 1 :]) if e.account.profile][:4]:
+        yield from quoted(e, e.account.profile[:1], before)
+
+
+def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
+    """Buckets whose stated share differs by half a point or more between two tables."""
+    now, then = (
+        {
+            row[0].split("(")[0].strip().lower(): float(m[1])
+            for row in (n.text.split(" · ") for n in table[1:])
+            if (m := _SHARE.search(" ".join(row[1:])))
+        }
+        for table in (rows, before)
+    )
+    return [
+        f"{name} {then[name]:g} → {share:g} %"
+        for name, share in now.items()
+        if name in then and abs(share - then[name]) >= 0.5
+    ]
