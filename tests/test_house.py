@@ -60,9 +60,10 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # refuted 1,852 → 1,862, slices 1,731 → 1,735: what a card pulls is kept between questions, and reasons are found in one pass: a tenth of a warm load.
 # slices 1,735 → 1,811: what follows from a target and a moment alone is kept between loads, and pages named are found from the words: a third of a warm load.
 # schema 196 → 213: verdicts are a module of their own, whose names the room passes on.
+# trail 3,334 → 3,452, verbs 3,613 → 3,646, slices 1,811 → 1,814: where time goes and what is at most to be won there, what memory is free, what the nearest target is set to; a long page by its sections.
 BUDGETS = {
-    "verbs": 3613, "formats": 3735, "experiments": 2955, "trail": 3334, "site": 2535,
-    "research": 2434, "profiles": 1805, "refuted": 1862, "slices": 1811, "lint": 1216,
+    "verbs": 3646, "formats": 3735, "experiments": 2955, "trail": 3452, "site": 2535,
+    "research": 2434, "profiles": 1805, "refuted": 1862, "slices": 1814, "lint": 1216,
     "indexes": 1194, "ingest": 1142, "page": 1169, "run": 1108, "claims": 1354, "harness": 812,
     "search": 913, "store": 782, "source": 475, "graph": 430, "replay": 420, "loop": 390,
     "packs": 340, "text": 496, "server": 282, "build": 291, "model": 240, "schema": 213,
@@ -70,7 +71,7 @@ BUDGETS = {
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 43, 633
+TANGLED, PATTERNS = 42, 631
 LONGEST_MODULE = 400
 # Names that still stand for two classes: only fewer.
 TWICE = 0

@@ -13,7 +13,7 @@ anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
 httpx = pytest.importorskip("httpx")
 
-from kb.server.tools import LARGEST_ANSWER, schema_of, tools  # noqa: E402
+from kb.server.tools import schema_of, tools  # noqa: E402
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ENV = {**os.environ, "PYTHONPATH": os.fspath(CHECKOUT)}
@@ -58,7 +58,7 @@ def test_every_reading_tool_answers_over_stdio_with_quoted_text(make_base):
             checked = await client.call_tool("check", {"proposal": "Set tile=64: Hypothesis: tile 64", "target": "t"})
             assert checked.structured_content["code"] == 3 and checked.structured_content["result"]["outcome"] != "clear"
             assert not (await client.call_tool("status", {"action": "trail", "target": "t"})).is_error
-            assert "cut at" in text_of(await client.call_tool("open", {"where": "wiki/concepts/long.md"}))[LARGEST_ANSWER:]
+            assert "--whole" in text_of(await client.call_tool("open", {"where": "wiki/concepts/long.md"}))
             opened = await client.call_tool("experiment", {"action": "open", "proposal": PROPOSAL, "parent": "HEAD"})
             assert not opened.is_error, text_of(opened)
             assert opened.structured_content["result"]["path"].startswith("wiki/experiments/t/")

@@ -60,7 +60,7 @@ DOORS = (
     Door("load", "The slice that one step of the loop needs. Call it at the start of every step.", {"": "load"}),
     Door("check", "Does a proposal repeat what was refuted? Call it before anything is changed.", {"": "check"}),
     Door("search", "Find sections by words.", {"": "search"}),
-    Door("open", "Print a page or one of its sections.", {"": "open"}),
+    Door("open", "A page or one of its sections.", {"": "open"}),
     Door(
         "experiment",
         "Experiments: list, show, open (before a change), run, audit, close (verdict by rule).",

@@ -1,25 +1,21 @@
 """Where a target's time goes: the bucket tables of its runs, what each bucket takes, and what could at most be won in it. Refuses to add up what a page does not list."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kb.text import cut
+from kb.text import cut, numbers_in, unit_of
 from kb.trail.facts import Facts, Note
 from kb.trail.frontier import kept, parents_of
 from kb.trail.handles import handle
 from kb.trail.line import Line, quoted, words_of
 from kb.trail.outcomes import Outcomes, is_repeat
 
-_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s?%")
-_TIME = re.compile(r"time|\b[mµun]?s\b", re.IGNORECASE)
-_NUMBER = re.compile(r"[~<]?(\d[\d,]*(?:\.\d+)?)")
 # A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
 _ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
 _MOST_NAMED = 5
 
 
-class Bucket(NamedTuple):
+class TimeShare(NamedTuple):
     """One row of a breakdown: its name, its share of the time in per cent, and the words that no other row has."""
 
     name: str
@@ -32,13 +28,13 @@ class Bucket(NamedTuple):
         return head in text.lower() or any(len(w) > 4 for w in self.words & words_of(text))
 
 
-def largest_buckets(outcomes: Outcomes) -> tuple[Bucket, ...]:
+def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:
     """The buckets of the table that stands for the frontier, the largest first."""
     tables = _tables(outcomes)
     rows = _shares(tables[0].account.buckets) if tables else []
     words = [words_of(name) for name, _ in rows]
     own = (w.difference(*(o for o in words if o is not w)) for w in words)
-    listed = [Bucket(*row, w) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
+    listed = [TimeShare(*row, w) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
     return tuple(sorted(listed, key=lambda b: -b.share))
 
 
@@ -53,20 +49,29 @@ def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
 
 
 def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:
-    """(name, share in per cent) of the rows of a table, by the shares that they state or by their times in the newest column."""
+    """(name, share in per cent) of the rows of a table, by the shares that they state, else by their times in the newest column."""
     header, *body = [n.text.split(" · ") for n in rows]
-    stated = [_SHARE.search(" ".join(row[1:])) for row in body]
-    if 2 * sum(map(bool, stated)) >= len(body):
-        return [(row[0], float(m[1])) for row, m in zip(body, stated, strict=True) if m]
-    timed = [i for i, name in enumerate(header) if i and _TIME.search(name) and "Δ" not in name]
-    if not timed:
-        return []
-    cells = (row[timed[-1]] if len(row) > timed[-1] else "" for row in body)
-    times = [float(m[1].replace(",", "")) if (m := _NUMBER.match(c)) else 0.0 for c in cells]
-    # A row that states both tells what all take.
-    whole = [100 * t / float(m[1]) for t, m in zip(times, stated, strict=True) if m and float(m[1])]
-    total = max(whole, default=0.0) or sum(times) or 1.0
-    return [(row[0], 100 * t / total) for row, t in zip(body, times, strict=True)]
+    stated = [_first(" ".join(row[1:]), "%") for row in body]
+    if 2 * sum(map(bool, stated)) < len(body):
+        timed = [i for i, name in enumerate(header) if i and _is_time(name)]
+        times = [_first(" ".join(row[i : i + 1]), "") for row in body for i in timed[-1:]]
+        # A row that states both tells what all take.
+        whole = [100 * t / s for t, s in zip(times, stated, strict=False) if t and s]
+        total = max([*whole, sum(times)][:1]) or 1.0
+        stated = [100 * t / total for t in times]
+    return [(row[0], s) for row, s in zip(body, stated, strict=False) if s]
+
+
+def _first(text: str, unit: str) -> float:
+    """The first number of a text in a unit, or in any; 0 for none."""
+    return next((n.value for n in numbers_in(text) if not unit or n.unit == unit), 0.0)
+
+
+def _is_time(name: str) -> bool:
+    unit = unit_of(name.rpartition(" ")[2].rpartition("_")[2])
+    return "Δ" not in name and (
+        "time" in name.lower() or unit is not None and unit.dimension == "time"
+    )
 
 
 def repeats_of(outcomes: Outcomes, run: Facts) -> list[Facts]:
@@ -125,15 +130,11 @@ def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
 def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:
     """Buckets whose stated share differs by half a point or more between two tables."""
     now, then = (
-        {
-            row[0].split("(")[0].strip().lower(): float(m[1])
-            for row in (n.text.split(" · ") for n in table[1:])
-            if (m := _SHARE.search(" ".join(row[1:])))
-        }
-        for table in (rows, before)
+        {name.split("(")[0].strip().lower(): _first(rest, "%") for name, _, rest in cells}
+        for cells in ([n.text.partition(" · ") for n in table[1:]] for table in (rows, before))
     )
     return [
         f"{name} {then[name]:g} → {share:g} %"
         for name, share in now.items()
-        if name in then and abs(share - then[name]) >= 0.5
+        if share and then.get(name) and abs(share - then[name]) >= 0.5
     ]

@@ -3,16 +3,16 @@
 Pure: runs in, lines out, each with the page that it stands on. What a page says is quoted whole; what is counted or compared is counted here.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from kb.run.noise import SMALLEST_GAIN_TEXT
 from kb.run.quantity import number_text
 from kb.schema import Verdict
-from kb.text import cut
+from kb.text import cut, numbers_in, unit_of
 from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.dead import dead_lines
@@ -153,18 +153,20 @@ _BURST = Phrases(
 )
 
 
-# What is used of what there is: `27.11 GiB / 31.25 GiB`, `20.45/31.25 GiB`, `14.2 of 16 GB`.
-_OF_ALL = re.compile(
-    r"(\d+(?:\.\d+)?)\s?(?:[KMGT]i?B)?\s?(?:/|of)\s?(\d+(?:\.\d+)?)\s?([KMGT]i?B)\b"
-)
-
-
 def _free(e: Facts) -> Iterable[Line]:
-    """What a run left of its memory, where it says what it used and what there is."""
-    used = [m for n in e.account.memory for m in _OF_ALL.finditer(n.text)]
-    if used and float(used[0][1]) <= float(used[0][2]):
-        left = float(used[0][2]) - float(used[0][1])
-        yield Line(f"{handle(e.path)} leaves {left:.3g} {used[0][3]} free ({used[0][0]})", e.path)
+    """What a run left of its memory, where it says what it used of what there is: `27.1 GiB / 31.25 GiB`, `20.5/31.25 GiB`, `14 of 16 GB`."""
+    for text in (n.text.replace("/", " / ") for n in e.account.memory):
+        for used, all_ in pairwise(numbers_in(text)):
+            unit, between = unit_of(all_.unit), text[used.end : all_.start].strip()
+            if (
+                between in ("/", "of")
+                and unit
+                and unit.dimension == "size"
+                and used.value <= all_.value
+            ):
+                left = f"{all_.value - used.value:.3g} of {all_.value:g} {all_.unit}"
+                yield Line(f"{handle(e.path)} leaves {left} free", e.path)
+                return
 
 
 def _memory(outcomes: Outcomes) -> Iterable[Line]:

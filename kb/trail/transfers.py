@@ -38,8 +38,6 @@ _REFERENCE, _OTHER_SIZE = 3, 0.6
 _SAME_STACK, _STACKS, _LONGEST_STACK = 3, 1, 500
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
-# What a command line or an environment hands to a run, not what code is written with.
-_HANDED = re.compile(r"--\w|-\w+=|[A-Z][A-Z0-9_]+=")
 # Runs that carry over, check or watch what others won.
 _NO_CHANGE = Phrases(
     "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
@@ -245,18 +243,19 @@ def _stacks(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> It
     """Of the nearest targets the win that sets most of what no run here set, with these settings as a command takes them."""
     fullest: dict[str, tuple[int, tuple[str, int, str], Lesson, list[str]]] = {}
     for win in wins:
-        named = ((s, s.partition("=")[0]) for s in win.settings.split("\n"))
-        lacking = [
-            s
-            for s, n in named
-            if _HANDED.match(s) and key_of(n) not in here.keys and not is_watched(n)
-        ]
+        lacking = [s for s in win.settings.split("\n") if _is_lacking(*s.partition("="), here)]
         row = len(lacking), win.order, win, lacking
         fullest[win.target] = max(fullest.get(win.target, row), row, key=lambda r: r[:2])
     nearest = sorted(fullest.values(), key=lambda r: (-kin[r[2].target], -r[0], r[2].target))
     for _, _, win, lacking in [r for r in nearest if r[0] >= _SAME_STACK][:_STACKS]:
         text = f"{handle(win.path)} {win.text}; set there and by no run here: {' '.join(lacking)}"
         yield Line(f"{_home(win, here)}{cut(text, _LONGEST_STACK)}", win.path)
+
+
+def _is_lacking(name: str, sign: str, _: str, here: _Here) -> bool:
+    """Whether a command line or an environment hands a setting to a run, and none of the runs here had it."""
+    handed = name.startswith("--") or sign and (name[0] == "-" or name.isupper())
+    return bool(handed) and key_of(name) not in here.keys and not is_watched(name)
 
 
 def _home(win: Lesson, here: _Here) -> str:

@@ -4,11 +4,14 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
 from kb.store import digest_of
 from kb.verbs import Caller, Result, argument, flag, option
+
+if TYPE_CHECKING:
+    from kb.page import Page
 
 # Characters that an agent's harness leaves of what a command prints, with some to spare; of a page's sections so many are named, and
 # so much the way on takes beside its path.
@@ -26,7 +29,7 @@ class Open:
         "a page or one of its sections, such as wiki/concepts/x.md#limits, a slice's handle (v012~k3), or a run by its number within the target of a slice (DIGEST:v012)",
         metavar="PATH[#ANCHOR]",
     )
-    start: int = option("print on from this line of the page", default=0, metavar="LINE")
+    start: int = option("first line", default=0, metavar="LINE")
     whole: bool = flag("print all of it, however long")
 
 
@@ -83,25 +86,24 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
     data = store.read_bytes(layout, path)
     page = read(path, data)
     lines = text_of(data).split("\n")
-    start, end = 1, len(lines) + 1
-    if anchor:
-        # A section runs to the next heading of its own level or above, its subsections included.
-        place = next((i for i, s in enumerate(page.sections) if s.anchor == anchor), None)
-        if place is None:
-            names = [s.anchor for s in page.sections if s.anchor]
-            raise KbError(
-                f"{path}: no section '#{anchor}'; it has "
-                + (", ".join("#" + n for n in names) or "none")
-            )
-        section = page.sections[place]
-        after = [s for s in page.sections[place + 1 :] if s.level <= section.level]
-        start, end = section.start, after[0].start if after else end
+    start, end = _section(page, anchor) if anchor else (1, len(lines) + 1)
     inside = tuple(s.anchor for s in page.sections if s.anchor and start < s.start < end)
     start = max(start, request.start)
     if start >= end:
         raise KbError(f"{path}: ends before line {start}; its last line is {end - 1}")
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
     return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text, inside, request.whole)  # fmt: skip
+
+
+def _section(page: "Page", anchor: str) -> tuple[int, int]:
+    """First line of a section, and the next heading of its own level or above: its subsections are included. Raises KbError for none."""
+    place = next((i for i, s in enumerate(page.sections) if s.anchor == anchor), None)
+    if place is None:
+        names = ", ".join(f"#{s.anchor}" for s in page.sections if s.anchor)
+        raise KbError(f"{page.path}: no section '#{anchor}'; it has {names or 'none'}")
+    section = page.sections[place]
+    after = (s.start for s in page.sections[place + 1 :] if s.level <= section.level)
+    return section.start, next(after, page.lines + 1)
 
 
 def _run(layout: store.Layout, caller: Caller, typed: str) -> str:
