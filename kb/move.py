@@ -36,52 +36,47 @@ def move(layout: store.Layout, old: str, *, new: str, dry_run: bool = False) -> 
 def planned(layout: store.Layout, old: str, *, new: str) -> PageMove:
     """The move without doing it."""
     old, new = posixpath.normpath(old), posixpath.normpath(new)
+    _refuse_places(layout, old, new)
+    paths = store.scan(layout).digests
+    if old not in paths:
+        raise KbError(f"{old}: no such page; `kb search` finds one by its words")
+    name = posixpath.basename(old)
+    names = name.encode(), quote(name).encode()
+    writes: dict[str, bytes] = {}
+    mended: dict[str, int] = {}
+    left: list[tuple[str, int, str]] = []
+    for path in paths:
+        data = store.read_bytes(layout, path) if path != new else b""
+        # A page that names neither the file nor, being moved, any other need not be parsed.
+        if path != old and not any(n in data for n in names):
+            continue
+        after, count, missed = _mended(read(path, data), data, old=old, new=new)
+        after = seal.renewed(path, data, after=after)
+        left.extend(missed)
+        place = new if path == old else path
+        if count:
+            mended[place] = count
+        if path == old or after != data:
+            writes[place] = after
+    if new in paths and store.read_bytes(layout, new) != writes[new]:
+        raise KbError(f"{new}: there is another page; choose a free name")
+    return PageMove(old, new, writes, mended, tuple(left))
+
+
+def _refuse_places(layout: store.Layout, old: str, new: str) -> None:
+    """Raises KbError for what is no place of a page, and for a place where none would be read."""
     wiki = "" if layout.config.wiki == "." else f"{layout.config.wiki}/"
     for path in (old, new):
         if not path.startswith(wiki) or not path.endswith(".md") or not store.is_inner(path):
             raise KbError(f"{path}: kb mv takes pages: paths such as {wiki}concepts/name.md")
-    folders = [
-        layout.root / folder
-        for folder in PurePosixPath(new).parents
-        if folder.name and f"{folder}/" != wiki
-    ]
-    if any(part.startswith(".") for part in new.split("/")) or any(
-        folder.is_symlink() for folder in folders
-    ):
+    folders = [f for f in PurePosixPath(new).parents if f.name and f"{f}/" != wiki]
+    hidden = any(part.startswith(".") for part in new.split("/"))
+    if hidden or any((layout.root / folder).is_symlink() for folder in folders):
         raise KbError(
             f"{new}: pages in hidden folders and behind links are not read; name a plain folder"
         )
     if old == new:
         raise KbError(f"{old}: already there")
-    paths = store.scan(layout).digests
-    if old not in paths:
-        raise KbError(f"{old}: no such page; `kb search` finds one by its words")
-    writes: dict[str, bytes] = {}
-    mended: dict[str, int] = {}
-    left: list[tuple[str, int, str]] = []
-    for path in paths:
-        if path == new:
-            continue
-        data = store.read_bytes(layout, path)
-        # A page that names neither the file nor, being moved, any other need not be parsed.
-        if (
-            path != old
-            and posixpath.basename(old).encode() not in data
-            and quote(posixpath.basename(old)).encode() not in data
-        ):
-            continue
-        after, count, missed = _mended(read(path, data), data, old=old, new=new)
-        after = seal.renewed(path, data, after=after)
-        left.extend(missed)
-        if count:
-            mended[path if path != old else new] = count
-        if path == old:
-            writes[new] = after
-        elif after != data:
-            writes[path] = after
-    if new in paths and store.read_bytes(layout, new) != writes[new]:
-        raise KbError(f"{new}: there is another page; choose a free name")
-    return PageMove(old, new, writes, mended, tuple(left))
 
 
 def _mended(

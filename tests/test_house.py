@@ -61,17 +61,19 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # slices 1,735 → 1,811: what follows from a target and a moment alone is kept between loads, and pages named are found from the words: a third of a warm load.
 # schema 196 → 213: verdicts are a module of their own, whose names the room passes on.
 # trail 3,334 → 3,452, verbs 3,613 → 3,646, slices 1,811 → 1,814: where time goes and what is at most to be won there, what memory is free, what the nearest target is set to; a long page by its sections.
+# experiments +14, research +10, source +6, text and indexes +4, lint and page +2: functions of complexity D stand in parts;
+# verbs −48 pay for them: one answer that is a text, one way to the network, one reader of JSON lines.
 BUDGETS = {
-    "verbs": 3646, "formats": 3735, "experiments": 2955, "trail": 3452, "site": 2535,
-    "research": 2434, "profiles": 1805, "refuted": 1862, "slices": 1814, "lint": 1216,
-    "indexes": 1194, "ingest": 1142, "page": 1169, "run": 1108, "claims": 1354, "harness": 812,
-    "search": 913, "store": 782, "source": 475, "graph": 430, "replay": 420, "loop": 390,
-    "packs": 340, "text": 496, "server": 282, "build": 291, "model": 240, "schema": 213,
-    "cli": 180, "move": 110, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
+    "verbs": 3598, "formats": 3735, "experiments": 2969, "trail": 3452, "site": 2535,
+    "research": 2444, "profiles": 1803, "refuted": 1862, "slices": 1814, "lint": 1218,
+    "indexes": 1196, "ingest": 1142, "page": 1170, "run": 1107, "claims": 1354, "harness": 807,
+    "search": 913, "store": 782, "source": 481, "graph": 430, "replay": 420, "loop": 390,
+    "packs": 340, "text": 500, "server": 276, "build": 291, "model": 240, "schema": 213,
+    "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 42, 631
+TANGLED, PATTERNS = 28, 631
 LONGEST_MODULE = 400
 # Names that still stand for two classes: only fewer.
 TWICE = 0

@@ -40,12 +40,8 @@ class Expectation:
     moves: tuple[Move, ...] = ()
 
     def __or__(self, other: "Expectation") -> "Expectation":
-        pairs = zip(
-            (self.expect, self.forbid, self.moves),
-            (other.expect, other.forbid, other.moves),
-            strict=True,
-        )
-        return Expectation(*(tuple(dict.fromkeys((*one, *more))) for one, more in pairs))
+        both = (self.expect + other.expect, self.forbid + other.forbid, self.moves + other.moves)
+        return Expectation(*(tuple(dict.fromkeys(listed)) for listed in both))
 
 
 @dataclass(frozen=True, slots=True)

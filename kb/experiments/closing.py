@@ -155,35 +155,36 @@ def _closed_again(
     overruled = bool(page.field("overruled"))
     attempt = last_attempt(layout, stub) if stub.opened_by_kb else None
     measured = receipt_of(attempt) if attempt and attempt.measurement else ""
-    known = {page.field("measured"), *(n.evidence for n in notes)}
+    is_known = measured in {page.field("measured"), *(n.evidence for n in notes)}
     # Closing that was killed between page and log is made good, whatever this call says.
     logged = () if dry else writeback.log_missing(layout, target.name, today=today)
     remarked = remarks.expectation != Expectation() or remarks.overrule
-    if (
-        not measured
-        or not (measured not in known or remarked)
-        or overruled
-        and not remarks.overrule
-    ):
+    decided = overruled and not remarks.overrule
+    if not measured or decided or is_known and not remarked:
         about = (stub.path, stands, page.field("rule"), "", None, stub.facts.decision)
         return Closed(*about, overruled=overruled, again=True, written=logged)
     case, done = _ruled(layout, stub, target, remarks)
     done = replace(done, again=True, written=logged)
-    if done.verdict == stands and measured in known:
+    if done.verdict == stands and is_known:
         return done
-    reason = remarks.reason if remarks.overrule else case.ruling.reason
-    because = one_line(remarks.because or reason).rstrip(".")
-    if done.verdict == stands and attempt:
-        # The verdict stays, the figures do not: what was filed of them is no longer the newest.
-        because += f"; {len(attempt.of('bench', 'change'))} runs of each side"
-        more = case.ruling.more
-        because += f"; about {more} more samples of each side would decide" if more else ""
+    because = _because(case, remarks, stays=done.verdict == stands)
     note = Superseding(today, str(done.verdict), because, measured)
     if not dry:
         line = to_note(note, seal=seal)
         store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
         writeback.log_superseded(layout, stub, note, today=today)
     return replace(done, superseded=stands, written=(stub.path, writeback.LOG))
+
+
+def _because(case: Case, remarks: Remarks, *, stays: bool) -> str:
+    """Why a note takes the place of a verdict; where that `stays`, its figures do not: those that were filed are no longer the newest."""
+    reason = remarks.reason if remarks.overrule else case.ruling.reason
+    because = one_line(remarks.because or reason).rstrip(".")
+    if stays and case.attempt:
+        because += f"; {len(case.attempt.of('bench', 'change'))} runs of each side"
+        more = case.ruling.more
+        because += f"; about {more} more samples of each side would decide" if more else ""
+    return because
 
 
 def _page(case: Case, remarks: Remarks, done: Closed, *, today: str) -> bytes:

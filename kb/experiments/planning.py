@@ -194,21 +194,44 @@ def _edited(
             f"and commit it (or --snapshot){then if path else '; no page was filed'}"
         )
 
+    wanted = Plan(
+        number=0,
+        page=path,
+        target=target,
+        started="",
+        **{name: getattr(method, name) for name in _SAME_METHOD},
+        change=change,
+        parent=parent,
+        set=state.set,
+        changed=edited,
+        host=host_facts(),
+    )
+    if not state.again and (twin := _twin_of(layout, repository, wanted, variant)):
+        raise GateClosed(_known(*twin))
+    return edited
+
+
+_SAME_METHOD = ("benchmark", "build", "checks", "metric")
+
+
+def _twin_of(
+    layout: store.Layout, repository: Path, wanted: Plan, variant: str
+) -> tuple[Stub, Attempt] | None:
+    """Another run of the variant that measured exactly what is wanted and has figures to tell."""
+    without = worktree.own_folders(layout, repository)
+
     def same(one: str, other: str) -> bool:
         with contextlib.suppress(KbError):  # A commit that is no longer here is no twin.
             listed = worktree.changed_paths(repository, one, change=other, without=without)
             return one == other or not listed
         return False
 
-    for file in () if state.again else (layout.sources / "runs" / target).rglob("plan.json"):
-        plan = Plan(number=0, page=path, target=target, started="")
-        with contextlib.suppress(KbError):  # A damaged record is told where its own page is judged.
+    for file in (layout.sources / "runs" / wanted.target).rglob("plan.json"):
+        try:
             plan = decoded(Plan, file)
-        here = plan.page != path and (layout.root / plan.page).is_file() and not plan.elsewhere
-        words = ("benchmark", "build", "checks", "metric")
-        alike = all(getattr(method, w) in ("", getattr(plan, w)) for w in words)
-        host = dict(plan.host).get("host") == dict(host_facts())["host"]
-        if not (here and alike and host and (plan.changed, plan.set) == (edited, state.set)):
+        except KbError:
+            continue  # A damaged record is told where its own page is judged.
+        if not (_is_alike(plan, wanted) and (layout.root / plan.page).is_file()):
             continue
         twin = stub_at(layout, plan.page)
         last = last_attempt(layout, twin)
@@ -219,11 +242,19 @@ def _edited(
             and not last.problem("change", "parent")
             and twin.facts.verdict.canonical != Verdict.INVALID
             and twin.facts.variant.lower() == variant.lower()
-            and same(plan.change, change)
-            and same(plan.parent, parent)
+            and same(plan.change, wanted.change)
+            and same(plan.parent, wanted.parent)
         ):
-            raise GateClosed(_known(twin, last))
-    return edited
+            return twin, last
+    return None
+
+
+def _is_alike(plan: Plan, wanted: Plan) -> bool:
+    """Whether another page's plan measured here, by the same method, a change of the same paths under the same variables."""
+    method = all(getattr(wanted, w) in ("", getattr(plan, w)) for w in _SAME_METHOD)
+    host = dict(plan.host).get("host") == dict(wanted.host)["host"]
+    change = (plan.changed, plan.set) == (wanted.changed, wanted.set)
+    return plan.page != wanted.page and not plan.elsewhere and method and host and change
 
 
 def _known(twin: Stub, last: Attempt) -> str:

@@ -7,10 +7,8 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from kb import KbError, store
-from kb.experiments.attempt import home_of
+from kb.experiments.attempt import create, decoded, home_of
 from kb.experiments.stub import Stub
 from kb.refuted.gate import Answer, Gate
 from kb.refuted.gate import Proposal as Question
@@ -30,9 +28,7 @@ class FiledQuestion:
 def keep_opening(home: Path, answer: Answer | None, *, target: str, text: str) -> None:
     """File the question and the receipt beside the attempts that are to come; a baseline has none."""
     if answer:
-        opening = FiledQuestion(answer.receipt, target, text)
-        data = msgspec.json.format(msgspec.json.encode(opening), indent=1) + b"\n"
-        store.write(home / _FILE, data)
+        create(home / _FILE, FiledQuestion(answer.receipt, target, text))
 
 
 def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> tuple[str, ...]:
@@ -45,8 +41,8 @@ def refuse_forged(layout: store.Layout, stub: Stub, db: sqlite3.Connection) -> t
     if stub.baseline:
         return ()
     try:
-        opening = msgspec.json.decode((home / _FILE).read_bytes(), type=FiledQuestion)
-    except (OSError, RecursionError, msgspec.DecodeError) as error:
+        opening = decoded(FiledQuestion, home / _FILE)
+    except KbError as error:
         raise KbError(
             f"{stub.path}: {stub.run}/{_FILE}, which `kb experiment open` wrote, is gone or cannot be read; restore it"
         ) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kb import KbError, store
 from kb.harness.agents_watch import WATCH_NAME
 from kb.store import json_of
-from kb.verbs import Caller, Result, argument
+from kb.verbs import Caller, TextAnswer, argument
 
 EVENTS = ("stop", "session-start", "edit", "before", "after")
 # What pi passes on to its agent; other harnesses cut later.
@@ -29,18 +29,7 @@ class HookCall:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer(Result):
-    """The answer in the harness's form; empty where there is nothing to say."""
-
-    formats = ("text",)
-    text: str
-
-    def to_text(self) -> str:
-        return self.text
-
-
-def run(request: HookCall, caller: Caller) -> HookAnswer:
+def run(request: HookCall, caller: Caller) -> TextAnswer:
     try:
         event = json_of(caller.stdin() or b"{}")
     except ValueError as error:
@@ -50,14 +39,14 @@ def run(request: HookCall, caller: Caller) -> HookAnswer:
     target = file.read_text(encoding="utf-8").strip() if file.exists() else ""
     event = event if isinstance(event, dict) else {}
     if request.event == "stop":
-        return HookAnswer(_blocked(_reasons(layout, caller, target)) if target else "")
+        return TextAnswer(_blocked(_reasons(layout, caller, target)) if target else "")
     if request.event == "edit":
-        return HookAnswer(_edit(layout, caller, event, target))
+        return TextAnswer(_edit(layout, caller, event, target))
     if request.event == "session-start":
         text = caller.call("load", {"step": "resume", "target": target}).to_text()
         output = {"hookEventName": "SessionStart", "additionalContext": text}
-        return HookAnswer(json.dumps({"hookSpecificOutput": output}, ensure_ascii=False))
-    return HookAnswer(_pi(caller, event, target, before=request.event == "before"))
+        return TextAnswer(json.dumps({"hookSpecificOutput": output}, ensure_ascii=False))
+    return TextAnswer(_pi(caller, event, target, before=request.event == "before"))
 
 
 def _blocked(reasons: list[str]) -> str:

@@ -49,22 +49,18 @@ def parts_of(harness: str) -> list[Part]:
 
 
 def _skills(folder: str) -> list[Part]:
-    return [
-        WholeFile(
-            f"{folder}/{name}/SKILL.md",
-            f"---\nname: {name}\ndescription: {json.dumps(about)}\n---\n\n{body}",
-        )
-        for name, (about, body) in skill_texts().items()
-    ]
+    return _pages(f"{folder}/{{}}/SKILL.md", skill_texts())
 
 
 def _agents(folder: str) -> list[Part]:
+    return _pages(f"{folder}/{{}}.md", agent_texts())
+
+
+def _pages(path: str, texts: dict[str, tuple[str, str]]) -> list[Part]:
+    head = "---\nname: {}\ndescription: {}\n---\n\n{}"
     return [
-        WholeFile(
-            f"{folder}/{name}.md",
-            f"---\nname: {name}\ndescription: {json.dumps(about)}\n---\n\n{body}",
-        )
-        for name, (about, body) in agent_texts().items()
+        WholeFile(path.format(name), head.format(name, json.dumps(about), body))
+        for name, (about, body) in texts.items()
     ]
 
 

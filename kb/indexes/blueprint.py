@@ -43,17 +43,7 @@ def blueprint_files(
             lines += _topic_lines(topic, state, material)
     listed = {path for t in topics for path in t.experiments}
     other = _by_size((e for e in won if e.path not in listed), material)
-    if other:
-        lines += [
-            "## Gains under no topic",
-            "",
-            *experiment_rows(map(material.row, other[:_MOST_OTHER])),
-        ]
-        lines += (
-            [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""]
-            if len(other) > _MOST_OTHER
-            else []
-        )
+    lines += _other_lines(other, material)
     lines += ["## What compounds", "", *_chain_lines(chains, material), "", "## Traps", ""]
     lines += [
         f"- **{cell(topic.name, 80)}**: {count} of {len(topic.experiments)} tries failed, last {link(failed)}: {cell(failed.because, 200)}"
@@ -73,6 +63,14 @@ def blueprint_files(
     }
     anchors = [[topic.anchor for topic, _ in phase] for phase in phases]
     return {"blueprint.md": bytes_of(lines), "blueprint.json": to_json(twin)}, anchors
+
+
+def _other_lines(other: list[Facts], material: Material) -> list[str]:
+    if not other:
+        return []
+    rows = experiment_rows(map(material.row, other[:_MOST_OTHER]))
+    rest = [f"{len(other) - _MOST_OTHER} more in the .json beside this file.", ""]
+    return ["## Gains under no topic", "", *rows, *(rest if len(other) > _MOST_OTHER else [])]
 
 
 def _told_once(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:

@@ -190,24 +190,24 @@ class Page:
     def type(self) -> str:
         """Canonical page type: what the front matter says, else the file name, else the folder; an unknown spelling is kept as it is."""
         raw = self.field("type")
-        type_name = type_of(raw)
+        stated = type_of(raw)
         if self.name != self.stem:
-            return type_name or "experiment"
+            return stated or "experiment"
         by_file = type_of_file(self.stem)
-        by_folder, sure = type_of_place(self.path)
         if by_file:
-            return type_name or by_file
-        if by_folder == "experiment":
-            run = (
-                type_name == "experiment"
-                or names_run(self.stem)
-                or not (type_name or raw)
-                and self._reports
-            )
-            return "experiment" if run else type_name or raw or "page"
-        if not (type_name or raw or by_folder) and self._tries:
+            return stated or by_file
+        by_folder, sure = type_of_place(self.path)
+        if self._is_run(stated or raw, by_folder):
             return "experiment"
-        return type_name or raw or (by_folder if sure or _names_target(self) else None) or "page"
+        by_place = by_folder != "experiment" and (sure or _names_target(self))
+        return stated or raw or (by_folder if by_place else None) or "page"
+
+    def _is_run(self, stated: str, by_folder: str | None) -> bool:
+        """Whether a page tells of a run: among runs, one that is named so or says how it came out; elsewhere one that says nothing else of itself."""
+        if by_folder == "experiment":
+            named = stated == "experiment" or names_run(self.stem)
+            return named or not stated and self._reports
+        return not (stated or by_folder) and self._tries
 
     @cached_property
     def title(self) -> str:

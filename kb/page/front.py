@@ -92,30 +92,34 @@ def plain_fields(raw: str) -> dict[str, object] | None:
         if m is None or m[1] in fields or m[1].lower() in _NO_WORDS:
             return None
         at = m.end()
-        kind = m.lastindex
-        text = m[kind].strip(" ") if kind in (4, 7) else m[kind]
-        value: object = text
-        if kind == 1:
-            value = None
-        elif kind == 4:
-            items = [item.strip(" ") for item in text.split(",")] if text else []
-            if not all(
-                item[:1].isalpha() and item.isascii() and item.lower() not in _NO_WORDS
-                for item in items
-            ):
-                return None
-            value = items
-        elif kind == 5:
-            try:
-                datetime.date.fromisoformat(text)
-            except ValueError:
-                return None
-        elif kind == 6:
-            value = int(text)
-        elif kind == 7 and text.lower() in _NO_WORDS:
+        try:
+            fields[m[1]] = _READERS[m.lastindex](m[m.lastindex])
+        except ValueError:
             return None
-        fields[m[1]] = value
     return fields
+
+
+def _words(text: str) -> str:
+    text = text.strip(" ")
+    if text.lower() in _NO_WORDS:
+        raise ValueError(text)
+    return text
+
+
+def _list(text: str) -> list[str]:
+    items = [_words(item) for item in text.split(",")] if text else []
+    if not all(item[:1].isalpha() and item.isascii() for item in items):
+        raise ValueError(text)
+    return items
+
+
+def _day(text: str) -> str:
+    datetime.date.fromisoformat(text)
+    return text
+
+
+# By the group of `_FIELD` that matched; ValueError is a doubt, which YAML decides.
+_READERS = {1: lambda name: None, 2: str, 3: str, 4: _list, 5: _day, 6: int, 7: _words}
 
 
 def _values(raw: str, path: str) -> tuple[dict[str, object], tuple[Finding, ...]]:

@@ -73,15 +73,18 @@ def number(cell: str) -> float | None:
     return value if abs(value) < 1e300 else None
 
 
+def cells_at(line: str, spans: list[tuple[int, int]]) -> list[str]:
+    """A line cut at the columns that marks above it drew; the last column goes on to the end."""
+    ends = [*(end for _, end in spans[:-1]), None]
+    return [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
+
+
 def _fixed_width(lines: Iterator[str], header: str, dashes: str) -> Iterator[list[str]]:
     spans = [m.span() for m in re.finditer(r"-+", dashes)]
     for line in chain([header], lines):
         if not line.strip():
             return
-        yield [
-            line[start:].strip() if i == len(spans) - 1 else line[start:end].strip()
-            for i, (start, end) in enumerate(spans)
-        ]
+        yield cells_at(line, spans)
 
 
 def sheets(lines: Iterable[str], *, is_header: Callable[[list[str]], bool]) -> list[Sheet]:

@@ -111,57 +111,58 @@ def fold(costs: Iterable[Cost]) -> list[Cost]:
     groups: dict[tuple[str, str], list[Cost]] = defaultdict(list)
     for cost in costs:
         groups[clean(cost.name) or "(no name)", clean(cost.category, limit=80)].append(cost)
-    folded = []
-    for (name, category), members in groups.items():
-        exposed = [m.exposed for m in members]
-        folded.append(
-            Cost(
-                name,
-                math.fsum(m.self_time for m in members),
-                math.fsum(m.wall for m in members),
-                sum(m.count for m in members),
-                category,
-                members[0].detail,
-                None if None in exposed else math.fsum(e for e in exposed if e is not None),
-                members[0].facts,
-            )
+    folded = (
+        Cost(
+            name,
+            math.fsum(m.self_time for m in members),
+            math.fsum(m.wall for m in members),
+            sum(m.count for m in members),
+            category,
+            members[0].detail,
+            _sum_of(m.exposed for m in members),
+            members[0].facts,
         )
+        for (name, category), members in groups.items()
+    )
     return sorted(folded, key=lambda c: (-c.wall, c.name, c.category))
+
+
+def _sum_of(times: Iterable[float | None]) -> float | None:
+    """The sum of times; None where one of them is unknown."""
+    known = list(times)
+    return None if None in known else math.fsum(known)
 
 
 def merge(readings: Sequence[Reading], *, source: str) -> Reading:
     """Files of one profile (ranks, tables of one report) as one; where some are of a device, those of a host are left out."""
-    kinds = sorted({r.kind for r in readings})
-    if len(kinds) > 1:
-        raise KbError(
-            f"{source}: holds profiles of several kinds ({', '.join(kinds)}); name one file, or choose with --kind"
-        )
-    scope = "device" if any(r.scope == "device" for r in readings) else "host"
-    kept = [r for r in readings if r.scope == scope]
-    units = sorted({r.unit for r in kept})
-    if len(units) > 1:
-        raise KbError(
-            f"{source}: times in several units ({', '.join(units)}) cannot be added; name one file"
-        )
+    kinds = (
+        f"{source}: holds profiles of several kinds ({{}}); name one file, or choose with --kind"
+    )
+    _refuse_several(readings, "kind", kinds)
+    kept = [r for r in readings if r.scope == "device"] or list(readings)
+    units = f"{source}: times in several units ({{}}) cannot be added; name one file"
+    _refuse_several(kept, "unit", units)
     warnings = [w for r in kept for w in r.warnings]
-    if len(kept) < len(readings):
-        warnings.append(
-            f"{len(readings) - len(kept)} host table(s) left out: shares are of device time"
-        )
-    idles = [r.idle for r in kept]
-    steps = [r for r in kept if r.steps and r.step_time is not None]
+    if beside := len(readings) - len(kept):
+        warnings.append(f"{beside} host table(s) left out: shares are of device time")
+    stepped = [r for r in kept if r.steps and r.step_time is not None]
+    times = [r.step_time for r in stepped]
     return replace(
         kept[0],
         costs=tuple(c for r in kept for c in r.costs),
         tracks=sum(r.tracks for r in kept),
-        idle=None if None in idles else math.fsum(i for i in idles if i is not None),
-        steps=max((r.steps for r in steps if r.steps), default=None),
-        step_time=math.fsum(r.step_time for r in steps if r.step_time is not None) / len(steps)
-        if steps
-        else None,
+        idle=_sum_of(r.idle for r in kept),
+        steps=max((r.steps for r in stepped), default=None),
+        step_time=math.fsum(times) / len(times) if times else None,
         facts=tuple(dict.fromkeys(f for r in kept for f in r.facts)),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _refuse_several(readings: Sequence[Reading], field: str, message: str) -> None:
+    names = {getattr(r, field) for r in readings}
+    if len(names) > 1:
+        raise KbError(message.format(", ".join(sorted(names))))
 
 
 def _bucket_names(costs: Sequence[Cost]) -> list[str]:
@@ -181,7 +182,6 @@ def _bucket_names(costs: Sequence[Cost]) -> list[str]:
 
 
 def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
-    exposed = [m.exposed for m in members]
     categories: dict[str, float] = defaultdict(float)
     for member in members:
         if member.category.strip().lower() not in OPAQUE:
@@ -190,7 +190,7 @@ def _bucket(name: str, members: Sequence[Cost], *, total: float) -> Bucket:
         name,
         math.fsum(m.wall for m in members) / total,
         math.fsum(m.self_time for m in members),
-        None if None in exposed else math.fsum(e for e in exposed if e is not None),
+        _sum_of(m.exposed for m in members),
         sum(m.count for m in members),
         tuple(m.name for m in members[:TOP_OPS]),
         tuple(sorted(categories, key=lambda c: (-categories[c], c))[:TOP_OPS]),

@@ -7,6 +7,7 @@ the last end, is idle.
 """
 
 import heapq
+import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -42,14 +43,13 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """By operation number: self time over all tracks, part of the window, and of that what no other bucket overlapped."""
+    """By operation number: self time over all tracks, part of the device's time, and of that what no other bucket overlapped."""
 
     self_time: list[float]
     wall: list[float]
     exposed: list[float]
     counts: list[int]
     idle: float
-    window: float
 
 
 def innermost(track: Track) -> Iterator[Segment]:
@@ -92,13 +92,10 @@ def spend(tracks: Sequence[Track], *, bucket_by_op: Sequence[str]) -> Spent:
         for op in track.ops:
             counts[op] += 1
     active: dict[int, int] = {}
-    first = at = None
-    idle = 0.0
+    at, idle = math.inf, 0.0
     for time, is_start, lane, op in heapq.merge(
         *(_boundaries(innermost(t), lane) for lane, t in enumerate(tracks))
     ):
-        if first is None or at is None:
-            first = at = time
         passed = time - at
         if passed > 0:
             if not active:
@@ -111,13 +108,12 @@ def spend(tracks: Sequence[Track], *, bucket_by_op: Sequence[str]) -> Spent:
                     wall[owner] += part
                     if alone:
                         exposed[owner] += part
-            at = time
+        at = time
         if is_start:
             active[lane] = op
         else:
             active.pop(lane, None)
-    window = 0.0 if first is None or at is None else at - first
-    return Spent(spent_self, wall, exposed, counts, idle, window)
+    return Spent(spent_self, wall, exposed, counts, idle)
 
 
 def costs_of(

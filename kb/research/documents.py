@@ -89,16 +89,11 @@ def references_in(text: str) -> tuple[str, ...]:
 
 
 def _decoded(data: bytes) -> str:
-    for coding in (
-        "utf-8-sig",
-        "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8",
-        "latin-1",
-    ):
-        try:
-            return data.decode(coding)
-        except UnicodeDecodeError:
-            continue
-    return data.decode("latin-1")
+    coding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(coding)
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _markdown(text: str) -> CapturedDocument:

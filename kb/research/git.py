@@ -35,36 +35,34 @@ class Repository:
         """What git prints. Raises KbError where it fails, takes too long or prints more than
         `limit` bytes.
         """
-        command = [
-            "git",
-            *_SAFE,
-            "-c",
-            f"core.attributesFile={_LANGUAGES}",
-            "--git-dir",
-            str(self.folder),
-            *words,
-        ]
-        try:
-            with subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(words[0])
-            ) as process:
-                out, error = process.communicate(timeout=self.seconds)
-        except subprocess.TimeoutExpired as late:
-            process.kill()
-            raise KbError(
-                f"{self.local}: git {words[0]} took more than {self.seconds:.0f} s; ask for a smaller range"
-            ) from late
-        except OSError as missing:
-            raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
-        if process.returncode not in ok:
-            message = error.decode(errors="replace").strip().splitlines() or ["failed"]
-            reason = next((line for line in message if line.startswith("fatal:")), message[-1])
-            raise KbError(f"{self.local}: git {words[0]}: {reason.removeprefix('fatal: ')}")
+        out = self._bytes(*words, ok=ok)
         if len(out) > limit:
             raise KbError(
                 f"{self.local}: git {words[0]} prints {len(out) >> 20} MB, more than the limit of {limit >> 20} MB"
             )
         return out.decode("utf-8", "replace")
+
+    def _bytes(self, *words: str, ok: tuple[int, ...] = (0,), stdin: str = "") -> bytes:
+        settings = ("-c", f"core.attributesFile={_LANGUAGES}", "--git-dir", str(self.folder))
+        try:
+            done = subprocess.run(
+                ["git", *_SAFE, *settings, *words],
+                input=stdin.encode(),
+                capture_output=True,
+                timeout=self.seconds,
+                env=_environment(words[0]),
+            )
+        except subprocess.TimeoutExpired as late:
+            raise KbError(
+                f"{self.local}: git {words[0]} took more than {self.seconds:.0f} s; ask for a smaller range"
+            ) from late
+        except OSError as missing:
+            raise KbError(f"git cannot be run: {missing.strerror}; install git") from missing
+        if done.returncode not in ok:
+            message = done.stderr.decode(errors="replace").strip().splitlines() or ["failed"]
+            reason = next((line for line in message if line.startswith("fatal:")), message[-1])
+            raise KbError(f"{self.local}: git {words[0]}: {reason.removeprefix('fatal: ')}")
+        return done.stdout
 
     def lines(self, *words: str, ok: tuple[int, ...] = (0,)) -> list[str]:
         return self.run(*words, ok=ok).splitlines()
@@ -111,16 +109,7 @@ class Repository:
             for head, path in rows
             if head.split()[1] == "blob" and int(head.split()[3]) <= most
         ]
-        command = ["git", *_SAFE, "--git-dir", str(self.folder), "cat-file", "--batch"]
-        message = "".join(f"{blob}\n" for blob, _ in wanted).encode()
-        out = subprocess.run(
-            command,
-            input=message,
-            capture_output=True,
-            env=_environment("cat-file"),
-            timeout=self.seconds,
-            check=False,
-        ).stdout
+        out = self._bytes("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob, _ in wanted))
         at = 0
         for _, path in wanted:
             end = out.find(b"\n", at)

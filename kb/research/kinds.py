@@ -54,42 +54,31 @@ def reading_of(
 ) -> KindReading:
     """The kind of the changes of one fork that came with these commit messages, the newest first."""
     core = _core_paths(changes, upstream)
+    own = [c for c in changes if c.path in core]
     results = tuple(_results(messages)) if core else ()
     moved = max(results, key=lambda e: e.kind).kind if results else moved_metric(upstream)
-    renamed = are_renames([c for c in changes if c.path in core], upstream)
-    pulls = [e for c in changes if c.path in core for e in pulls_of(c, upstream, moved)]
+    pulls = [e for c in own for e in pulls_of(c, upstream, moved)]
     evidence = [*_files(changes, core, upstream), *pulls, *_moves(changes)]
     structure = _weights(evidence)
     words = [e for e in _messages(messages) if core or e.kind not in ("performance", "quality")]
     words += results
     weights = structure + _weights(words)
-    replaced = _replaced(changes, core, upstream)
-    taken_back = bool(core) and _takes_back(messages)
-    kind = (
-        "other"
-        if taken_back
-        else "refactor"
-        if renamed
-        else _kind(
-            weights,
-            structure,
-            core=core,
-            replaced=replaced,
-            moved=moved,
-        )
-    )
+    aimless = _aimless(own, messages, upstream)
+    kind = aimless or _kind(weights, structure, own, upstream, moved=moved)
     also = (k for k, w in weights.most_common() if k != kind and w >= max(3, 0.4 * weights[kind]))
     optimization = kind in ("performance", "quality") or kind == "port" and _holds_levers(pulls)
-    aimed = 0.0 if taken_back or renamed else weights["performance"] + weights["quality"]
+    aimed = 0.0 if aimless else weights["performance"] + weights["quality"]
     strength = aimed / max(1.0, sum(weights.values()))
     strongest = sorted([*evidence, *words], key=lambda e: -e.weight)[:12]
-    named = _named(changes, core, messages, kind)
+    named = _named(own, messages, kind)
     return KindReading(kind, tuple(also), optimization, round(strength, 3), named, tuple(strongest))
 
 
-def _takes_back(messages: Sequence[str]) -> bool:
-    """Whether every commit undoes an earlier one: what the diff names is taken out, not put in."""
-    return bool(messages) and all(m.startswith('Revert "') for m in messages)
+def _aimless(own: Sequence[FileDiff], messages: Sequence[str], upstream: Upstream) -> str:
+    """The kind of a change that aims at nothing that its diff names; empty for others."""
+    if own and messages and all(m.startswith('Revert "') for m in messages):
+        return "other"  # What the diff names is taken out, not put in.
+    return "refactor" if are_renames(own, upstream) else ""
 
 
 def _results(messages: Sequence[str]) -> Iterator[KindEvidence]:
@@ -117,9 +106,7 @@ def _moves(changes: Sequence[FileDiff]) -> Iterator[KindEvidence]:
     source = [c for c in changes if c.role == "source" and c.groups]
     if not source:
         return
-    added, removed = ({code for line in lines if (code := code_of(line))} for lines in (
-        (line for c in source for line in c.added), (line for c in source for line in c.removed)
-    ))  # fmt: skip
+    added, removed = _codes(c.added for c in source), _codes(c.removed for c in source)
     shrunk = {c.path for c in source if len(c.removed) > len(c.added)}
     taken = [
         c
@@ -127,18 +114,20 @@ def _moves(changes: Sequence[FileDiff]) -> Iterator[KindEvidence]:
         if c.state == "copied" and c.before in shrunk and 5 * len(c.added) < len(c.removed)
     ]
     moved, new = (sum(len(code) > 3 for code in lines) for lines in (added & removed, added))
+    same_work = removed and _same_work(added, removed)
     for holds, kind, what in (
-        (bool(taken), "refactor", "a file taken out of another"),
+        (taken, "refactor", "a file taken out of another"),
         (moved >= 3 and moved >= 0.6 * new, "refactor", f"{moved} lines moved"),
         (not added | removed, "docs", "comments alone"),
-        (
-            bool(removed) and _same_work(added, removed),
-            "refactor",
-            "the same names and numbers under other definitions",
-        ),
+        (same_work, "refactor", "the same names and numbers under other definitions"),
     ):
         if holds:
             yield KindEvidence(kind, 4.0, source[0].path, 1, what)
+
+
+def _codes(files: Iterable[Iterable[str]]) -> set[str]:
+    """What the lines of some files hold besides comments, each once."""
+    return {code for lines in files for line in lines if (code := code_of(line))}
 
 
 def _same_work(added: Iterable[str], removed: Iterable[str]) -> bool:
@@ -188,26 +177,18 @@ def _core_paths(changes: Sequence[FileDiff], upstream: Upstream) -> frozenset[st
     """The measured program as far as it changed: source that upstream has, and source that is new
     and that such source names.
     """
-    known = {
-        c.path
-        for c in changes
-        if c.role == "source" and c.state != "copied" and c.before in upstream.files and c.news
-    }
-    used = {
-        name
-        for c in changes
-        if c.path in known or c.role == "build"
-        for line in c.new_lines
-        for name in identifiers(line)
-    }
-    known |= {c.path for c in changes if c.role == "build" and _sets_compiler(c)}
-    fresh = [c for c in changes if c.role == "source" and c.state == "added"]
-    joined = {
-        c.path
-        for c in fresh
-        if known and not _is_device(c.path) and not used.isdisjoint(_names_of_file(c, upstream))
-    }
-    return frozenset(known | joined)
+    source = [c for c in changes if c.role == "source"]
+    builds = [c for c in changes if c.role == "build"]
+    held = [c for c in source if c.state != "copied" and c.before in upstream.files and c.news]
+    used = {name for c in (*held, *builds) for name in _names_in(c)}
+    known = {c.path for c in (*held, *filter(_sets_compiler, builds))}
+    fresh = (c for c in source if known and c.state == "added" and not _is_device(c.path))
+    joined = (c.path for c in fresh if not used.isdisjoint(_names_of_file(c, upstream)))
+    return frozenset({*known, *joined})
+
+
+def _names_in(change: FileDiff) -> Iterator[str]:
+    return (name for line in change.new_lines for name in identifiers(line))
 
 
 def _names_of_file(change: FileDiff, upstream: Upstream) -> Iterator[str]:
@@ -225,8 +206,7 @@ def _is_device(path: str) -> bool:
 
 def _sets_compiler(change: FileDiff) -> bool:
     """Whether a build file changes how the program is compiled, not what it is built from."""
-    named = techniques_in(name for line in change.new_lines for name in identifiers(line))
-    return any(technique.name == "compilation" for technique in named)
+    return any(t.name == "compilation" for t in techniques_in(_names_in(change)))
 
 
 def _files(
@@ -274,64 +254,43 @@ def _messages(messages: Sequence[str]) -> Iterator[KindEvidence]:
 def _kind(
     weights: Counter[str],
     structure: Counter[str],
+    own: Sequence[FileDiff],
+    upstream: Upstream,
     *,
-    core: frozenset[str],
-    replaced: bool,
     moved: str,
 ) -> str:
-    allowed = Counter(
-        {
-            k: w
-            for k, w in weights.items()
-            if core or k not in ("performance", "quality", "refactor")
-        }
-    )
-    if replaced:
-        return (
-            "port" if structure["port"] > structure["quality"] + structure["tooling"] else "other"
-        )
+    """The kind that weighs most; `own` are the changes of the measured program, without which none is of its speed, quality or form."""
+    if _replaced(own, upstream):
+        ported = structure["port"] > structure["quality"] + structure["tooling"]
+        return "port" if ported else "other"
+    inner = () if own else ("performance", "quality", "refactor")
+    allowed = Counter({k: w for k, w in weights.items() if k not in inner})
     if not allowed:
         return "other"
-    if not core and len(structure) == 1:
+    if not own and len(structure) == 1:
         return next(iter(structure))  # Files of one kind: no word makes them another.
     return max(allowed, key=lambda k: (allowed[k], k == moved, -KINDS.index(k)))
 
 
-def _replaced(
-    changes: Sequence[FileDiff],
-    core: frozenset[str],
-    upstream: Upstream,
-) -> bool:
+def _replaced(own: Sequence[FileDiff], upstream: Upstream) -> bool:
     """Whether most of what upstream measures was thrown away: another program under the same names."""
-    whole = sum(
-        bool(code_of(line))
-        for c in changes
-        if c.path in core
-        for line in upstream.files.get(c.before, "").splitlines()
-    )
-    gone = sum(bool(code_of(line)) for c in changes if c.path in core for line in c.removed)
+    before = (line for c in own for line in upstream.files.get(c.before, "").splitlines())
+    whole = sum(bool(code_of(line)) for line in before)
+    gone = sum(bool(code_of(line)) for c in own for line in c.removed)
     return whole > 60 and gone > (1 - _SURVIVES) * whole
 
 
-def _named(
-    changes: Sequence[FileDiff],
-    core: frozenset[str],
-    messages: Sequence[str],
-    kind: str,
-) -> tuple[str, ...]:
+def _named(own: Sequence[FileDiff], messages: Sequence[str], kind: str) -> tuple[str, ...]:
     """Techniques by how much of the code and the subjects names them; those of the change's kind
     first.
     """
     counts: Counter[Technique] = Counter()
-    for change in changes:
-        if change.path in core:
-            for group in change.news:
-                counts.update(
-                    techniques_in(
-                        set(identifiers(" ".join(map(code_of, group.added))))
-                        ^ set(identifiers(" ".join(map(code_of, group.removed))))
-                    )
-                )
+    for group in (group for change in own for group in change.news):
+        new, old = (
+            set(identifiers(" ".join(map(code_of, lines))))
+            for lines in (group.added, group.removed)
+        )
+        counts.update(techniques_in(new ^ old))
     for message in messages:
         counts.update({t: 2 for t in techniques_in(identifiers(message.partition("\n")[0]))})
     return tuple(

@@ -47,10 +47,16 @@ _TURNS = word_set(
 @lru_cache(4096)
 def words_of(name: str) -> tuple[str, ...]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
-    name = re.sub(
-        r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u").replace("²", "2")
-    )
-    return tuple(w for w in re.split(r"[^a-z0-9]+", name.lower()) if w)
+    return tuple(w for w in re.split(r"[^a-z0-9]+", _spelt(name)) if w)
+
+
+def _spelt(name: str) -> str:
+    """A name in small letters and plain signs, with words of camelCase apart."""
+    plain = name.translate(_PLAIN)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", plain).lower()
+
+
+_PLAIN = str.maketrans("µμ²", "uu2")
 
 
 @lru_cache(4096)
@@ -97,8 +103,7 @@ _FOREIGN_STEMS = {stem: kind for stem, kind in _FOREIGN.items() if stem not in _
 
 def _rate_direction(name: str) -> Direction | None:
     """Of `x/s` and `x_per_s`: work per time or per cost is better higher, time or cost per work better lower."""
-    text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name.replace("µ", "u").replace("μ", "u")).lower()
-    match = re.match(r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", text)
+    match = re.match(r"(.*?[a-z0-9)])\s*(?:/|[_\s-]per[_\s-])\s*([a-z]+)", _spelt(name))
     if not match:
         return None
     above, below = words_of(match[1]), match[2]

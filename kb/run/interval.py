@@ -221,23 +221,16 @@ def _differences(
 
 
 def _difference(change: Sequence[float], minus: list[float], rank: int) -> float:
-    """The difference below which `rank` of all pairs lie, to a twenty-thousandth of their number: by false position."""
+    """The difference below which `rank` of all pairs lie, to a twenty-thousandth of their number: by halving."""
     pairs = len(change) * len(minus)
     low, high = min(change) + minus[0], max(change) + minus[-1]
-    below, above = -rank, pairs - rank
-    for turn in range(200):
-        # Halving now and then, for false position alone may creep along a tail.
-        at = low + (high - low) * (
-            0.5 if turn % 3 == 2 else min(max(-below / (above - below), 0.01), 0.99)
-        )
+    for _ in range(200):
+        at = (low + high) / 2
         off = sum(map(bisect_left, repeat(minus), [at - c for c in change])) - rank
         if abs(off) * 20_000 <= pairs or high - low <= 1e-12 * max(abs(low), abs(high)):
-            return at
-        if off < 0:
-            low, below = at, off
-        else:
-            high, above = at, off
-    return (low + high) / 2
+            break
+        low, high = (at, high) if off < 0 else (low, at)
+    return at
 
 
 @lru_cache(4096)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from kb import KbError
 from kb.store import own_state
-from kb.verbs import Caller, Result, flag, option
+from kb.verbs import Caller, TextAnswer, flag, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,17 +19,7 @@ class ServeTools:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ToolsServed(Result):
-    """Nothing is left to say when serving ends."""
-
-    formats = ("text",)
-
-    def to_text(self) -> str:
-        return ""
-
-
-def run(request: ServeTools, caller: Caller) -> ToolsServed:
+def run(request: ServeTools, caller: Caller) -> TextAnswer:
     import datetime
 
     layout = caller.layout()
@@ -59,7 +49,7 @@ def run(request: ServeTools, caller: Caller) -> ToolsServed:
             service.serve_stdio(one)
     except KeyboardInterrupt:
         pass
-    return ToolsServed()
+    return TextAnswer()
 
 
 def _silent(text: str) -> None:

@@ -8,7 +8,7 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 
 from kb import KbError, store
@@ -56,24 +56,15 @@ def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tupl
     plain = normal_text(material.text)
     text = masked(plain)
     raw = text.encode("utf-8")
-    files = {material.text_name: (raw, material.media_type)} | {
-        _safe_name(n): _without_secrets(data, kind) for n, (data, kind) in material.files.items()
-    }
-    if len(files) > _MOST_FILES or sum(len(data) for data, _ in files.values()) > _MOST_BYTES:
-        raise KbError(
-            f"{material.origin}: {len(files)} files of {sum(len(d) for d, _ in files.values()) >> 20} MB; a source has at most {_MOST_FILES} and {_MOST_BYTES >> 20} MB"
-        )
+    files = _files_of(material, raw)
     digest = hashlib.sha256(raw).hexdigest()
     with store.lock(layout, "sources"):
         family = _plain_id(material.family or material.name) or material.kind
         earlier = [s for s in sources(layout, beginning=family) if s.origin == material.origin]
-        for source in earlier:
-            if (
-                source.version == material.version
-                and source.files
-                and source.files[0].sha256 == digest
-            ):
-                return source, False
+        known = (material.version, [digest])
+        same = (s for s in earlier if (s.version, [f.sha256 for f in s.files[:1]]) == known)
+        if standing := next(same, None):
+            return standing, False
         source = Source(
             id=_id(layout, material, digest),
             **{
@@ -102,6 +93,19 @@ def capture(layout: Layout, material: SourceMaterial, *, retrieved: str) -> tupl
         )
         _file(layout, source, files if material.keep else {})
     return source, True
+
+
+def _files_of(material: SourceMaterial, raw: bytes) -> dict[str, tuple[bytes, str]]:
+    """The text and the files by safe names, without secrets. Raises KbError where they are too many or too large."""
+    files = {material.text_name: (raw, material.media_type)} | {
+        _safe_name(n): _without_secrets(data, kind) for n, (data, kind) in material.files.items()
+    }
+    size = sum(len(data) for data, _ in files.values())
+    if len(files) > _MOST_FILES or size > _MOST_BYTES:
+        raise KbError(
+            f"{material.origin}: {len(files)} files of {size >> 20} MB; a source has at most {_MOST_FILES} and {_MOST_BYTES >> 20} MB"
+        )
+    return files
 
 
 def _marks(text: str, material: SourceMaterial) -> tuple[Mark, ...]:
@@ -139,9 +143,7 @@ def to_meta(source: Source) -> dict[str, object]:
             for f in source.files
         ],
         "sections": [{"title": title, "start": start} for title, start in source.sections],
-        "marks": [
-            {"kind": m.kind, "start": m.start, "end": m.end, "note": m.note} for m in source.marks
-        ],
+        "marks": [asdict(mark) for mark in source.marks],
         "references": list(source.references),
     }
     return {key: value for key, value in (plain | listed).items() if value}

@@ -127,7 +127,7 @@ def _source(id: str, meta: dict) -> Source:
                 bool(meta.get("text_included")),
             ),
         )
-    marks = tuple(Mark(m["kind"], m["start"], m["end"], m["note"]) for m in meta.get("marks", ()))
+    marks = tuple(Mark(**mark) for mark in meta.get("marks", ()))
     sections = tuple((s["title"], s["start"]) for s in meta.get("sections", ()))
     plain = {key: str(meta.get(key, "")) for key in PLAIN}
     return Source(

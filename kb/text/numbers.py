@@ -105,43 +105,46 @@ def _word_end(text: str, at: int) -> int:
 
 
 def _number(text: str, match: re.Match[str], *, any_unit: bool = False) -> Number | None:
-    value_end = max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
-    unit, end = match["unit"] or "", match.end("unit") if match["unit"] else value_end
+    unit, end = _unit_in(match, any_unit=any_unit)
     after = text[end : end + 1]
-    if unit and not (any_unit or _is_unit(unit, apart=bool(match["gap"]))):
-        shorter = unit.partition("/")[0].rstrip()
-        known = shorter != unit and _is_unit(shorter, apart=bool(match["gap"]))
-        unit, end = (shorter, match.start("unit") + len(shorter)) if known else ("", value_end)
-        after = text[end : end + 1]
     if after.isalnum() or after == "_" or after == "." and text[end + 1 : end + 2].isalnum():
         return None  # The head of a name or a version: 4b_v2, 2.7.1, 47.x.
-    sign = -1.0 if match["sign"] in ("-", "−") else 1.0
     scale, upper = _SCALES[match["scale"] or match["scale2"]], _SCALES[match["scale2"]]
-    value = sign * _float(match["value"]) * scale
+    value = _float(match["value"]) * scale
     high = _float(match["high"]) * upper if match["high"] else None
     spread = _float(match["spread"]) * scale if match["spread"] else None
     if not all(math.isfinite(v) for v in (value, high or 0.0, spread or 0.0)):
         return None
-    mark = match["mark"] or ""
+    mark, sign = match["mark"] or "", match["sign"] or ""
+    first = "mark" if mark else "money" if match["money"] else "sign" if sign else "value"
     plain = match["value"].partition("e")[0].partition("E")[0]
     return Number(
-        value,
+        -value if sign in _MINUS else value,
         "$" if match["money"] and not unit else unit.replace("%%", "%"),
-        match.start("mark")
-        if mark
-        else match.start("money")
-        if match["money"]
-        else match.start("sign")
-        if match["sign"]
-        else match.start("value"),
+        match.start(first),
         end,
         spread=spread,
         high=high,
         bound=_BOUNDS.get(mark, ""),
-        signed=match["sign"] in ("+", "-", "−"),
+        signed=sign in ("+", *_MINUS),
         about=mark in ("~", "≈"),
         digits=len(plain.partition(".")[2]),
     )
+
+
+_MINUS = ("-", "−")
+
+
+def _unit_in(match: re.Match[str], *, any_unit: bool) -> tuple[str, int]:
+    """The unit behind a number, shortened to what is known of it or empty, and where the number ends with it."""
+    value_end = max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
+    unit, apart = match["unit"] or "", bool(match["gap"])
+    if not unit:
+        return "", value_end
+    for known in (unit, unit.partition("/")[0].rstrip()):
+        if any_unit or _is_unit(known, apart=apart):
+            return known, match.start("unit") + len(known)
+    return "", value_end
 
 
 def _is_unit(word: str, *, apart: bool) -> bool:

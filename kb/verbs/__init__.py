@@ -27,7 +27,7 @@ the error's `code` is the exit code. Refuses clocks and environments: the day co
 
 from kb.verbs.caller import Caller
 from kb.verbs.request import argument, flag, option, several
-from kb.verbs.result import CLOSED, FINDINGS, FINE, MISUSE, Result
+from kb.verbs.result import CLOSED, FINDINGS, FINE, MISUSE, Result, TextAnswer
 
 __all__ = [
     "CLOSED",
@@ -36,6 +36,7 @@ __all__ = [
     "MISUSE",
     "Caller",
     "Result",
+    "TextAnswer",
     "argument",
     "flag",
     "option",

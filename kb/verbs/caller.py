@@ -3,7 +3,7 @@
 import os
 import posixpath
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,6 +66,16 @@ class Caller:
         if "\0" in text:
             raise KbError(f"{typed}: is a binary file; give it as text")
         return text
+
+    def rows(self, typed: str) -> Iterator[tuple[str, object]]:
+        """The values of a file of JSON lines, each with its place. Raises KbError at a line that is none."""
+        for number, line in enumerate(self.text(typed).split("\n"), 1):
+            place = f"{typed}:{number}"
+            if line.strip():
+                try:
+                    yield place, store.json_of(line)
+                except ValueError as error:
+                    raise KbError(f"{place}: not JSON: {error}") from error
 
     def path(self, layout: store.Layout, typed: str) -> str:
         """A typed path relative to the root: as it stands if it starts at the root, else as seen from the caller's folder."""

@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from kb import KbError
-from kb.store import json_of
 from kb.verbs import CLOSED, FINE, Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines
 
@@ -109,22 +108,16 @@ def _batch(name: str, caller: Caller):
     """The proposals of a batch file. Raises KbError at a line that is none."""
     from kb.refuted.gate import Proposal
 
-    for number, raw in enumerate(_proposal(name, caller).split("\n"), start=1):
-        if not raw.strip():
-            continue
-        try:
-            values = json_of(raw)
-        except ValueError as error:
-            raise KbError(f"{name}:{number}: not JSON: {error}") from error
+    for place, values in caller.rows(name):
         unknown = sorted(set(values) - set(_KEYS)) if isinstance(values, dict) else []
         if unknown or not isinstance(values, dict):
             raise KbError(
-                f"{name}:{number}: takes an object with {', '.join(_KEYS)}"
+                f"{place}: takes an object with {', '.join(_KEYS)}"
                 + (f"; not {', '.join(unknown)}" if unknown else "")
             )
         text = values.pop("proposal", None)
         if not isinstance(text, str) or not text.strip():
-            raise KbError(f"{name}:{number}: no text under 'proposal'")
+            raise KbError(f"{place}: no text under 'proposal'")
         yield Proposal(
             text, **{key: str(value) for key, value in values.items() if value is not None}
         )

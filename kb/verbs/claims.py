@@ -1,5 +1,6 @@
 """kb claims [ask]: list claims on file about a subject, their sources, and where sources disagree."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,14 +83,9 @@ def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
 
     source = name if name.startswith(("sources/", "wiki/")) else f"sources/{name}"
     caller.build(layout)
-    db = store.state(layout)
-    try:
-        with store.lock(layout, "claims"):
-            gone, _ = withdrawn(
-                layout, source, titles=wiki_of(layout, db).titles, today=caller.today
-            )
-    finally:
-        db.close()
+    with closing(store.state(layout)) as db, store.lock(layout, "claims"):
+        titles = wiki_of(layout, db).titles
+        gone, _ = withdrawn(layout, source, titles=titles, today=caller.today)
     if not gone:
         raise KbError(f"{source}: no claim on file rests on it, so none was withdrawn")
     caller.build(layout)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kb import KbError, store
-from kb.verbs import Caller, Result, argument, option
+from kb.verbs import Caller, TextAnswer, argument, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,18 +19,7 @@ class ExportRuns:
     out: str = option("write a new file (default: print)", metavar="FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class Exported(Result):
-    """The runs as text, or the sentence that says where they are."""
-
-    formats = ("text",)
-    text: str
-
-    def to_text(self) -> str:
-        return self.text
-
-
-def run(request: ExportRuns, caller: Caller) -> Exported:
+def run(request: ExportRuns, caller: Caller) -> TextAnswer:
     from kb.formats import export
 
     if not request.target:
@@ -38,10 +27,10 @@ def run(request: ExportRuns, caller: Caller) -> Exported:
     runs = export.runs_of_target(caller.layout(), request.target)
     text = export.exported(runs, request.log_format)
     if not request.out:
-        return Exported(text)
+        return TextAnswer(text)
     file = caller.file(request.out)
     if file.exists():
         raise KbError(f"{request.out}: is there already; name another file")
     store.write(file, text, declared=True)
     what = "what was kept" if request.log_format == "leaderboard" else f"{len(runs)} runs"
-    return Exported(f"{request.out}: {what} of {request.target}")
+    return TextAnswer(f"{request.out}: {what} of {request.target}")

@@ -1,6 +1,5 @@
 """kb import [bring]: bring another loop's runs in as experiment pages, once."""
 
-import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -119,8 +118,6 @@ def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | Undo
         raise KbError(
             "which target do the runs belong to? say `--target NAME`; `--dry-run` tells what the log holds first"
         )
-    if request.date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", request.date):
-        raise KbError(f"--date {request.date}: write a day as YYYY-MM-DD")
     report = filing.import_runs(
         caller.layout(),
         caller.file(request.path),
@@ -128,7 +125,7 @@ def run(request: ImportRuns, caller: Caller) -> LogSummary | ImportReport | Undo
         target=request.target,
         variant=request.variant,
         ask=ask,
-        date=request.date or caller.today,
+        date=caller.day(request.date),
         today=caller.today,
     )
     for receipt in report.mended:

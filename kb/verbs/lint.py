@@ -1,11 +1,10 @@
 """kb lint [keep]: list what is wrong with the pages, and fix what is mechanical."""
 
-import datetime
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
-from kb.verbs import FINDINGS, FINE, Caller, Result, argument, flag, option, several
+from kb.verbs import FINDINGS, FINE, Caller, Result, TextAnswer, argument, flag, option, several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,25 +65,15 @@ class Lints(Result):
         return outputs.WRITERS[name](self.report)
 
 
-@dataclass(frozen=True, slots=True)
-class LintPage(Result):
-    """Text that is no list of findings: the page of rules, or a diff."""
-
-    text: str
-
-    def to_format(self, name: str) -> str:
-        return self.text
-
-
-def run(request: Lint, caller: Caller) -> Lints | LintPage:
+def run(request: Lint, caller: Caller) -> Lints | TextAnswer:
     from kb import lint
 
     if request.rules:
-        return LintPage(lint.rule_table())
+        return TextAnswer(lint.rule_table())
     request = _checked(request, lint.all_rules())
     layout = caller.layout()
     under = _under(layout, caller, request.paths)
-    today = request.today or caller.today
+    today = caller.day(request.today, "--today")
     state = "" if request.baseline or request.fix else lint.state_of(layout, today=today)
     report = lint.kept(layout, repr(request), state=state) if state else None
     if report is None:
@@ -106,19 +95,19 @@ def run(request: Lint, caller: Caller) -> Lints | LintPage:
     return Lints(report, 0 if listed and request.limit is None else request.limit)
 
 
-def _baseline(matter: "Matter", caller: Caller) -> LintPage:
+def _baseline(matter: "Matter", caller: Caller) -> TextAnswer:
     from kb import lint
 
     report = lint.lint(matter)
     store.write(matter.layout.root / lint.BASELINE_NAME, lint.baseline_text(report.findings))
     what = f"recorded {len(report.findings)} findings in {lint.BASELINE_NAME}; commit it"
     caller.talk(f"{what}: from now on only new ones are reported")
-    return LintPage("")
+    return TextAnswer()
 
 
 def _mended(
     layout: store.Layout, mends: "list[Mend]", caller: Caller, request: Lint
-) -> Lints | LintPage:
+) -> Lints | TextAnswer:
     """The diff of a dry run; else the pages are written, and what is left is told."""
     from kb import lint
 
@@ -126,7 +115,7 @@ def _mended(
     verb = "would mend" if request.dry_run else "mended"
     caller.talk(f"{verb} {sum(len(m.done) for m in done)} findings in {len(done)} pages")
     if request.dry_run:
-        return LintPage("".join(mend.diff() for mend in mends))
+        return TextAnswer("".join(mend.diff() for mend in mends))
     return run(replace(request, fix=False), caller)
 
 
@@ -143,11 +132,6 @@ def _checked(request: Lint, rules: "Mapping[str, Rule]") -> Lint:
         raise KbError("--dry-run shows what --fix would do; give both")
     if request.baseline and (request.paths or request.code or request.fix):
         raise KbError("--baseline records the findings of the whole wiki; give it alone")
-    if request.today:
-        try:
-            datetime.date.fromisoformat(request.today)
-        except ValueError as error:
-            raise KbError(f"--today {request.today}: not a day; write YYYY-MM-DD") from error
     return request
 
 

@@ -1,7 +1,6 @@
 """kb load [ask]: print the slice that one step of a loop needs."""
 
 import glob
-import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +8,6 @@ from kb import KbError, store
 from kb.schema import STEPS
 from kb.slices import printed
 from kb.slices.request import AUDIENCES, MODES, Request, request_from
-from kb.store import json_of
 from kb.verbs import Caller, Result, argument, flag, option, several
 from kb.verbs.result import json_lines, json_text
 
@@ -180,15 +178,12 @@ def _ideas(layout: store.Layout) -> "tuple[Idea, ...]":
 def _batch(request: Load, caller: Caller, *, usual: int) -> list[Request]:
     """Every request of a batch, all read before the first is answered. Raises KbError with the line that is wrong."""
     requests = []
-    for number, line in enumerate(caller.text(request.batch).splitlines(), 1):
-        if not line.strip():
-            continue
+    for place, values in caller.rows(request.batch):
         try:
-            requests.append(
-                request_from(json_of(line), step=request.step, budget=request.budget, usual=usual)
-            )
-        except (json.JSONDecodeError, KbError) as error:
-            raise KbError(f"{request.batch}:{number}: {error}") from error
+            one = request_from(values, step=request.step, budget=request.budget, usual=usual)
+        except KbError as error:
+            raise KbError(f"{place}: {error}") from error
+        requests.append(one)
     return requests
 
 

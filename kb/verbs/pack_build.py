@@ -1,6 +1,8 @@
 """kb pack build [bring]: compile an agent pack from documents: architecture, reference, menus, rules, examples."""
 
 import re
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +11,9 @@ from kb.verbs import Caller, Result, argument, option, several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from kb.packs import PackParts
+    from kb.packs import Pack, PackParts
     from kb.packs.reference import ReferenceEntry
 
 
@@ -65,35 +68,41 @@ def run(request: BuildPack, caller: Caller) -> BuiltPack:
         raise KbError(f"'{request.name}' is no name of a pack; letters, digits, dots and dashes")
     layout = caller.layout()
     folder = caller.folder / request.out if request.out else layout.root / "packs" / request.name
-    texts = [text_of(layout, name) for name in request.source]
+    lines = {path: text for path, _, text in (text_of(layout, name) for name in request.source)}
     packets = pack_packets(layout, request.source, request.scope, context=request.context)
     todo = unanswered(layout, packets)
     queue.offer(layout, todo)
     answers = [a for p in packets if (a := queue.answers_to(layout, p.id)) and a.entered]
     replies = [read_reply(a.attempts[-1].text, PackParts) for a in answers]
-    lines = {path: text for path, _, text in texts}
     kept, copies = reference.without_copies(_entries(lines, replies))
     examples = [e for path, text in lines.items() for e in reference.examples_of(path, text)]
     claims = [c for c in claims_in(layout) if c.source in lines]
     pack = packs.pack_of(claims, kept, examples, replies, priors=_priors(caller, layout))
-    have = {
-        name: (folder / name).read_text(encoding="utf-8")
-        for name in packs.FILES
-        if (folder / name).is_file()
-    }
     config = {
         "agent_name": f"built:{request.name}", "scope": request.scope,
         "sources": [{"id": path, "digest": store.digest_of(text)} for path, text in lines.items()],
     }  # fmt: skip
-    files, theirs = packs.written(pack, have, config=config)
-    changed = tuple(name for name, text in files.items() if have.get(name) != text)
-    for name in changed:
-        store.write(folder / name, files[name])
+    changed, theirs = _write(folder, pack, config)
     counts = {name: len(parts) for name, parts in pack.parts.items()}
     left = (*pack.left_out, *(f"{name}: stands whole in another entry" for name in copies))
     within = folder.is_relative_to(layout.root)
     shown = folder.relative_to(layout.root).as_posix() if within else str(folder)
     return BuiltPack(shown, counts, changed, theirs, left, len(todo))
+
+
+def _write(
+    folder: "Path", pack: "Pack", config: dict[str, object]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Bring the files of a pack up to date; those written, and those that people's edits kept."""
+    from kb import packs
+
+    standing = (folder / name for name in packs.FILES)
+    have = {f.name: f.read_text(encoding="utf-8") for f in standing if f.is_file()}
+    files, theirs = packs.written(pack, have, config=config)
+    changed = tuple(name for name, text in files.items() if have.get(name) != text)
+    for name in changed:
+        store.write(folder / name, files[name])
+    return changed, theirs
 
 
 def _entries(lines: dict[str, str], replies: "list[PackParts]") -> "Iterator[ReferenceEntry]":
@@ -115,16 +124,11 @@ def _priors(caller: Caller, layout: store.Layout) -> dict[str, tuple[int, int]]:
     from kb import trail
     from kb.schema import FAILED, Verdict
 
-    db = caller.tables(layout)
-    tally: dict[str, tuple[int, int]] = {}
-    try:
+    won: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    with closing(caller.tables(layout)) as db:
         for run in trail.experiments(db):
             for lever in run.levers:
-                won, lost = tally.get(lever.name, (0, 0))
-                tally[lever.name] = (
-                    won + (run.verdict.canonical == Verdict.SUPPORTED),
-                    lost + (run.verdict.canonical in FAILED),
-                )
-    finally:
-        db.close()
-    return tally
+                won[lever.name] += run.verdict.canonical == Verdict.SUPPORTED
+                lost[lever.name] += run.verdict.canonical in FAILED
+    return {name: (won[name], lost[name]) for name in won}

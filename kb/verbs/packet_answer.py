@@ -1,6 +1,7 @@
 """kb packet answer [bring]: put a reply before the gate and file what enters."""
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 
 from kb import store
@@ -54,16 +55,13 @@ def run(request: AnswerPacket, caller: Caller) -> Answered:
     queue.claimed(layout, packet.id, holder=request.by, now=time.time())
     text = caller.text(request.file)
     caller.build(layout)
-    db = store.state(layout)
-    try:
+    with closing(store.state(layout)) as db:
         if request.dry_run:
             ruling = preview(layout, db, packet, text)
             done = Settlement(packet.id, "dry run", ruling.claims, ruling.rejected, ())
         else:
             attempt = queue.ReplyAttempt(by=request.by, text=text)
             done = settle(layout, db, packet, attempt, today=caller.today)
-    finally:
-        db.close()
     if done.pages:
         caller.build(layout)
     admitted = tuple(

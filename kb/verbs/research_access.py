@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kb import KbError
+from kb import KbError, store
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option, several
 
 if TYPE_CHECKING:
     from kb.research.jobs import JobOutcome
-    from kb.research.network import Access
+    from kb.research.network import NetworkSession
 
 # Where the tokens of a forge stand, as its own tools name them. They go into requests to that host
 # and nowhere else.
@@ -93,13 +93,14 @@ class CaptureReport(Result):
         )
 
 
-def access_of(request: Reach, caller: Caller, *, api: str = "") -> "Access":
-    """How the network is reached for this request. A token is taken from the environment for the
+def session_of(request: Reach, caller: Caller, *, api: str = "") -> "NetworkSession":
+    """The network as it is reached for this request. A token is taken from the environment for the
     forge's own host alone.
     """
     from urllib.parse import urlsplit
 
-    from kb.research.network import Access
+    from kb.research.jobs import CACHE
+    from kb.research.network import Access, NetworkSession
 
     if caller.confined and request.allow_host:
         raise KbError("--allow-host is for the person at the terminal, not for a program")
@@ -111,12 +112,13 @@ def access_of(request: Reach, caller: Caller, *, api: str = "") -> "Access":
     )
     host = urlsplit(api).hostname or "api.github.com"
     # A forge states its limits in every answer and is paced by these.
-    return Access(
+    access = Access(
         allow_hosts=request.allow_host,
         mirror=mirror,
         tokens=((host, token),) if token and api else (),
         intervals=((host, 0.0),) if api else (),
     )
+    return NetworkSession(access, store.own_state(caller.layout(), CACHE))
 
 
 def bar(caller: Caller, what: str) -> Callable[[int, int, str], None]:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from kb import KbError, store
+from kb import KbError
 from kb.verbs import Caller, argument, flag, option
-from kb.verbs.research_access import CaptureReport, Capturing, access_of, bar
+from kb.verbs.research_access import CaptureReport, Capturing, bar, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +25,14 @@ class ResearchArxiv(Capturing):
 
 
 def run(request: ResearchArxiv, caller: Caller) -> CaptureReport:
-    from kb.research.jobs import CACHE, Job, run_jobs
-    from kb.research.network import NetworkSession
+    from kb.research.jobs import Job, run_jobs
     from kb.research.papers import papers
     from kb.source import source_at
 
     if not (request.ids or request.query or request.category):
         raise KbError("say which papers: ids, --query or --category")
     layout = caller.layout()
-    with NetworkSession(access_of(request, caller), store.own_state(layout, CACHE)) as session:
+    with session_of(request, caller) as session:
 
         def captured(ids: tuple[str, ...], query: str, category: str):
             outcome = papers(

@@ -4,9 +4,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kb import KbError, store
+from kb import KbError
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Capturing, access_of, bar
+from kb.verbs.research_access import CaptureReport, Capturing, bar, session_of
 
 _ENDS = frozenset("md markdown txt rst html htm pdf ipynb adoc tex".split())
 
@@ -24,8 +24,7 @@ class ResearchFiles(Capturing):
 
 
 def run(request: ResearchFiles, caller: Caller) -> CaptureReport:
-    from kb.research.jobs import CACHE, Job, run_jobs
-    from kb.research.network import NetworkSession
+    from kb.research.jobs import Job, run_jobs
 
     layout = caller.layout()
     files = [pair for typed in request.paths for pair in _files(caller.file(typed))]
@@ -48,7 +47,7 @@ def run(request: ResearchFiles, caller: Caller) -> CaptureReport:
         )
         for folder, name in files
     ]
-    with NetworkSession(access_of(request, caller), store.own_state(layout, CACHE)) as session:
+    with session_of(request, caller) as session:
         return CaptureReport(
             run_jobs(
                 layout,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kb import KbError, store
 from kb.verbs import Caller, Result, argument, flag, option
-from kb.verbs.research_access import Keeping, Reach, access_of
+from kb.verbs.research_access import Keeping, Reach, session_of
 
 if TYPE_CHECKING:
     from kb.research.forks import Delta, Fork
@@ -125,13 +125,10 @@ def _of_forge(request: ResearchForks, caller: Caller) -> ForkList:
     from concurrent.futures import ThreadPoolExecutor
 
     from kb.research.github import Forge
-    from kb.research.jobs import CACHE, Job, JobOutcome, record
-    from kb.research.network import NetworkSession
+    from kb.research.jobs import Job, JobOutcome, record
 
     left: list[str] = []
-    with NetworkSession(
-        access_of(request, caller, api=request.api), store.own_state(caller.layout(), CACHE)
-    ) as session:
+    with session_of(request, caller, api=request.api) as session:
         forge = Forge(session, request.repository, api=request.api)
         upstream, heads = forge.upstream(), forge.heads(most=request.most)
 

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from kb import store
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Keeping, Reach, access_of
+from kb.verbs.research_access import CaptureReport, Keeping, Reach, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +18,11 @@ class ResearchReleases(Reach, Keeping):
 
 
 def run(request: ResearchReleases, caller: Caller) -> CaptureReport:
-    from kb.research.jobs import CACHE, record
-    from kb.research.network import NetworkSession
+    from kb.research.jobs import record
     from kb.research.releases import captured_releases
 
     layout = caller.layout()
-    with NetworkSession(
-        access_of(request, caller, api=request.api), store.own_state(layout, CACHE)
-    ) as session:
+    with session_of(request, caller, api=request.api) as session:
         outcomes = captured_releases(
             layout,
             session,

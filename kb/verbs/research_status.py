@@ -4,13 +4,13 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from kb import store
 from kb.verbs import FINDINGS, FINE, Caller, Result, flag, option
-from kb.verbs.research_access import Reach, access_of
+from kb.verbs.research_access import Reach, session_of
 
 if TYPE_CHECKING:
     from kb.research.freshness import Freshness
     from kb.research.jobs import JobState
+    from kb.source import Source
 
 _SHOWN = 60
 
@@ -33,24 +33,15 @@ class ResearchStatus(Reach):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureRow:
-    """One source as it stands on the disk."""
-
-    id: str
-    origin: str
-    version: str
-    retrieved: str
-    licence: str
-    marks: int
-    previous: str
+# What is printed of a source, its marks being counted.
+_PRINTED = ("id", "origin", "version", "retrieved", "licence", "marks", "previous")
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureStatus(Result):
     """Sources, and what was asked for here."""
 
-    sources: tuple[CaptureRow, ...]
+    sources: "tuple[Source, ...]"
     jobs: "tuple[JobState, ...]"
     damaged: tuple[str, ...] = ()
     origins: "tuple[Freshness, ...]" = ()
@@ -63,7 +54,10 @@ class CaptureStatus(Result):
 
     def to_json(self) -> object:
         return {
-            "sources": [asdict(s) for s in self.sources],
+            "sources": [
+                {name: getattr(s, name) for name in _PRINTED} | {"marks": len(s.marks)}
+                for s in self.sources
+            ],
             "jobs": [asdict(j) for j in self.jobs],
             "damaged": self.damaged,
             "origins": [asdict(o) for o in self.origins],
@@ -74,7 +68,7 @@ class CaptureStatus(Result):
 
         lines = [
             one_line(
-                f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {s.marks} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"
+                f"{s.retrieved[:10]:<10}  {s.id}  {s.origin}  {s.version}  licence {s.licence}{f'  {len(s.marks)} marks' if s.marks else ''}{f'  after {s.previous}' if s.previous else ''}"
             )
             for s in self.sources[:_SHOWN]
         ]
@@ -109,25 +103,18 @@ class CaptureStatus(Result):
 
 
 def run(request: ResearchStatus, caller: Caller) -> CaptureStatus:
-    from kb.research.jobs import CACHE, journal_of
+    from kb.research.jobs import journal_of
     from kb.source import damaged_sources, sources
 
     layout = caller.layout()
     listed = tuple(sources(layout))
-    rows = tuple(
-        CaptureRow(s.id, s.origin, s.version, s.retrieved, s.licence, len(s.marks), s.previous)
-        for s in listed
-    )
     jobs = tuple(
         job for job in journal_of(layout) if not request.state or job.state == request.state
     )
     origins: "tuple[Freshness, ...]" = ()
     if request.check:
         from kb.research.freshness import freshness_of
-        from kb.research.network import NetworkSession
 
-        with NetworkSession(
-            access_of(request, caller, api=request.rest), store.own_state(layout, CACHE)
-        ) as session:
+        with session_of(request, caller, api=request.rest) as session:
             origins = tuple(freshness_of(session, listed, api=request.api, rest=request.rest))
-    return CaptureStatus(rows, jobs, tuple(damaged_sources(layout)), origins)
+    return CaptureStatus(listed, jobs, tuple(damaged_sources(layout)), origins)

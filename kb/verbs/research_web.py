@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from kb import store
 from kb.verbs import Caller, argument, option
-from kb.verbs.research_access import CaptureReport, Capturing, access_of, bar
+from kb.verbs.research_access import CaptureReport, Capturing, bar, session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,11 +16,10 @@ class ResearchWeb(Capturing):
 
 
 def run(request: ResearchWeb, caller: Caller) -> CaptureReport:
-    from kb.research.jobs import CACHE, crawl
-    from kb.research.network import NetworkSession
+    from kb.research.jobs import crawl
 
     layout = caller.layout()
-    with NetworkSession(access_of(request, caller), store.own_state(layout, CACHE)) as session:
+    with session_of(request, caller) as session:
         outcomes = crawl(
             layout,
             session,

@@ -1,7 +1,7 @@
 """What a verb gives back: values, their text and JSON, and the exit code. Prints nothing."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from kb.text import printable
@@ -27,6 +27,20 @@ class Result:
 
     def to_format(self, name: str) -> str:
         return json_text(self.to_json()) if name == "json" else self.to_text()
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer(Result):
+    """A text and no values, in whatever way it shall be printed."""
+
+    formats: ClassVar[tuple[str, ...]] = ("text",)
+    text: str = ""
+
+    def to_text(self) -> str:
+        return self.text
+
+    def to_format(self, name: str) -> str:
+        return self.text
 
 
 def json_text(value: object, *, indent: int | None = 1) -> str:

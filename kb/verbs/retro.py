@@ -50,7 +50,7 @@ def run(request: AskRetro, caller: Caller) -> RetroPage:
     everything = trail.experiments(db)
     own = [e for e in everything if e.target == target]
     retro = retro_of(standing, own, [e for e in everything if e.target != target])
-    date = request.date or caller.today
+    date = caller.day(request.date)
     page = markdown_of(retro, standing, own, date=date)
     path = (
         f"wiki/analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md"

@@ -1,12 +1,13 @@
 """kb site build [serve]: render the knowledge base as a site to browse, into site/html."""
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
-from kb.verbs import Caller, Result, option
+from kb.verbs import Caller, TextAnswer, option
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,22 +22,11 @@ class SiteBuild:
     out: str = option("build into this folder instead of site/html", metavar="DIR")
 
 
-@dataclass(frozen=True, slots=True)
-class SitePlace(Result):
-    """The page where reading starts."""
-
-    formats = ("text",)
-    path: str
-
-    def to_text(self) -> str:
-        return self.path
-
-
-def run(request: SiteBuild, caller: Caller) -> SitePlace:
+def run(request: SiteBuild, caller: Caller) -> TextAnswer:
     layout = caller.layout()
     out = caller.file(request.out).resolve() if request.out else None
     start = render(layout, caller, out=out) / "index.html"
-    return SitePlace(
+    return TextAnswer(
         str(start.relative_to(layout.root) if start.is_relative_to(layout.root) else start)
     )
 
@@ -46,17 +36,9 @@ def render(layout: store.Layout, caller: Caller, *, out: Path | None) -> Path:
     site = _site()
     caller.build(layout)
     with store.lock(layout, "site"):
-        db = store.state(layout)
-        try:
-            report = site.publish(
-                layout,
-                db,
-                out=out,
-                handed=slice_now(layout, db),
-                note=caller.talk,
-            )
-        finally:
-            db.close()
+        with closing(store.state(layout)) as db:
+            handed = slice_now(layout, db)
+            report = site.publish(layout, db, out=out, handed=handed, note=caller.talk)
     caller.talk(
         f"{report.pages} pages: nothing changed since they were built"
         if report.fresh

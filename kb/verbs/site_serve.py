@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import KbError, store
-from kb.verbs import Caller, Result, flag, option
+from kb.verbs import Caller, TextAnswer, flag, option
 from kb.verbs.site_build import render
 
 # How long after a look at the files the next one is taken.
@@ -25,16 +25,6 @@ class SiteServe:
 
     port: int = option("port on 127.0.0.1 (default 8000; 0 takes a free one)", default=8000)
     no_watch: bool = flag("build once and do not look for edits")
-
-
-@dataclass(frozen=True, slots=True)
-class Served(Result):
-    """Nothing is left to say when serving ends."""
-
-    formats = ("text",)
-
-    def to_text(self) -> str:
-        return ""
 
 
 class _Files(http.server.SimpleHTTPRequestHandler):
@@ -71,7 +61,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def run(request: SiteServe, caller: Caller) -> Served:
+def run(request: SiteServe, caller: Caller) -> TextAnswer:
     layout = caller.layout()
     folder = render(layout, caller, out=None)
     try:
@@ -91,7 +81,7 @@ def run(request: SiteServe, caller: Caller) -> Served:
         except KeyboardInterrupt:
             pass
         server.shutdown()
-    return Served()
+    return TextAnswer()
 
 
 def _watch(layout: store.Layout, caller: Caller, *, on: bool) -> None:

@@ -38,34 +38,32 @@ def figure_mismatches(matter: Matter) -> Iterator[Finding]:
     What kb itself computed is no attribution: neither its indexes below indexes/ nor managed blocks are looked at.
     """
     numbers: dict[str, list[float]] = {}
-    for page in matter.pages.values():
-        if not _lists_figures(page):
-            continue
-        known = {
-            link.href: matter.target(link.href, page)
-            for link in page.links
-            if link.kind == "inline"
-        }
-        own = {n for _, start, end in page.blocks for n in range(start, end)}
-        for line in sorted(
-            {link.line for link in page.links if known.get(link.href) in matter.facts} - own
-        ):
-            for text in _statements(matter, page.path, line):
-                targets = {known[href] for href in _DESTINATION.findall(text) if known.get(href)}
-                target = min(targets, default="")
-                if len(targets) != 1 or target not in matter.facts or page.path == target:
-                    continue
-                if target not in numbers:
-                    numbers[target] = sorted(
-                        {_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)}
+    for page in filter(_lists_figures, matter.pages.values()):
+        for line, text, target in _attributions(matter, page):
+            if target not in numbers:
+                numbers[target] = sorted(
+                    {_value(n) for row in matter.lines(target) for n in _NUMBER.findall(row)}
+                )
+            for figure, about in figures_of(text):
+                if not is_said(figure, numbers[target], about=about):
+                    what = f"attributes {figure} to {target}, which does not say it"
+                    hint = "take the figure from that page, or cite the page that says it"
+                    yield Finding(
+                        page.path, line, "figure-mismatch", what, target=figure, hint=hint
                     )
-                for figure, about in figures_of(text):
-                    if not is_said(figure, numbers[target], about=about):
-                        what = f"attributes {figure} to {target}, which does not say it"
-                        hint = "take the figure from that page, or cite the page that says it"
-                        yield Finding(
-                            page.path, line, "figure-mismatch", what, target=figure, hint=hint
-                        )
+
+
+def _attributions(matter: Matter, page: Page) -> Iterator[tuple[int, str, str]]:
+    """(line, statement, experiment) of every statement outside managed blocks that cites one other experiment and nothing else."""
+    links = [link for link in page.links if link.kind == "inline"]
+    known = {link.href: matter.target(link.href, page) for link in links}
+    own = {n for _, start, end in page.blocks for n in range(start, end)}
+    lines = {link.line for link in page.links if known.get(link.href) in matter.facts}
+    for line in sorted(lines - own):
+        for text in _statements(matter, page.path, line):
+            targets = {known[href] for href in _DESTINATION.findall(text) if known.get(href)}
+            if len(targets) == 1 and page.path not in targets and targets <= matter.facts.keys():
+                yield line, text, targets.pop()
 
 
 def _lists_figures(page: Page) -> bool:

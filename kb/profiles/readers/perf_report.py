@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from kb import KbError
 from kb.profiles.buckets import file_label
 from kb.profiles.registry import Format
+from kb.profiles.sheets import cells_at
 from kb.profiles.table import Cost, Reading
 
 # Events whose count is nanoseconds of processor time, by perf's own definition.
@@ -18,14 +19,6 @@ PERCENT = re.compile(r"^\s*(\d{1,3}(?:\.\d+)?)%")
 BARE = re.compile(
     r"^\s*(?P<first>\d{1,3}\.\d+)%\s+(?:(?P<self>\d{1,3}\.\d+)%\s+)?(?:(?P<samples>\d{1,18})\s+)?(?P<comm>\S.*?)\s+(?P<dso>\S+)\s+\[(?P<ring>.)\]\s+(?P<symbol>.+?)\s*$"
 )
-
-
-def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
-    """The line cut at the columns that the dots drew; the last column goes on to the end."""
-    return [
-        line[start:].strip() if i == len(spans) - 1 else line[start:end].strip()
-        for i, (start, end) in enumerate(spans)
-    ]
 
 
 def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
@@ -47,7 +40,7 @@ def _rows(lines: Iterable[str]) -> Iterable[tuple[str, float, dict[str, str]]]:
                 yield (
                     event,
                     total,
-                    dict(zip(_cells(header, spans), _cells(line, spans), strict=True)),
+                    dict(zip(cells_at(header, spans), cells_at(line, spans), strict=True)),
                 )
             elif match := BARE.match(line):
                 share = match["self"] or match["first"]
@@ -99,13 +92,8 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
         if total
         else ("%", 100.0)
     )
-    costs = [
-        c
-        for e, _, row in rows
-        if e == event
-        for c in [_cost(row, per_percent=whole / 100)]
-        if c is not None
-    ]
+    own = (_cost(row, per_percent=whole / 100) for e, _, row in rows if e == event)
+    costs = [c for c in own if c is not None]
     if not costs:
         raise KbError(
             f"{label}: rows without an Overhead or Self column; write it with `perf report --stdio`"
