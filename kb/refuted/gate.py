@@ -284,7 +284,7 @@ class Gate:
             acknowledged=_acknowledged(question, card, differs=bool(diffs)),
             source="statement" if card.is_told else "experiment",
         )
-        speaks = question.target == card.target and not _apart(question.aim, card.aim)
+        speaks = _kinship(question.target, card.target) == 1.0 and not _apart(question.aim, card.aim)
         return _Meeting(match, decides, speaks)
 
 

@@ -66,7 +66,7 @@ _ASIDE = regex(
     r"mechan|reason|why|note|context|background|motivation|because|reopen", re.IGNORECASE
 )
 _LABEL = regex(
-    r"([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
+    r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
 _OUTCOME = regex(
     r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
@@ -207,11 +207,11 @@ def _parts(text: str) -> Iterator[_Part]:
         elif skipping:
             continue
         elif block.kind == "paragraph":
-            own, plain = _label(document, block)
-            label = own or label
-            if not _AFTER.search(label) and not _FORECAST.search(label or heading):
-                yield _Part(_kind(label or heading), readable(plain), label=label or heading)
-                moved = leads_to_change(block.plain)
+            for own, plain in _labels(document, block):
+                label = own or label
+                if not _AFTER.search(label) and not _FORECAST.search(label or heading):
+                    yield _Part(_kind(label or heading), readable(plain), label=label or heading)
+                    moved = leads_to_change(block.plain)
         elif block.kind in ("fence", "code") and not _FORECAST.search(label or heading):
             kind = "claim" if moved else _kind(label or heading)
             yield _Part(
@@ -221,19 +221,24 @@ def _parts(text: str) -> Iterator[_Part]:
             yield from (_Part("claim", readable(row)) for row in _rows(block))
 
 
-def _label(document: Document, block: Block) -> tuple[str, str]:
-    """The label that opens a paragraph, in bold or before a colon, and what it says."""
-    if match := _LABEL.match(block.plain):
-        known = any(
-            kind.search(match[1])
-            for kind in (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
-        )
-        return (match[1], block.plain[match.end() :]) if known else ("", block.plain)
+def _labels(document: Document, block: Block) -> list[tuple[str, str]]:
+    """The labels that open a paragraph and its lines, in bold or before a colon, and what each says."""
+    starts = [m for m in _LABEL.finditer(block.plain) if _is_known(m[1])]
+    if starts:
+        ends = [*(m.start() for m in starts[1:]), len(block.plain)]
+        head = block.plain[: starts[0].start()]
+        own = [(m[1], block.plain[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
+        return [*([("", head)] if head else []), *own]
     bold = next((s for s in block.spans[:1] if s.kind == "strong" and s.start == block.start), None)
     label = document.source(bold).strip("*_ ") if bold else ""
     if label[-1:] in (".", ":") and len(label) < 40 and block.plain.startswith(label):
-        return label[:-1], block.plain[len(label) :]
-    return "", block.plain
+        return [(label[:-1], block.plain[len(label) :])]
+    return [("", block.plain)]
+
+
+def _is_known(label: str) -> bool:
+    kinds = (_AFTER, _FORECAST, _SETTING_UP, _CLAIM, _CHANGE, _ASIDE)
+    return any(kind.search(label) for kind in kinds)
 
 
 def labelled(text: str, label: str) -> str:
@@ -241,7 +246,7 @@ def labelled(text: str, label: str) -> str:
     if label.lower() not in text.lower():
         return ""
     document = document_of(text)
-    labels = (_label(document, block) for block in document.of("paragraph"))
+    labels = (pair for block in document.of("paragraph") for pair in _labels(document, block))
     return next((plain for name, plain in reversed([*labels]) if name.lower() == label.lower()), "")
 
 
