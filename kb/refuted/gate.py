@@ -338,7 +338,9 @@ def _acknowledged(question: _Question, card: Card, *, differs: bool) -> str:
 
     It says so in that sentence, or by settings that differ from the card's. Empty if it does not name the page, or not what differs.
     """
-    name = card.evidence.rsplit("/", 1)[-1].removesuffix(".md")
+    file = card.evidence.rsplit("/", 1)[-1]
+    # A page called by one plain word, `queue.md`, is named by its file only: the word alone is that of the matter.
+    name = file if file.removesuffix(".md").isalpha() else file.removesuffix(".md")
     if name not in question.text and not (card.number and str(card.number) in question.text):
         return ""
     label = re.search(r"(?<![a-z])(v|exp|run)[-_]?\d", name)

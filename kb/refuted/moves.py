@@ -360,12 +360,17 @@ def leads_to_change(text: str) -> bool:
 
 
 def clauses(text: str) -> list[str]:
-    """Clauses of a text but those that say what is held or set aside."""
+    """Clauses of a text but those that say what is held or set aside; a text that opens with what it holds and moves nothing is about that."""
     parts, start = [], 0
     cues = cues_of(text)
+    if all(kind != "moved" for _, kind in cues):
+        cues = tuple(cue for cue in cues if cue[1] != "held" or cue[0] >= 3)
     for stop, after in (*ends_of(text), (len(text), len(text))):
         own = cues[bisect_left(cues, (start,)) : bisect_left(cues, (stop,))]
-        if not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
+        # What a question doubts is what it is about: "why not x?"
+        if text[stop : stop + 1] == "?":
+            parts.append(text[start:stop])
+        elif not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
             aside = (
                 at for at, kind in own if kind == "against" or text[at : at + 3].lower() == "as "
             )

@@ -120,5 +120,5 @@ def answer_failure(page: Page, start: int, end: int, anchor: str, text: str) -> 
         yield replace(
             statement,
             because=answer[:500],
-            aim=aim_of_text(f"{question}. {' '.join(sentences_of(answer)[:2])}"),
+            aim=aim_of_text(f"{question}? {' '.join(sentences_of(answer)[:2])}"),
         )
