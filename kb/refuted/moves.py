@@ -94,8 +94,8 @@ _CUE_WORDS = {
 }
 _CUE_OF = {word: kind for kind, words in _CUE_WORDS.items() for word in words.split()}
 _PHRASES = regex(
-    r"(?P<held>no (?:\w+ )?changes?|(?:everything|all|nothing) else|as (?:in|on|before|[a-z]{0,3}\d+)|config\w*(?= \+))\b|"
-    r"(?P<against>instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
+    r"(?P<held>no (?:\w+ )?changes?|(?:everything|all|nothing) else|config\w*(?= \+))\b|"
+    r"(?P<against>as (?:in|on|before|[a-z]{0,3}\d+)|instead of|symmetric to|opposite (?:of|to)|which (?=\w+ed\b)|rather than|in place of|as opposed to|compared (?:to|with))|"
     r"(?P<moved>apart from|other than)\b"
 )
 _PHRASE_OPENS = frozenset(
@@ -270,7 +270,7 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
     """What a text does with the lever that it mentions."""
     if _STAYS.match(text, mention.end):
         return Role.HELD
-    last, comma = "", max(text.rfind(mark, 0, mention.start) for mark in ",:")
+    last, since, comma = "", 0, max(text.rfind(mark, 0, mention.start) for mark in ",:")
     ends, cues = ends_of(text), cues_of(text)
     before = bisect_left(ends, (mention.start,))
     begun = ends[before - 1][1] if before and ends[before - 1][0] >= mention.start - _NEAR else 0
@@ -278,7 +278,10 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
         if kind == "point" and mention.name[:1] == "-":
             continue  # "caps the registers at --limit=64"
         # What is set aside stays so to the next comma or colon: "instead of raising x".
-        last = last if last == "against" and comma < start else kind
+        if last != "against" or comma >= start:
+            last, since = kind, start
+    if last == "against" and since < comma:
+        last = ""
     if last in ("held", "against"):
         return Role.HELD
     if last == "point":
@@ -371,9 +374,7 @@ def clauses(text: str) -> list[str]:
         if text[stop : stop + 1] == "?":
             parts.append(text[start:stop])
         elif not own or own[0][1] not in ("held", "against") or own[0][0] - start >= 3:
-            aside = (
-                at for at, kind in own if kind == "against" or text[at : at + 3].lower() == "as "
-            )
+            aside = (at for at, kind in own if kind == "against")
             parts.append(text[start : next(aside, stop)])
         start = after
     return parts if any(parts) else [text]
