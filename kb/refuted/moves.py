@@ -127,7 +127,7 @@ _NEAR = 240
 _ENDS = regex(
     r"[.!?;](?=\s|$)|\n|[()]|,\s+(?=(?:and|so|that(?! is\b)|while|because|to)\b)|\s[—–]\s|\b(?:so|while|because)\b"
 )
-_DIFFED = regex(r"^([+-])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
+_DIFFED = regex(r"^([+ -])[ \t]*(?![+-]{2})(\S.*)$", re.MULTILINE)
 # Between the settings of a row stand marks and joining words, and no verb.
 _ROW = regex(r"[\s`*,·|+&/]*(?:(?:and|with)\b[\s`*,·|+&/]*)?")
 _ROW_FROM = 3
@@ -165,8 +165,9 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     """Levers of one paragraph, fence or title, each once; `moved`: what it sets is known to be the change."""
     text = _BLANKS.sub(" ", text)
     lines = _DIFFED.findall(text)
-    if {sign for sign, _ in lines} == {"+", "-"}:
-        return _edits(*([line for s, line in lines if s == sign] for sign in "-+"))
+    if {"+", "-"} <= {sign for sign, _ in lines}:
+        sides = ([line for s, line in lines if s == sign] for sign in "-+ ")
+        return _edits(*sides)
     mentions = mentions_in(text)[:_MOST]
     if not mentions:
         return ()
@@ -187,8 +188,8 @@ def moves_in(text: str, *, moved: bool = False) -> tuple[Move, ...]:
     return united([tuple(moves.values())])
 
 
-def _edits(gone: list[str], come: list[str]) -> tuple[Move, ...]:
-    """What the lines of a diff move: each line beside the one that it replaces, and what is left by its mentions."""
+def _edits(gone: list[str], come: list[str], around: list[str]) -> tuple[Move, ...]:
+    """What the lines of a diff move: each line beside the one that it replaces, and what is left by its mentions; lines `around` stay."""
     pairs = zip(gone, come, strict=True) if len(gone) == len(come) else ()
     edits = {pair: move for pair in pairs if (move := _edit(*pair))}
     old, new = (
@@ -196,7 +197,8 @@ def _edits(gone: list[str], come: list[str]) -> tuple[Move, ...]:
         for side, known in ((gone, {o for o, _ in edits}), (come, {n for _, n in edits}))
     )
     rest = difference(*(moves_in("\n".join(lines)) for lines in (new, old)))
-    return united([tuple(edits.values()), rest])
+    held = (replace(m, role=Role.HELD) for m in moves_in("\n".join(around)))
+    return united([tuple(edits.values()), rest, tuple(held)])
 
 
 _TOKEN = regex(r"'[^']*'|\"[^\"]*\"|[\w.+%-]+|[^\w\s]")

@@ -87,7 +87,7 @@ _PATTERNS = (
     ),
     regex(
         rf"(?<![\w-])(?P<name>(?:(?!{_JOIN})[a-z][\w-]* )?(?:{_SETTING}))(?::\s|[ -](?:from\s+|of\s+|"
-        rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d){_THEN}",
+        rf"to\s+)?)(?P<value>\d+(?:\.\d+)?(?:e-?\d+)?(?:\s?[kKMGT]i?B\b|[kKmMgG])?)(?![\w%]|\.\d|['’]s){_THEN}",
         re.IGNORECASE,
     ),
 )
