@@ -114,7 +114,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """A match, whether it `decides` by its lever, and whether its words may (`speaks`): a failure elsewhere is met by its lever only."""
+    """A match, whether it `decides` by its lever, and whether its words do (`speaks`): a failure elsewhere is met by its lever only."""
 
     match: Match
     decides: bool
@@ -242,7 +242,9 @@ class Gate:
             card, by_then=question.at is None or later is not None and later.order < question.at
         )
         mine = _with_words(question, theirs)
-        alike = likeness_of(mine, theirs)
+        # A name that the proposal tells apart from what it pulls is no short form of that.
+        apart = {m.key for m in question.aim.moves} - mine.keys()
+        alike = likeness_of(mine, {k: m for k, m in theirs.items() if k not in apart})
         sets = any(m.is_setting for m in question.pulls.values())
         if not sets and not alike.lever and cosine >= _SHOWN:
             number = by_number(theirs, question.aim.terms)
@@ -284,7 +286,10 @@ class Gate:
             acknowledged=_acknowledged(question, card, differs=bool(diffs)),
             source="statement" if card.is_told else "experiment",
         )
-        speaks = _kinship(question.target, card.target) == 1.0 and not _apart(question.aim, card.aim)
+        # Of a proposal without a target it is not known whether it is meant for the card's.
+        same = question.target == card.target
+        scope = 1.0 if same else 0.0 if question.target else _HALF
+        speaks = score * scope >= _ALIKE and not _apart(question.aim, card.aim)
         return _Meeting(match, decides, speaks)
 
 
@@ -359,13 +364,8 @@ def _outcome(meetings: list[_Meeting], groups: tuple[LeverGroup, ...]) -> str:
     """
     near = []
     for met in meetings:
-        match = met.match
-        least = _ALIKE * (_HALF if match.source == "statement" else 1.0)
-        if (
-            not match.acknowledged
-            and match.status != "reopened"
-            and (met.decides or met.speaks and match.score >= least)
-        ):
+        answered = met.match.acknowledged or met.match.status == "reopened"
+        if not answered and (met.decides or met.speaks):
             near.append(met)
     if any(
         m.decides
