@@ -136,7 +136,9 @@ FIELDS = {
         ("kernel", 1, "repeat same-value", ["nwarps=8", "Build with -DNWARPS=8.", "#define NWARPS 8", "Pass --nwarps 8.", "nWarps: 8"]),
         ("database", 7, "repeat same-value", ["work_mem: 64 MB", "SET work_mem = '64MB'", "work_mem=65536kB", "Set work_mem to 64MB."]),
         ("web", 8, "repeat same-value", ["optimization.splitChunks.maxSize: 200000", "splitChunks.maxSize=200_000"]),
-        ("web", 9, "repeat same-value", ["Brotli quality 11 for all scripts.", "Set the brotli quality to 11."]),
+        ("web", 9, "repeat same-value", ["Set the brotli quality to 11."]),
+        # In plain words, without a setting, its nearness asks what differs.
+        ("web", 9, "distinguish similar", ["Brotli quality 11 for all scripts."]),
         ("training", 10, "repeat same-value", ["learning_rate=0.0006", "--learning-rate 6e-4", "learning rate 6e-4"]),
         ("training", 11, "repeat same-value", ["weight_decay=0.2", "Set the weight decay to 0.2."]),
         # One word of the name with its telling number.

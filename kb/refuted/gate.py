@@ -21,13 +21,10 @@ from kb.refuted.card import Card, as_of
 from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
-    Likeness,
     by_number,
     differences,
     likeness_of,
-    places_of,
     short_for,
-    spoken,
 )
 from kb.refuted.moves import Move, Role
 from kb.refuted.rarity import Counts, Rarity
@@ -101,13 +98,12 @@ _HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A proposal as the tables are asked about it: `places` are those of its words and pairs of neighbours, by key."""
+    """A proposal as the tables are asked about it: what it pulls, and its sentences."""
 
     text: str
     target: str
     at: Moment | None
     aim: Aim
-    places: dict[str, tuple[int, int]]
     sentences: tuple[str, ...]
     pulls: dict[str, Move]
 
@@ -150,7 +146,6 @@ class Gate:
             target,
             at,
             aim,
-            places_of(text),
             tuple(sentences_of(text)),
             self.rarity.pulls(aim, target),
         )
@@ -241,14 +236,13 @@ class Gate:
         card = as_of(
             card, by_then=question.at is None or later is not None and later.order < question.at
         )
-        mine = _with_words(question, theirs)
+        mine = question.pulls
         # A name that the proposal tells apart from what it pulls is no short form of that.
         apart = {m.key for m in question.aim.moves} - mine.keys()
         alike = likeness_of(mine, {k: m for k, m in theirs.items() if k not in apart})
         sets = any(m.is_setting for m in question.pulls.values())
         if not sets and not alike.lever and cosine >= _SHOWN:
-            number = by_number(theirs, question.aim.terms)
-            alike = Likeness(lever=number, decides=number is not None)
+            alike = by_number(theirs, question.aim.terms)
         kind, decides, lever = alike.kind, alike.decides, alike.lever
         # What already differs in value or way was tried only where a run of this target tried it.
         own = not card.is_told and _kinship(question.target, card.target) == 1.0
@@ -302,16 +296,6 @@ def _apart(mine: Aim, theirs: Aim) -> bool:
     sides = [[m for m in aim.moves if m.role is Role.DECLARED] for aim in (mine, theirs)]
     pairs = [*product(*sides)]
     return bool(pairs) and not any(p.key == q.key or same_value(p.value, q.value) for p, q in pairs)
-
-
-def _with_words(question: _Question, theirs: dict[str, Move]) -> dict[str, Move]:
-    """What a proposal pulls, with levers of a card that it moves in plain words, or names so where it sets nothing itself."""
-    sets = any(m.is_setting for m in question.pulls.values())
-    named = {m.key for m in question.aim.moves}
-    words = {
-        k: spoken(m, question.text, question.places) for k, m in theirs.items() if k not in named
-    }
-    return {**question.pulls, **{k: m for k, m in words.items() if m and (m.is_moved or not sets)}}
 
 
 def _scope(question: _Question, card: Card, lever: Move | None) -> tuple[str, ...]:

@@ -227,7 +227,9 @@ def _labels(document: Document, block: Block) -> list[tuple[str, str]]:
     if starts:
         ends = [*(m.start() for m in starts[1:]), len(block.plain)]
         head = block.plain[: starts[0].start()]
-        own = [(m[1], block.plain[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)]
+        own = [
+            (m[1], block.plain[m.end() : end].strip()) for m, end in zip(starts, ends, strict=True)
+        ]
         return [*([("", head)] if head else []), *own]
     bold = next((s for s in block.spans[:1] if s.kind == "strong" and s.start == block.start), None)
     label = document.source(bold).strip("*_ ") if bold else ""
@@ -308,8 +310,9 @@ _FEW = frozenset((0.0, 1.0, 2.0))
 
 def terms_in(text: str) -> set[str]:
     """Distinct words of a text as stems, those of names one by one, and its numbers in whatever unit (`64 KiB` and 65536 are one)."""
-    words = (w for w in plain_words(text) if not w.isdigit() and (len(w) > 1 or not w.isascii()))
+    words = [w for w in plain_words(text) if not w.isdigit() and (len(w) > 1 or not w.isascii())]
     numbers = {n.value for n in numbers_in_words(text)}
+    numbers |= {value for w in words if w[:2] == "0x" and (value := number_of(w)) is not None}
     for number in numbers_in(text):
         value = number_of(text[number.start : number.end])
         numbers |= {number.value, number.value if value is None else value}

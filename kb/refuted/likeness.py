@@ -3,18 +3,16 @@
 Refuses to take a part for the whole: of several levers moved together, one alone is only similar.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import zip_longest
 
 from msgspec.structs import replace
 
-from kb.refuted.moves import Move, Role, role_in
+from kb.refuted.moves import Move, Role
 from kb.refuted.values import canonical, initials, parts_of_name, same_value, way_of_numbers
 from kb.run.record import Lever
-from kb.trail.levers import OPPOSITE, Mention, is_common, key_of, number_of, switch_of, way_of
+from kb.trail.levers import OPPOSITE, is_common, key_of, number_of, switch_of
 
 # Smaller whole numbers stand behind many settings at once.
 _TELLING_NUMBER = 100
@@ -112,53 +110,16 @@ def is_qualified(one: str, other: str) -> bool:
     return telling and len(short) < len(long) and long[-len(short) :] == short
 
 
-def spoken(move: Move, text: str, places: Mapping[str, tuple[int, int]]) -> Move | None:
-    """A card's lever as a text names it in plain words, found by its `places`: with its value only if that is said too."""
-    short = initials(move.name)
-    if short and move.value and short + key_of(move.value) in places:
-        return replace(move, before="", way="", role=Role.NAMED)
-    # `net.core.somaxconn` is spoken of by its last part, unless many settings end so.
-    last = move.name.rpartition(".")[2]
-    flag = move.key[1:] if move.name[:2] in ("-f", "-m") else ""
-    keys = move.key, switch_of(move.name)[0], flag, "" if is_common(last) else key_of(last)
-    place = next((places[n] for n in keys if len(n) > 3 and n in places), None)
-    if not place:
-        return None
-    name = text[slice(*place)]
-    role = role_in(text, Mention(*place, name, ""))
-    if role is Role.HELD:
-        return None
-    behind = re.findall(r"[\w.%-]*\w", text[place[1] :][:40])[:4]
-    if behind[:1] == ["from"] and behind[2:3] == ["to"] and len(behind) > 3:
-        way = way_of_numbers(behind[1], behind[3])
-        return replace(move, name=name, value=behind[3], before=behind[1], way=way, role=role)
-    value = next((move.value for word in behind if move.value and same_value(move.value, word)), "")
-    return replace(move, name=name, value=value, before="", way=way_of(text, name), role=role)
-
-
-def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Move | None:
-    """A lever whose value is among the numbers of a text, where the number tells."""
+def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
+    """Likeness of a text that sets nothing: the value of a lever is among its numbers, where the number tells."""
     numbers = ((m, number_of(m.value)) for m in pulls.values())
-    return next((m for m, n in numbers if _tells(n) and f"#{n:g}" in terms), None)
+    lever = next((m for m, n in numbers if _tells(n) and f"#{n:g}" in terms), None)
+    return Likeness(lever=lever, decides=lever is not None)
 
 
 def _tells(number: float | None) -> bool:
     """Whether a number stands behind few settings: a hundred and more, or a fraction of two digits."""
     return number is not None and (number >= _TELLING_NUMBER or not (number * 10).is_integer())
-
-
-def places_of(text: str) -> dict[str, tuple[int, int]]:
-    """Where each word of a text, and each pair of neighbours, stands first, by its key."""
-    places: dict[str, tuple[int, int]] = {}
-    words = list(re.finditer(r"[\w.\-]+", text))
-    for word, after in zip_longest(words, words[1:]):
-        for key, end in (
-            ((key_of(word[0]), word), (key_of(word[0] + after[0]), after))
-            if after
-            else ((key_of(word[0]), word),)
-        ):
-            places.setdefault(key, (word.start(), end.end()))
-    return places
 
 
 def _keyed_as(pulls: Mapping[str, Move], others: Mapping[str, Move]) -> dict[str, Move]:

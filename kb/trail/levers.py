@@ -77,7 +77,7 @@ _PATTERNS = (
     # A name that only code writes, `a_b`, `a.b`, `AbCd`, `abCd`, and what stands behind its colon.
     regex(
         r"(?<![\w.])(?P<name>[A-Za-z]+_\w*[A-Za-z0-9]|[a-z]\w*(?:\.[a-zA-Z_]\w+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|"
-        r"[a-z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
+        r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]+)+)(?![\w.]*[/=])"
         rf"(?::[ \t](?P<value>{_NUMBER}|true\b|false\b|on\b|off\b)(?![\w%]|\.\d|\s?%){_THEN})?"
     ),
     # bs4, seq8192; not qwen3-8b, and not l2, which is a name.
