@@ -107,8 +107,6 @@ _STAYS = regex(
     r"[`*\s]*(?:\(?(?:is |are )?(?:kept|fixed|unchanged|held|left|stays?|staying|remains?|as (?:it|they|before|in)|today|alone)\b)",
     re.IGNORECASE,
 )
-# Said behind what is replaced.
-_REPLACED = regex(r"[`*\s]*\b(?:by|with|for)\b")
 # Said behind a value: what it was.
 _WAS = regex(
     r"[`*\s]*,?\s*\(?(?:instead of|rather than|(?:up |down )?from|was|(?:the )?default(?: is| of)?|today|currently|not)?\s*[`*]*(?P<before>\d(?:[\w.]|(?<=[eE])-)*(?<!\.)|on|off|true|false)[`*]*"
@@ -259,8 +257,7 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
         before = was["before"]
     start = max((text.rfind(end, 0, mention.start) for end in (". ", "; ", "\n")), default=-1) + 1
     way = way_of_numbers(before, value) or way_of(text[start : mention.end + 40], mention.name)
-    gone = way == "replace" and _REPLACED.match(text, mention.end)
-    role = Role.HELD if gone else role_in(text, mention, moved=moved)
+    role = role_in(text, mention, moved=moved)
     if before and role is not Role.HELD:
         role = Role.MOVED
     return Move(
@@ -268,10 +265,8 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
     )
 
 
-def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
-    """What a text does with the lever that it mentions."""
-    if _STAYS.match(text, mention.end):
-        return Role.HELD
+def _cue_before(text: str, mention: Mention) -> str:
+    """The kind of the last cue in the clause of a mention. What is set aside stays so to the next comma or colon: "instead of raising x"."""
     last, since, comma = "", 0, max(text.rfind(mark, 0, mention.start) for mark in ",:")
     ends, cues = ends_of(text), cues_of(text)
     before = bisect_left(ends, (mention.start,))
@@ -279,11 +274,14 @@ def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
     for start, kind in cues[bisect_left(cues, (begun,)) : bisect_left(cues, (mention.start,))]:
         if kind == "point" and mention.name[:1] == "-":
             continue  # "caps the registers at --limit=64"
-        # What is set aside stays so to the next comma or colon: "instead of raising x".
         if last != "against" or comma >= start:
             last, since = kind, start
-    if last == "against" and since < comma:
-        last = ""
+    return "" if last == "against" and since < comma else last
+
+
+def role_in(text: str, mention: Mention, *, moved: bool = False) -> Role:
+    """What a text does with the lever that it mentions."""
+    last = "held" if _STAYS.match(text, mention.end) else _cue_before(text, mention)
     if last in ("held", "against"):
         return Role.HELD
     if last == "point":

@@ -68,7 +68,9 @@ _PATTERNS = (
         rf"(?P<name>-(?<![\w-]-)(?!O|(?:{_FORMAT})\d)[A-Za-z]{{1,3}})(?P<value>\d+[kKmMgG]?)(?![\w.%\-])"
     ),
     regex(r"(?P<name>-(?<![\w-]-)(?:-[A-Za-z][\w.\-]*\w|[OfmWDgX][\w\-]*\w))"),
-    regex(rf"(?<![\w-])(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])\s?(?:==|=)\s?{_VALUE}{_THEN}"),
+    regex(
+        rf"(?<![\w-])(?P<macro>#define\s+)?(?P<name>[A-Za-z_][\w.]*\w|[A-Za-z])(?(macro)\s+|\s?(?:==|=)\s?){_VALUE}{_THEN}"
+    ),
     # A key with its value, as JSON and Python write one; a constant with its number.
     regex(rf"""["'](?P<name>[A-Za-z]\w*)["']\s*:\s*{_VALUE}"""),
     regex(
@@ -149,7 +151,7 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
     digit = _DIGIT.search(text) is not None
     signs = {
         "-": "-" in text,
-        "=": "=" in text,
+        "=": "=" in text or "#define" in text,
         "0": digit,
         "n": digit,
         "_": _CODED.search(text) is not None,
