@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from loops.loop import Loop
 
-from kb import KbError, cli
+from kb import KbError, cli, store
 from kb.experiments.attempt import Attempt, attempts_of
 from kb.experiments.auditing import move_of, moves_in
 from kb.experiments.stub import stub_at
@@ -173,6 +173,18 @@ def test_eight_writers_at_once_lose_nothing_and_share_no_number(loop, kb_command
     assert sorted(numbers) == list(range(1, 4 + 8 + 1))
     log = loop.page("wiki/log.md")
     assert all(log.count(f"]({p.removeprefix('wiki/')})") == 1 and stub_at(loop.layout, p).filed for p in paths)
+
+
+def test_closing_builds_once(loop):
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+
+    def builds() -> int:
+        return int(store.state(loop.layout).execute("select value from meta where key = 'begun'").fetchone()[0])
+
+    before = builds()
+    assert loop.closed(path, *SEEN)["verdict"] == "supported"
+    assert builds() - before == 1
 
 
 def test_a_clock_that_went_back_neither_breaks_the_order_nor_the_log(loop):

@@ -126,6 +126,13 @@ class Caller:
         self.build(layout)
         return store.state(layout)
 
+    def knows(self, layout: store.Layout, path: str) -> bool:
+        """Whether the tables, as the last build left them, hold an experiment; waits for nobody."""
+        db, _ = _standing_tables(layout)
+        return db is not None and bool(
+            db.execute("select 1 from experiment where path = ?", (path,)).fetchone()
+        )
+
     def doubt_target(self, db: sqlite3.Connection, target: str) -> None:
         """Say that no experiment and no page is of this target: it may be new, or misspelt."""
         known = "select 1 from experiment where target = ? union all select 1 from standing where type = 'target' and path like ?"

@@ -155,7 +155,11 @@ def trail_as_filed(layout: store.Layout, target: str) -> "tuple[Experiment, ...]
 
     home = f"{layout.config.wiki}/experiments/{target}/"
     with closing(store.state(layout)) as db:
-        known = {e.path: e for e in trail.experiments(db, target=target)}
+        known = {
+            e.path: e
+            for e in trail.experiments(db, target=target)
+            if (layout.root / e.path.partition("#")[0]).is_file()
+        }
         query = "select path, digest from page where substr(path, 1, ?) = ?"
         built = dict(db.execute(query, (len(home), home)))
     for file in sorted((layout.root / home).rglob("*.md")):

@@ -66,8 +66,13 @@ class Closing(Result):
         then = (
             stays or f" supersedes {r.superseded}" if r.superseded else f"{by_hand}, {r.decision}"
         )
-        dry = "nothing was written" if self.dry_run else ""
-        lines = (f"{r.verdict}{then}", f"rule {r.rule}: {r.reason}", r.path, dry, self.hint)
+        lines = (
+            f"{r.verdict}{then}",
+            f"rule {r.rule}: {r.reason}",
+            r.path,
+            "nothing was written" if self.dry_run else "",
+            self.hint,
+        )
         return "\n".join(filter(None, lines))
 
 
@@ -79,10 +84,10 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
 
     layout, stub, target = named(request, caller)
     today, dry = caller.day(request.date), request.dry_run
-    # What is written from here on is compiled once, at the end.
+    # The cards as of its opening are there since then; what is written from here on is compiled once, at the end.
     if dry:
         caller.tables(layout).close()
-    else:
+    elif not caller.knows(layout, stub.path):
         caller.build(layout)
     if stub.opened_by_kb and not stub.filed:
         with closing(store.state(layout)) as db:
@@ -92,8 +97,11 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
                 f"cards like it that were filed since it was opened: {', '.join(since[:4])}"
             )
     expectation = expecting(layout, stub.path, stated=request.stated, keep=not dry)
-    overrule = Verdict(request.overrule) if request.overrule else None
-    more = {"overrule": overrule, "expectation": expectation, "foreseen": foreseen}
+    more = {
+        "overrule": Verdict(request.overrule) if request.overrule else None,
+        "expectation": expectation,
+        "foreseen": foreseen,
+    }
     remarks = shared(Remarks, request, more)
     ruling = close(layout, stub.path, target, remarks=remarks, today=today, dry=dry)
     hint = "" if ruling.again else hint_of(ruling, stub.path)

@@ -57,11 +57,11 @@ def run(
     proposal, text, answer = _gate(layout, request, caller, proposal, target)
     before = partial(look, target, proposal.variant) if look else None
     path = opened(layout, proposal, target, answer=answer, today=today, text=text, look=before)
-    if answer is None:
-        caller.build(layout)
-        return Opening(path, "none", "baseline")
-    _tell(layout, caller, proposal, target)
+    if answer:
+        _tell(layout, caller, proposal, target)
     caller.build(layout)
+    if answer is None:
+        return Opening(path, "none", "baseline")
     for match in answer.matches[:3] if answer.outcome != "clear" else ():
         because = cut(match.because, _REASON)
         caller.talk(f"near {match.path} ({match.kind}, {match.verdict}): {because}")
@@ -87,11 +87,17 @@ def _gate(
 
     if not proposal.parent and not proposal.baseline:
         standing = (Verdict.SUPPORTED, Verdict.BASELINE)
-        own = (e for e in trail_of(layout, target.name) if e.variant == proposal.variant)
-        kept = [e.path for e in own if e.verdict.canonical in standing]
+        kept = [
+            e.path
+            for e in trail_of(layout, target.name)
+            if e.variant == proposal.variant and e.verdict.canonical in standing
+        ]
         proposal = replace(proposal, parent=kept[-1] if kept else target.base)
-    named = tuple(v.text for v in levers_in(proposal.text) if v.name not in target.metrics)
-    proposal = checked(proposal, target, named=named)
+    proposal = checked(
+        proposal,
+        target,
+        named=tuple(v.text for v in levers_in(proposal.text) if v.name not in target.metrics),
+    )
     if proposal.baseline:
         return proposal, "", None
     questions = [Question(proposal.text, target=target.name)]
