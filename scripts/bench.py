@@ -192,11 +192,34 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
         page.write_bytes(page.read_bytes() + b"\nOne more sentence.\n")
         kb(home, "build")
 
+    def linked() -> None:
+        other = next(p for p in pages if p.parent == page.parent and p != page)
+        page.write_bytes(page.read_bytes() + f"\nSee [it]({other.name}).\n".encode())
+        kb(home, "build")
+
+    def decided(run: Path) -> None:
+        other = "inconclusive" if "\nverdict: supported\n" in run.read_text() else "supported"
+        run.write_text(re.sub(r"(?m)^verdict: \w+$", f"verdict: {other}", run.read_text(), count=1))
+        kb(home, "build")
+
+    def linted(*, anew: bool = False) -> None:
+        if anew:
+            (home / ".kb" / "lint.db").unlink(missing_ok=True)
+        kb(home, "lint", "--format", "json")
+
     row("build from nothing", cold, "fts", 1)
     row("build, nothing changed", lambda: kb(home, "build"), "start")
     row("build, one page changed", edited, "fts")
+    row("build, a link added", linked, "fts")
     page.write_bytes(keep)
+    runs = [p for p in pages if "/experiments/" in p.as_posix()]
+    run = next((p for p in runs if re.search(r"(?m)^verdict: \w+$", p.read_text())), None)
+    if run:
+        row("build, a verdict changed", lambda: decided(run), "fts")
     kb(home, "build")
+    bench_agent(home, row)
+    row("lint from nothing", lambda: linted(anew=True), "fts", 1)
+    row("lint, nothing changed", linted, "start")
     row(
         "load, fresh process",
         lambda: kb(
@@ -205,6 +228,7 @@ def bench(name: str, home: Path, rows: list[dict]) -> None:
         "start",
     )
     row("search, fresh process", lambda: kb(home, "search", "attention block size"), "start")
+    row("search, common words", lambda: kb(home, "search", " ".join(WORDS[:8])), "start")
     row(
         "check, fresh process",
         lambda: kb(home, "check", "-", text="Raise the block size of the attention kernel to 512"),
@@ -374,6 +398,7 @@ updated: 2026-05-01
 <!-- kb:auto frontier -->
 <!-- /kb:auto -->
 """
+_FIRST_PATH = "wiki/experiments/mill/2026-05-01-v001-first.md"
 _FIRST = """---
 title: First
 type: experiment
@@ -385,6 +410,55 @@ metrics: {time_ms: {value: 100.0, unit: ms, stddev: 0.2, n: 5}}
 
 # First
 """
+
+
+def stated(lever: str) -> list[str]:
+    """The options of a proposal that moves one lever."""
+    fields = {
+        "target": "mill",
+        "lever": f"{lever}=on",
+        "title": f"Try {lever}",
+        "hypothesis": f"{lever} is faster",
+        "mechanism": f"{lever} skips work",
+        "predicted": "time falls",
+        "falsification": "gain < 2%",
+        "parent": _FIRST_PATH,
+    }
+    return [word for key, value in fields.items() for word in (f"--{key}", value)]
+
+
+def with_records(home: Path) -> list[str]:
+    """Files a target and its first run; the options that record three runs of a change."""
+    for path, text in (("wiki/targets/mill.md", _TARGET), (_FIRST_PATH, _FIRST)):
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text)
+    kb(home, "build")
+    records = [home / ".kb" / f"record-{n}.log" for n in range(3)]
+    for n, file in enumerate(records):
+        file.write_text(f"METRIC time_ms={90 + n / 10}\n")
+    return [word for file in records for word in ("--record", os.fspath(file))]
+
+
+def bench_agent(home: Path, row) -> None:
+    """Open, run and close, each twice: the first of a target is dearer."""
+    recorded = with_records(home)
+    paths: list[str] = []
+    number = iter("abcdef")
+
+    def opened() -> None:
+        paths.append(
+            kb(home, "experiment", "open", *stated(f"lever{next(number)}")).splitlines()[-1]
+        )
+
+    row("experiment open", opened, "fts", 2)
+    for path in paths:
+        kb(home, "experiment", "run", path, *recorded)
+    row(
+        "experiment close",
+        lambda: kb(home, "experiment", "close", paths.pop(), "--expect", "METRIC time_ms=9"),
+        "fts",
+        2,
+    )
 
 
 def bench_writers(
@@ -400,15 +474,7 @@ def bench_writers(
 
     They begin one after the other within the first pause. Each command is told as it ends; who has not begun a round when the `minutes` are over begins none.
     """
-    first = "wiki/experiments/mill/2026-05-01-v001-first.md"
-    for path, text in (("wiki/targets/mill.md", _TARGET), (first, _FIRST)):
-        (home / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / path).write_text(text)
-    records = [home / ".kb" / f"record-{n}.log" for n in range(3)]
-    kb(home, "build")
-    for n, file in enumerate(records):
-        file.write_text(f"METRIC time_ms={90 + n / 10}\n")
-    recorded = [word for file in records for word in ("--record", os.fspath(file))]
+    recorded = with_records(home)
     taken: dict[str, list[float]] = {}
     failed: list[str] = []
     started = time.perf_counter()
@@ -440,19 +506,7 @@ def bench_writers(
         for turn in range(rounds):
             if turn and time.perf_counter() > until:
                 return
-            lever = f"{who}x{turn}"
-            stated = {
-                "target": "mill",
-                "lever": f"{lever}=on",
-                "title": f"Try {lever}",
-                "hypothesis": f"{lever} is faster",
-                "mechanism": f"{lever} skips work",
-                "predicted": "time falls",
-                "falsification": "gain < 2%",
-                "parent": first,
-            }
-            words = [word for key, value in stated.items() for word in (f"--{key}", value)]
-            path = command(who, "open", *words).rpartition("\n")[2]
+            path = command(who, "open", *stated(f"{who}x{turn}")).rpartition("\n")[2]
             time.sleep(pause)
             if path and command(who, "run", path, *recorded) is not None:
                 time.sleep(pause)

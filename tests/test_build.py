@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import KbError, indexes, page, refuted, search, store, trail
-from kb.build import build
+from kb.build import _turn, build
+from kb.indexes import render
 
 PAGES = {
     "wiki/index.md": "---\ntitle: Home\ntype: index\n---\n# Home\n\n- [Tiling](concepts/tiling.md)\n- [t](targets/t.md)\n",
@@ -256,6 +258,43 @@ def test_two_builds_at_once_and_a_folder_that_vanishes(make_base):
     assert [(p.wait(60), p.stderr.read()) for p in running] == [(0, b"")] * 3
     build(layout)
     assert build(layout).pages == len(PAGES)
+
+
+def test_of_many_that_wait_for_a_build_one_builds_for_all(make_base, monkeypatch):
+    layout = make_base(PAGES)
+    build(layout)
+    turns = []
+    monkeypatch.setattr("kb.build._turn", lambda at, look=_turn: turns.append(look(at)) or turns[-1])
+    with ThreadPoolExecutor(5) as pool:
+        with store.lock(layout, "build"):
+            for n in range(5):
+                (layout.wiki / f"concepts/c{n}.md").write_text(f"# C{n}\n\n[t](tiling.md)\n")
+            waiting = [pool.submit(build, layout) for _ in range(5)]
+            while len(turns) < 5:
+                time.sleep(0.01)
+        reports = [one.result() for one in waiting]
+    assert sorted((r.fresh, r.added) for r in reports) == [(False, 5), *[(True, 0)] * 4]
+    assert build(layout).fresh
+
+
+def test_a_page_that_comes_renders_no_list_of_another_type_and_moves_no_rank_of_others(make_base, monkeypatch):
+    layout = make_base(PAGES | {f"wiki/concepts/c{n}.md": f"# C{n}\n\n[t](tiling.md)\n" for n in range(200)})
+    build(layout)
+    listed, written = [], []
+    part, rows = render._catalog_part, store.tables.replace_rows
+
+    def replaced(db, table, wanted):
+        before = db.total_changes
+        rows(db, table, wanted)
+        written.append((table, db.total_changes - before))
+
+    monkeypatch.setattr(render, "_catalog_part", lambda name, pages: listed.append(name) or part(name, pages))
+    monkeypatch.setattr(store, "replace_rows", replaced)
+    (layout.wiki / "targets/u.md").write_text("---\ntype: target\n---\n# U\n\n[t](../concepts/tiling.md)\n")
+    build(layout)
+    assert listed == ["target"]
+    # Its own row, and that of the page whose rank it raises; with the link the rows of both ends.
+    assert dict(written)["standing"] <= 4 and dict(written)["neighbours"] <= 4
 
 
 def test_a_build_killed_at_any_instant_loses_nothing(make_base, tmp_path):
