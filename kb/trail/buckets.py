@@ -9,10 +9,13 @@ from kb.trail.frontier import kept, parents_of
 from kb.trail.handles import handle
 from kb.trail.line import Line, quoted, words_of
 from kb.trail.outcomes import Outcomes, is_repeat
+from kb.trail.outline import Phrases
 
 # A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
 _ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
 _MOST_NAMED = 5
+# What a sentence says of a limit is read before what it says of a bucket.
+_LIMITS = Phrases("idle, util\\w*, bound by, \\w+-bound, peak, roofline, headroom", whole=True)
 
 
 class TimeShare(NamedTuple):
@@ -68,7 +71,7 @@ def _first(text: str, unit: str) -> float:
 
 
 def _is_time(name: str) -> bool:
-    unit = unit_of(name.rpartition(" ")[2].rpartition("_")[2])
+    unit = unit_of(name.rpartition(" ")[2].rpartition("_")[2].strip("()[]"))
     return "Δ" not in name and (
         "time" in name.lower() or unit is not None and unit.dimension == "time"
     )
@@ -116,7 +119,8 @@ def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
             rows = [n.text for n in e.account.buckets]
             text = "\n".join([f"buckets of {handle(e.path)}{which}: {rows[0]}", *rows[1:]])
             yield Line(text, e.path)
-        yield from quoted(e, e.account.profile[: 5 if e is best else 2], before)
+        notes = sorted(e.account.profile, key=lambda n: not _LIMITS.search(n.text))
+        yield from quoted(e, notes[: 5 if e is best else 2], before)
     if len(tables) > 1:
         old, new = sorted(tables, key=lambda e: e.order)
         if moved := _moved(new.account.buckets, old.account.buckets):

@@ -102,6 +102,8 @@ def _standing(outcomes: Outcomes) -> Iterable[Line]:
     """The frontier of every size of work, the present one with all that is known of it, then how all runs came out."""
     for place, f in enumerate(outcomes.frontiers[:4]):
         e = f.run
+        if place and not e.metrics:
+            continue
         where = f" at size {f.point}" if f.point[:1].isdigit() else f" {f.point}".rstrip()
         gain = outcomes.gains.get(e.path)
         about = [measured(e, 3 if place else 5)]

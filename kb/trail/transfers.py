@@ -35,9 +35,11 @@ _TOGETHER = 20
 # A target of so few runs is a reference: how it was set is worth telling. A win at another size of work counts so much.
 _REFERENCE, _OTHER_SIZE = 3, 0.6
 # So many settings in common tell the same stack, and so many that are not another; of so many targets that is told, in so many characters.
-_SAME_STACK, _STACKS, _LONGEST_STACK = 3, 1, 500
+_SAME_STACK, _STACKS, _LONGEST_STACK = 3, 2, 450
 # The last runs kept that say what this target is set to; of the settings that differ so many are told.
 _STANDS_ON, _MOST_OTHER = 4, 1
+# A target that shares no name, folder or variant is far; of all such together so many wins are told.
+_NEAR, _MOST_FAR = 1.0, 3
 # Runs that carry over, check or watch what others won.
 _NO_CHANGE = Phrases(
     "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
@@ -228,7 +230,12 @@ def transfer_lines(
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
     ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
     best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
-    yield from _stacks(wins, kin, here)
+    stacks = list(_stacks(wins, kin, here))
+    yield from stacks
+    told = {line.path for line in stacks}
+    best = [w for w in best if w.path not in told or w.upto]
+    far = [w for w in best if kin[w.target] < _NEAR]
+    best = [*(w for w in best if w not in far), *far[:_MOST_FAR]]
     spoken: set[tuple[str, str]] = set()
     for place, win in enumerate(_by_home(best)):
         head = _home(win, here)
