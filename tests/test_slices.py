@@ -511,3 +511,26 @@ def test_a_question_in_tables_that_others_asked_gets_what_it_gets_alone(shipped)
     alone = [Loader(db).slice(r) for r in requests]
     assert [Loader(db, seen=seen).slice(r) for r in requests] == alone
     assert [Loader(db, seen=seen).slice(r) for r in reversed(requests)] == alone[::-1]
+
+
+def test_a_resumed_session_proposes_from_what_it_was_not_told(trail_base, kb_command):
+    resumed = kb_command("load", "resume", "--target", "engine", cwd=trail_base.root).stdout
+    command = re.search(r"`kb (load hypothesis --beyond \w+)`", resumed)[1]
+    beyond = kb_command(*command.split(), cwd=trail_base.root).stdout
+    told = {line for line in resumed.splitlines() if line.startswith("> ")}
+    assert beyond.startswith("# hypothesis · engine") and not {t for t in told if len(t) > 40} & set(beyond.splitlines())
+
+
+def test_a_long_page_is_printed_a_look_at_a_time(trail_base, kb_command):
+    text = "# Long\n\n" + "".join(f"## Part {n}\n\n" + f"Line of part {n}.\n" * 120 for n in range(1, 9))
+    trail_base.at("wiki/concepts/long.md").write_text(text)
+    printed, command = "", ["open", "wiki/concepts/long.md"]
+    while command:
+        look = kb_command(*command, cwd=trail_base.root).stdout
+        assert len(look) < 12_000
+        printed += look
+        on = re.search(r"`kb (open \S+ --start \d+)`", look)
+        command = on[1].split() if on else []
+    assert "#part-8" in printed.splitlines()[0] and all(printed.count(f"Line of part {n}.\n") == 120 for n in range(1, 9))
+    assert kb_command("open", "wiki/concepts/long.md", "--whole", cwd=trail_base.root).stdout == text
+    assert "its last line is" in kb_command("open", "wiki/concepts/long.md", "--start", "9999", cwd=trail_base.root, ok=(2,)).stderr

@@ -258,3 +258,39 @@ def test_tries_that_differ_by_figures_alone_are_one():
     lost = [run(n, "refuted", title=f"swizzle={n} of the tile", rate=50 - n) for n in (9, 10, 11)]
     line = next(x.text for x in state_of([*TRAIL, *lost], target="engine").parts["dead"] if "swizzle" in x.text)
     assert line.count("of the tile") == 1 and "(also v010~" in line and "v009~" in line
+
+
+def test_what_takes_the_time_and_what_is_at_most_to_be_won_there_stand_beside_the_frontier():
+    standing = texts(state_of(TRAIL, target="engine").parts["standing"])
+    assert "time goes to (at most to be won): matmul 70 % (+233 %), copy 20 % (+25 %), idle 10 % (+11 %)" in standing
+    table = "\n## Profile\n\n| Op | Run 1 time (ms) | Run 2 time (ms) | Δ |\n|---|---|---|---|\n| matmul | 10 | 30 | +20 |\n| copy | 10 | 15 (25 %) | +5 |\n| sort | 1 | 9 | +8 |\n| hash | 1 | 6 | +5 |\n"
+    timed = [TRAIL[0], run(2, "supported", title="tile=64", rate=110, body=SETUP + table)]
+    assert "won): matmul 50 % (+100 %), copy 25 % (+33 %), sort 15 %" in texts(state_of(timed, target="engine").parts["standing"])
+
+
+def test_memory_left_is_counted_and_a_lead_names_its_bucket():
+    parts = state_of(TRAIL, target="engine").parts
+    assert parts["memory"][0].text.endswith("leaves 3.7 of 32 GiB free")
+    assert "Overlap the copy of the next tile with the work on this one. [copy, 20 %]" in texts(parts["leads"])
+
+
+def test_the_stack_of_a_sister_is_told_in_flags_that_no_run_here_had():
+    flags = "## Setup\n\n- Command: `FAST_MATH=1 ./engine --tile=64 --pin=2 --huge=1 --profile_dir=/x`\n"
+    sister = [run(n, v, title=t, rate=r, target="motor", body=flags) for n, v, t, r in ((1, "baseline", "as shipped", 50), (2, "supported", "pin=2", 60), (3, "refuted", "pin=3", 55), (4, "supported", "huge=1", 66))]
+    first, *others = [line.text for line in state_of(TRAIL, lessons_of(sister), {"motor": 1.5}, target="engine").parts["transfers"]]
+    assert first.endswith("set there and by no run here: FAST_MATH=1 --pin=2 --huge=1") and "v004~" in first
+    assert not any("v004~" in text for text in others)
+
+
+def test_far_targets_tell_few_wins():
+    sister = [run(n, "supported", title=f"lever_{chr(96 + n)}=1", rate=50 * 1.1**n, target="motor") for n in range(1, 9)]
+    lessons = list(lessons_of(sister))
+    near, far = (state_of(TRAIL, lessons, {"motor": kin}, target="engine").parts["transfers"] for kin in (1.5, 0.6))
+    assert len(near) > 4 and len(far) == 3
+
+
+def test_a_flag_that_a_page_takes_back_is_no_setting():
+    note = "\n> [!note] Correction: the planned flag `--unroll=4` is **invalid on this build** and was not in the command.\n"
+    taken = [*TRAIL, run(9, "inconclusive", title="align=64 on long input", rate=66.1, body=SETUP.replace("2048", "8192") + note)]
+    merged = [state_of(runs, target="engine").parts["config"][0].text for runs in (TRAIL, taken)]
+    assert "--unroll=4" in merged[0] and "--unroll" not in merged[1] and "--tile=64" in merged[1]
