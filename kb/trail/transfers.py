@@ -227,15 +227,9 @@ def transfer_lines(
     """Wins of other targets by levers that this one's runs did not pull or did not win with, by kinship, gain and newness."""
     here = _here(runs)
     wins = [w for w in lessons if w.size > _NOISE and kin.get(w.target)]
-    weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
-    ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
-    best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
     stacks = list(_stacks(wins, kin, here))
     yield from stacks
-    told = {line.path for line in stacks}
-    best = [w for w in best if w.path not in told or w.upto]
-    far = [w for w in best if kin[w.target] < _NEAR]
-    best = [*(w for w in best if w not in far), *far[:_MOST_FAR]]
+    best = _best(wins, kin, here, told={line.path for line in stacks})
     spoken: set[tuple[str, str]] = set()
     for place, win in enumerate(_by_home(best)):
         head = _home(win, here)
@@ -244,6 +238,18 @@ def transfer_lines(
         if win.quote and (place < _QUOTED or "+" not in win.text):
             notes.append(win.quote)
         yield Line(f"{head}{'; '.join((f'{handle(win.path)} {win.text}', *notes))}", win.path, head)
+
+
+def _best(
+    wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here, *, told: set[str]
+) -> list[Lesson]:
+    """The wins that weigh most, each subject once, those of far targets last, without the pages that are told."""
+    weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
+    ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
+    best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
+    rest = [w for w in best if w.path not in told or w.upto]
+    near, far = ([w for w in rest if (kin[w.target] >= _NEAR) == side] for side in (True, False))
+    return [*near, *far[:_MOST_FAR]]
 
 
 def _stacks(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> Iterator[Line]:
