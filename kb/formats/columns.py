@@ -181,7 +181,7 @@ class LogColumn:
     @property
     def is_yes_no(self) -> bool:
         return (
-            self.key in _DECIDING
+            bool(_DECIDING & key_words(self.name))
             and bool(self.filled)
             and all(c.lower() in _YES | _NO for c in self.filled)
         )
@@ -215,7 +215,7 @@ def outcome_in(name: str, cell: str) -> Outcome:
     """Outcome that a cell of a status column states: a status word, or yes and no below `kept`."""
     cell = bare(cell)
     key = key_of(name)
-    if key in _DECIDING and cell.lower() in _YES | _NO:
+    if cell.lower() in _YES | _NO and _DECIDING & key_words(name):
         return Outcome.KEPT if cell.lower() in _YES else Outcome.DISCARDED
     if key in STATUS | _STATUS_TOO and cell in SIGNS:
         return SIGNS[cell]

@@ -243,9 +243,8 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     """The units of a text that are runs, with what stands below them, one entry a label; and the text above the first."""
     outline = Outline(*pages_of(path))
     units = [u for u in outline.units_of() if u.level > 1]
-    fields = (_FIELD.match(u.text[:LONGEST]) for u in units if u.level == ITEM_LEVEL)
-    labels = Counter(named[1] for named in fields if named)
-    units = [u for u in units if not _is_part(u, labels)]
+    names = Counter(map(_name_of, units))
+    units = [u for u in units if not _is_part(u, recurs=names[_name_of(u)] > 1)]
     _unlabel(units)
     runs: set[int] = set()
     accepted: list[TextUnit] = []
@@ -268,22 +267,24 @@ def _unlabel(units: Sequence[TextUnit]) -> None:
             unit.label, unit.title = "", DAY.sub("", unit.text).lstrip(":.)—–- ")
 
 
-def _is_part(unit: TextUnit, labels: Counter[str]) -> bool:
-    """Whether a heading names a part of a run or only a status, and an item is a line `Verdict: kept`."""
+def _name_of(unit: TextUnit) -> str:
+    """What a unit is called beside its number: an item by the field that it states."""
+    named = _FIELD.match(unit.text[:LONGEST])
+    return unit.title if unit.level < ITEM_LEVEL else named[1] if named else ""
+
+
+def _is_part(unit: TextUnit, *, recurs: bool) -> bool:
+    """Whether a unit is no run: it names a part of one, as every run has it, or states only a status."""
+    name = _name_of(unit)
+    part = part_of(name) or name and recurs and outcome_of(name) is Outcome.OTHER
     if unit.level == ITEM_LEVEL:
-        named = _FIELD.match(unit.text[:LONGEST])
-        return bool(named) and (
-            labels[named[1]] > 1
-            and outcome_of(named[1]) is Outcome.OTHER
-            or bool(part_of(named[1]))
-            or _decide(TextEntry(unit), unit.text)
-        )
+        return bool(name) and bool(part or _decide(TextEntry(unit), unit.text))
     # It states the status of what stands below it: its title is one, or headings are below.
     stands = unit.title.startswith(unit.section) or any(
         isinstance(x, TextUnit) and x.level < BOLD_LEVEL for x in unit.below
     )
     opens = unit.section != unit.above.section and stands
-    return not unit.label and (bool(part_of(unit.title)) or opens)
+    return not unit.label and bool(part or opens)
 
 
 def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
