@@ -105,17 +105,12 @@ def _gather(entry: TextEntry, unit: TextUnit, runs: set[int], part: str, into: s
         if isinstance(piece, str):
             into = _add(entry, piece, into, part)
         elif id(piece) not in runs:
-            item = piece.level == ITEM_LEVEL
-            text = piece.text
-            if item or piece.level == BOLD_LEVEL:
-                into = _add(entry, text, "", part)
-                inner = part
-            else:
-                _decide(entry, text)
-                inner = part_of(text)
-            entry.figures |= {k: v for k, v in piece.figures.items() if k not in entry.figures}
-            into = _gather(entry, piece, runs, inner, into if item else "")
-
+            inner = part
+            if piece.level >= BOLD_LEVEL:
+                into = _add(entry, piece.text, "", part)
+            elif not _decide(entry, piece.text):
+                inner = part_of(piece.text)
+            into = _gather(entry, piece, runs, inner, into if piece.level == ITEM_LEVEL else "")
     return into
 
 
@@ -304,8 +299,7 @@ def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
         again = (
             unit.level == BOLD_LEVEL and not e.parts and len(e.other) < 2 and unit.label in known
         )
-        if unit.level == BOLD_LEVEL:
-            known.add(unit.label)
+        known.add(unit.label)
         if not (one_sided or silent or again):
             kept.append(e)
     return kept

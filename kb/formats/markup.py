@@ -115,8 +115,6 @@ def _of_bullets(lines: list[str]) -> list[str]:
 
 
 def _bullet(line: str) -> str:
-    if len(line) - len(line.lstrip()) < 4 and line.lstrip()[:1] not in "-*+":
-        line = line.lstrip()
     signed = line[1:2] == " " and (line[0] in "xXo" or not line[0].isalnum())
     sign = line[0] if signed and line[0] not in "|#=_~`[]({<'\"" else ""
     rest = line[len(sign) :].lstrip()
@@ -147,8 +145,6 @@ def _of_ruled_tables(lines: list[str]) -> list[str]:
             spans = spans or [m.span() for m in re.finditer("=+", line)]
             rules += 1
             rows.append("|---" * len(spans) + "|" if rules == 2 else "")
-            if rules == 3:
-                spans, rules = [], 0
         elif spans:
             starts = [a for a, _ in spans]
             cells = [

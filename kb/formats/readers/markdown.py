@@ -97,15 +97,10 @@ def layout_of_runs(
 
 
 def _in_order(records: list[Record], layout: RecordLayout) -> list[Record]:
-    """Records of a table; those of a leaderboard, which stand by rank, by the number of their experiment, as they were run."""
-    ids = (
-        [r.cells[n] for n in layout.names(ColumnRole.ID)[:1] for r in records]
-        if layout.ranked
-        else []
-    )
-    if not ids or not all(i.isascii() and i.isdigit() and len(i) < 16 for i in ids):
-        return records
-    return sorted(records, key=lambda r: int(r.cells[layout.names(ColumnRole.ID)[0]]))
+    """Records of a table; those of a leaderboard, which stand by rank, by their number, as they were run."""
+    name = next(iter(layout.names(ColumnRole.ID)), "")
+    counted = layout.ranked and name and all(r.cells[name].isdecimal() for r in records)
+    return sorted(records, key=lambda r: int(r.cells[name])) if counted else records
 
 
 def run_tables(path: Path, ask: Ask) -> list[tuple[PageTable, RecordLayout]]:
@@ -153,16 +148,12 @@ def read(path: Path, ask: Ask) -> Iterator[Event]:
         yield Remark("no table of runs (statuses, or numbered rows with a quantity); read as text")
         return
     index, before, labels = -1, None, set()
-    known: set[tuple[str, ...]] = set()
     for table, layout in tables:
         keys = (layout.primary, tuple(map(key_of, table.names)) if not layout.primary else ())
         named = [*layout.names(ColumnRole.ID), *layout.names(ColumnRole.RANK)][:1]
         here = [r.cells[n] for n in named for r in table.records()]
         anew = not layout.statuses and bool(here) and here[0] in labels
-        records = [
-            r for r in _in_order(table.records(), layout) if tuple(r.cells.values()) not in known
-        ]
-        known |= {tuple(r.cells.values()) for r in records}
+        records = _in_order(table.records(), layout)
         further = keys == before and not anew
         if not further:
             index, before, labels = index + 1, keys, set()
