@@ -817,6 +817,26 @@ def test_records_that_state_no_outcome_are_runs_of_which_nothing_is_known_to_be_
     assert (said["runs"], said["kept"], said["best"], said["direction"]) == (5, None, None, "lower")
 
 
+def test_numbered_entries_that_measure_the_same_are_runs_though_none_says_what_was_kept(log):
+    entries = [f"### Run {n}: {what}\n\nStill on the laptop.\n- parse_ms: {v}\n\n" for n, (what, v) in enumerate((("as it was", 12.1), ("one pass", 11.2), ("no copies", 9.9)), 1)]
+    said = told(log("worklog.md", "# Worklog\n\n" + "".join(entries)))
+    assert (said["runs"], said["kept"], said["best"], said["direction"]) == (3, None, None, "lower")
+    unmeasured = "".join(e.partition("- parse")[0] for e in entries)
+    assert told(log("notes.md", "# Worklog\n\n" + unmeasured))["runs"] == 0
+
+
+def test_headings_that_every_run_repeats_are_its_parts_whatever_they_are_called(log):
+    text = "# Log\n" + "".join(f"\n## {name}\n\n### Plan\n- Rejected: the other way round\n\n### Measured\n**Status**: {status}\n" for name, status in
+                               (("Tiles in shared memory", "KEPT"), ("Padding", "REVERTED"), ("Wider loads", "KEPT")))
+    assert counts(told(log("log.md", text))) == (3, 2, 1, 0, 0, 0)
+
+
+def test_yes_and_no_decide_below_any_name_that_says_so(log):
+    rows = [{"id": n, "cycles": v, "valid": True, "merged_to_best": v < 1500} for n, v in enumerate((1600, 1443, 1520))]
+    said = told(log("log.jsonl", jsonl(*rows)))
+    assert (said["kept"], said["discarded"], said["best"]["value"]) == (1, 2, 1443)
+
+
 def test_a_format_of_another_package_is_found_by_its_entry_point(log, monkeypatch, tmp_path):
     package = tmp_path / "plugin"
     (package / "words-1.0.dist-info").mkdir(parents=True)

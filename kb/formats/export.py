@@ -19,7 +19,6 @@ from kb.run.status import outcome_of
 from kb.schema import FAILED, canonical_decision, canonical_verdict
 from kb.store import Layout as Base
 
-FORMATS = ("jsonl", "tsv", "leaderboard", "log")
 _RECORD = re.compile(r"(sources/import-[0-9a-f]+/runs\.jsonl)#L(\d+)$")
 
 
@@ -109,17 +108,9 @@ def _metric(name: str, value: object) -> Metric:
 
 def exported(runs: Sequence[Run], kind: str) -> str:
     """The text of an export. Raises KbError where a leaderboard cannot be ranked."""
-    match kind:
-        case "jsonl":
-            return "".join(_jsonl(runs))
-        case "tsv":
-            return "".join(_tsv(runs))
-        case "leaderboard":
-            return "".join(_leaderboard(runs))
-        case "log":
-            return "".join(_log(runs))
-        case _:
-            raise KbError(f"no such export '{kind}'; one of {', '.join(FORMATS)}")
+    if kind not in _WRITERS:
+        raise KbError(f"no such export '{kind}'; one of {', '.join(_WRITERS)}")
+    return "".join(_WRITERS[kind](runs))
 
 
 def _direction(run: Run) -> Direction | None:
@@ -260,3 +251,6 @@ def _log(runs: Sequence[Run]) -> Iterable[str]:
                     run.reason,
                 ]
             )
+
+
+_WRITERS = {"jsonl": _jsonl, "tsv": _tsv, "leaderboard": _leaderboard, "log": _log}

@@ -8,7 +8,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 from pathlib import Path
 
@@ -135,16 +135,14 @@ def _rows(
 
 def _tables(rows: Iterator[TableRow], remarks: list[Remark]) -> Iterator[TableRow]:
     """Rows with the number of their table: one begins at every header that differs from the one before."""
-    index, header, begun = 0, None, False
+    index, header, begun = -1, None, False
     first, rows = split_sample(rows)
-    places = [
-        n
-        for n, r in enumerate(first[:_PREAMBLE])
-        if len(r.cells) > 2 and looks_like_header(r.cells)
-    ][:1]
-    alone = all(len(r.cells) != len(first[n].cells) for n in places for r in first[:n])
-    for at, row in enumerate(rows):
-        if places and alone and at < places[0]:
+    heads = (r for r in first[:_PREAMBLE] if len(r.cells) > 2 and looks_like_header(r.cells))
+    top = next(heads, first[0] if first else None)
+    above = {len(r.cells) for r in takewhile(lambda r: r is not top, first)}
+    for row in rows:
+        begun = begun or row is top or len(top.cells) in above
+        if not begun:
             remarks.append(Remark("a line above the table; skipped", row.line.number))
             continue
         if len(row.cells) > 1 and looks_like_header(row.cells):
@@ -152,9 +150,8 @@ def _tables(rows: Iterator[TableRow], remarks: list[Remark]) -> Iterator[TableRo
             if keys == header:
                 remarks.append(Remark("the header again; skipped", row.line.number))
                 continue
-            header = keys
-            index += begun
-        begun = True
+            header, index = keys, index + 1
+        index = max(index, 0)
         yield TableRow(row.line, row.cells, index)
 
 

@@ -25,6 +25,7 @@ from kb.formats.outline import DASHES, DAY
 from kb.formats.reading import Ask, Remark, Segment
 from kb.formats.registry import Event, LogFormat
 from kb.formats.table import Record, runs_of
+from kb.run.direction import direction_of
 from kb.run.quantity import bare
 from kb.run.record import Outcome
 from kb.run.status import outcome_of
@@ -109,12 +110,16 @@ def _records(entries: Sequence[TextEntry], columns: Sequence[str]) -> list[Recor
 
 
 def _tells(entries: Sequence[TextEntry]) -> bool:
-    """Whether most entries say how they came out, or close with one figure."""
+    """Whether most entries say how they came out, or close with one figure; numbered ones whether most measure the same."""
     decided = [e.outcome for e in entries if e.status]
+    figures = with_spoken(entries)
+    names = Counter(n for f in figures for n in f if direction_of(n))
+    alike = 2 * max(names.values(), default=0) > len(entries) > 2
+    if alike and all(e.unit.kind.startswith("run") for e in entries):
+        return True
     if not decided or 2 * len(decided) < len(entries) and not common_figure(entries):
         return False
-    figures = sum(map(bool, with_spoken(entries)))
-    return bool(set(decided) & set(DECIDED)) or 2 * figures >= len(entries)
+    return bool(set(decided) & set(DECIDED)) or 2 * sum(map(bool, figures)) >= len(entries)
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:
