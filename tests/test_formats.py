@@ -792,6 +792,8 @@ def in_notation(kind):
         case "page":
             lines = ["| " + " | ".join(r) + " |\n" for r in rows]
             return "a.md", "# Tries\n\n" + lines[0] + "|---|---|---|---|\n" + "".join(lines[1:])
+        case "lines":
+            return "a.txt", "".join(f"{x['try']}: {x['what']}, p99_ms={x['p99_ms'] or 'n/a'}, {x['ruling']}\n" for x in objects)
         case "jsonl":
             return "a.jsonl", jsonl(*objects)
         case "nested":
@@ -803,7 +805,7 @@ def in_notation(kind):
             return "a.md", "# Proxy\n\n" + "".join(f"## Run {x['try']}\n\n" + "".join(line.format(k, v) for k, v in x.items()) + "\n" for x in objects)
 
 
-@pytest.mark.parametrize("kind", ["tsv", "csv", "reversed", "page", "jsonl", "nested", "yaml", "items", "bold"])
+@pytest.mark.parametrize("kind", ["tsv", "csv", "reversed", "page", "jsonl", "nested", "yaml", "items", "bold", "lines"])
 def test_the_same_records_are_the_same_runs_in_any_notation(log, kind):
     said = told(log(*in_notation(kind)))
     assert (*counts(said), said["best"]["value"], said["direction"]) == (6, 2, 2, 1, 0, 1, 27.5, "lower")
@@ -828,6 +830,11 @@ def test_numbered_entries_that_measure_the_same_are_runs_though_none_says_what_w
 def test_headings_that_every_run_repeats_are_its_parts_whatever_they_are_called(log):
     text = "# Log\n" + "".join(f"\n## {name}\n\n### Plan\n- Rejected: the other way round\n\n### Measured\n**Status**: {status}\n" for name, status in
                                (("Tiles in shared memory", "KEPT"), ("Padding", "REVERTED"), ("Wider loads", "KEPT")))
+    assert counts(told(log("log.md", text))) == (3, 2, 1, 0, 0, 0)
+
+
+def test_items_that_begin_with_one_word_are_runs_and_no_fields_of_one(log):
+    text = "# Log\n\n" + "".join(f"- decode: {what}: p99_ms {v} — {status}\n" for what, v, status in (("a pool", 40, "kept"), ("two pools", 41, "reverted"), ("one copy", 38, "kept")))
     assert counts(told(log("log.md", text))) == (3, 2, 1, 0, 0, 0)
 
 
@@ -905,7 +912,7 @@ RESULT = "# Log\n\n" + "\n\n".join(
     f"## {code} — {status}\n**Change:** `WIDTH` 64 → {width}.\n**Result:** val_bpb {bpb} (from {before}), memory {gb}GB, {gb}GB more than none"
     for code, status, width, bpb, before, gb in (("1eaa8e2", "keep", 64, 0.93, 0.95, 1.4), ("2465f3d", "discard", 96, 0.95, 0.93, 1.9), ("30b1c9b", "keep", 128, 0.81, 0.93, 1.3)))
 DATED = ("2026-02-03 09:12: set up\n2026-02-03: Fuse the loops; total cycles now 900.\n2026-02-03: Prefetch rows; total cycles now 870.\n"
-         "2026-02-03: Re-ran the tests; total cycles still 870.\n2026-02-04: Tried to unroll by 8; went to 990 cycles, reverted; total cycles remain 870.\n"
+         "2026-02-04: Tried to unroll by 8; went to 990 cycles, reverted; total cycles remain 870.\n"
          "2026-02-04: Pack constants; total cycles now 850.\n2026-02-05: Swap operands; total cycles unchanged at 850.\n")
 
 

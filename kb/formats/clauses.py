@@ -51,15 +51,13 @@ def status_in(text: str) -> str:
 
 
 def closing(texts: Sequence[str]) -> str:
-    """The clause of the last sentence that says what was done: `Kept.`, `reverting this one`, `abgestürzt, verworfen`; what broke goes first."""
+    """The clause of the last sentence that says what was done: `Kept.`, `reverting this one`, `abgestürzt`."""
     for text in reversed(texts):
         sentences = re.split(r"(?<=[.!?。])\s+", text[:LONGEST])
         for sentence in reversed(sentences):
             clauses = (c.strip(" *_`.!?;\"'") for c in CLAUSES.split(sentence))
-            outcomes = {c: outcome_of(c) for c in clauses if _decides(c)}
-            broken = (c for c, o in outcomes.items() if o not in DECIDED)
-            if outcomes:
-                return next(broken, next(reversed(outcomes)))
+            if decided := [c for c in clauses if _decides(c)]:
+                return decided[-1]
     return ""
 
 
@@ -81,8 +79,6 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
     """Figures of running text as name, value and unit: `Val loss 2.871`, `9.31 → 8.70 ms`, `from 1.1 to 1.3 GB/s`. A name may be empty."""
     metrics = []
     for clause in CLAUSES.split(with_points(text[:LONGEST])):
-        before, _, after = clause.partition(": ")
-        clause = after if after and len(before.split()) > 3 else clause
         numbers = [n for n in numbers_in(clause[:200]) if not (n.about or n.bound or n.high)]
         if not numbers:
             # `9m40s`: times of several parts.
@@ -99,7 +95,7 @@ def spoken_in(text: str) -> list[tuple[str, str, str]]:
         name = clause[: first.start].strip(" :=*`-+")
         # `this raised quality_mrr to 81.3`: a name of one word with a sign in it is the metric's own.
         own = name.removesuffix(" to").rpartition(" ")[2].strip("`")
-        name = "" if part_of(name) == "result" else own if "_" in own else name
+        name = own if "_" in own else name
         name = _LINKS.sub("", name)
         named = len(name.split()) <= 3 and not any(c in name for c in "<>[]")
         if named or last.unit:

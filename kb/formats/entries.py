@@ -189,16 +189,10 @@ def _without_talk(begun: list[TextEntry], openings: set[str]) -> list[TextEntry]
     return begun if len(openings) > 1 else [e for e in begun if _opening(e) in openings]
 
 
-def _is_try(entry: TextEntry) -> bool:
-    """Whether an item says what came out of a change; the same code run again is none."""
-    again = _opening(entry).startswith(("re-ran", "re-run", "rerun"))
-    return bool(entry.status or entry.spoken) and not again
-
-
 def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     """Items of a list that are runs: below a status alone, or most say what came out and a figure or two, or close with one of the same name."""
     if common_figure(begun):
-        return [e for e in begun if _is_try(e)]
+        return [e for e in begun if e.status or e.spoken]
     decided = [e for e in begun if e.outcome is not Outcome.OTHER]
     begun = _without_talk(begun, {_opening(e) for e in decided}) if len(decided) > 2 else begun
     under = decided and all(e.unit.section for e in begun)
@@ -238,8 +232,11 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     """The units of a text that are runs, with what stands below them, one entry a label; and the text above the first."""
     outline = Outline(*pages_of(path))
     units = [u for u in outline.units_of() if u.level > 1]
-    names = Counter(map(_name_of, units))
-    units = [u for u in units if not _is_part(u, recurs=names[_name_of(u)] > 1)]
+    # What every run has stands once below each of them.
+    times = Counter((id(u.above), _name_of(u)) for u in units)
+    below = Counter(name for _, name in times)
+    parts = {name for name, n in below.items() if n > 1} - {x[1] for x, n in times.items() if n > 1}
+    units = [u for u in units if not _is_part(u, recurs=_name_of(u) in parts)]
     _unlabel(units)
     runs: set[int] = set()
     accepted: list[TextUnit] = []
@@ -283,12 +280,11 @@ def _is_part(unit: TextUnit, *, recurs: bool) -> bool:
 
 
 def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
-    """Entries in the order of the text, without lists that tell one thing alone, commits that tell nothing, and what is told twice."""
+    """Entries in the order of the text, without lists that tell one thing alone and commits that tell nothing."""
     listed = [e for e in entries if e.unit.level == ITEM_LEVEL]
     outcomes = {bool(e.unit.section): set() for e in listed}
     for e in listed:
         outcomes[bool(e.unit.section)] |= {e.outcome} - {Outcome.OTHER}
-    known: set[str] = set()
     kept, figure = [], common_figure(listed)
     for e in sorted(entries, key=lambda e: e.unit.line.number):
         unit = e.unit
@@ -296,11 +292,7 @@ def _of_one_trail(entries: list[TextEntry]) -> list[TextEntry]:
             unit.level == ITEM_LEVEL and len(outcomes[bool(unit.section)]) < 2 and not figure
         )
         silent = unit.code and not e.status and not figures_of(e)
-        again = (
-            unit.level == BOLD_LEVEL and not e.parts and len(e.other) < 2 and unit.label in known
-        )
-        known.add(unit.label)
-        if not (one_sided or silent or again):
+        if not (one_sided or silent):
             kept.append(e)
     return kept
 

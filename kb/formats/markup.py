@@ -19,7 +19,9 @@ _KEYWORDS = ("#+TODO", "#+SEQ_TODO", "#+TYP_TODO")
 _PROPERTY = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
 _ONE_LINE = re.compile(r"([0-9a-f]{7,12}) (?:\([^)]*\) )?")
 _NUMBERED = re.compile(r"([^\W\d_]{2,15})\s*[:#]?\s*#?(\d+[a-z]?)(?![\w.,]*\d)(.*)")
-_DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+(?=\S)")
+_BEGUN = re.compile(
+    r"(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?\.?[\s:–-]+)?(?:\[?#?(\d{1,4})[:)\]]\s+)?(?=\S)"
+)
 # Who writes and when, before a message or above it: `[10:42] ann: …`, `Ann Lee  9:14 AM`.
 _CLOCK = (
     r"(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4},?[ T]+)?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\.?)?"
@@ -54,9 +56,10 @@ def as_markdown(lines: list[str], suffix: str) -> list[str]:
     lines = _of_underlined(
         [_PROPERTY.sub(r"- \1: \2", x) for x in _of_ruled_tables(_of_parted_tables(lines))]
     )
-    if any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines):
-        return lines
-    return _of_messages(lines) or _of_columns(lines) or _of_bullets(_of_blocks(lines))
+    # What already has headings has no others.
+    titled = any(x.startswith("#") and x.lstrip("#")[:1] == " " for x in lines)
+    blocks = lines if titled else _of_blocks(lines)
+    return _of_messages(lines) or _of_columns(lines) or _of_bullets(blocks)
 
 
 def _of_underlined(lines: list[str]) -> list[str]:
@@ -106,7 +109,7 @@ def _of_columns(lines: list[str]) -> list[str]:
 
 
 def _of_bullets(lines: list[str]) -> list[str]:
-    """Lines that begin with a day or a sign of its own, where most lines do, as items of a list."""
+    """Lines that begin with a day, a number or a sign of its own, where most lines do, as items of a list."""
     begun = [_bullet(x) for x in lines]
     answered = sum(map(bool, begun))
     if answered < 3 or 2 * answered < sum(bool(x.strip()) for x in lines):
@@ -118,10 +121,11 @@ def _bullet(line: str) -> str:
     signed = line[1:2] == " " and (line[0] in "xXo" or not line[0].isalnum())
     sign = line[0] if signed and line[0] not in "|#=_~`[]({<'\"" else ""
     rest = line[len(sign) :].lstrip()
-    dated = _DATED.match(rest)
-    if not sign and not dated:
+    begun = _BEGUN.match(rest)
+    if not sign and not (begun and begun.end()):
         return ""
-    return f"- {sign.strip('-*+xXo.')} {rest[dated.end() if dated else 0 :]}"
+    mark = f"{begun[1]}." if begun and begun[1] else "-"
+    return f"{mark} {sign.strip('-*+xXo.')} {rest[begun.end() if begun else 0 :]}"
 
 
 def _of_parted_tables(lines: list[str]) -> list[str]:

@@ -45,11 +45,6 @@ def layout_of_objects(cells: Sequence[dict[str, str]], stated: Ask, ask: Ask) ->
     """Layout of a sample of objects."""
     names = sorted(dict.fromkeys(n for row in cells for n in row), key=lambda n: not is_held_out(n))
     forced = {n: ColumnRole.LEVER for n in names if n.startswith("params_")}
-    forced |= {
-        n: ColumnRole.NOTE
-        for n in names
-        if n.endswith(("_trial", "_index", "seed", "exit_code", "returncode"))
-    }
     return layout_of(names, cells, ask=ask, stated=stated, forced=forced, least=len(cells) / 2)
 
 
@@ -64,12 +59,7 @@ def _is_run(cells: dict[str, str], layout: RecordLayout, shared: frozenset[str])
     measured = {n for n in layout.names(ColumnRole.METRIC) if cells.get(n)}
     if says(ColumnRole.ID) and (measured or says(ColumnRole.LEVER)):
         return True
-    named = (
-        bool(layout.text and cells.get(layout.text))
-        or says(ColumnRole.TIME)
-        or says(ColumnRole.TEXT)
-    )
-    return bool(measured & shared) and (named or len(shared) > 1 and layout.direction is not None)
+    return bool(measured & shared)
 
 
 def read(path: Path, ask: Ask) -> Iterator[Event]:

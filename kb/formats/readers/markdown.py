@@ -83,8 +83,7 @@ def layout_of_runs(
     if layout.statuses and layout.tells:
         if not (layout.decided or layout.direction or numbered):
             return None
-        marks = not any(c.isalpha() for r in records for c in r.cells[layout.statuses[0]])
-        return layout if layout.aim or delta or numbered or layout.text and not marks else None
+        return layout
     tuned = numbered and ColumnRole.LEVER in roles
     if not layout.text and not tuned and not (ColumnRole.RANK in roles and layout.aim):
         return None
