@@ -64,7 +64,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # experiments +14, research +10, source +6, text and indexes +4, lint and page +2: functions of complexity D stand in parts;
 # verbs −48 pay for them: one answer that is a text, one way to the network, one reader of JSON lines.
 BUDGETS = {
-    "verbs": 3598, "formats": 3709, "experiments": 2969, "trail": 3467, "site": 2535,
+    "verbs": 3598, "formats": 3713, "experiments": 2969, "trail": 3467, "site": 2535,
     "research": 2444, "profiles": 1803, "refuted": 1862, "slices": 1814, "lint": 1218,
     "indexes": 1196, "ingest": 1142, "page": 1170, "run": 1107, "claims": 1354, "harness": 807,
     "search": 913, "store": 782, "source": 481, "graph": 430, "replay": 420, "loop": 390,
@@ -73,7 +73,7 @@ BUDGETS = {
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.
 # Patterns 612 → 626: the gate of claims looks for retractions, shares and sides.
-TANGLED, PATTERNS = 28, 631
+TANGLED, PATTERNS = 27, 631
 LONGEST_MODULE = 400
 # Names that still stand for two classes: only fewer.
 TWICE = 0

@@ -199,9 +199,13 @@ def _of_list(begun: list[TextEntry]) -> list[TextEntry]:
     figures = sum(map(_has_digit, begun)) * 3 >= len(begun)
     if not under and not (figures and len(decided) * 2 >= len(begun) > 1):
         return []
-    labelled = sum(bool(e.unit.label) for e in begun) * 2 >= len(begun)
-    runs = (e for e in begun if e.status or _has_digit(e))
-    return [e for e in runs if e.unit.label or not labelled]
+    return _labelled([e for e in begun if e.status or _has_digit(e)])
+
+
+def _labelled(begun: list[TextEntry]) -> list[TextEntry]:
+    """Of entries of which most have a label those that have one."""
+    labelled = [e for e in begun if e.unit.label]
+    return labelled if 2 * len(labelled) >= len(begun) else begun
 
 
 def _without_number(begun: list[TextEntry]) -> list[TextEntry]:
@@ -231,12 +235,7 @@ _RUNS_OF = {"run": list, "list": _of_list, "": _without_number, "day": _without_
 def entries_of(path: Path) -> tuple[list[TextEntry], str]:
     """The units of a text that are runs, with what stands below them, one entry a label; and the text above the first."""
     outline = Outline(*pages_of(path))
-    units = [u for u in outline.units_of() if u.level > 1]
-    # What every run has stands once below each of them.
-    times = Counter((id(u.above), _name_of(u)) for u in units)
-    below = Counter(name for _, name in times)
-    parts = {name for name, n in below.items() if n > 1} - {x[1] for x, n in times.items() if n > 1}
-    units = [u for u in units if not _is_part(u, recurs=_name_of(u) in parts)]
+    units = _without_parts([u for u in outline.units_of() if u.level > 1])
     _unlabel(units)
     runs: set[int] = set()
     accepted: list[TextUnit] = []
@@ -247,6 +246,14 @@ def entries_of(path: Path) -> tuple[list[TextEntry], str]:
         runs = {id(u) for u in accepted}
     entries = _of_one_trail([entry_of(u, runs) for u in accepted])
     return entries, outline.prose_above(entries[0].unit) if entries else ""
+
+
+def _without_parts(units: list[TextUnit]) -> list[TextUnit]:
+    """Units that are no parts of a run: what every run has stands once below each of them."""
+    times = Counter((id(u.above), _name_of(u)) for u in units)
+    below = Counter(name for _, name in times)
+    parts = {name for name, n in below.items() if n > 1} - {x[1] for x, n in times.items() if n > 1}
+    return [u for u in units if not _is_part(u, recurs=_name_of(u) in parts)]
 
 
 def _unlabel(units: Sequence[TextUnit]) -> None:
