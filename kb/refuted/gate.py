@@ -236,10 +236,7 @@ class Gate:
         card = as_of(
             card, by_then=question.at is None or later is not None and later.order < question.at
         )
-        mine = question.pulls
-        # A name that the proposal tells apart from what it pulls is no short form of that.
-        apart = {m.key for m in question.aim.moves} - mine.keys()
-        alike = likeness_of(mine, {k: m for k, m in theirs.items() if k not in apart})
+        alike = likeness_of(question.pulls, theirs)
         sets = any(m.is_setting for m in question.pulls.values())
         if not sets and not alike.lever and cosine >= _SHOWN:
             alike = by_number(theirs, question.aim.terms)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kb.refuted.moves import Move, Role
 from kb.refuted.values import canonical, initials, parts_of_name, same_value, way_of_numbers
 from kb.run.record import Lever
-from kb.trail.levers import OPPOSITE, is_common, key_of, number_of, switch_of
+from kb.trail.levers import OPPOSITE, key_of, number_of, switch_of
 
 # Smaller whole numbers stand behind many settings at once.
 _TELLING_NUMBER = 100
@@ -28,8 +28,14 @@ class Likeness:
 
 
 def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likeness:
-    """Likeness of what two texts pull, by key."""
-    theirs = _keyed_as(theirs, mine)
+    """Likeness of what two texts pull, by key, or by a name that is the other's with its owner in front (`a.b.size`, `b.size`)."""
+    owned = {
+        key: next(
+            (k for k, m in mine.items() if k not in theirs and _is_owned(m.name, q.name)), key
+        )
+        for key, q in theirs.items()
+    }
+    theirs = {owned[key]: replace(q, key=owned[key]) for key, q in theirs.items()}
     both = mine.keys() & theirs.keys()
     if not both:
         short = _short(mine, theirs)
@@ -46,6 +52,10 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
         theirs[key],
         alone and tells and moved,
     )
+
+
+def _is_owned(one: str, other: str) -> bool:
+    return one.endswith("." + other) or other.endswith("." + one)
 
 
 def _size(pulls: Mapping[str, Move], lever: Move) -> int:
@@ -102,14 +112,6 @@ def short_for(one: str, other: str) -> bool:
     )
 
 
-@lru_cache(maxsize=1 << 16)
-def is_qualified(one: str, other: str) -> bool:
-    """Whether one of two names is the other with its owner in front (`adam_beta2`, `beta2`; `optimization.splitChunks.maxSize`)."""
-    short, long = sorted((parts_of_name(one), parts_of_name(other)), key=len)
-    telling = len(short) > 1 or bool(short) and len(short[0]) > 3 and not is_common(short[0])
-    return telling and len(short) < len(long) and long[-len(short) :] == short
-
-
 def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
     """Likeness of a text that sets nothing: the value of a lever is among its numbers, where the number tells."""
     numbers = ((m, number_of(m.value)) for m in pulls.values())
@@ -120,26 +122,6 @@ def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness
 def _tells(number: float | None) -> bool:
     """Whether a number stands behind few settings: a hundred and more, or a fraction of two digits."""
     return number is not None and (number >= _TELLING_NUMBER or not (number * 10).is_integer())
-
-
-def _keyed_as(pulls: Mapping[str, Move], others: Mapping[str, Move]) -> dict[str, Move]:
-    """Levers by the key of the other side's lever where one name is the other with its owner in front, or one word of it and both
-    are set to one telling number (`VMEM=131072`, `scoped_vmem_limit_kib=131072`).
-    """
-    keyed = {}
-    for key, move in pulls.items():
-        other = (
-            k for k, m in others.items() if is_qualified(m.name, move.name) or _is_word_of(m, move)
-        )
-        keyed[key if key in others else next(other, key)] = move
-    return {k: replace(m, key=k) for k, m in keyed.items()}
-
-
-def _is_word_of(one: Move, other: Move) -> bool:
-    short, long = sorted((one, other), key=lambda m: len(m.name))
-    number = number_of(short.value)
-    telling = _tells(number) and number == number_of(long.value)
-    return telling and not is_common(short.key) and short.key in parts_of_name(long.name)
 
 
 def _short(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Move | None:
