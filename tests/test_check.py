@@ -9,6 +9,7 @@ from kb.build import build
 from kb.refuted.gate import Answer, Gate, Proposal
 from kb.refuted.groups import answer_text
 from kb.refuted.intent import terms_in
+from kb.refuted.moves import clauses
 from tests.test_refuted import run
 
 TRAIL = {
@@ -103,6 +104,33 @@ def test_a_technique_in_other_words_is_found(gate):
 def test_an_unrelated_proposal_is_clear(gate):
     answer = asked(gate, "**Hypothesis**: Compress the network replies with zstd before they leave the host.")
     assert answer.outcome == "clear"
+
+
+def test_what_a_line_predicts_is_no_part_of_what_is_asked(gate):
+    text = "Hypothesis: replies leave the host sooner.\nChange: compress them with zstd.\nExpected: the latency of the loads at batch 4 is hidden."
+    assert asked(gate, text).outcome == "clear"
+
+
+def test_the_unchanged_lines_of_a_diff_are_held(gate):
+    text = "```diff\n  configure(\n-    lanes=4,\n+    lanes=8,\n     prefetch=8,\n```"
+    assert kinds(asked(gate, text)).get(PREFETCH) not in ("same-value", "same-lever")
+
+
+def test_a_text_that_opens_with_what_it_keeps_is_about_that():
+    assert "shadow" in " ".join(clauses("Keep a shadow copy of the weights."))
+    assert "shadow" not in " ".join(clauses("Keep the shadow copy. Set the tile to 64."))
+
+
+def test_a_page_called_by_one_plain_word_is_not_named_by_that_word(make_base):
+    page = "wiki/notes/queue.md"
+    row = "# Queue\n\n## What failed\n\n- Batch of 500 messages in the queue: the tail got worse.\n"
+    layout = make_base({page: row})
+    build(layout)
+    gate = Gate(store.state(layout))
+    answer = gate.check(Proposal("Raise the batch size of the queue to 500 messages rather than 50."))
+    assert answer.outcome == "distinguish" and not answer.matches[0].acknowledged
+    named = gate.check(Proposal("Unlike queue.md, raise the batch of the queue to 500 messages on the new stack."))
+    assert named.matches[0].acknowledged
 
 
 def test_a_supported_run_is_never_a_match(gate):

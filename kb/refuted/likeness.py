@@ -45,12 +45,11 @@ def likeness_of(mine: Mapping[str, Move], theirs: Mapping[str, Move]) -> Likenes
         key=lambda k: (mine[k].is_setting + theirs[k].is_setting, mine[k].role + theirs[k].role, k),
     )
     alone = 2 * len(both) >= max(_size(mine, mine[key]), _size(theirs, mine[key]))
-    tells = any(m.is_setting or m.is_moved for m in (mine[key], theirs[key]))
     moved = theirs[key].is_moved or not any(m.is_moved for m in theirs.values())
     return Likeness(
         _kind(mine[key], theirs[key]) if alone else "similar",
         theirs[key],
-        alone and tells and moved,
+        alone and moved,
     )
 
 

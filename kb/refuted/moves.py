@@ -14,10 +14,8 @@ from msgspec.structs import replace
 
 from kb import regex
 from kb.refuted.values import OFF, ON, canonical, same_value, way_of_numbers
-from kb.run.direction import direction_of
 from kb.trail.levers import (
     Mention,
-    is_common,
     mentions_in,
     number_of,
     switch_of,
@@ -105,12 +103,6 @@ _WORD = regex(r"\w+")
 # Said behind a lever: it stays.
 _STAYS = regex(
     r"[`*\s]*(?:\(?(?:is |are )?(?:kept|fixed|unchanged|held|left|stays?|staying|remains?|as (?:it|they|before|in)|today|alone)\b)",
-    re.IGNORECASE,
-)
-# Said behind a value: what it was.
-_WAS = regex(
-    r"[`*\s]*,?\s*\(?(?:instead of|rather than|(?:up |down )?from|was|(?:the )?default(?: is| of)?|today|currently|not)?\s*[`*]*(?P<before>\d(?:[\w.]|(?<=[eE])-)*(?<!\.)|on|off|true|false)[`*]*"
-    r"(?P<today>\s*(?:today|now|by default|before)?\s*\))?",
     re.IGNORECASE,
 )
 # Said of what opens a sentence: it does something, so it is what is tried ("`fused_sort` reduces ...").
@@ -240,21 +232,7 @@ def _move(text: str, mention: Mention, *, moved: bool, in_row: bool) -> Move | N
     key = canonical(switch_of(mention.name)[0])
     if len(key) < 2 or len(key) < 4 and not mention.value and mention.name[:1] != "-":
         return None
-    if (
-        mention.name.isalpha()
-        and mention.name[1:].islower() is not mention.name.isupper()
-        and not is_common(key)
-        and direction_of(mention.name)
-    ):
-        return None  # What is measured is no lever.
     value, before = mention.value, mention.before
-    if (
-        value
-        and not before
-        and (was := _WAS.match(text, mention.end))
-        and (was["today"] or len(was[0].split()) > 1)
-    ):
-        before = was["before"]
     start = max((text.rfind(end, 0, mention.start) for end in (". ", "; ", "\n")), default=-1) + 1
     way = way_of_numbers(before, value) or way_of(text[start : mention.end + 40], mention.name)
     role = role_in(text, mention, moved=moved)
