@@ -7,8 +7,8 @@ from itertools import groupby
 
 from kb.claims.captured import Cell
 from kb.claims.case import REFERS, ClaimCase, all_words, clauses_of, telling, weight_of
-from kb.claims.figures import numbers_of
-from kb.claims.names import names_in
+from kb.claims.figures import numbers_of, stated_value
+from kb.claims.names import forms_of
 from kb.claims.sense import contrary
 from kb.text import STOP, Number, stem, unit_of, words_of
 
@@ -20,14 +20,15 @@ def place(case: ClaimCase) -> str:
     for clause in clauses_of(case.claim):
         numbers = numbers_of(clause)
         for number in numbers:
+            value = stated_value(number, case)
             if case.table:
-                reason = _cell_reason(case, clause, abs(number.value))
+                reason = _cell_reason(case, clause, value)
             else:
                 named = _NAMED.search(clause[: number.start])
                 reason = (
                     ""
                     if named
-                    else _segment_reason(case, clause, before, abs(number.value), stated)
+                    else _segment_reason(case, clause, before, value, stated)
                 )
             if reason:
                 return f"{number.value:g} {reason}"
@@ -40,7 +41,7 @@ _NAMED = re.compile(r"\b[A-Z]\w*[\s-]$")
 
 
 def _cell_reason(case: ClaimCase, clause: str, value: float) -> str:
-    claimed = _values(case.claim)
+    claimed = {stated_value(n, case) for n in numbers_of(case.claim)}
     at = [c for c in case.table if c.quoted and value in _values(c.text)]
     # A cell that the claim states as well has its words in the claim too.
     others = [
@@ -124,7 +125,7 @@ def _plain(text: str) -> set[str]:
 
 
 def _keys(case: ClaimCase, text: str) -> set[str]:
-    return {n.key for n in names_in(text, known=case.known)}
+    return set(forms_of(text, case.known))
 
 
 def _segment_reason(
@@ -218,7 +219,8 @@ def comparison(case: ClaimCase) -> str:
         return "the claim turns round what the quote compares"
     if straight and not swapped and contraries:
         return f"the claim says “{mine['sign']}” where the quote says “{theirs['sign']}”"
-    if _replaced(case, right, second):
+    named = {n for n in forms_of(case.quote, case.known) if n in second}
+    if _replaced(case, right, second) or named and right and not named & all_words(case.spelt_out(case.claim)):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
 

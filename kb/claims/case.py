@@ -33,7 +33,7 @@ class ClaimCase:
     @property
     def whole(self) -> str:
         """The source from end to end."""
-        return " ".join(sentence for _, sentence in self.sentences)
+        return _whole(self.sentences)
 
     @property
     def about(self) -> str:
@@ -55,10 +55,16 @@ class ClaimCase:
         words = set(map(stem, words_of(text)))
         more = [
             f"{short} {long}"
-            for short, long in self.abbreviations
+            for short, long in (*self.abbreviations, *self.initials)
             if stem(fold(short)) in words or {stem(w) for w in words_of(long)} <= words
         ]
         return " · ".join([text, *more])
+
+    @property
+    def initials(self) -> list[tuple[str, str]]:
+        """Abbreviations that one of claim and quote writes out, though the source says nowhere what they stand for."""
+        sides = self.claim, self.quote
+        return [p for short, long in (sides, sides[::-1]) for p in _initials(short, long)]
 
 
 def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
@@ -83,6 +89,11 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     )
 
 
+@lru_cache(16)
+def _whole(sentences: tuple[tuple[str, str], ...]) -> str:
+    return " ".join(sentence for _, sentence in sentences)
+
+
 _LIGATURES = {ord(sign): text for sign, text in zip("ﬀﬁﬂﬃﬄﬅﬆ", "ff fi fl ffi ffl st st".split(), strict=True)}  # fmt: skip
 _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
 
@@ -101,6 +112,19 @@ def _abbreviations(text: str) -> tuple[tuple[str, str], ...]:
         opens = [n for n, word in enumerate(words) if word[0].casefold() == at[1][0].casefold()]
         if opens:
             pairs[at[1], " ".join(words[opens[-1] :])] = None
+    return tuple(pairs)
+
+
+@lru_cache(256)
+def _initials(text: str, other: str) -> tuple[tuple[str, str], ...]:
+    """Words in capitals of one text with the words that follow each other in another and begin with their letters: `SOC`, state of charge."""
+    words = re.findall(r"[^\W\d_]+", other)
+    letters = "".join(word[0] for word in words).lower()
+    pairs = []
+    for short in re.findall(r"\b[A-Z]{2,6}\b", text):
+        at = letters.find(short.lower())
+        if at >= 0:
+            pairs.append((short, " ".join(words[at : at + len(short)])))
     return tuple(pairs)
 
 
@@ -139,19 +163,30 @@ REFERS = re.compile(
 )
 _PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|these|there)\b", re.IGNORECASE)
 _PART = re.compile(
-    r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but|while|whereas|yet|and|so|because|since|as)\b)|\s[–—]\s|\s(?=but not\b)"
+    r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but(?! only)|while|whereas|yet|and|so|because|since|as)\b)|(?<=\)),\s(?!but only)|\s[–—]\s|\s(?=but not\b)"
 )
 
 
 def meant(case: ClaimCase) -> str:
     """Those parts of the sentence around the quote that the claim speaks of: that share most words and numbers with it."""
     wanted = telling(case.claim)
-    touched = [p for p in parts_of(case.sentence) if p.strip() in case.quote or case.quote in p]
-    parts = [
-        (weight_of(wanted & telling(part)), part) for part in touched or parts_of(case.sentence)
-    ]
+    parts = [(weight_of(wanted & telling(part)), part) for part in touched(case)]
     most = max(weight for weight, _ in parts)
     return " ".join(part for weight, part in parts if weight == most) if most else case.quote
+
+
+def touched(case: ClaimCase) -> list[str]:
+    """Parts of the sentence that the quote stands in."""
+    start, parts = case.sentence.find(case.quote), parts_of(case.sentence)
+    if start < 0:
+        return parts_of(case.quote)
+    within, at = [], 0
+    for part in parts:
+        at = case.sentence.find(part, at)
+        if at < start + len(case.quote) and start < at + len(part):
+            within.append(part)
+        at += len(part)
+    return within
 
 
 def weight_of(shared: set[str]) -> int:
@@ -165,7 +200,9 @@ def parts_of(sentence: str) -> list[str]:
 
 
 def telling(text: str) -> set[str]:
-    return {stem(w) for w in words_of(text) if (len(w) > 2 or w.isdigit()) and w not in STOP}
+    """Stems of the words of a text that say something, and its numbers."""
+    words = words_of(_POINT.sub("p", text))
+    return {stem(w) for w in words if (len(w) > 2 or w[0].isdigit()) and w not in STOP}
 
 
 _CLAUSE = re.compile(

@@ -21,7 +21,7 @@ CUES = {
         r"assuming|during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
         # What is not known, what is not yet, and words that allow rather than doubt.
         "doubt": r"may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
-        r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*",
+        r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
         "plan": r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
         "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll",
         "due": r"set for|announced|promised|is to|are to|to be|due|future|for \d{4}|from \d{4}",
@@ -31,7 +31,7 @@ CUES = {
         "rare": r"sometimes|(?<!less )(?<!more )often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?",
         "few": r"a few|few|some|several|most",
         "part": r"many|partly|part of|one of|nearly|almost|only|up to|tends?|can|may",
-        "whole": r"always|irrespective|regardless|(?:every|all|any|each)(?: of)?(?: the)? (?P<of>[^\W\d]\w*)",
+        "whole": r"always|irrespective|regardless|(?:every|all|any|each|(?<![^.] )no|none)(?: of)?(?: the)?(?: \d+)? (?P<of>[^\W\d]\w*)",
         "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|than any\w*",
         "ranked": rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|alone|all|every|exclusively|no other|never|none",
         # What brings something about, and what is only seen together.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kb.claims.captured import GROUPED
 from kb.claims.case import REFERS, ClaimCase, meant, swapped
-from kb.claims.names import names_in
+from kb.claims.names import forms_of, names_in
 from kb.text import STOP, Number, numbers_in, numbers_in_words, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
 
@@ -14,8 +14,9 @@ from kb.text.spelt import SCALE, SPELT
 _WITHIN = (" in", " of", " takes", " costs", " needs", " within", " about", " by")
 # Words that stand for no number as often as for one.
 _IDLE = ("zero", "one", "once")
-# How far a claim that says "about" may be off, in parts of the number that the quote gives.
-_ROUNDED = 0.05
+# How far a claim that says "about" may be off, in parts of the number that the quote gives: so far at all, and so far to the next
+# number of as many digits as the claim writes (`about 40` for 37).
+_OFF, _ROUNDED = 0.05, 0.1
 
 
 def numbers(case: ClaimCase) -> str:
@@ -182,6 +183,13 @@ def _same_value(claimed: Number, stated: Number, *, loose: bool = False) -> bool
     )
 
 
+def stated_value(claimed: Number, case: ClaimCase) -> float:
+    """The number of the quote that a claimed one stands for: equal to it, in another unit, or rounded."""
+    stated = numbers_of(case.quote)
+    same = (n for loose in (False, True) for n in stated if _same_value(claimed, n, loose=loose))
+    return abs(next(same, claimed).value)
+
+
 def _close(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-9)
 
@@ -189,9 +197,10 @@ def _close(a: float, b: float) -> bool:
 def _rounds(claimed: float, stated: float) -> bool:
     """Whether a claimed number is a stated one with fewer digits."""
     digits = len(f"{claimed:.6g}".replace(".", "").strip("0"))
-    return digits < len(f"{stated:.6g}".replace(".", "").strip("0")) and math.isclose(
-        claimed, stated, rel_tol=_ROUNDED
-    )
+    if digits >= len(f"{stated:.6g}".replace(".", "").strip("0")):
+        return False
+    nearest = _close(float(f"{stated:.{max(digits, 1)}g}"), claimed)
+    return math.isclose(claimed, stated, rel_tol=_ROUNDED if nearest else _OFF)
 
 
 def _factor(claimed: Number, stated: Number) -> float:
@@ -298,13 +307,11 @@ def names(case: ClaimCase) -> str:
     part = meant(case)
     if REFERS.match(part):
         part = case.sentence
-    near = (case.quote, case.about, part, case.lead, case.before, case.whole)
-    levels = [
-        (t.casefold(), {n.key: n.form for n in names_in(t, known=case.known)})
-        for t in map(case.spelt_out, near)
-    ]
-    quoted = {n.key: n.form for n in names_in(case.quote, known=case.known)}
-    claimed = {n.key for n in names_in(case.spelt_out(case.claim), known=case.known)}
+    near = (case.quote, case.about, part, case.lead, case.before)
+    levels = [(t.casefold(), forms_of(t, case.known)) for t in map(case.spelt_out, near)]
+    levels.append((case.whole.casefold(), forms_of(case.whole, case.known)))
+    quoted = forms_of(case.quote, case.known)
+    claimed = forms_of(case.spelt_out(case.claim), case.known)
     squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
     for name in names_in(case.claim, known=case.known):
         written = name.text.casefold()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kb.text import STOP, fold, numbers_in, stem, unit_of
 from kb.text.spelt import SPELT
@@ -39,6 +40,12 @@ def names_in(text: str, *, known: frozenset[str] | None = None) -> Iterator[Name
             yield Name(word, _key(word), _form(word))
 
 
+@lru_cache(1 << 10)
+def forms_of(text: str, known: frozenset[str]) -> dict[str, str]:
+    """Keys of the names of a text with their forms. Kept: the same sentences stand around many claims."""
+    return {name.key: name.form for name in names_in(text, known=known)}
+
+
 _OPENING = re.compile(r"[.!?:][^\w,;]*$|\n")
 _LETTERED = re.compile(r"\b[A-Za-z][a-z]{3,} $")
 _NUMERIC = re.compile(
@@ -50,7 +57,8 @@ def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
     """Whether a word is a number, what it counts (64-byte), or a unit."""
     number = _NUMERIC.fullmatch(word)
     rate = "/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit()
-    return bool(unit_of(word) or rate or number and (number["counting"] or start in read))
+    degrees = text[:start].endswith("degrees ")
+    return bool(unit_of(word) or rate or degrees or number and (number["counting"] or start in read))
 
 
 def _opens(word: str, known: frozenset[str] | None) -> bool:
