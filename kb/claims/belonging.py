@@ -25,11 +25,7 @@ def place(case: ClaimCase) -> str:
                 reason = _cell_reason(case, clause, value)
             else:
                 named = _NAMED.search(clause[: number.start])
-                reason = (
-                    ""
-                    if named
-                    else _segment_reason(case, clause, before, value, stated)
-                )
+                reason = "" if named else _segment_reason(case, clause, before, value, stated)
             if reason:
                 return f"{number.value:g} {reason}"
         before += f" {clause}" if numbers else ""
@@ -215,12 +211,17 @@ def comparison(case: ClaimCase) -> str:
     contraries = contrary(mine["sign"] or "", theirs["sign"] or "")
     straight = bool(left & (first - second) and right & (second - first))
     swapped = bool(left & (second - first) and right & (first - second))
-    if swapped and not straight and not contraries:
+    if swapped and not contraries:
         return "the claim turns round what the quote compares"
     if straight and not swapped and contraries:
         return f"the claim says “{mine['sign']}” where the quote says “{theirs['sign']}”"
     named = {n for n in forms_of(case.quote, case.known) if n in second}
-    if _replaced(case, right, second) or named and right and not named & all_words(case.spelt_out(case.claim)):
+    if (
+        _replaced(case, right, second)
+        or named
+        and right
+        and not named & all_words(case.spelt_out(case.claim))
+    ):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
 

@@ -14,7 +14,6 @@ _DASHES = "‐‑‒–—―−"
 _HIDDEN = ("Cf", "Mn")
 # A link shows its text; its address is no part of what is read.
 _ADDRESS = re.compile(r"(?<=\])\([^()\s]*(?:\s\"[^\"\n]*\")?\)")
-_LIGATURES = range(0xFB00, 0xFB07)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Captured:
         while at >= 0:
             end = at + len(wanted)
             span = Span(self._places[at], self._places[end - 1] + 1)
-            if not _cut_into(self._plain, at, end) and not _cut_group(self.text, span):
+            if not _cut_into(self._plain, at, end):
                 return span
             at = self._plain.find(wanted, at + 1)
         return None
@@ -216,9 +215,8 @@ def _cells(row: str) -> list[str]:
 
 def _plain(text: str) -> tuple[str, list[int]]:
     """The plain form of a text, and where each of its characters stands in it."""
-    hidden = (
-        {n for m in _ADDRESS.finditer(text) for n in range(*m.span())} if "](" in text else set()
-    )
+    hidden = {n for m in _ADDRESS.finditer(text) for n in range(*m.span())}
+    hidden |= {n for m in GROUPED.finditer(text) for n in range(*m.span()) if not text[n].isdigit()}
     plain: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(text):
@@ -243,13 +241,10 @@ def _forms(sign: str) -> str:
         return ""
     if sign.isspace():
         return " "
-    # A superscript is no digit of the number before it; ligatures and full-width forms are the letters they show.
-    form = (
-        unicodedata.normalize("NFKC", sign)
-        if ord(sign) in _LIGATURES or unicodedata.category(sign)[0] != "N"
-        else sign
-    )
-    return form.translate(_QUOTES)
+    # A superscript is no digit of the number before it; ligatures and full-width forms are the letters they show, and an accent that
+    # stands apart is the one of the letter before it.
+    form = sign if unicodedata.category(sign)[0] == "N" else unicodedata.normalize("NFKD", sign)
+    return "".join(c for c in form if unicodedata.category(c) not in _HIDDEN).translate(_QUOTES)
 
 
 # No part of the plain form: hyphens inside words (with the line break behind them), blanks before % and ×, stars of emphasis, second blanks.
@@ -259,7 +254,7 @@ _DROPPED = re.compile(
 
 
 def _joined(plain: list[str], places: list[int]) -> tuple[str, list[int]]:
-    """Without what is no part of the plain form. Accents that stand apart are composed before; every place stays that of the base letter."""
+    """Without what is no part of the plain form."""
     text = "".join(plain)
     dropped = {at for match in _DROPPED.finditer(text) for at in range(*match.span())}
     kept = [at for at in range(len(text)) if at not in dropped]
@@ -290,11 +285,5 @@ def _cut_into(plain: str, start: int, end: int) -> bool:
     return last.isdigit() and after in (".", ",") and plain[end + 1 : end + 2].isdigit()
 
 
-def _cut_group(text: str, span: Span) -> bool:
-    """Whether a quote begins or ends inside a number whose digits stand in groups of three (`9 200`)."""
-    around = {m.span() for m in GROUPED.finditer(text, max(0, span.start - 24), span.end + 24)}
-    return any(s < at < e for s, e in around for at in (span.start, span.end))
-
-
-# Thousands set apart by blanks.
-GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:[ \u00a0]\d{3})+(?![\w.,]*\d)")
+# Thousands set apart by blanks or commas.
+GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:[ ,\u00a0\u2009\u202f]\d{3})+(?![\w.,]*\d)")

@@ -1,6 +1,7 @@
 """A claim beside its quote and what stands around that in the source: what every check of the gate looks at."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -99,8 +100,8 @@ _BROKEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]\n\s*(?=[a-zß-öø-ÿﬀ-ﬆ])")
 
 
 def unbroken(text: str) -> str:
-    """A text in which no word is broken by the end of a line, and no letters are joined."""
-    return _BROKEN.sub("", text).translate(_LIGATURES)
+    """A text in which no word is broken by the end of a line, and no letters are joined and no accent stands apart."""
+    return unicodedata.normalize("NFC", _BROKEN.sub("", text).translate(_LIGATURES))
 
 
 @lru_cache(16)

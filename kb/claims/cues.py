@@ -16,7 +16,7 @@ CUES = {
         # What denies, or says the same without a word of denial: "has no" and "lacks", "did not move" and "stayed".
         "negative": r"less often|seldom|unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
         r"discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|"
-        r"un(?:changed|affected|supported|able|tested|related|available|safe)",
+        r"un(?!it|iq|iv|ion|if|der|til|less)\w{4,}|non\w{4,}|in(?:active|valid|correct|effective|sufficient|complete|consistent)",
         "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
         r"assuming|during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
         # What is not known, what is not yet, and words that allow rather than doubt.
@@ -38,7 +38,7 @@ CUES = {
         "because": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result",
         "grounds": r"because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made",
         "makes": r"lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
-        r"makes?|made|brings?|brought|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?",
+        r"(?:makes?|made)(?! (?:no|an?|it|up)\b)|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?",
         "made": r"increases?|decreases?|reductions?|rises?|drops?|gains?|savings?|improvements?|saves?|costs?|by \d\S*",
         "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse|larger|smaller|longer|shorter|warmer|cooler",
         "same": r"unchanged|the same|no (?:change|difference)|not (?:change|move)",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kb.claims.captured import GROUPED
 from kb.claims.case import REFERS, ClaimCase, meant, swapped
 from kb.claims.names import forms_of, names_in
-from kb.text import STOP, Number, numbers_in, numbers_in_words, unit_of, words_of
+from kb.text import STOP, Number, fold, numbers_in, numbers_in_words, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
 
 # Behind these "3 to 5" is a range; behind most other words it is a move.
@@ -41,11 +41,15 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     if not same:
         return _missing(case, number, written, stated)
     fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
-    if not fitting:
+    behind = _BEHIND.match(case.claim, number.end)
+    abbreviated = (
+        behind and behind[2].isupper() and behind[2] in case.quote and not unit_of(behind[2])
+    )
+    if not fitting and not abbreviated:
         units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
         return f"{written}: the quote gives this number with {units}"
     reasons = [_bound(case, number, s[0]) for s in fitting]
-    return reasons[0] if all(reasons) else ""
+    return reasons[0] if reasons and all(reasons) else ""
 
 
 def _missing(
@@ -79,7 +83,10 @@ def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
         for n in numbers_in(case.quote)
     )
     shown = [] if other_version else [(written, case.about)]
-    if named and (named[0][0].isupper() or not any(n.unit for n in _readings(number, case.claim))):
+    counted = any(
+        n.unit for t in (case.claim, case.quote) for n in numbers_of(t) if n.value == number.value
+    )
+    if named and (named[0][0].isupper() or not counted):
         shown.append((f"{named[0]}{written}", f"{case.before} {case.lead} {case.sentence}"))
     if counts:
         shown.append((f"{written}{counts[0]}", case.lead))
@@ -312,17 +319,17 @@ def names(case: ClaimCase) -> str:
     levels.append((case.whole.casefold(), forms_of(case.whole, case.known)))
     quoted = forms_of(case.quote, case.known)
     claimed = forms_of(case.spelt_out(case.claim), case.known)
-    squeezed = "".join(c for c in case.claim.casefold() if c.isalnum())
+    claimed = {*claimed, *("".join(filter(str.isalnum, w)) for w in fold(case.claim).split())}
     for name in names_in(case.claim, known=case.known):
         written = name.text.casefold()
         stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
         distance = next(stands, len(levels))
         nearer = _nearer(distance, quoted, [keys for _, keys in levels])
         alike = [key for key, form in nearer.items() if form == name.form]
-        rivals = sorted(k for k in alike if k not in claimed and k not in squeezed)
-        # Of several above the quote that one is claimed of, none stands in the others' place.
-        replaced = rivals and not (distance == 1 and len(rivals) < len(alike))
-        if distance == len(levels) or replaced:
+        rivals = sorted(k for k in alike if k not in claimed)
+        # Of several plain words with capitals one may be what the headings are about: it stands in no other's place.
+        titled = distance == 1 and name.form == "word" and len(rivals) < len(alike)
+        if distance == len(levels) or rivals and not titled:
             instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
             return (
                 f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
@@ -334,9 +341,7 @@ def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]])
     """Names that stand nearer to a quote than those of a level, with their forms: 0 in it, 1 above, 2 around, 3 and 4 before it, 5 anywhere."""
     _, headed, around, lead, before, _ = levels
     if distance in (1, 2):
-        return {
-            k: f for k, f in around.items() if k not in headed and (distance == 2 or k in quoted)
-        }
+        return {k: f for k, f in around.items() if k in quoted or k not in headed and distance == 2}
     # A plain word with a capital is a person as often as a thing.
     coded = {k: f for k, f in {**headed, **lead, **before}.items() if f != "word"}
     further = ({}, {}, {}, {}, lead, coded)[min(distance, 5)]

@@ -58,7 +58,9 @@ def _measures(word: str, text: str, start: int, read: set[int]) -> bool:
     number = _NUMERIC.fullmatch(word)
     rate = "/" in word and text[max(0, start - 2) : start].strip()[-1:].isdigit()
     degrees = text[:start].endswith("degrees ")
-    return bool(unit_of(word) or rate or degrees or number and (number["counting"] or start in read))
+    return bool(
+        unit_of(word) or rate or degrees or number and (number["counting"] or start in read)
+    )
 
 
 def _opens(word: str, known: frozenset[str] | None) -> bool:

@@ -61,6 +61,38 @@ _OPPOSITES = tuple(
         ("preserve preserves keeps", "breaks loses destroys"),
         ("exclusive", "shared"),
         ("old", "new"),
+        ("first", "second third fourth last"),
+        ("second", "third fourth last"),
+        ("inside internal inner indoor", "outside external outer outdoor"),
+        ("upper top", "lower bottom"),
+        ("left", "right"),
+        ("front", "rear back"),
+        ("horizontal", "vertical"),
+        ("north", "south"),
+        ("east", "west"),
+        ("even", "odd"),
+        ("open opens opened", "closed closes shut"),
+        ("hot", "cold cool"),
+        ("wet", "dry"),
+        ("full", "empty"),
+        ("wide", "narrow"),
+        ("thick", "thin"),
+        ("high", "low"),
+        ("strong stronger", "weak weaker"),
+        ("hard harder", "soft softer easy easier"),
+        ("heavy heavier", "light lighter"),
+        ("early", "late"),
+        ("day", "night"),
+        ("summer", "winter"),
+        ("read reads", "write writes written"),
+        ("send sends transmit", "receive receives"),
+        ("start starts begin begins", "end ends stop stops"),
+        ("input", "output"),
+        ("allow allows allowed permits permitted", "forbid forbids forbidden prohibits prohibited"),
+        ("include includes included", "exclude excludes excluded"),
+        ("positive", "negative"),
+        ("sender source", "receiver destination"),
+        ("encode encoding", "decode decoding"),
     )
 )
 
@@ -141,7 +173,7 @@ def condition(case: ClaimCase) -> str:
     meaning = meant(case)
     for match in CUES["condition"].finditer(meaning):
         # What opens its sentence ends at the comma.
-        own = telling(_HEAD_ENDS.split(match["body"])[0] if match.start() < 3 else match["body"])
+        own = telling((_HEAD_ENDS if match.start() < 3 else _COMMA).split(match["body"])[0])
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(meaning[: match.start()]) or own
         exception = match[0].lower().startswith(("unless", "except"))
@@ -155,6 +187,7 @@ def condition(case: ClaimCase) -> str:
 
 
 # Where what opens a sentence ends: at the comma, or where another thing is named.
+_COMMA = re.compile(r"(?<=\w\w\w),\s")
 _HEAD_ENDS = re.compile(r",|(?<=\w\w) (?=(?:the|an?|its|our|we|it|they) )")
 # The next sentence says that it holds on a condition: "It does so only when …".
 _ONLY_SO = re.compile(
@@ -181,7 +214,9 @@ def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
         (len(_roots(all_words(clause)) & wanted), clause) for clause in clauses_of(case.quote)
     ]
     most = max(shared for shared, _ in clauses)
-    parts = [p for part in touched(case) for p in part.split(" and ") if _roots(telling(p)) & wanted]
+    parts = [
+        p for part in touched(case) for p in part.split(" and ") if _roots(telling(p)) & wanted
+    ]
     inside = [p for p in parts if p.strip() in case.quote or case.quote in p]
     ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(" · ".join(inside or parts))]
     for shared, clause in clauses:
@@ -244,6 +279,8 @@ def extent(case: ClaimCase) -> str:
 
 def cause(case: ClaimCase) -> str:
     """A cause is claimed only where the source gives one: what was found together did not bring each other about."""
+    if case.table:
+        return ""
     message = f"{case.sentence} {case.quote}"
     because, makes = (CUES[kind].search(case.claim) for kind in ("because", "makes"))
     words_after = telling(case.claim[because.end() :]) if because else set()
@@ -257,7 +294,6 @@ def cause(case: ClaimCase) -> str:
     agent = _roots(telling(case.claim[: makes.start()]))
     if (
         agent
-        and not case.table
         and not REFERS.match(case.sentence)
         and not has(message, "makes")
         and not agent & _roots(telling(case.spelt_out(f"{meant(case)} {case.quote}")))
@@ -345,8 +381,13 @@ def _order(case: ClaimCase) -> str:
     return ""
 
 
-_TO = re.compile(r"[^.;,]{0,20}?(?:\bto\b|→|->|⇒)[^.;,]{0,20}|\s\w*\s?before\b[^.;]{0,40}", re.IGNORECASE)
-_FROM = re.compile(r"[^.;]{0,12}\b(?:instead of|rather than|(?:down|up) from|after\b[^.;]{0,40})[^.;,]{0,12}", re.IGNORECASE)
+_TO = re.compile(
+    r"[^.;,]{0,20}?(?:\bto\b|→|->|⇒)[^.;,]{0,20}|\s\w*\s?before\b[^.;]{0,40}", re.IGNORECASE
+)
+_FROM = re.compile(
+    r"[^.;]{0,12}\b(?:instead of|rather than|(?:down|up) from|after\b[^.;]{0,40})[^.;,]{0,12}",
+    re.IGNORECASE,
+)
 
 
 def _moves(text: str) -> set[tuple[float, float]]:
