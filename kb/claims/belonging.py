@@ -1,16 +1,17 @@
 """What belongs to what in a claim: each number keeps the names and words that it has in the quote, and what is compared keeps its sides."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 from kb.claims.captured import Cell
 from kb.claims.case import REFERS, ClaimCase, all_words, clauses_of, telling, weight_of
+from kb.claims.cues import contrary
 from kb.claims.figures import numbers_of, stated_value
 from kb.claims.names import forms_of
-from kb.claims.sense import contrary
-from kb.text import STOP, Number, stem, unit_of, words_of
+from kb.text import STOP, stem, unit_of, words_of
+from kb.text.spelt import SPELT
 
 
 def place(case: ClaimCase) -> str:
@@ -138,11 +139,15 @@ def _segment_reason(
     later = _union(s.subject for s in there if stated.index(s) > stated.index(here[-1]))
     strayed = (later - own) & words if subject - mine else frozenset()
     if subject and not subject & mine:
-        strayed |= _first(clause, words) & _union(s.words for s in there) - own
+        strayed |= _first(clause) & _union(s.words for s in there) - own
     # Told with words of another clause, and with none of its own.
     other = _union(s.words for s in there)
     if own - other - {"our"} and not (own - other) & mine:
         strayed |= (other - own) & words
+    # Told of what opens another clause, and not of what opens its own.
+    heads = {s: _first(s.text) & set(map(stem, words_of(s.text)[:1])) for s in stated}
+    if heads[here[0]] - mine:
+        strayed |= _union(heads[s] for s in there) & words - own
     # Told of a name that owns other numbers; what opens a sentence is of whatever follows.
     named, rest = (_union(s.names for s in group) for group in (here, there))
     claimed = _keys(case, case.spelt_out(clause)) | (named | rest) & set(words_of(clause))
@@ -156,8 +161,9 @@ def _segment_reason(
     )
 
 
-def _first(clause: str, words: set[str]) -> frozenset[str]:
+def _first(clause: str) -> frozenset[str]:
     """The first telling word of a clause, alone."""
+    words = telling(clause)
     return frozenset([stem(w) for w in words_of(clause) if stem(w) in words][:1])
 
 
@@ -165,26 +171,41 @@ def _union(groups: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset().union(*groups)
 
 
-# The time that a number counts, or that it is told for: "six weeks", "transforms per second".
-_SPAN = re.compile(
-    r"(?:\s*[^\s,.;\d]+){0,4}?(?:\s|/|-)(?P<per>per |an? |each |/)?(?P<time>(?:milli|micro|nano)?second|minute|hour|day|night|week|month|quarter|year|cycle)s?\b",
-    re.IGNORECASE,
-)
+# Before these words stands no verb: what follows one of them is a thing, or what it is like.
+_LEADS = frozenset("the a an with of in on by for from at to without into per".split())
+# Spans of time that are no units.
+_TIMES = frozenset("week month quarter year night cycle".split())
 
 
-def span(case: ClaimCase) -> str:
-    """A number counts the time that it counts in the quote, and is told for that time."""
-    for number in numbers_of(case.claim):
-        same = [n for n in numbers_of(case.quote) if n.value == number.value]
-        theirs, mine = {_span_of(case.quote, n) for n in same} - {""}, _span_of(case.claim, number)
-        if theirs and mine and mine not in theirs:
-            return f"{number.value:g} is “{min(theirs)}” in the quote, not “{mine}”"
+def frame(case: ClaimCase) -> str:
+    """No word of the claim stands in the place of another of the quote: behind a word that leads a thing in (or the same number in words), and
+    before the same word (or, behind the same one, at the end).
+    """
+    if case.table:
+        return ""
+    claimed, stated = (
+        set(map(stem, words_of(case.spelt_out(t)))) for t in (case.claim, case.quote)
+    )
+    held = [(place, word) for place, word in _frames(case.quote) if stem(word) not in claimed]
+    for place, word in _frames(case.claim):
+        other = next((w for p, w in held if p == place), "")
+        if other and stem(word) not in stated:
+            return f"the claim says “{word}” where the quote says “{other}”"
     return ""
 
 
-def _span_of(text: str, number: Number) -> str:
-    match = _SPAN.match(text, number.end)
-    return f"{'per ' if match['per'] else ''}{match['time'].lower()}" if match else ""
+def _frames(text: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Words that are led in, each with its place: the word behind it, or at the end the one before it."""
+    words = words_of(text)
+    for before, word, behind in zip(words, words[1:], [*words[2:], ""], strict=False):
+        counted, unit = before in SPELT, unit_of(word)
+        measure = unit and unit.dimension != "time"
+        if word in STOP or word[0].isdigit() or measure or not (counted or before in _LEADS):
+            continue
+        if before in ("a", "per", "each") and (unit or word in _TIMES):
+            yield ("per", ""), word
+        elif not behind or behind not in STOP and behind not in _LEADS and not behind[0].isdigit():
+            yield ("" if behind and not counted else before, stem(behind)), word
 
 
 _YARDSTICK = re.compile(
@@ -215,19 +236,16 @@ def comparison(case: ClaimCase) -> str:
         return "the claim turns round what the quote compares"
     if straight and not swapped and contraries:
         return f"the claim says “{mine['sign']}” where the quote says “{theirs['sign']}”"
-    named = {n for n in forms_of(case.quote, case.known) if n in second}
-    if (
-        _replaced(case, right, second)
-        or named
-        and right
-        and not named & all_words(case.spelt_out(case.claim))
-    ):
+    if right and _replaced(case, right, second):
         return f"the quote compares with “{(theirs['right'] or theirs['set'])[:60]}”, the claim with {', '.join(sorted(right)[:3])}"
     return ""
 
 
 def _replaced(case: ClaimCase, mine: set[str], theirs: set[str]) -> bool:
     """Whether a claim compares with something else than its quote; where that says one word ("the old one"), with something of the source."""
+    names = theirs & set(forms_of(case.quote, case.known))
+    if names and not names & all_words(case.spelt_out(case.claim)):
+        return True
     named = {w for w in theirs if not w.isdigit() and not unit_of(w)}
     stated = all_words(case.spelt_out(f"{case.quote} {case.sentence}"))
     strange = {w for w in mine - stated if len(w) > 2 and not w[0].isdigit()}

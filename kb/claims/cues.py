@@ -6,6 +6,8 @@ Each kind is a closed list. A word that stands in none is evidence of nothing.
 import re
 from dataclasses import dataclass
 
+from kb.text import stem, words_of
+
 _TEXTS = r"(?:preprint|manuscript|data ?sheet|brochure|manual|guide|paper|notes?|editions?|versions?|drafts?|posts?|release|announcement|advertis\w+|vendor|leaflet)"
 _SAID = r"(?:said|says|gave|gives|listed|reported|stated|recommended|claimed|promised)"
 _BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|prot|qu|ch|n|arr|mod|earli)est\b)\w{2,}est|best|worst|most|least|only|sole|unique"
@@ -14,13 +16,14 @@ CUES = {
     kind: re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE)
     for kind, words in {
         # What denies, or says the same without a word of denial: "has no" and "lacks", "did not move" and "stayed".
-        "negative": r"less often|seldom|unless|except|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
+        "negative": r"less often|seldom|unless|except\w*|(?:is|are|was|were|turned|switched) off|disabl\w+|but|turned down|declin\w+|dismiss\w+|fail\w*|lack\w*|refus\w*|absen\w*|unable|impossible|left|leav\w+|stay\w*|remain\w*|same|still|kept|keeps?|stop\w*|remov\w+|delet\w+|"
         r"discontinu\w+|wrong|incorrect|break\w*|broke|end(?:s|ed)|ceas\w+|drop(?:ped|s)|avoid\w*|prevent\w*|disappear\w*|exclud\w*|reject\w*|only|below|at most|instead|rather|outside|free of|"
         r"un(?!it|iq|iv|ion|if|der|til|less)\w{4,}|non\w{4,}|in(?:active|valid|correct|effective|sufficient|complete|consistent)",
+        "denies": r"not|no|never|cannot|\w*n['’]t",
         "condition": r"(?:unless|except|only (?:if|when|where|for|on|with|in|at|after|below|above)|if|when|whenever|(?<!, )where|provided(?: that)?|(?<!times )as long as|as soon as|otherwise|but not|"
         r"assuming|during(?! which)|once|until)\b(?P<body>(?:(?! (?:if|unless|when)\b)[^;.:)])*)",
         # What is not known, what is not yet, and words that allow rather than doubt.
-        "doubt": r"may|might|could|would|should|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
+        "doubt": r"may|might|should|(?:could|would)(?! not|n)|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
         r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
         "plan": r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
         "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll",
@@ -31,25 +34,25 @@ CUES = {
         "rare": r"sometimes|(?<!less )(?<!more )often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?",
         "few": r"a few|few|some|several|most",
         "part": r"many|partly|part of|one of|nearly|almost|only|up to|tends?|can|may",
-        "whole": r"always|irrespective|regardless|(?:every|all|any|each|(?<![^.] )no|none)(?: of)?(?: the)?(?: \d+)? (?P<of>[^\W\d]\w*)",
+        "whole": r"always|irrespective|regardless|(?:every|all|any|each|(?<![^.] )no|none)(?: of)?(?: the)?(?: \d+)? (?P<of>[^\W\d]\w*)(?: (?P<kind>\w+))?",
         "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|than any\w*",
         "ranked": rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|alone|all|every|exclusively|no other|never|none",
         # What brings something about, and what is only seen together.
         "because": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result",
         "grounds": r"because|since|as|due|owing|thanks|caus\w*|leads?|led|why|reason|thus|so|therefore|hence|explain\w*|responsible|which|culprit|makes?|made",
-        "makes": r"lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
-        r"(?:makes?|made)(?! (?:no|an?|it|up)\b)|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?",
+        "makes": r"(?<!\bis )(?<!\bare )(?<!was )(?<!were )(?<!\bbe )(?:lower(?:s|ed)|raises?|raised|reduc(?:e|es|ed)|increas(?:e|es|ed)|decreas(?:e|es|ed)|improv(?:e|es|ed)|caus(?:e|es|ed)|prevents?|prevented|speeds? up|slows?(?: down)?|"
+        r"(?:makes?|made)(?! (?:no|an?|it|up|\d\S*)\b)|cuts?|boosts?|drives?|leads? to|shortens?|lengthens?)",
         "made": r"increases?|decreases?|reductions?|rises?|drops?|gains?|savings?|improvements?|saves?|costs?|by \d\S*",
         "together": r"correlat\w+|associat\w+|coincid\w+|also (?:the|had|saw|reported|showed)|fewer|less|more|lower|higher|faster|slower|better|worse|larger|smaller|longer|shorter|warmer|cooler",
-        "same": r"unchanged|the same|no (?:change|difference)|not (?:change|move)",
+        "same": r"unchanged|the same|(?:hardly|barely|scarcely) (?:moved?|changed?|differ\w*)|no (?:change|difference)|not (?:change|move)",
         "changed": r"rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed|(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er|more|less|worse|twice|half",
         # Whose word it is: an earlier text's, or somebody's.
         "others": rf"(?:\w+ )?{_TEXTS}(?: \d\S*)?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
-        rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?{_TEXTS}\b(?:(?! is | are )[^.;])*?\b{_SAID}|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?{_SAID}"
+        rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?(?:{_TEXTS}|work|stud(?:y|ies))\b(?:(?! is | are )[^.;])*?\b{_SAID}|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?{_SAID}"
         r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read|praised|taught|recommended|advised)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
         r"|(?:was|were) (?:given|quoted|listed|advertised|said)(?: \w+){0,4}? (?:as|to)|(?:someone|somebody|one user|a (?:user|reader)|everybody|everyone|people|some) (?:\w+ ){0,5}?(?:wrote|writes|says?|said|knows?|"
         r"claims?|claimed|measured|told|thinks?|reports?|reported)|according to (?:the|an?|its|their) \w+|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
-        "past": r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose|\w+ed",
+        "past": r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose",
         # What says that something is, or was, wrong, and what puts the right in its place.
         "wrong": r"wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|no longer|premature|doubt(?:s|ed) (?:the|that)|"
         r"disput\w+|question(?:s|ed) (?:the|that)|(?:is|was|are|were)(?: not|n['’]t) (?:true|right|correct)|not true|could not (?:be )?(?:reproduced?|confirm\w*)|nothing\b[^.]{0,30}\bsupports?|"
@@ -84,3 +87,76 @@ ADDED = (Turn("best", ("ranked",), "the claim says “{}”, the quote compares 
 def has(text: str, *kinds: str) -> bool:
     """Whether a text holds words of one of some kinds."""
     return any(CUES[kind].search(text) for kind in kinds)
+
+
+def bare(word: str) -> str:
+    """The stem of a word in which its forms with and without an e meet: raise, raising."""
+    return stem(stem(word)).rstrip("e")
+
+
+# Words of which a claim may not turn one into the other: each of the left against each of the right.
+OPPOSITES = tuple(
+    tuple(frozenset(map(bare, side.split())) for side in row.split("|"))
+    for row in """
+faster quicker speedup accelerates | slower slowed slows slowdown
+increased rose grew raised gained climbed improved won doubled | decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed halved saved
+increase rise grow raise gain climb improve win | decrease fall drop shrink lower reduce decline lose loss worsen regress
+rises grows gains | falls drops shrinks loses
+higher larger bigger greater more twice | lower fewer smaller less half
+doubled | halved
+better | worse lower
+hotter warmer | cooler colder
+longer | shorter
+cheaper | dearer
+enabling enables enabled | disabling disables disabled
+adding adds added | removing removes removed dropping
+supported confirmed accepted kept | refuted rejected reverted discarded
+before earlier older | after later newer
+best highest fastest largest maximum | worst lowest slowest smallest minimum
+above | below
+always | never sometimes
+all every | some few none
+serial sequential | parallel concurrent
+preserve preserves keeps | breaks loses destroys
+exclusive | shared
+old | new
+first | second third fourth last
+second | third fourth last
+inside internal inner indoor | outside external outer outdoor
+upper top | lower bottom
+left | right
+front | rear back
+horizontal | vertical
+north | south
+east | west
+even | odd
+open opens opened | closed closes shut
+hot | cold cool
+wet | dry
+full | empty
+wide | narrow
+thick | thin
+high | low
+strong stronger | weak weaker
+hard harder | soft softer easy easier
+heavy heavier | light lighter
+early | late
+day | night
+summer | winter
+read reads | write writes written
+send sends transmit | receive receives
+start starts begin begins | end ends stop stops
+input | output
+allow allows allowed permits permitted | forbid forbids forbidden prohibits prohibited
+include includes included | exclude excludes excluded
+positive | negative
+sender source | receiver destination
+encode encoding | decode decoding
+""".strip().splitlines()
+)
+
+
+def contrary(word: str, other: str) -> bool:
+    """Whether one comparing word is the opposite of another."""
+    mine, theirs = ({bare(w) for w in words_of(text)} for text in (word, other))
+    return any(mine & a and theirs & b or mine & b and theirs & a for a, b in OPPOSITES)

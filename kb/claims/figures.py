@@ -41,15 +41,11 @@ def _number(case: ClaimCase, number: Number, stated: list[tuple[Number, ...]]) -
     if not same:
         return _missing(case, number, written, stated)
     fitting = [s for s in same if _agree(mine, s, case, loose=loose)]
-    behind = _BEHIND.match(case.claim, number.end)
-    abbreviated = (
-        behind and behind[2].isupper() and behind[2] in case.quote and not unit_of(behind[2])
-    )
-    if not fitting and not abbreviated:
+    if not fitting:
         units = " or ".join(sorted({s[-1].unit or "no unit" for s in same}))
         return f"{written}: the quote gives this number with {units}"
     reasons = [_bound(case, number, s[0]) for s in fitting]
-    return reasons[0] if reasons and all(reasons) else ""
+    return reasons[0] if all(reasons) else ""
 
 
 def _missing(
@@ -221,10 +217,14 @@ def _factor(claimed: Number, stated: Number) -> float:
 
 def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     if not claimed.unit:
-        # A number may leave a unit to its words; a rate or share that turns into a count is another statement.
-        return (
-            not stated.unit or stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        # A number may leave a unit to its words, or abbreviate it as the quote does (`41 LMH`); a rate or share that turns into a count
+        # is another statement.
+        behind = _BEHIND.match(case.claim, claimed.end)
+        short = (
+            behind and behind[2].isupper() and not unit_of(behind[2]) and behind[2] in case.quote
         )
+        told = stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        return bool(not stated.unit or told or short)
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
         # A share is no difference of shares.
@@ -257,10 +257,12 @@ _AFTER = re.compile(
 # What is the most or the least of something bounds it, wherever that word stands.
 _LIMITS = {
     "<": re.compile(
-        r"\b(?:max(?:im\w+)?|limit\w*|highest|longest|largest|capped|peak\w*)\b", re.IGNORECASE
+        r"\b(?:max(?:im\w+)?|limit\w*|highest|longest|largest|capped|peak\w*)\b",
+        re.IGNORECASE,
     ),
     ">": re.compile(
-        r"\b(?:min(?:im\w+)?|lowest|shortest|smallest|earliest|required?)\b", re.IGNORECASE
+        r"\b(?:min(?:im\w+)?|larger|longer|lowest|shortest|smallest|earliest|required?)\b",
+        re.IGNORECASE,
     ),
 }
 _BETWEEN = 36

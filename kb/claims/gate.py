@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kb.claims.belonging import comparison, contrast, place, span, support
+from kb.claims.belonging import comparison, contrast, frame, place, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
 from kb.claims.figures import names, numbers
-from kb.claims.sense import cause, condition, direction, extent, negation, turned
+from kb.claims.sense import cause, condition, direction, doer, extent, negation, turned
 from kb.claims.standing import attribution, denied, instruction, taken_back
 from kb.text import sentences_of
 
@@ -118,7 +118,7 @@ CHECKS: tuple[Check, ...] = (
     numbers,
     names,
     place,
-    span,
+    frame,
     comparison,
     contrast,
     negation,
@@ -132,4 +132,4 @@ CHECKS: tuple[Check, ...] = (
     taken_back,
 )
 # What goes by the absence of words alone: no rule has seen that claim and quote disagree.
-DOUBTS: tuple[Check, ...] = (support,)
+DOUBTS: tuple[Check, ...] = (support, doer)

@@ -76,7 +76,7 @@ def _opens(word: str, known: frozenset[str] | None) -> bool:
 
 # Words that open a sentence and name nothing.
 _GRAMMAR = re.compile(
-    r"(?:A|An|The|This|That|These|Those|Its?|Their|They|We|There|Here|Such|Other|Another|Several|Many|Most|Few|Some|All|Each|Every|Both|Either|"
+    r"(?:A|An|The|Relative|Compared|Contrary|According|Thanks|Due|This|That|These|Those|Its?|Their|They|We|There|Here|Such|Other|Another|Several|Many|Most|Few|Some|All|Each|Every|Both|Either|"
     r"Neither|None|No|Not|Only|Even|Also|More|Less|Fewer|Much|One|Two|Three|In|On|At|For|With|Without|Within|By|Of|To|From|Into|Onto|Under|Over|Above|"
     r"Below|Between|Among|Across|During|Through|Per|As|Than|Beside|Besides|Despite|Although|Though|Because|Since|Until|Unless|Once|Then|Thus|So|"
     r"When|Where|While|Whereas|If|After|Before|How|What|Which|Who|Why|And|Or|But|Yet)|[A-Z][a-z]+(?:ing|ed|er|est|ly|[st]ion|ity|ness|ment|s)"

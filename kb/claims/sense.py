@@ -4,6 +4,7 @@ Words are all there is to go by here; those that turn a sentence stand in `cues`
 """
 
 import re
+from collections import Counter
 
 from kb.claims.case import (
     REFERS,
@@ -16,9 +17,10 @@ from kb.claims.case import (
     telling,
     touched,
 )
-from kb.claims.cues import ADDED, CUES, LOST, has
+from kb.claims.cues import ADDED, CUES, LOST, OPPOSITES, bare, contrary, has
 from kb.claims.figures import numbers_of
 from kb.text import STOP, numbers_in, stem, words_of
+from kb.text.spelt import PARTS
 
 # "Not only", "no later than" and "nothing but" assert, "none of six" counts.
 _DENIAL = re.compile(
@@ -29,78 +31,6 @@ _DENIAL = re.compile(
 _IDLE = frozenset(
     "yet really actually quite always necessarily longer see saw observe observed find notice any".split()
 )
-# Words of which a claim may not turn one into the other: each of the left against each of the right.
-_OPPOSITES = tuple(
-    (frozenset(map(stem, a.split())), frozenset(map(stem, b.split())))
-    for a, b in (
-        ("faster quicker speedup accelerates", "slower slowed slows slowdown"),
-        (
-            "increased rose grew raised gained climbed improved won doubled",
-            "decreased fell dropped shrank lowered reduced cut declined lost worsened regressed slowed halved saved",
-        ),
-        (
-            "increase rise grow raise gain climb improve win",
-            "decrease fall drop shrink lower reduce decline lose loss worsen regress",
-        ),
-        ("rises grows gains", "falls drops shrinks loses"),
-        ("higher larger bigger greater more twice", "lower fewer smaller less half"),
-        ("doubled", "halved"),
-        ("better", "worse lower"),
-        ("hotter warmer", "cooler colder"),
-        ("longer", "shorter"),
-        ("cheaper", "dearer"),
-        ("enabling enables enabled", "disabling disables disabled"),
-        ("adding adds added", "removing removes removed dropping"),
-        ("supported confirmed accepted kept", "refuted rejected reverted discarded"),
-        ("before earlier older", "after later newer"),
-        ("best highest fastest largest maximum", "worst lowest slowest smallest minimum"),
-        ("above", "below"),
-        ("always", "never sometimes"),
-        ("all every", "some few none"),
-        ("serial sequential", "parallel concurrent"),
-        ("preserve preserves keeps", "breaks loses destroys"),
-        ("exclusive", "shared"),
-        ("old", "new"),
-        ("first", "second third fourth last"),
-        ("second", "third fourth last"),
-        ("inside internal inner indoor", "outside external outer outdoor"),
-        ("upper top", "lower bottom"),
-        ("left", "right"),
-        ("front", "rear back"),
-        ("horizontal", "vertical"),
-        ("north", "south"),
-        ("east", "west"),
-        ("even", "odd"),
-        ("open opens opened", "closed closes shut"),
-        ("hot", "cold cool"),
-        ("wet", "dry"),
-        ("full", "empty"),
-        ("wide", "narrow"),
-        ("thick", "thin"),
-        ("high", "low"),
-        ("strong stronger", "weak weaker"),
-        ("hard harder", "soft softer easy easier"),
-        ("heavy heavier", "light lighter"),
-        ("early", "late"),
-        ("day", "night"),
-        ("summer", "winter"),
-        ("read reads", "write writes written"),
-        ("send sends transmit", "receive receives"),
-        ("start starts begin begins", "end ends stop stops"),
-        ("input", "output"),
-        ("allow allows allowed permits permitted", "forbid forbids forbidden prohibits prohibited"),
-        ("include includes included", "exclude excludes excluded"),
-        ("positive", "negative"),
-        ("sender source", "receiver destination"),
-        ("encode encoding", "decode decoding"),
-    )
-)
-
-
-def contrary(word: str, other: str) -> bool:
-    """Whether one comparing word is the opposite of another."""
-    mine, theirs = ({stem(w) for w in words_of(text)} for text in (word, other))
-    return any(mine & a and theirs & b or mine & b and theirs & a for a, b in _OPPOSITES)
 
 
 def negation(case: ClaimCase) -> str:
@@ -117,15 +47,19 @@ def negation(case: ClaimCase) -> str:
         and not _denials(case.quote)
         and case.quote not in case.sentence[: len(case.quote) + 2]
     )
-    # What it says of the same thing beside that may be what is claimed: “84 °C without a fan, 61 °C with one”.
-    twice = {w for w in claimed if [stem(v) for v in words_of(meaning)].count(w) > 2}
-    lost = [w for w, denied in theirs if cut or denied & claimed - twice or not denied]
+    claimed -= _repeated(meaning)
+    lost = [w for w, denied in theirs if cut or denied & claimed or not denied]
     if lost and not mine and not negative - denying:
         return f"the quote denies (“{lost[0]}”) what the claim asserts"
     added = [w for w, denied in mine if stem(w) not in denying and (denied & stated or not denied)]
     if added and not theirs and not _denials(case.quote) and not denying - negative:
         return f"the claim denies (“{added[0]}”) what the quote asserts"
     return ""
+
+
+def _repeated(text: str) -> set[str]:
+    """What is spoken of more than twice; denied once, it may be claimed of the others: “84 °C without a fan, 61 °C with one”."""
+    return {word for word, times in Counter(map(stem, words_of(text))).items() if times > 2}
 
 
 def _told(case: ClaimCase) -> str:
@@ -173,26 +107,23 @@ def condition(case: ClaimCase) -> str:
     meaning = meant(case)
     for match in CUES["condition"].finditer(meaning):
         # What opens its sentence ends at the comma.
-        own = telling((_HEAD_ENDS if match.start() < 3 else _COMMA).split(match["body"])[0])
+        own = telling(
+            _HEAD_ENDS.split(match["body"])[0]
+            if match.start() < 3
+            else match["body"].split(", ")[0]
+        )
         # What the main clause says as well does not tell that the condition was kept.
         own = own - telling(meaning[: match.start()]) or own
         exception = match[0].lower().startswith(("unless", "except"))
         reversed_ = exception and not _denials(case.claim) and not has(case.claim, "negative")
         if own and (not _roots(own) & _roots(claimed) or reversed_):
             return _depends(match[0])
-    if _ONLY_SO.match(case.after) and not telling(case.after) & telling(case.claim):
-        return _depends(case.after)
     ties = _ties(case, _roots(all_words(case.spelt_out(case.claim))))
     return _depends(ties[0]) if ties else ""
 
 
 # Where what opens a sentence ends: at the comma, or where another thing is named.
-_COMMA = re.compile(r"(?<=\w\w\w),\s")
 _HEAD_ENDS = re.compile(r",|(?<=\w\w) (?=(?:the|an?|its|our|we|it|they) )")
-# The next sentence says that it holds on a condition: "It does so only when …".
-_ONLY_SO = re.compile(
-    r"\W*(?:this|that|it|they)\b(?: \w+){0,2} (?:only|so|unless)\b", re.IGNORECASE
-)
 
 
 def _depends(words: str) -> str:
@@ -213,14 +144,15 @@ def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
     clauses = [
         (len(_roots(all_words(clause)) & wanted), clause) for clause in clauses_of(case.quote)
     ]
-    most = max(shared for shared, _ in clauses)
+    # Where two clauses fit as well, the claim may be either's.
+    best = tuple(shared for shared, _ in clauses if shared and shared == max(clauses)[0])
     parts = [
         p for part in touched(case) for p in part.split(" and ") if _roots(telling(p)) & wanted
     ]
     inside = [p for p in parts if p.strip() in case.quote or case.quote in p]
     ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(" · ".join(inside or parts))]
     for shared, clause in clauses:
-        ties += _PHRASE.finditer(_BRACKETED.sub(" ", clause)) if shared == most and most else ()
+        ties += _PHRASE.finditer(_BRACKETED.sub(" ", clause)) if (shared,) == best else ()
     return [t[0] for t in ties if (words := all_words(t["what"])) and not _roots(words) & wanted]
 
 
@@ -267,12 +199,13 @@ def extent(case: ClaimCase) -> str:
         return f"the source says it of “{part[0]}”, the claim of all"
     reworded = not _denials(case.claim) and _denials(meant(case))
     for whole in () if reworded else CUES["whole"].finditer(case.claim):
+        nouns = "|".join(noun[:4] for noun in whole.group("of", "kind") if noun)
         same = re.search(
-            rf"\b(?:every|all|any|each|both|no|none|n?either|never a)[^\w.,;:·]+(?:\w+[^\w.,;:·]+){{0,3}}?{re.escape(whole['of'] or '')[:4]}",
+            rf"\b(?:every|all|any|each|both|no|none|n?either|never a)[^\w.,;:·]+(?:\w+[^\w.,;:·]+){{0,3}}?(?:{nouns})",
             f"{case.context} {case.quote}",
             re.IGNORECASE,
         )
-        if not same and (whole["of"] or "") not in STOP:
+        if not same and (whole["of"] or "") not in {*STOP, *PARTS}:
             return f"the claim says “{whole[0]}”, the quote does not"
     return ""
 
@@ -288,19 +221,10 @@ def cause(case: ClaimCase) -> str:
         has(message, "grounds") and (len(words_after) < 2 or words_after & telling(case.context))
     ):
         return f"the claim gives a cause (“{because[0]}”), the quote none"
-    if makes is None or _PASSIVE.search(case.claim[: makes.start()]):
-        return ""
     together = CUES["together"].search(meant(case))
-    agent = _roots(telling(case.claim[: makes.start()]))
     if (
-        agent
-        and not REFERS.match(case.sentence)
-        and not has(message, "makes")
-        and not agent & _roots(telling(case.spelt_out(f"{meant(case)} {case.quote}")))
-    ):
-        return f"the claim says what “{makes[0]}”, the quote does not speak of it"
-    if (
-        together
+        makes
+        and together
         and not has(message, "makes")
         and not has(f"{meant(case)} {case.quote}", "made")
         and not contrary(makes[0], together[0])
@@ -310,7 +234,25 @@ def cause(case: ClaimCase) -> str:
     return ""
 
 
-_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being)(?: \w+)? $", re.IGNORECASE)
+# What refers to something named before, or to who writes, tells its doer in other words than a claim.
+_SPEAKER = re.compile(rf"^{REFERS.pattern}|\b(?:we|our|us|I|my)\b", re.IGNORECASE)
+
+
+def doer(case: ClaimCase) -> str:
+    """What is claimed to bring something about stands in the quote."""
+    makes = CUES["makes"].search(case.claim)
+    said = f"{case.sentence} {case.quote}"
+    if (
+        not makes
+        or case.table
+        or has(said, "makes")
+        or _SPEAKER.search(f"{said[:24]} {case.quote}")
+    ):
+        return ""
+    agent = _roots(telling(case.claim[: makes.start()]))
+    if not agent or agent & _roots(telling(case.spelt_out(f"{meant(case)} {case.quote}"))):
+        return ""
+    return f"the claim says what “{makes[0]}”, the quote does not speak of it"
 
 
 def _same_measure(case: ClaimCase) -> bool:
@@ -344,17 +286,27 @@ def _values(text: str) -> set[float]:
 _BOUNDS = re.compile(r"\b\w+ than (?:\d|(?:a|one|two|three|four|five|six|seven|eight|nine|ten)\b)")
 
 
+# What is on or off; alone these words lead things in.
+_SWITCHED = re.compile(
+    r"\b(?:is|are|was|were|stays?|turned|switched|turning|switching) (on|off)\b", re.IGNORECASE
+)
+_STATES = {"on": " enabled", "off": " disabled"}
+
+
 def _turned(claim: str, quote: str) -> str:
     # "More than 90" bounds a number and goes no way.
-    claim, quote = (_BOUNDS.sub(" ", text) for text in (claim, quote))
-    mine, theirs = ({stem(w) for w in words_of(text)} for text in (claim, quote))
+    claim, quote = (
+        _SWITCHED.sub(lambda m: _STATES[m[1].lower()], _BOUNDS.sub(" ", text))
+        for text in (claim, quote)
+    )
+    mine, theirs = ({bare(w) for w in words_of(text)} for text in (claim, quote))
     for word in set(words_of(claim)) - set(words_of(quote)):
         for other in set(words_of(quote)) - set(words_of(claim)):
             if _prefixed(word, other) or _prefixed(other, word):
                 return f"the claim says “{word}” where the quote says “{other}”"
     if bool(_denials(claim)) != bool(_denials(quote)):
         return ""
-    for left, right in _OPPOSITES:
+    for left, right in OPPOSITES:
         for this, other in ((left, right), (right, left)):
             if mine & this and theirs & other and not theirs & this and not mine & other:
                 return f"the claim says “{min(mine & this)}” where the quote says “{min(theirs & other)}”"

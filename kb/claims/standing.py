@@ -19,7 +19,7 @@ _OLD_VALUE = re.compile(
     re.IGNORECASE,
 )
 _TAKES_BACK = re.compile(
-    r"\W*(?:but |and |however, )?(?:(?:that|this|it|they|which|the (?:figure|value|number|claim|statement)s?)\b|superseded|changed|obsolete|reverted|nothing\b.*\bthis|we could not|.{0,40}\b(?:that|this) (?:is|was) )",
+    r"\W*(?:but |and |however, )?(?:(?:that|this|it|they|which|the (?:figure|value|number|claim|statement)s?)\b|superseded|changed|obsolete|reverted|nothing\b.*\bthis|we could not)",
     re.IGNORECASE,
 )
 
@@ -41,15 +41,20 @@ def denied(case: ClaimCase) -> str:
     for text in (case.after, *case.replies):
         if _NO.match(text):
             return f"what follows denies it: “{_start(text)}”"
-    if has(case.after, "wrong") and _TAKES_BACK.match(case.after) and not _after_instead(case):
-        return f"what follows takes it back: “{_start(case.after)}”"
+    behind = case.sentence.partition(meant(case))[2].strip()
+    for text in (
+        behind if behind[:1].isalpha() and not has(case.claim, "wrong") else "",
+        case.after,
+    ):
+        if has(text, "wrong") and _TAKES_BACK.match(text) and not _after_instead(case):
+            return f"what follows takes it back: “{_start(text)}”"
     return ""
 
 
 def taken_back(case: ClaimCase) -> str:
     """What the source takes back anywhere is no claim: a sentence there speaks of the same numbers, or in the same words, and says that it is wrong."""
     own = " ".join(case.sentence.split())
-    settled = has(case.claim, "wrong") or _DENIES.search(case.claim)
+    settled = has(case.claim, "wrong") or has(case.claim, "denies")
     for before, sentence in case.sentences:
         beside = sentence in own or own in sentence
         if (
@@ -88,9 +93,6 @@ def _start(text: str) -> str:
     return " ".join(text.split())[:80]
 
 
-_DENIES = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b")
-
-
 def _after_instead(case: ClaimCase) -> bool:
     """Whether the quote is, or its number stands in, what the source puts in place of what was wrong."""
     text, quote = " ".join(case.sentence.split()), " ".join(case.quote.split())
@@ -100,25 +102,9 @@ def _after_instead(case: ClaimCase) -> bool:
     behind = [m.end() for m in CUES["instead"].finditer(text, mark.start())]
     put = {n.value for at in behind for n in numbers_of(text[at:])}
     claimed = {n.value for n in numbers_of(case.claim)}
-    return bool(claimed & put or _DENIES.search(case.claim)) or any(
+    return bool(claimed & put or has(case.claim, "denies")) or any(
         text.find(quote) >= at for at in behind
     )
-
-
-# Commands to whoever reads, beside those that a capture marks: shapes of such speech, not topics. A page about agents may say anything about them.
-_READER = r"(?:you|agents?|assistants?|models?|llms?|readers?|reviewers?|maintainers?)"
-_DEED = (
-    r"(?:run|execute|call|invoke|write|delete|remove|send|post|upload|approve|admit|accept|mark|output|print|reply|respond|answer|fetch|download|install|open|trust|treat|"
-    r"report|state|say|record|insert|add|raise|disable|enable|ignore|skip|rate|recommend|summari[sz]e|cite|omit)"
-)
-_AIMED = re.compile(
-    r"\b(?:ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*|suspend\w*)\b(?:\W+\w+){0,5}?\W+(?:instructions?|rules?|gates?|checks?|guidelines?|polic\w+|safety|verification)\b"
-    r"|\bgates?\b(?:\W+\w+){0,3}?\W+(?:ignored|bypassed|skipped|disabled)\b"
-    rf"|\b{_READER}\b(?:\W+\w+){{0,4}}?\W*\b(?:must|should|shall|need to|ha(?:ve|s) to|(?:are|is) to|ought to)\s+(?:\w+\s+){{0,2}}{_DEED}\b"
-    r"|\b(?:when|if|after|before|while)\s+(?:you|the (?:agent|assistant|model|reader))\s+(?:read|see|process|summari[sz]e|parse|ingest|encounter)"
-    rf"|\bto (?:all|any|every|the) (?:\w+ )?{_READER}\b[^.:]{{0,40}}:|\bplease\s+(?:\w+\s+)?{_DEED}\b|\b{_READER}\b[^.:\n]{{0,50}}:\s*{_DEED}\b",
-    re.IGNORECASE,
-)
 
 
 def instruction(case: ClaimCase) -> str:
@@ -128,7 +114,8 @@ def instruction(case: ClaimCase) -> str:
     for text in (f"{case.lead} {case.sentence}", case.claim):
         flat = " ".join(text.split())
         order = next((flat[m.start : m.end] for m in marks_of(flat) if m.kind == "order"), "")
-        aimed = _AIMED.search(flat)
-        if order or aimed:
-            return f"“{(order or aimed[0]).strip()[:60]}” gives orders to whoever reads: an instruction is no claim"
+        if order:
+            return (
+                f"“{order.strip()[:60]}” gives orders to whoever reads: an instruction is no claim"
+            )
     return ""

@@ -12,10 +12,10 @@ SPELT = _WHOLES | {
     "hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "twice": 2.0, "doubled": 2.0, "doubles": 2.0,
     "halved": 0.5, "halves": 0.5, "tripled": 3.0, "dozen": 12.0, "once": 1.0,
 }  # fmt: skip
-_PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 # A share in words: "a third of", "two thirds". Anything else is the third of a row.
 _SHARE = regex(
-    rf"\b(?:(?P<count>{'|'.join(_WHOLES)})[ -](?P<parts>{'|'.join(_PARTS)})s|(?:a|an|one)[ -](?P<part>{'|'.join(_PARTS)})(?=\s+of\b|\s*[.,;)]|\s*$)|half(?=\s+(?:of|as|the|that|its|a)\b))"
+    rf"\b(?:(?P<count>{'|'.join(_WHOLES)})[ -](?P<parts>{'|'.join(PARTS)})s|(?:a|an|one)[ -](?P<part>{'|'.join(PARTS)})(?=\s+of\b|\s*[.,;)]|\s*$)|half(?=\s+(?:of|as|the|that|its|a)\b))"
 )
 # A word that multiplies the digits before it.
 SCALE = regex(r"(?<=\d)\s(hundred|thousand|million|billion)\b")
@@ -33,7 +33,7 @@ def numbers_in_words(text: str) -> Iterator[Number]:
     """Every number in words with its place, as wholes and as shares."""
     text = text.lower()
     for share in _SHARE.finditer(text):
-        value = _WHOLES.get(share["count"], 1.0) / _PARTS[share["parts"] or share["part"] or "half"]
+        value = _WHOLES.get(share["count"], 1.0) / PARTS[share["parts"] or share["part"] or "half"]
         yield Number(value, "", share.start(), share.end())
     text = SCALE.sub(lambda m: " " * len(m[0]), _SHARE.sub(lambda m: " " * len(m[0]), text))
     last: Number | None = None
