@@ -1,14 +1,16 @@
 """Slices that were printed, so that a further one may leave out what they told. Refuses to keep many: each can be loaded again."""
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from kb import KbError, store
 from kb.slices.request import Request
 from kb.slices.slice import Slice
 
-# A session loads some dozens; older ones are forgotten.
-_MOST = 48
+# A session loads some dozens; older ones are forgotten, many at once.
+_MOST, _LEFT = 48, 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,15 @@ def keep(layout: store.Layout, slice: Slice, request: Request) -> None:
     row = store.row_of(Printed(request, texts))
     store.write(folder / slice.digest, row, durable=False)
     # Of several that note at once, each may find that another one removed what it wanted to.
+    names = os.listdir(folder)
     with suppress(FileNotFoundError):
-        kept = (f for f in folder.iterdir() if f.is_file() and not f.is_symlink())
-        for file in sorted(kept, key=lambda f: (f.stat().st_mtime_ns, f.name))[:-_MOST]:
+        kept = (f for n in names if (f := folder / n).is_file() and not f.is_symlink())
+        for file in sorted(kept, key=_age)[:-_LEFT] if len(names) > _MOST else ():
             store.remove(file)
+
+
+def _age(file: Path) -> tuple[int, str]:
+    return file.stat().st_mtime_ns, file.name
 
 
 def printed_at(layout: store.Layout, digest: str) -> Printed:

@@ -156,8 +156,27 @@ def shape_of(db: sqlite3.Connection) -> str:
     )
 
 
+# Files of tables that this process found current, by the times and sizes at which it did.
+_CURRENT: set[tuple[object, ...]] = set()
+
+
 def is_current(db: sqlite3.Connection) -> bool:
     """Whether this version of kb made the tables and nobody else changed them, so that it can read their rows."""
+    stamp = _stamp_of(db)
+    current = stamp in _CURRENT or _is_whole(db)
+    if current:
+        _CURRENT.add(stamp)
+    return current
+
+
+def _stamp_of(db: sqlite3.Connection) -> tuple[object, ...]:
+    """The file of some tables, with sizes and times of it and of what was written beside it."""
+    file = db.execute("pragma database_list").fetchone()[2]
+    stats = (os.stat(f) if os.path.exists(f) else None for f in (file, f"{file}-wal"))
+    return file, *(s and (s.st_ino, s.st_size, s.st_mtime_ns) for s in stats)
+
+
+def _is_whole(db: sqlite3.Connection) -> bool:
     try:
         db.execute("savepoint look")
         try:

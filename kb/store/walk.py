@@ -5,6 +5,8 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 from kb import KbError
@@ -24,6 +26,7 @@ _UNSEEN = re.compile(
 _NO_PAGES = frozenset(("sources", "indexes", "site", "prompts", "raw", "node_modules"))
 # Beyond so many files a look at each would cost more than the question that it is for.
 _MOST_LOOKED_AT = 20_000
+_MTIME = attrgetter("st_mtime_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,43 @@ class Scan:
 
 
 def look_of(layout: Layout) -> str:
-    """Count and newest time of the files and folders below wiki/: cheap to take, and different after most edits. Empty for very many."""
-    count, newest = 0, 0
+    """Count and times of the files and folders below wiki/: cheap to take, and different after most edits. Empty for very many."""
+    return _looked_at(layout)[0]
+
+
+# The last look at each wiki, with the folders and pages that it met: a server takes many looks at the same.
+_LOOKS: dict[str, tuple[str, list[str], list[str]]] = {}
+
+
+def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
+    """Whether the wiki looks other than when the tables were built."""
+    known = db.execute("select value from meta where key = 'look'").fetchone()
+    if not known or not known[0]:
+        return False
+    wiki = os.fspath(layout.wiki)
+    look, *places = _LOOKS.get(wiki, ("", [], []))
+    # A page that comes or goes is written into its folder, so that no folder need be listed again.
+    if look == known[0] and _times_of(*places) == look.partition(" ")[2]:
+        return False
+    _LOOKS[wiki] = _looked_at(layout)
+    return known[0] != _LOOKS[wiki][0]
+
+
+def _times_of(folders: list[str], pages: list[str]) -> str:
+    """When folders and pages were written, in one number that no two writings share; empty where one is gone."""
+    try:
+        times = map(_MTIME, chain(map(os.stat, folders), map(os.lstat, pages)))
+        return f"{sum(times):x}"
+    except OSError:
+        return ""
+
+
+def _looked_at(layout: Layout) -> tuple[str, list[str], list[str]]:
+    """A look, with the folders and pages that it met."""
+    count, pages = 0, []
     folders = [os.fspath(layout.wiki)]
-    while folders:
-        folder = folders.pop()
+    for folder in folders:
         try:
-            newest = max(newest, os.stat(folder).st_mtime_ns)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     count += 1
@@ -56,18 +89,12 @@ def look_of(layout: Layout) -> str:
                         ):
                             folders.append(entry.path)
                     elif entry.name.endswith(".md"):
-                        newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+                        pages.append(entry.path)
         except OSError:
             continue  # What cannot be looked at is the build's matter.
         if count > _MOST_LOOKED_AT:
-            return ""
-    return f"{count} {newest}"
-
-
-def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
-    """Whether the wiki looks other than when the tables were built."""
-    known = db.execute("select value from meta where key = 'look'").fetchone()
-    return bool(known and known[0]) and known[0] != look_of(layout)
+            return "", [], []
+    return f"{count} {_times_of(folders, pages)}", folders, pages
 
 
 # A disk tells two writings of a file apart that lie further apart than this: two seconds on the coarsest.
