@@ -4,6 +4,7 @@
     python scripts/bench.py --wiki DIR --pages 10000 --pages 50000
     python scripts/bench.py writers --wiki DIR     # open and close of eight agents at once, beside one alone
     python scripts/bench.py growth                 # pages of one repeated fragment at doubling sizes
+    python scripts/bench.py warm --wiki DIR --pages 4186     # loads of a client of `kb mcp`, the wiki grown to that many pages
     python scripts/bench.py site --wiki DIR --pages 4186     # the site, beside plain Material; the wiki is grown to that many pages
 
 Yardsticks: reading and hashing every page; a plain FTS5 table of the pages cut at their second-level headings; starting Python.
@@ -11,6 +12,7 @@ Every figure is the least of its repeats: cpu seconds of the command and its chi
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -385,6 +387,57 @@ def first_result_s(page: Path) -> float | None:
     return taken
 
 
+def server_cpu_s() -> float:
+    """Processor seconds of the programs that this one started and that run still (Linux; elsewhere nothing is told)."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children")
+    pids = listed.read_text().split() if listed.exists() else []
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(s[11]) + int(s[12]) for s in stats) / os.sysconf("SC_CLK_TCK")
+
+
+def bench_warm(name: str, home: Path, rows: list[dict], *, loads: int = 40) -> None:
+    """Loads as a client of `kb mcp` sees them, another question and another target at each: without a target, then by step."""
+    import anyio
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    kb(home, "build")
+    counted = "select target from experiment group by 1 having count(*) >= 20 order by count(*) desc limit 6"
+    with contextlib.closing(sqlite3.connect(home / ".kb" / "kb.db")) as db:
+        targets = [target for (target,) in db.execute(counted)]
+    rng = random.Random(1)
+    env = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
+    server = StdioServerParameters(command=KB[0], args=[*KB[1:], "mcp"], cwd=home, env=env)
+
+    async def timed_loads(client: Client, step: str, some: list[str]) -> tuple[float, float]:
+        taken, cpu = [], 0.0
+        for n in range(10 + loads):
+            cpu = server_cpu_s() if n == 10 else cpu
+            request = {"step": step, "query": " ".join(rng.sample(WORDS, 8))}
+            request |= {"target": some[n % len(some)]} if some else {}
+            before = time.perf_counter()
+            await client.call_tool("load", request)
+            taken.append(time.perf_counter() - before)
+        return statistics.median(taken[10:]), (server_cpu_s() - cpu) / loads
+
+    async def session() -> None:
+        async with Client(stdio_client(server)) as client:
+            for step, some in (
+                ("hypothesis", []),
+                *((s, targets) for s in ("hypothesis", "profile", "verdict", "resume")),
+            ):
+                what = f"warm load, {step}{' with a target' if some else ''}"
+                wall, cpu = await timed_loads(client, step, some)
+                taken = {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4)}
+                rows.append({"wiki": name, "what": what, **taken})
+                print(
+                    f"  {what:<38} wall {1000 * wall:6.1f} ms  cpu {1000 * cpu:6.1f} ms", flush=True
+                )
+
+    print(f"\nserver of {name}: {len(list((home / 'wiki').rglob('*.md')))} pages")
+    anyio.run(session)
+
+
 _TARGET = """---
 title: Mill
 type: target
@@ -588,9 +641,9 @@ def main() -> int:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("all", "site", "writers", "growth"),
+        choices=("all", "site", "writers", "growth", "warm"),
         default="all",
-        help="site: only the site, beside plain Material; writers: eight agents at once; growth: pages of one fragment at doubling sizes",
+        help="site: only the site, beside plain Material; writers: eight agents at once; warm: loads of a client of kb mcp; growth: pages of one fragment at doubling sizes",
     )
     parser.add_argument(
         "--wiki",
@@ -611,12 +664,12 @@ def main() -> int:
         if args.what == "growth":
             sys.path.insert(0, os.fspath(ROOT))
             bench_growth(rows)
-        if args.what == "site":
+        if args.what in ("site", "warm"):
             wiki, home = (args.wiki or [ROOT])[0], Path(work)
             shutil.copytree(wiki / "wiki", home / "wiki")
             (home / "kb.toml").write_text("")
             grow(home, max(args.pages or [0]))
-            bench_site(wiki.resolve().name, home, rows)
+            (bench_warm if args.what == "warm" else bench_site)(wiki.resolve().name, home, rows)
         if args.what == "writers":
             home = Path(work)
             shutil.copytree((args.wiki or [ROOT])[0] / "wiki", home / "wiki")

@@ -401,3 +401,31 @@ def test_whatever_stands_in_place_of_the_state_folder_stops_nobody(make_base, kb
     kb_command("init", "--adopt", cwd=layout.root)
     assert "set aside" not in kb_command("build", cwd=layout.root).stderr
     assert "nothing changed" in kb_command("build", cwd=layout.root).stdout
+
+
+def test_a_process_that_looked_before_notices_every_edit(make_base):
+    layout = make_base({"wiki/a.md": "# A\n", "wiki/empty/note.txt": "x"})
+    build(layout)
+    page, other, db = layout.wiki / "a.md", layout.wiki / "empty" / "b.md", store.state(layout)
+    kept, then = page.stat().st_mtime_ns, 10**18
+    for change, undo in (
+        (lambda: os.utime(page, ns=(then, then)), lambda: os.utime(page, ns=(kept, kept))),
+        (lambda: other.write_text("# B\n"), other.unlink),
+    ):
+        folder = other.parent.stat().st_mtime_ns
+        assert not store.changed_since(layout, db) and not store.changed_since(layout, db)
+        change()
+        assert store.changed_since(layout, db) and store.changed_since(layout, db)
+        undo()
+        os.utime(other.parent, ns=(folder, folder))
+    assert not store.changed_since(layout, db)
+
+
+def test_tables_that_were_current_and_were_changed_by_hand_are_so_no_longer(make_base):
+    layout = make_base({"wiki/a.md": "# A\n"})
+    build(layout)
+    assert store.is_current(store.state(layout)) and store.is_current(store.state(layout))
+    with sqlite3.connect(layout.state / "kb.db") as hand:
+        hand.execute("delete from page")
+    hand.close()
+    assert not store.is_current(store.state(layout))

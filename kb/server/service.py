@@ -1,5 +1,6 @@
 """An MCP server over the tools, for stdio or loopback. The only module that knows the package `mcp`."""
 
+import gc
 import hmac
 import json
 import logging
@@ -125,6 +126,11 @@ def _page(caller: Caller, uri: str) -> str:
         raise ValueError(str(error)) from error
 
 
+def _collect_rarely() -> None:
+    """What loads keep is much and holds no cycles: to look through all of it for garbage every few loads takes a tenth of a second each time."""
+    gc.set_threshold(50_000, 20, 100)
+
+
 def serve_stdio(caller: Callable[[], Caller]) -> None:
     """Serve the program that started this one, until it closes the stream."""
 
@@ -134,6 +140,7 @@ def serve_stdio(caller: Callable[[], Caller]) -> None:
             await server.run(reading, writing, server.create_initialization_options())
 
     logging.disable(logging.WARNING)
+    _collect_rarely()
     anyio.run(serve)
 
 
@@ -152,6 +159,7 @@ def serve_http(
         raise KbError(
             f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port"
         ) from error
+    _collect_rarely()
     app = guarded(server_of(caller).streamable_http_app(), token=token)
     ready(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])

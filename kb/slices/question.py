@@ -161,8 +161,13 @@ class Question:
     @cached_property
     def state(self) -> "State":
         """The state of the target at the moment; of two lines the one nearer to the question goes first."""
-        state = self.view.once("state", self.target, self._state)
+        state = self.state_unasked
         return state if self.neutral else state.near({p.path: 0.4 * p.score for p in self.pages})
+
+    @property
+    def state_unasked(self) -> "State":
+        """The same whatever is asked: no page is ranked for it."""
+        return self.view.once("state", self.target, self._state)
 
     def _state(self) -> "State":
         from kb.trail.state import state_of
@@ -179,7 +184,7 @@ class Question:
     @property
     def frontier(self) -> trail.Facts | None:
         """The target's best run where its loop works at present."""
-        frontiers = self.state.frontiers if self.runs else ()
+        frontiers = self.state_unasked.frontiers if self.runs else ()
         return frontiers[0].run if frontiers else None
 
     @cached_property

@@ -102,7 +102,7 @@ def _bring_warning(into: OpenSlice, proposal: str) -> None:
 def _bring_figures(into: OpenSlice) -> None:
     """Frontier, baseline and counts, then the last runs in figures alone, those of the same variant where they are known."""
     question = into.question
-    lines = question.state.parts["standing"] if into.runs else ()
+    lines = question.state_unasked.parts["standing"] if into.runs else ()
     bring_lines(into, "state", "frontier", lines, most=into.tokens + into.budget // 3)
     same = (f for f in reversed(question.tried[-40:]) if question.variant in ("", f.variant))
     for facts in [f for f in same if measured(f)][:5]:
