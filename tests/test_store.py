@@ -365,7 +365,7 @@ def test_a_shipped_folder_confirms_no_link_and_a_person_does(make_base, kb_comma
     layout.wiki.symlink_to(tmp_path / "precious")
     layout.state.mkdir()
     target = os.path.realpath(layout.wiki)
-    for name, text in {".gitignore": "*\n", "made-here": f"{os.stat(tmp_path).st_ctime_ns // 1_000_000}\n{target}", "wiki-link": target}.items():
+    for name, text in {".gitignore": "*\n", "made-here": f"{os.stat(tmp_path).st_ctime_ns // 1_000_000 - 60_000}\n{target}", "wiki-link": target}.items():
         (layout.state / name).write_text(text)
     assert "kb init --adopt" in kb_command("build", cwd=layout.root, ok=(2,)).stderr
     assert target in kb_command("init", "--adopt", cwd=layout.root).stdout
