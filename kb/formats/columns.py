@@ -353,12 +353,7 @@ def primary_of(metrics: Sequence[LogColumn], *, least: float = 0) -> LogColumn |
     # A speedup explains a time, unless it is the first figure of all.
     known = own[:1] if own and is_speedup(own[0].name) else rivals_of(own)
     plain = [c for c in own if any(map(quantity_of, c.cells))]
-    chosen = next(iter(aims or known or plain or common), None)
-    if chosen is None:
-        return None
-    plain_key = chosen.key.removeprefix("training_").removeprefix("train_")
-    held_out = (c for c in own if is_held_out(c.name) and c.key.partition("_")[2] == plain_key)
-    return next(held_out, chosen)
+    return next(iter(aims or known or plain or common), None)
 
 
 def unit_of(name: str) -> str:

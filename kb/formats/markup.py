@@ -68,8 +68,6 @@ def _of_underlined(lines: list[str]) -> list[str]:
     for n, line in enumerate(lines):
         above = lines[n - 1].strip() if n else ""
         if above and _is_underline(line.rstrip()) and not above.startswith(("|", "#", "-", "=")):
-            if n > 1 and lines[n - 2].strip():
-                continue
             signs = signs if line[0] in signs else [*signs, line[0]]
             lines[n - 1], lines[n] = f"{'#' * min(signs.index(line[0]) + 1, 6)} {above}", ""
     return lines
