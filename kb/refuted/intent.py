@@ -68,11 +68,6 @@ _ASIDE = regex(
 _LABEL = regex(
     r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
-_OUTCOME = regex(
-    r"\s*[(\[][^()\[\]]*\b(?:rejected|invalid|refuted|accepted|potential|discard|crash|oom|supported|inconclusive|parked|"
-    r"flat)\b[^()\[\]]*[)\]]?",
-    re.IGNORECASE,
-)
 _RUN_LABEL = regex(
     r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)",
     re.IGNORECASE,
@@ -97,8 +92,8 @@ class _Part:
 
 
 def subject_of(title: str) -> str:
-    """A title without the run's label in front and its outcome in brackets: what the page is about."""
-    return _RUN_LABEL.sub("", _OUTCOME.sub("", title)).strip(" -—–:") or title
+    """A title without the run's label in front: what the page is about."""
+    return _RUN_LABEL.sub("", title).strip(" -—–:") or title
 
 
 def readable(text: str) -> str:
