@@ -166,6 +166,7 @@ def test_a_range_of_a_clone_reads_like_a_fork(history, monkeypatch, capsys, tmp_
 def test_a_merged_head_is_read_from_where_it_left_and_is_never_called_new(history):
     history.branch("merged")
     history.commit("Fuse two passes", ops_DOT_c=FUSED)
+    before = history.forks()["merged"]
     history.git("checkout", "-q", "main")
     history.commit("else", README_DOT_md="# engine\n\nother words, tokens/s\n")
     history.git("merge", "-q", "--no-ff", "-m", "Merge", "merged")
@@ -177,6 +178,7 @@ def test_a_merged_head_is_read_from_where_it_left_and_is_never_called_new(histor
         and fork.not_upstream == ()
         and fork.kind == "performance"
         and fork.files == ("ops.c",)
+        and fork.score < before.score / 2
     )
 
 
@@ -332,6 +334,8 @@ def test_a_folder_without_git_and_a_name_that_is_an_option_are_refused(tmp_path,
     with pytest.raises(KbError, match="x.bundle: no git bundle; `git bundle create"):
         git.of_bundle(tmp_path / "x.bundle", tmp_path / "scratch")
     repository = git.of_folder(history.folder)
+    with pytest.raises(KbError, match="git log prints 0 MB, more than the limit"):
+        repository.run("log", limit=10)
     with pytest.raises(KbError, match="no commit 'nowhere'"):
         upstream_of(repository, "nowhere")
     with pytest.raises(KbError):

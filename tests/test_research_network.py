@@ -291,6 +291,7 @@ def test_a_documentation_tree_is_followed_below_its_folder_and_robots_are_kept(b
         ("http://169.254.169.254/latest/meta-data/", "private address"),
         ("http://[64:ff9b::a9fe:a9fe]/latest/meta-data/", "private address"),
         ("http://[::1]/", "private address"),
+        ("http://239.1.1.1/", "private address"),
         ("http://[::ffff:10.0.0.1]/", "private address"),
         ("http://localhost/", "private host"),
         ("http://metadata.internal/", "private host"),

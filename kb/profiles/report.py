@@ -4,7 +4,7 @@ import json
 import re
 from dataclasses import asdict
 
-from kb.profiles.table import Fact, Op, Profile, clean
+from kb.profiles.table import Profile, clean
 
 NAME_AT_MOST = 80
 # Buckets below this are in the table but say nothing about what to look for.
@@ -69,21 +69,19 @@ def _bucket_table(profile: Profile) -> list[str]:
 
 
 def _op_table(profile: Profile) -> list[str]:
-    lines = ["| Op | Bucket | % | Self time | Count | Facts |", "|---|---|---|---|---|---|"]
-
-    def row(op: Op) -> str:
-        facts = "; ".join(f"{f.name} {f.value}" for f in op.facts)
-        cells = (
+    rows = (
+        (
             _code(op.name),
             _plain(op.bucket, limit=40),
             _percent(op.share),
             _amount(op.self_time, profile.unit),
             str(op.count),
-            _plain(facts),
+            _plain("; ".join(f"{f.name} {f.value}" for f in op.facts)),
         )
-        return "| " + " | ".join(cells) + " |"
-
-    return lines + [row(op) for op in profile.ops[:OPS_SHOWN]]
+        for op in profile.ops[:OPS_SHOWN]
+    )
+    head = ("| Op | Bucket | % | Self time | Count | Facts |", "|---|---|---|---|---|---|")
+    return [*head, *(f"| {' | '.join(cells)} |" for cells in rows)]
 
 
 def _facts(profile: Profile) -> list[str]:
@@ -100,11 +98,7 @@ def _facts(profile: Profile) -> list[str]:
             + (f" of {profile.step_time:.3f} ms" if profile.step_time is not None else "")
         )
     lines = [f"Source {_code(profile.source)} ({profile.kind}): {', '.join(parts)}."]
-
-    def line(fact: Fact) -> str:
-        return f"- {_plain(fact.name)}: {_code(fact.value)}"
-
-    facts = [line(f) for f in profile.facts]
+    facts = [f"- {_plain(fact.name)}: {_code(fact.value)}" for fact in profile.facts]
     return lines + ([""] + facts if facts else [])
 
 

@@ -1,14 +1,15 @@
 """kb research ideas [bring]: list what captures offer a target, checked by the gate."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kb import store
 from kb.verbs import Caller, Result, flag, option
 
 if TYPE_CHECKING:
-    from kb.refuted.gate import Answer
+    import sqlite3
+
     from kb.research.ideas import Idea
 
 # How an idea's outcome at the gate and its nearness order it before its own weight.
@@ -50,14 +51,6 @@ class IdeaList(Result):
     left_out: int
     pages: tuple[str, ...]
 
-    def to_json(self) -> object:
-        return {
-            "target": self.target,
-            "left_out": self.left_out,
-            "pages": list(self.pages),
-            "ideas": [asdict(i) for i in self.ideas],
-        }
-
     def to_text(self) -> str:
         from kb.text import one_line
 
@@ -87,22 +80,19 @@ def run(request: ResearchIdeas, caller: Caller) -> IdeaList:
     layout = caller.layout()
     db = caller.tables(layout)
     target = only_target(db, request.target, ask="--target says for which target")
-    gate, known = Gate(db), _Known(db, target)
+    gate = Gate(db)
+    settings, techniques, repository = _known_of(db, target)
     checked, left_out = [], 0
     for idea in ideas_of(layout):
-        already = tuple(lever for lever in idea.levers if known.has(lever))
+        already = tuple(lever for lever in idea.levers if lever.lower() in settings)
         if idea.levers and len(already) == len(idea.levers):
             left_out += 1
             continue
         answer = gate.check(Proposal(idea.to_proposal(), f"sources/{idea.source}", target))
-        checked.append(
-            _checked(
-                idea,
-                answer,
-                already,
-                idea.nearness(repository=known.repository, techniques=known.techniques),
-            )
-        )
+        distance = idea.nearness(repository=repository, techniques=techniques)
+        met = answer.matches[:1] if answer.outcome != "clear" else ()
+        because, evidence = next(((m.because or m.claim, m.path) for m in met), ("", ""))
+        checked.append(CheckedIdea(idea, answer.outcome, because, evidence, already, distance))
     checked.sort(
         key=lambda i: (_OUTCOMES[i.outcome], _NEARNESS[i.distance], -i.idea.weight, i.idea.source)
     )
@@ -115,46 +105,20 @@ def run(request: ResearchIdeas, caller: Caller) -> IdeaList:
     return IdeaList(target, listed, left_out, tuple(p for p in pages if p))
 
 
-def _checked(
-    idea: "Idea", answer: "Answer", already: tuple[str, ...], distance: str
-) -> CheckedIdea:
-    best = answer.matches[0] if answer.matches and answer.outcome != "clear" else None
-    return CheckedIdea(
-        idea,
-        answer.outcome,
-        best.because or best.claim if best else "",
-        best.path if best else "",
-        already,
-        distance,
-    )
+def _known_of(db: "sqlite3.Connection", target: str) -> tuple[set[str], set[str], str]:
+    """What a target has set (`name=value` of the runs that it kept), techniques that its runs speak of, and its repository."""
+    from kb.research.techniques import techniques_in
+    from kb.trail import experiments
+    from kb.trail.frontier import kept
+    from kb.trail.standing import target_page
 
-
-class _Known:
-    """What a target is and has set: its page's text and repository, and the levers of the runs that
-    it kept.
-    """
-
-    def __init__(self, db, target: str) -> None:
-        from kb.research.techniques import techniques_in
-        from kb.trail import experiments
-        from kb.trail.frontier import kept
-        from kb.trail.standing import target_page
-
-        runs = experiments(db, target=target)
-        self.levers = {
-            (lever.name.lower(), lever.value.lower())
-            for run in runs
-            if kept(run)
-            for lever in (*run.levers, *run.settings)
-        }
-        spoken = " ".join(f"{run.title} {run.hypothesis} {' '.join(run.tags)}" for run in runs)
-        self.techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
-        page = target_page(db, target)
-        self.repository = page.field("repository") if page else ""
-
-    def has(self, lever: str) -> bool:
-        name, _, value = lever.lower().partition("=")
-        return bool(value) and (name, value) in self.levers
+    runs = experiments(db, target=target)
+    levers = (v for run in runs if kept(run) for v in (*run.levers, *run.settings) if v.value)
+    spoken = " ".join(f"{run.title} {run.hypothesis} {' '.join(run.tags)}" for run in runs)
+    techniques = {t.name for t in techniques_in(re.findall(r"\w+", spoken))}
+    page = target_page(db, target)
+    repository = page.field("repository") if page else ""
+    return {v.text.lower() for v in levers}, techniques, repository
 
 
 def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> str:

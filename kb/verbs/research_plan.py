@@ -1,8 +1,9 @@
 """kb research plan [bring]: propose what to capture for a target, with its cost."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from kb.verbs import Caller, Result, option
 
@@ -49,27 +50,16 @@ class ResearchSteps(Result):
     target: str
     steps: tuple[CaptureStep, ...]
 
-    def to_json(self) -> object:
-        return {"target": self.target, "steps": [asdict(step) for step in self.steps]}
-
     def to_text(self) -> str:
         from kb.text import one_line
 
         lines = [
-            line
+            f"{s.command}\n      {one_line(s.why)}; {s.requests} requests, {s.seconds:.0f} s at most"
             for s in self.steps
-            for line in (
-                s.command,
-                f"      {one_line(s.why)}; {s.requests} requests, {s.seconds:.0f} s at most",
-            )
         ]
-        whole = sum(s.requests for s in self.steps)
-        return "\n".join(
-            [
-                *lines,
-                f"{len(self.steps)} commands for {self.target}, {whole} requests at most; what is captured already costs none",
-            ]
-        )
+        whole = f"{sum(s.requests for s in self.steps)} requests at most"
+        total = f"{len(self.steps)} commands for {self.target}, {whole}; what is captured already costs none"
+        return "\n".join([*lines, total])
 
 
 def run(request: ResearchPlan, caller: Caller) -> ResearchSteps:
@@ -183,8 +173,6 @@ def _repository(stated: str, text: str, db) -> Iterator[CaptureStep]:
 
 def _unwritten(layout, db) -> list[tuple[str, int]]:
     """Concepts that pages link to and that nobody has written, most links first."""
-    from collections import Counter
-
     from kb.graph import target_of
     from kb.page import from_row
 

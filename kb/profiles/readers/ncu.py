@@ -121,18 +121,10 @@ def _percents(launches: list[tuple[_Launch, float]]) -> tuple[Fact, ...]:
     """Means of the percentages, each launch weighted by its time."""
     facts = []
     for name, _ in PERCENTS:
-        measured = [
-            (launch.percents[name], time)
-            for launch, time in launches
-            if name in launch.percents and time > 0
-        ]
-        if measured:
-            facts.append(
-                Fact(
-                    name,
-                    f"{math.fsum(p * t for p, t in measured) / math.fsum(t for _, t in measured):.1f} %",
-                )
-            )
+        timed = [(one.percents[name], t) for one, t in launches if name in one.percents and t > 0]
+        if timed:
+            mean = math.fsum(p * t for p, t in timed) / math.fsum(t for _, t in timed)
+            facts.append(Fact(name, f"{mean:.1f} %"))
     return tuple(facts)
 
 
@@ -146,10 +138,8 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
         raise KbError(
             f"{label}: no kernel in it; write it with `ncu --csv --page details` or `--page raw`"
         )
-    unit, warnings = (
-        "ms",
-        ["ncu runs kernels one at a time: shares are of kernel time, idle time is unknown"],
-    )
+    unit = "ms"
+    warnings = ["ncu runs kernels one at a time: shares are of kernel time, idle time is unknown"]
     times = [launch.duration for launch in launches]
     if all(t is None for t in times):
         unit, times = "cycles", [launch.cycles for launch in launches]
@@ -168,21 +158,14 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
     by_kernel: dict[str, list[tuple[_Launch, float]]] = defaultdict(list)
     for launch, time in timed:
         by_kernel[launch.kernel].append((launch, time))
-    costs = []
-    for kernel, members in by_kernel.items():
-        total = math.fsum(t for _, t in members)
-        costs.append(
-            Cost(
-                kernel,
-                total,
-                total,
-                sum(launch.count for launch, _ in members),
-                facts=_percents(members),
-            )
-        )
-    return Reading(
-        "ncu", "device", unit, tuple(costs), facts=_percents(timed), warnings=tuple(warnings)
-    )
+    costs = tuple(_cost(kernel, members) for kernel, members in by_kernel.items())
+    facts = _percents(timed)
+    return Reading("ncu", "device", unit, costs, facts=facts, warnings=tuple(warnings))
+
+
+def _cost(kernel: str, members: list[tuple[_Launch, float]]) -> Cost:
+    total, count = math.fsum(t for _, t in members), sum(launch.count for launch, _ in members)
+    return Cost(kernel, total, total, count, facts=_percents(members))
 
 
 FORMATS = (

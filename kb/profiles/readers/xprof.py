@@ -52,28 +52,25 @@ def is_header(cells: list[str]) -> bool:
     )
 
 
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [_object(item) for item in value] if isinstance(value, list) else []
+
+
 def _table(value: Json) -> tuple[Sheet, dict[str, str]] | None:
     """A gviz DataTable as a sheet and its properties."""
-    if not isinstance(value, dict) or not isinstance(value.get("cols"), list):
+    table = _object(value)
+    if not isinstance(table.get("cols"), list):
         return None
-    columns = tuple(
-        str(c.get("label") or c.get("id") or "") if isinstance(c, dict) else ""
-        for c in value["cols"]
+    columns = tuple(str(c.get("label") or c.get("id") or "") for c in _objects(table["cols"]))
+    rows = (_objects(row["c"]) for row in _objects(table.get("rows")) if "c" in row)
+    cells = tuple(
+        tuple("" if c.get("v") is None else str(c["v"]) for c in row) for row in rows if row
     )
-    rows = []
-    for row in value["rows"] if isinstance(value.get("rows"), list) else []:
-        cells = row.get("c") if isinstance(row, dict) else None
-        if isinstance(cells, list):
-            rows.append(
-                tuple(
-                    "" if not isinstance(c, dict) or c.get("v") is None else str(c["v"])
-                    for c in cells
-                )
-            )
-    properties = value.get("p")
-    return Sheet("", columns, tuple(rows)), {
-        k: str(v) for k, v in properties.items()
-    } if isinstance(properties, dict) else {}
+    return Sheet("", columns, cells), {k: str(v) for k, v in _object(table.get("p")).items()}
 
 
 def _operations(sheet: Sheet) -> Reading | None:
@@ -148,31 +145,30 @@ def _overview(tables: list[tuple[Sheet, dict[str, str]]]) -> Reading | None:
     )
 
 
+def _metric(node: dict[str, Json], name: str) -> float:
+    return _figure(str(_object(node.get("metrics")).get(name, 0)))
+
+
 def _node_time(node: dict[str, Json]) -> float:
-    metrics = node.get("metrics")
-    value = metrics.get("rawTime", 0) if isinstance(metrics, dict) else 0
-    return (number(str(value)) or 0.0) / PS_PER_MS
-
-
-def _children(node: dict[str, Json]) -> list[dict[str, Json]]:
-    children = node.get("children")
-    return [c for c in children if isinstance(c, dict)] if isinstance(children, list) else []
+    return _metric(node, "rawTime") / PS_PER_MS
 
 
 def _category_costs(category: dict[str, Json]) -> list[Cost]:
     """Operations of one category node; what the tool left out of its list is kept as the rest."""
     name, costs = str(category.get("name", "")), []
-    for node in _children(category):
-        metrics, xla = node.get("metrics"), node.get("xla")
-        count = number(str(metrics.get("occurrences", 0))) if isinstance(metrics, dict) else None
-        detail = str((xla.get("provenance") or "") if isinstance(xla, dict) else "")
-        time = _node_time(node)
+    for node in _objects(category.get("children")):
+        count, time = int(_metric(node, "occurrences")), _node_time(node)
+        detail = str(_object(node.get("xla")).get("provenance") or "")
         op = re.sub(r" and its duplicate\(?s\)?.*$", "", str(node.get("name", "")))
-        costs.append(Cost(op, time, time, int(count or 0), name, detail))
+        costs.append(Cost(op, time, time, count, name, detail))
     rest = _node_time(category) - sum(c.wall for c in costs)
     if rest > 1e-6 * max(1.0, _node_time(category)):
         costs.append(Cost(f"(rest of {name})", rest, rest, 0, name))
     return costs
+
+
+def _is_idle(node: dict[str, Json]) -> bool:
+    return str(node.get("name", "")).upper() == "IDLE"
 
 
 def _op_profile(value: dict[str, Json]) -> Reading | None:
@@ -182,16 +178,13 @@ def _op_profile(value: dict[str, Json]) -> Reading | None:
     root = by_category or by_program
     if not isinstance(root, dict):
         return None
-    categories = _children(root)
+    categories = _objects(root.get("children"))
     if not by_category:
-        categories = [
-            c
-            for p in categories
-            for c in ([p] if str(p.get("name", "")).upper() == "IDLE" else _children(p))
-        ]
+        parts = ([p] if _is_idle(p) else _objects(p.get("children")) for p in categories)
+        categories = [category for part in parts for category in part]
     idle, costs = None, []
     for category in categories:
-        if str(category.get("name", "")).upper() == "IDLE":
+        if _is_idle(category):
             idle = (idle or 0.0) + _node_time(category)
         else:
             costs += _category_costs(category)
@@ -214,16 +207,10 @@ def reading_json(text: str, *, label: str) -> Reading:
         raise KbError(
             f"{label}: not valid JSON ({error}); is the file whole? export it again"
         ) from error
-    read = None
-    if isinstance(value, dict):
-        read = _op_profile(value)
-    tables = [
-        t for v in (value if isinstance(value, list) else [value]) if (t := _table(v)) is not None
-    ]
+    read = _op_profile(_object(value))
+    tables = [t for v in (value if isinstance(value, list) else [value]) if (t := _table(v))]
     if read is None and tables:
-        read = _overview(tables) or next(
-            (r for s, _ in tables if (r := _operations(s)) is not None), None
-        )
+        read = _overview(tables) or next(filter(None, (_operations(s) for s, _ in tables)), None)
     if read is None:
         raise KbError(
             f"{label}: no xprof table known here; export hlo_stats, op_profile, framework_op_stats, kernel_stats or overview_page"
@@ -237,14 +224,8 @@ def reading_json(text: str, *, label: str) -> Reading:
 
 def reading_csv(lines: Iterable[str], *, label: str) -> Reading:
     """An operation table as CSV. Raises KbError where no header is one."""
-    read = next(
-        (
-            r
-            for s in sheets(lines, is_header=is_header)
-            if (r := _operations(s)) is not None and r.costs
-        ),
-        None,
-    )
+    readings = map(_operations, sheets(lines, is_header=is_header))
+    read = next((r for r in readings if r and r.costs), None)
     if read is None:
         raise KbError(
             f"{label}: no rows of an xprof operation table; export hlo_stats or framework_op_stats as CSV again"
