@@ -150,6 +150,11 @@ def test_readings_that_do_not_vary_are_as_exact_as_what_they_read(name, change, 
     assert (ruling.rule, ruling.more) == (rule, None), ruling.reason
 
 
+def test_a_value_of_coarse_readings_lies_within_half_of_their_last_place():
+    place = measured_of("time_s", [1.2] * 5, [1.5] * 5, direction="lower").place
+    assert (place.low, place.middle, place.high, place.how) == (pytest.approx(1.15), 1.2, pytest.approx(1.25), "coarse")
+
+
 def test_a_side_that_varies_asks_for_samples_where_the_other_is_rounded():
     found = measured_of("time_ms", [8, 8, 9], [10] * 3, direction="lower")
     assert found.interval.how == "student" and found.interval.fixed == pytest.approx(0.05)

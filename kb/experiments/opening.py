@@ -250,7 +250,7 @@ def _parent(layout: store.Layout, proposal: ExperimentProposal, target: Target) 
     """A parent as its page's path, or as the git reference that it is with the commit that this means today, for a branch moves on."""
     name = proposal.parent
     page = layout.wiki / "experiments" / target.name / f"{name}.md"
-    if re.fullmatch(r"v\d+", name) or name.endswith(".md") or page.is_file():
+    if name[:1] == "v" and name[1:].isdecimal() or name.endswith(".md") or page.is_file():
         return located(layout, name, target=target.name), ""
     here = name and target.repository and (layout.root / target.repository).is_dir()
     return name, commit_of(repository_of(layout, target), name) if here else ""

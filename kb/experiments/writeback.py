@@ -209,4 +209,7 @@ _TABLES = {
 
 def _plain(text: str) -> str:
     """A title as it may stand in a link in a table cell."""
-    return re.sub(r"[\[\]|`<>\\]", " ", text).strip() or "untitled"
+    return text.translate(_MARKUP).strip() or "untitled"
+
+
+_MARKUP = dict.fromkeys(map(ord, "[]|`<>\\"), " ")

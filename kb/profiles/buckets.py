@@ -254,7 +254,9 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
     kind = category.strip().lower()
     if kind in CATEGORIES:
         return CATEGORIES[kind]
-    if re.fullmatch(r"\([^()]*\)", name):  # a reader's own word for what has no name, `(no stack)`
+    if (
+        name[:1] == "(" and name.find(")") == len(name) - 1
+    ):  # a reader's own word for what has no name, `(no stack)`
         return "other"
     # Where an operation is written says nothing of what it does: `step (loop/train.py)` is no loop.
     name = name.removesuffix(f" ({category.strip()})")
@@ -267,4 +269,4 @@ def bucket_of(name: str, category: str = "", detail: str = "") -> str:
     if kind in OPAQUE:
         return "other"
     # A file or library is no operation: `libcopy.so` copies nothing.
-    return kind if re.search(r"[./\[]", kind) else _by_rules(plain(kind)) or kind
+    return kind if {*kind} & {*"./["} else _by_rules(plain(kind)) or kind

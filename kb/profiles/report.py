@@ -128,7 +128,7 @@ def to_json(profile: Profile) -> str:
 def _words(name: str) -> str:
     """An operation's name as a person would ask for it: without arguments, instance number and file."""
     plain = re.sub(r"\(anonymous namespace\)|\(void\)|\.<\w+>", "", name)
-    plain = re.sub(r"\(.*$|<.*$", "", plain).replace("void ", "").strip()
+    plain = plain.partition("(")[0].partition("<")[0].replace("void ", "").strip()
     return re.sub(r"(?:\.\d+)+$", "", plain.rsplit("::", 1)[-1]) or clean(name, limit=NAME_AT_MOST)
 
 

@@ -54,14 +54,14 @@ class Sheet:
 
 def milliseconds(unit: str) -> float:
     """Milliseconds in one of a unit of time, `nsecond` and `ns` alike; 0 for any other."""
-    known = unit_of(re.sub(r"econd$", "ec", unit.lower()))
+    known = unit_of(unit.lower().removesuffix("ond"))
     return known.factor * 1e3 if known and known.dimension == "time" else 0.0
 
 
 def plain(column: str) -> str:
     """A column's name without unit, case and punctuation: `Total self-time (us)` and `total_self_time` are the same."""
     bare = re.sub(r"[(\[].*?[)\]]\s*$", "", column).lower()
-    return re.sub(r"[^a-z0-9%]", "", bare) or column.lower()
+    return "".join(c for c in bare if c.isascii() and c.isalnum() or c == "%") or column.lower()
 
 
 def number(cell: str) -> float | None:

@@ -77,9 +77,7 @@ def _count(cells: list[str]) -> int:
 
 
 def _begins(line: str) -> bool:
-    return line.startswith(("# callgrind format", "creator: callgrind", "fn=(")) or bool(
-        re.match(r"events: \w", line)
-    )
+    return line.startswith(("# callgrind format", "creator: callgrind", "fn=(", "events: "))
 
 
 FORMATS = (Format("callgrind", "callgrind.out of valgrind", callgrind, line=_begins),)

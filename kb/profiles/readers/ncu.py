@@ -6,7 +6,6 @@ read.
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,35 +15,32 @@ from kb.profiles.registry import Format
 from kb.profiles.sheets import Sheet, milliseconds, number, sheets
 from kb.profiles.table import Cost, Fact, Reading
 
-DURATION = re.compile(r"^(?:Duration|gpu__time_duration(?:_measured\w*)?\.(?:sum|avg|max))$")
-CYCLES = re.compile(r"^(?:Elapsed Cycles|gpc__cycles_elapsed\.(?:max|avg))$")
+_TIMES = {"Duration", *(f"gpu__time_duration.{how}" for how in ("sum", "avg", "max"))}
+_CYCLES = {"Elapsed Cycles", "gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg"}
+_PEAK = "avg.pct_of_peak_sustained_elapsed"
 # Percentages worth a place beside a kernel's time, by metric name; the section's older and newer words with the counters
 # behind them.
-PERCENTS = (
-    (
-        "DRAM",
-        re.compile(
-            r"^(?:DRAM Throughput|SOL DRAM|(?:gpu__)?dram__?throughput\.avg\.pct_of_peak_sustained_elapsed)$"
-        ),
-    ),
-    (
-        "memory",
-        re.compile(
-            r"^(?:Memory Throughput|Memory \[%\]|SOL Memory|gpu__compute_memory_throughput\.avg\.pct_of_peak_sustained_elapsed)$"
-        ),
-    ),
-    (
-        "SM",
-        re.compile(
-            r"^(?:Compute \(SM\) (?:Throughput|\[%\])|SM \[%\]|SOL SM|sm__throughput\.avg\.pct_of_peak_sustained_elapsed)$"
-        ),
-    ),
-    (
-        "occupancy",
-        re.compile(r"^(?:Achieved Occupancy|sm__warps_active\.avg\.pct_of_peak_sustained_active)$"),
-    ),
-)
-COUNTER = re.compile(r"^\w+__\w+\.")
+_PERCENTS = {
+    "DRAM Throughput": "DRAM",
+    "SOL DRAM": "DRAM",
+    f"dram__throughput.{_PEAK}": "DRAM",
+    f"gpu__dram_throughput.{_PEAK}": "DRAM",
+    "Memory Throughput": "memory",
+    "Memory [%]": "memory",
+    "SOL Memory": "memory",
+    f"gpu__compute_memory_throughput.{_PEAK}": "memory",
+    "Compute (SM) Throughput": "SM",
+    "Compute (SM) [%]": "SM",
+    "SM [%]": "SM",
+    "SOL SM": "SM",
+    f"sm__throughput.{_PEAK}": "SM",
+    "Achieved Occupancy": "occupancy",
+    "sm__warps_active.avg.pct_of_peak_sustained_active": "occupancy",
+}
+
+
+def _is_time(metric: str) -> bool:
+    return metric in _TIMES or metric.startswith("gpu__time_duration_measured")
 
 
 @dataclass(slots=True)
@@ -57,24 +53,22 @@ class _Launch:
 
     def take(self, metric: str, unit: str, value: float) -> None:
         """A metric of this launch, if it is one of those wanted; a duration without unit is in ns, the tool's base unit."""
-        match = re.fullmatch(r"(.+?) \[(\w+)\]", metric)
-        if match and milliseconds(match[2]):
-            metric, unit = match[1], match[2]
-        if DURATION.match(metric):
+        name, _, stated = metric.removesuffix("]").partition(" [")
+        if milliseconds(stated):
+            metric, unit = name, stated
+        if _is_time(metric):
             self.duration = value * (milliseconds(unit) or milliseconds("ns"))
-        elif CYCLES.match(metric):
+        elif metric in _CYCLES:
             self.cycles = value
-        elif unit in ("%", "percent", "pct", ""):
-            for name, pattern in PERCENTS:
-                if pattern.match(metric):
-                    self.percents[name] = value
+        elif unit in ("%", "percent", "pct", "") and metric in _PERCENTS:
+            self.percents[_PERCENTS[metric]] = value
 
 
 def is_header(cells: list[str]) -> bool:
     names = {c.strip() for c in cells}
     return "Kernel Name" in names and (
         "Metric Name" in names
-        or any(DURATION.match(n.split(" [")[0]) or COUNTER.match(n) for n in names)
+        or any(_is_time(n.split(" [")[0]) or "__" in n.partition(".")[0] for n in names)
     )
 
 
@@ -120,7 +114,7 @@ def _wide(sheet: Sheet) -> list[_Launch]:
 def _percents(launches: list[tuple[_Launch, float]]) -> tuple[Fact, ...]:
     """Means of the percentages, each launch weighted by its time."""
     facts = []
-    for name, _ in PERCENTS:
+    for name in dict.fromkeys(_PERCENTS.values()):
         timed = [(one.percents[name], t) for one, t in launches if name in one.percents and t > 0]
         if timed:
             mean = math.fsum(p * t for p, t in timed) / math.fsum(t for _, t in timed)

@@ -62,7 +62,8 @@ def _cost(row: dict[str, str], *, per_percent: float) -> Cost | None:
     if share is None:
         return None
     symbol = row.get("Symbol", "")
-    ring, name = (symbol[1:2], symbol[3:].strip()) if re.match(r"\[.\]", symbol) else ("", symbol)
+    marked = symbol[:1] == "[" and symbol[2:3] == "]"
+    ring, name = (symbol[1], symbol[3:].strip()) if marked else ("", symbol)
     dso = row.get("Shared Object") or row.get("Shared object") or row.get("Command", "")
     time = float(share[1]) * per_percent
     count = row.get("Samples", "")
@@ -111,7 +112,7 @@ def reading(lines: Iterable[str], *, label: str) -> Reading:
 
 
 def _begins(line: str) -> bool:
-    headed = line.startswith("#") and ("Overhead" in line or re.search(r"Samples:.*of event", line))
+    headed = line.startswith("#") and ("Overhead" in line or SAMPLES.match(line))
     return bool(headed or BARE.match(line))
 
 

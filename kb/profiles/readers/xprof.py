@@ -5,7 +5,6 @@ summed over cores.
 """
 
 import json
-import re
 from collections.abc import Iterable
 from typing import TextIO
 
@@ -159,7 +158,7 @@ def _category_costs(category: dict[str, Json]) -> list[Cost]:
     for node in _objects(category.get("children")):
         count, time = int(_metric(node, "occurrences")), _node_time(node)
         detail = str(_object(node.get("xla")).get("provenance") or "")
-        op = re.sub(r" and its duplicate\(?s\)?.*$", "", str(node.get("name", "")))
+        op = str(node.get("name", "")).partition(" and its duplicate")[0]
         costs.append(Cost(op, time, time, count, name, detail))
     rest = _node_time(category) - sum(c.wall for c in costs)
     if rest > 1e-6 * max(1.0, _node_time(category)):
