@@ -147,8 +147,7 @@ def sandbox_problem() -> str:
     if sys.platform != "linux":
         return f"{sys.platform} has no user namespaces"
     try:
-        walls = Walls(sandbox=True)
-        return run_command("true", folder=Path("/"), timeout_s=20, env={}, walls=walls).problem
+        return _problem_in_sandbox("true")
     except KbError as error:
         return str(error)
 
@@ -158,6 +157,9 @@ def sandbox_weakness() -> str:
     """What a sandbox of this system leaves open: where no fresh /proc may be mounted (in many containers), the outer one leads a
     process that looks for it to the disk of others of its user."""
     script = 'read name < /proc/$$/comm && test "$name" = sh'
+    return ", the processes outside in sight" if _problem_in_sandbox(script) else ""
+
+
+def _problem_in_sandbox(script: str) -> str:
     walls = Walls(sandbox=True)
-    ended = run_command(script, folder=Path("/"), timeout_s=20, env={}, walls=walls)
-    return ", the processes outside in sight" if ended.problem else ""
+    return run_command(script, folder=Path("/"), timeout_s=20, env={}, walls=walls).problem

@@ -111,11 +111,9 @@ def checked(
     if proposal.baseline:
         title = proposal.title or f"First measurement of {target.name}"
         return replace(proposal, title=title, parent="")
-    wanted = {"hypothesis": "hypothesis", "mechanism": "mechanism", "predicted": "predicted signal"}
-    wanted |= {"falsification": "falsification criterion", "parent": "parent", "lever": "levers"}
-    missing = [
-        f"{label} (--{flag})" for flag, label in wanted.items() if not getattr(proposal, flag)
-    ]
+    labels = {flag: label.lower() for flag, label in _LABELS.items() if flag != "differs"}
+    wanted = (*labels.items(), ("parent", "parent"), ("lever", "levers"))
+    missing = [f"{label} (--{flag})" for flag, label in wanted if not getattr(proposal, flag)]
     if missing:
         shown = ", ".join(map(repr, named[:5]))
         first = "; the first measurement of a target has no parent: --baseline"
@@ -239,8 +237,8 @@ def _changed(proposal: ExperimentProposal, stub: Stub, target: Target) -> tuple[
             " or ".join(map(to_text, criteria)),
             page.field("falsification"),
         ),
+        "levers": (" ".join(proposal.lever), " ".join(page.words("levers"))),
     }
-    pairs |= {"levers": (" ".join(proposal.lever), " ".join(page.words("levers")))}
     changed = [name for name, (new, old) in pairs.items() if slug_of(new) != slug_of(old)]
     lists = ("expect", "forbid", "predict")
     return (*changed, *(n for n in lists if {*getattr(proposal, n)} - {*page.words(n)}))

@@ -106,6 +106,8 @@ def plan_of(
     note: Note,
 ) -> Plan:
     """What to measure, before any tree is made."""
+    most = max(method.repeats, method.most or 4 * method.repeats)
+    method = replace(method, metric=state.metric or method.metric, most=most)
     without = worktree.own_folders(layout, repository)
     change = worktree.commit_of(repository, state.commit or "HEAD")
     if not state.commit:
@@ -116,21 +118,15 @@ def plan_of(
     )
     edited: tuple[str, ...] = ()
     if parent:
-        method_in_force = replace(method, metric=state.metric or method.metric)
-        edited = _edited(
-            layout, target.name, stub, state, method_in_force, repository, parent, change
-        )
+        edited = _edited(layout, target.name, stub, state, method, repository, parent, change)
         if not worktree.builds_on(repository, parent, change=change):
             note(
                 f"{change[:12]} does not build on its parent {parent[:12]}: what the parent has and the change has not counts as changed too; "
                 "rebase it, or open with the --parent that it builds on"
             )
     strayed = (p for p in edited if target.allowed and not worktree.matches(p, target.allowed))
-    common = {f.name: getattr(method, f.name) for f in fields(Method)}
-    common["metric"] = state.metric or method.metric
-    common["most"] = max(method.repeats, method.most or 4 * method.repeats)
     return Plan(
-        **common,
+        **{f.name: getattr(method, f.name) for f in fields(Method)},
         number=1 + max((a.plan.number for a in attempts_of(layout, stub)), default=0),
         page=stub.path,
         target=target.name,

@@ -54,14 +54,14 @@ def run(
             note(
                 f"going on with attempt {attempt.plan.number}: {len(attempt.samples)} samples are there; --again starts another"
             )
-        context = {
-            "state": state,
-            "method": method,
-            "repository": repository,
-            "now": now,
-            "note": note,
-        }
-        plan = attempt.plan if attempt else plan_of(layout, stub, target, **context)
+        plan = (
+            attempt.plan
+            if attempt
+            else plan_of(
+                layout, stub, target,
+                state=state, method=method, repository=repository, now=now, note=note,
+            )
+        )  # fmt: skip
         commits = {side: plan.parent if side == "parent" else plan.change for side in plan.sides}
         worktree.keep_commits(repository, *commits.values())
         trees = worktree.checked_out(layout, repository, commits)

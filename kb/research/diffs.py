@@ -142,37 +142,28 @@ def changes_of(patch: str) -> tuple[FileDiff, ...]:
     return tuple(_file(part) for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:])
 
 
+# What a head says became of its file; a copy or a move is one too.
+_STATES = {
+    "rename from": "renamed",
+    "copy from": "copied",
+    "deleted file": "deleted",
+    "new file": "added",
+}
+_NAMED = ("--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to ")
+
+
 def _file(part: str) -> FileDiff:
     head, _, body = part.partition("\n@@ ")
-    names = {}
-    for line in head.split("\n")[1:]:
-        for mark in ("--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "):
-            if line.startswith(mark):
-                names[mark] = line.removeprefix(mark).strip('"').rstrip("\t")
-    first = head.split("\n", 1)[0]
+    first, *lines = head.split("\n")
+    named = ((mark, line) for line in lines for mark in _NAMED if line.startswith(mark))
+    names = {mark: line.removeprefix(mark).strip('"').rstrip("\t") for mark, line in named}
     half = first[: len(first) // 2].removeprefix("a/") if first.startswith("a/") else first
-    before = (
-        names.get("rename from ")
-        or names.get("copy from ")
-        or names.get("--- ", "a/" + half).removeprefix("a/")
-    )
-    path = (
-        names.get("rename to ")
-        or names.get("copy to ")
-        or names.get("+++ ", "b/" + half).removeprefix("b/")
-    )
-    state = "changed"
-    for mark, word in (
-        ("\nnew file", "added"),
-        ("\ndeleted file", "deleted"),
-        ("\ncopy from", "copied"),
-        ("\nrename from", "renamed"),
-    ):
-        state = word if mark in head else state
-    before, path = (
-        (path if before == "/dev/null" else before),
-        (before if path == "/dev/null" else path),
-    )
+    old = names.get("--- ", half).removeprefix("a/")
+    new = names.get("+++ ", half).removeprefix("b/")
+    old, new = (new if old == "/dev/null" else old), (old if new == "/dev/null" else new)
+    before = names.get("rename from ") or names.get("copy from ") or old
+    path = names.get("rename to ") or names.get("copy to ") or new
+    state = next((word for mark, word in _STATES.items() if f"\n{mark}" in head), "changed")
     return file_change(path, before, state, "@@ " + body if body else "")
 
 

@@ -2,7 +2,7 @@
 where. Fetches nothing itself.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kb.research.claims import StatedFigure, claims_of
@@ -69,12 +69,8 @@ def deltas_of(
     repository: Repository, upstream: Upstream, heads: Mapping[str, str]
 ) -> Iterator[Delta]:
     """The heads of a repository beside upstream, one after the other."""
-    trees = {
-        tree: c
-        for c, tree in (
-            line.split() for line in repository.lines("log", "--format=%H %T", upstream.commit)
-        )
-    }
+    listed = repository.lines("log", "--format=%H %T", upstream.commit)
+    trees = {line.split()[1] for line in listed}
     for name, head in sorted(heads.items()):
         if head != upstream.commit:
             yield delta_of(repository, upstream.commit, name, head, trees)
@@ -96,7 +92,7 @@ def upstream_of(repository: Repository, name: str = "") -> Upstream:
 
 
 def delta_of(
-    repository: Repository, upstream: str, name: str, head: str, trees: Mapping[str, str]
+    repository: Repository, upstream: str, name: str, head: str, trees: Collection[str]
 ) -> Delta:
     """A head from where it is its own: behind the merge base; behind the last tree that upstream
     has too (a rewritten history); and a merged head from where it left the line that it was
@@ -146,7 +142,7 @@ def _fork_point(repository: Repository, upstream: str, head: str) -> str:
     )
 
 
-def _own_from(repository: Repository, base: str, head: str, trees: Mapping[str, str]) -> str:
+def _own_from(repository: Repository, base: str, head: str, trees: Collection[str]) -> str:
     for line in repository.lines(
         "log",
         "--format=%H %T",

@@ -36,7 +36,7 @@ def run(request: ResearchGit, caller: Caller) -> ForkList:
         else git.of_folder(caller.file(request.path).resolve())
     )
     upstream = upstream_of(repository, before)
-    delta = delta_of(repository, upstream.commit, request.range, repository.commit(head), {})
+    delta = delta_of(repository, upstream.commit, request.range, repository.commit(head), ())
     fork = fork_from(delta, upstream)
     captured = False
     if not request.dry_run:
