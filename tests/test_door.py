@@ -102,3 +102,11 @@ def test_what_was_mistyped_is_answered_in_one_line_with_what_was_meant(make_base
     ):
         done = kb(root, *words)
         assert done.returncode == 2 and meant in done.stderr.decode() and done.stderr.count(b"\n") == 1, done.stderr
+
+
+def test_a_value_that_begins_with_a_dash_is_taken_and_an_option_is_no_value(make_base):
+    root = make_base(PAGES).root
+    assert kb(root, "check", "x y", "--lever", "-fomit-frame-pointer").returncode in (0, 3)
+    for words in (["--target", "--format", "json"], ["--target", "--help"], ["--lever", "--target", "t"]):
+        done = kb(root, "check", "x y", *words)
+        assert b"expected one argument" in done.stderr or b"usage" in done.stdout, words

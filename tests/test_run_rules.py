@@ -150,6 +150,11 @@ def test_readings_that_do_not_vary_are_as_exact_as_what_they_read(name, change, 
     assert (ruling.rule, ruling.more) == (rule, None), ruling.reason
 
 
+def test_a_metric_that_was_no_number_and_then_is_one_is_measured():
+    assert metrics_in(b"METRIC t=nan\nMETRIC t=5\n").problem("t") == ""
+    assert "no finite number" in metrics_in(b"METRIC t=5\nMETRIC t=nan\n").problem("t")
+
+
 def test_a_value_of_coarse_readings_lies_within_half_of_their_last_place():
     place = measured_of("time_s", [1.2] * 5, [1.5] * 5, direction="lower").place
     assert (place.low, place.middle, place.high, place.how) == (pytest.approx(1.15), 1.2, pytest.approx(1.25), "coarse")

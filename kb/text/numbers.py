@@ -136,15 +136,11 @@ _MINUS = ("-", "−")
 
 
 def _unit_in(match: re.Match[str], *, any_unit: bool) -> tuple[str, int]:
-    """The unit behind a number, shortened to what is known of it or empty, and where the number ends with it."""
-    value_end = max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
-    unit, apart = match["unit"] or "", bool(match["gap"])
-    if not unit:
-        return "", value_end
-    for known in (unit, unit.partition("/")[0].rstrip()):
-        if any_unit or _is_unit(known, apart=apart):
-            return known, match.start("unit") + len(known)
-    return "", value_end
+    """The unit behind a number, empty for another word, and where the number ends with it."""
+    unit = match["unit"] or ""
+    if unit and (any_unit or _is_unit(unit, apart=bool(match["gap"]))):
+        return unit, match.end("unit")
+    return "", max(match.end(group) for group in ("value", "scale", "high", "scale2", "spread"))
 
 
 def _is_unit(word: str, *, apart: bool) -> bool:
