@@ -35,7 +35,7 @@ CUES = {
         "few": r"a few|few|some|several|most",
         "part": r"many|partly|part of|one of|nearly|almost|only|up to|tends?|can|may",
         "whole": r"always|irrespective|regardless|(?:every|all|any|each|(?<![^.] )no|none)(?: of)?(?: the)?(?: \d+)? (?P<of>[^\W\d]\w*)(?: (?P<kind>\w+))?",
-        "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|than any\w*",
+        "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|(?:is|was|are|were) (?!only|sole|unique)(?:{_BEST})|than any\w*",
         "ranked": rf"{_BEST}|max(?:imum|imal)?|min(?:imum|imal)?|peaks?|top|first|single|record|any|optim\w+|limit\w*|alone|all|every|exclusively|no other|never|none",
         # What brings something about, and what is only seen together.
         "because": r"because|due to|owing to|thanks to|caus(?:e|es|ed)(?: by)?|leads? to|led to|explains?|responsible for|therefore|as a result",

@@ -21,7 +21,17 @@ _OFF, _ROUNDED = 0.05, 0.1
 
 def numbers(case: ClaimCase) -> str:
     """Every number of the claim stands in its quote, with its unit and its bound."""
-    stated = [tuple(_readings(n, case.quote, case)) for n in numbers_of(case.quote)]
+    given = numbers_of(case.quote)
+    claimed = {n.value for n in numbers_of(case.claim)}
+    parts = [
+        (part.value, whole.value)
+        for part, whole in zip(given, given[1:], strict=False)
+        if case.quote[part.end : whole.start].split() in (["of"], ["of", "the"])
+    ]
+    for part, whole in parts:
+        if whole in claimed and part > 1 and not claimed & {p for p, w in parts if w == whole}:
+            return f"the quote says it of {part:g} of {whole:g}"
+    stated = [tuple(_readings(n, case.quote, case)) for n in given]
     return next(
         (reason for n in numbers_of(case.claim) if (reason := _number(case, n, stated))), ""
     )
@@ -109,8 +119,6 @@ def _agree(
     )
 
 
-# Symbols that name units behind a number alone.
-_BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
 # Symbols that name units behind a number alone.
 _BARE = {"m": "metre", "g": "gram", "l": "litre", "V": "volt", "A": "ampere"}
 _BEHIND = re.compile(r"(?:\s+|-)(per\s+|an?\s+)?([a-zA-Zµ%]+)\b(?:\s+(?:per|an?)\s+([a-z]+))?")

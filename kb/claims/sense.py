@@ -146,11 +146,10 @@ def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
     ]
     # Where two clauses fit as well, the claim may be either's.
     best = tuple(shared for shared, _ in clauses if shared and shared == max(clauses)[0])
-    parts = [
-        p for part in touched(case) for p in part.split(" and ") if _roots(telling(p)) & wanted
-    ]
+    parts = [p for part in touched(case) for p in part.split(" and ")]
     inside = [p for p in parts if p.strip() in case.quote or case.quote in p]
-    ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(" · ".join(inside or parts))]
+    parts = inside or [p for p in parts if _roots(telling(p)) & wanted]
+    ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(" · ".join(parts))]
     for shared, clause in clauses:
         ties += _PHRASE.finditer(_BRACKETED.sub(" ", clause)) if (shared,) == best else ()
     return [t[0] for t in ties if (words := all_words(t["what"])) and not _roots(words) & wanted]
@@ -187,7 +186,9 @@ def turned(case: ClaimCase) -> str:
     for turn, text, other in sides:
         match = CUES[turn.kind].search(text)
         applies = match and (not turn.only or has(case.claim, turn.only))
-        if applies and not has(other, turn.kind, *turn.kept):
+        # Of one row of a table nothing says how the others stand but its header.
+        kept = () if case.table else turn.kept
+        if applies and not has(other, turn.kind, *kept):
             return turn.reason.format(match[0])
     return ""
 

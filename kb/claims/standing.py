@@ -111,11 +111,7 @@ def instruction(case: ClaimCase) -> str:
     """A sentence aimed at whoever reads the source is no knowledge, neither are its paraphrase and what else its paragraph says."""
     if re.search(r"\byou(?:rs?)?\b", case.claim, re.IGNORECASE):
         return "a claim speaks to nobody: say what holds, not what “you” should do"
-    for text in (f"{case.lead} {case.sentence}", case.claim):
-        flat = " ".join(text.split())
-        order = next((flat[m.start : m.end] for m in marks_of(flat) if m.kind == "order"), "")
-        if order:
-            return (
-                f"“{order.strip()[:60]}” gives orders to whoever reads: an instruction is no claim"
-            )
-    return ""
+    texts = (" ".join(t.split()) for t in (f"{case.lead} {case.sentence}", case.claim))
+    orders = (t[m.start : m.end] for t in texts for m in marks_of(t) if m.kind == "order")
+    order = next(orders, "").strip()[:60]
+    return order and f"“{order}” gives orders to whoever reads: an instruction is no claim"
