@@ -66,7 +66,7 @@ _ASIDE = regex(
     r"mechan|reason|why|note|context|background|motivation|because|reopen", re.IGNORECASE
 )
 _LABEL = regex(
-    r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
+    r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|^levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
 _RUN_LABEL = regex(
     r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)",
