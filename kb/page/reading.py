@@ -169,10 +169,10 @@ def _concludes(document: Document, *, is_run: bool) -> bool:
         return True
     first = next((b.line for b in tops if b.level > 1), outer[-1].stop if outer else 0)
     texts = (*tops[:1], *document.of("paragraph"))
-    reporting = [b for b in texts if report_in(b.plain)[0]]
-    ends = [b for b in reporting if b.line < first or b is outer[-1]]
+    ends = (b for b in texts if (b.line < first or b in outer[-1:]) and report_in(b.plain)[0])
     final = any(report_of(s)[1] for b in ends for s in sentences_of(b.plain))
-    return final and (is_run or len(reporting) == 1)
+    # Most pages say nothing there, and then what stands between need not be read.
+    return final and (is_run or sum(bool(report_in(b.plain)[0]) for b in texts) == 1)
 
 
 def _measured(document: Document) -> bool:
