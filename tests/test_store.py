@@ -196,6 +196,16 @@ def test_state_that_is_another_programs_is_refused(make_base, tmp_path):
         assert db.execute("select count(*) from precious").fetchone() == (0,)
 
 
+def test_pipes_where_kb_looks_for_files_hold_nobody_up(make_base, kb_command):
+    layout = make_base({"wiki/a.md": "# A\n"})
+    for path in ("indexes/MANIFEST", "indexes/catalog.md", "sources/notes/hypothesis.json", "sources/x/meta.json", "wiki/p.md", "wiki/log.md", ".gitmodules"):
+        (layout.root / path).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(layout.root / path)
+    for words in (("build",), ("lint",), ("search", "a"), ("load", "hypothesis"), ("check", "-")):
+        kb_command(*words, cwd=layout.root, ok=(0, 1, 3), text_in="a=1")
+    assert "wiki/a.md" in (layout.indexes / "catalog.md").read_text()
+
+
 def test_a_wiki_that_is_not_there_empties_nothing(make_base):
     layout = make_base({"wiki/index.md": "# I\n"})
     build(layout)
@@ -257,9 +267,12 @@ def test_the_scan_takes_strange_names_and_refuses_what_leads_out(make_base, tmp_
         ("[load]\nbudget = 'much'", "takes a int"),
         ("[links]\nlocal = 'raw/'", "list of strings"),
         ("[scopes]\nkernels = 3", "list of strings"),
-        ('[scopes]\n"../../precious" = ["*"]', "no name of a folder"),
-        ('[scopes]\n"/abs" = ["*"]', "no name of a folder"),
-        ('[scopes]\n"a\\u0000b" = ["*"]', "no name of a folder"),
+        ('[scopes]\n"../../precious" = ["*"]', "no name of an index"),
+        ('[scopes]\n"/abs" = ["*"]', "no name of an index"),
+        ('[scopes]\n"a\\u0000b" = ["*"]', "no name of an index"),
+        ('[scopes]\n"state/t" = ["*"]', "no name of an index"),
+        ('[scopes]\ncatalog = ["*"]', "no name of an index"),
+        ('[kb]\nwiki = "indexes/"', "no folder below"),
         ('[scopes]\na = ["\\u0000"]', "NUL"),
         ('[kb]\nwiki = "../x"', "no folder below"),
         ("[kb]\nname = " + "[" * 5000, "nested too deeply"),

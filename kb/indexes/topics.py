@@ -205,7 +205,7 @@ def _members(
     nearest = _Nearest()
     for hub in hubs:
         nearest.add(hub, near[hub])
-    for path in sorted(pages.keys() - members.keys()):
+    for path in sorted(p for p in pages.keys() - members.keys() if near[p]):
         linked = near[path].keys() & members.keys()
         tied = {hub: 1.0 + _cosine(near[path], near[hub]) for hub in linked} or nearest.alike(
             near[path], least=_MEMBER

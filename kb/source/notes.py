@@ -5,7 +5,7 @@ A note is shown above the facts of its topic for as long as these are the ones t
 
 import msgspec
 
-from kb.source.records import QuotedText
+from kb.source.records import QuotedText, on_file
 from kb.store import Layout, digest_of
 
 FOLDER = "notes"
@@ -33,22 +33,17 @@ def path_of_notes(index: str) -> str:
 
 def notes_in(layout: Layout, index: str) -> FiledNotes | None:
     """The notes of an index that are on file, or None; a file that holds none counts as none, and `kb regenerate` writes it anew."""
-    try:
-        return msgspec.json.decode(
-            (layout.root / path_of_notes(index)).read_bytes(), type=FiledNotes
-        )
-    except (OSError, RecursionError, msgspec.DecodeError):
-        return None
+    return on_file(layout, path_of_notes(index), FiledNotes)
 
 
 def facts_by_topic(text: str) -> dict[str, str]:
     """The facts of a compiled index by the titles of its sections; notes that it shows already are no facts."""
     parts = (part.partition("\n") for part in ("\n" + text).split("\n## ")[1:])
-    facts = {
-        title.strip(): "\n".join(x for x in body.split("\n") if not x.startswith("> ")).strip()
+    facts = (
+        (title.strip(), "\n".join(x for x in body.split("\n") if not x.startswith("> ")).strip())
         for title, _, body in parts
-    }
-    return {title: body for title, body in facts.items() if body}
+    )
+    return {title: body for title, body in facts if body}
 
 
 def with_notes(text: str, filed: FiledNotes) -> str:

@@ -6,8 +6,9 @@ What a page itself declares goes before it, and it goes before what patterns mak
 
 import msgspec
 
+from kb import KbError
 from kb.source.record_files import path_of_record
-from kb.store import Layout
+from kb.store import Layout, read_bytes
 
 
 class QuotedLever(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,10 +54,13 @@ class FiledRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 def record_of(layout: Layout, page: str, digest: str) -> PageRecord | None:
     """The record of a page with these bytes; None where there is none, or where the file is none: normalising the page makes it anew."""
+    filed = on_file(layout, path_of_record(page), FiledRecord)
+    return filed.record if filed and filed.digest == digest else None
+
+
+def on_file(layout: Layout, path: str, kind: type[msgspec.Struct]) -> msgspec.Struct | None:
+    """What a file of JSON below `sources/` holds; None where there is none, or where it holds something else."""
     try:
-        filed = msgspec.json.decode(
-            (layout.root / path_of_record(page)).read_bytes(), type=FiledRecord
-        )
-    except (OSError, RecursionError, msgspec.DecodeError):
+        return msgspec.json.decode(read_bytes(layout, path), type=kind)
+    except (KbError, OSError, RecursionError, msgspec.DecodeError):
         return None
-    return filed.record if filed.digest == digest else None

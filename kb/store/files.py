@@ -155,7 +155,7 @@ def _sync_folder(folder: Path) -> None:
 def manifest_of(folder: Path) -> dict[str, str]:
     """What kb wrote below a folder by its manifest: name -> digest. Lines that are none (a merge's marks) are passed over."""
     try:
-        text = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace")
+        text = file.read_text("utf-8", "replace") if (file := folder / MANIFEST).is_file() else ""
     except OSError:
         return {}
     rows = (line.partition("  ") for line in text.splitlines())

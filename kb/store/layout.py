@@ -57,6 +57,11 @@ _KEYS = {
 }
 
 
+# What kb writes itself: no place for pages, and no names for scopes.
+_OUTPUTS = ("indexes", "sources", "site", "prompts")
+_INDEXES = ("blueprint", "catalog", "hypothesis", "profile", "refuted", "state", "MANIFEST")
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where things stand in one knowledge base. All paths that kb prints are relative to `root`."""
@@ -155,7 +160,11 @@ def config_from(text: str) -> Config:
                 )
             wanted[name] = _value(value, kinds[name], f"[{table}] {key}")
     config = Config(**wanted)  # type: ignore[arg-type]
-    if config.wiki != "." and (not is_inner(config.wiki) or config.wiki.startswith(".")):
+    if config.wiki != "." and (
+        not is_inner(config.wiki)
+        or config.wiki.startswith(".")
+        or config.wiki.rstrip("/") in _OUTPUTS
+    ):
         raise KbError(f"{CONFIG_NAME}: [kb] wiki: {config.wiki!r} is no folder below this one")
     return config
 
@@ -166,9 +175,10 @@ def _near(word: str, known: Iterable[str]) -> str:
 
 
 def _scope(name: str, patterns: object) -> tuple[str, ...]:
-    if not is_inner(name) or any(part.startswith(".") for part in name.split("/")):
+    parts = name.split("/")
+    if not is_inner(name) or parts[0] in _INDEXES or any(p.startswith(".") for p in parts):
         raise KbError(
-            f"{CONFIG_NAME}: [scopes] {name[:80]!r} is no name of a folder below indexes/"
+            f"{CONFIG_NAME}: [scopes] {name[:80]!r} is no name of an index of your own below indexes/"
         )
     words = _value(patterns, tuple[str, ...], f"[scopes] {name}")
     if any("\0" in word for word in words):

@@ -125,8 +125,12 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
     findings: list[Finding] = []
     left: list[str] = []
     settled = _moment(layout) - _TICK_NS if known is not None else 0
-    homes = (os.path.realpath(layout.root), os.path.realpath(wiki))
-    for path, entry, problem in _walk(wiki, "" if name == "." else f"{name}/", homes, before):
+    for path, entry, problem in _walk(
+        wiki,
+        "" if name == "." else f"{name}/",
+        (os.path.realpath(layout.root), os.path.realpath(wiki)),
+        before,
+    ):
         try:
             if problem is _LEFT:
                 left.append(path)
@@ -144,11 +148,25 @@ def scan(layout: Layout, *, known: Mapping[str, tuple[str, str]] | None = None) 
                     else (stat, digest_of(_content(layout, path)))
                 )
         except FileNotFoundError:
-            message = "the file went away while it was read"
-            findings.append(Finding(path, 1, "vanished", message, hint="run kb build again"))
+            findings.append(
+                Finding(
+                    path,
+                    1,
+                    "vanished",
+                    "the file went away while it was read",
+                    hint="run kb build again",
+                )
+            )
         except OSError as error:
-            message = f"cannot be read: {error.strerror or error}"
-            findings.append(Finding(path, 1, "unreadable", message, hint="check its permissions"))
+            findings.append(
+                Finding(
+                    path,
+                    1,
+                    "unreadable",
+                    f"cannot be read: {error.strerror or error}",
+                    hint="check its permissions",
+                )
+            )
     return Scan(
         {path: fresh[path][1] for path in sorted(fresh)},
         tuple(sorted(findings, key=lambda f: f.path)),
@@ -172,7 +190,12 @@ def _moment(layout: Layout) -> int:
 
 
 def _content(layout: Layout, path: str) -> bytes:
-    with open(os.path.join(layout.root, path), "rb") as file:
+    """Bytes of a file; of a pipe that an archive brought in its place none, and nobody waits for its writer."""
+    with open(
+        os.path.join(layout.root, path),
+        "rb",
+        opener=lambda at, flags: os.open(at, flags | os.O_NONBLOCK),
+    ) as file:
         return file.read()
 
 
@@ -193,8 +216,15 @@ def _walk(
     except FileNotFoundError:
         return
     except OSError as error:
-        message = f"folder cannot be read: {error.strerror or error}"
-        yield prefix.rstrip("/"), None, ("unreadable", message, "check its permissions")
+        yield (
+            prefix.rstrip("/"),
+            None,
+            (
+                "unreadable",
+                f"folder cannot be read: {error.strerror or error}",
+                "check its permissions",
+            ),
+        )
         return
     for entry in entries:
         path = prefix + entry.name
