@@ -13,6 +13,7 @@ Every figure is the least of its repeats: cpu seconds of the command and its chi
 
 import argparse
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -616,6 +617,7 @@ def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> Non
     """Cpu seconds of compiling one page of an experiment, made of one fragment, at doubling sizes; the factor of each doubling."""
     from kb.build.pages import compile_page
 
+    gc.disable()  # As a build does; looking for garbage among all that a page makes is worse than linear by itself.
     head = (
         "---\ntitle: x\ntype: experiment\ntarget: t\nverdict: refuted\n---\n# x\n\n## Dead ends\n\n"
     )
@@ -625,6 +627,7 @@ def bench_growth(rows: list[dict], *, size: int = 50_000, steps: int = 3) -> Non
             text = head + fragment * ((size << step) // len(fragment.encode()))
             path, data = "wiki/experiments/t/2026-01-01-v001-x.md", text.encode()
             seconds.append(timed(lambda d=data: compile_page(path, d), 2)[0])  # noqa: B023
+            gc.collect()
             if seconds[-1] > 60:
                 break
         factors = [round(b / a, 2) for a, b in zip(seconds, seconds[1:], strict=False)]
