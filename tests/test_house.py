@@ -70,7 +70,7 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 BUDGETS = {
     "verbs": 3592, "formats": 3706, "experiments": 2963, "trail": 3467, "site": 2535,
     "research": 2445, "profiles": 1800, "refuted": 1813, "slices": 1823, "lint": 1218,
-    "indexes": 1196, "ingest": 1142, "page": 1170, "run": 1107, "claims": 1465, "harness": 807,
+    "indexes": 1196, "ingest": 1142, "page": 1170, "run": 1107, "claims": 1464, "harness": 807,
     "search": 913, "store": 815, "source": 481, "graph": 430, "replay": 420, "loop": 390,
     "packs": 340, "text": 496, "server": 282, "build": 291, "model": 240, "schema": 213,
     "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,

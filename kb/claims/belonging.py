@@ -297,11 +297,6 @@ def contrast(case: ClaimCase) -> str:
     return ""
 
 
-_JOINTS = frozenset(
-    "against within across along versus whereas although because during until unless".split()
-)
-
-
 def support(case: ClaimCase) -> str:
     """A claim is about what its quote is about: most of its telling words stand there or around it, or are words that the source has
     nowhere, and no three that follow each other are those of another passage.
@@ -310,7 +305,7 @@ def support(case: ClaimCase) -> str:
     # Another form of a word that stands there is no other word (`compress` and `compression`).
     have |= {w[:5] for w in have if len(w) > 4}
     words = [w for w in words_of(case.claim) if len(w) > 3 and not w.isdigit() and w not in STOP]
-    strange = [w for w in words if w not in _JOINTS and {stem(w), w[:5]}.isdisjoint(have)]
+    strange = [w for w in words if {stem(w), w[:5]}.isdisjoint(have)]
     foreign = [w for w in strange if stem(w) not in case.known]
     # Numbers and names were looked at one by one.
     known = len(words) - len(strange) + len(numbers_of(case.claim)) + len(_keys(case, case.claim))
