@@ -153,13 +153,18 @@ GRANT = "# The payment threshold, measured\n\nMerged as `d94c`.\n\n**The grant f
 KEEP = "# The cache default does not need raising\n\n**Verdict: keep the default at 32 MB. A node refutes the prediction.** Raising it does not help.\n"
 PARK = "# Pebble against goleveldb\n\n## Verdict: park with the evidence\n\nThe numbers point both ways.\n"
 UNFILLED = "# real-v2 of the corpus\n\n## Técnicas (vs real-v1)\n\n1. Más capas.\n\n## Resultado (a completar)\n\n- [ ] LB: ____\n"
+CLOSED = "# Gradients that agree in sign — CLOSED\n\nStatus: **CLOSED 2026-07-20.** Nothing is left to veto. Do not re-propose it.\n\n| run | cos |\n|---|---|\n| a | 0.01 |\n| b | 0.02 |\n"
+PILOT = "# Split counts, a pilot\n\nDo not adopt the override.\n\n| splits | ms |\n|---|---|\n| 1 | 7.5 |\n| 8 | 1.9 |\n"
 LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV: +0.005. Overfitted, dropped.\n"
 
 
 @pytest.mark.parametrize(
     "path, text, kind, verdict",
     [
-        ("wiki/bench/pool.md", POOL, "experiment", Verdict.REFUTED),
+        ("wiki/perf/pool.md", POOL, "experiment", Verdict.REFUTED),
+        ("wiki/docs/findings/sign.md", CLOSED, "experiment", Verdict.REFUTED),
+        ("wiki/docs/findings/sign.md", CLOSED.partition("Status")[0], "observation", None),
+        ("wiki/bench/splits.md", PILOT, "experiment", Verdict.INCONCLUSIVE),
         ("wiki/experiments/credit/grant-results.md", GRANT, "experiment", Verdict.REFUTED),
         ("wiki/experiments/cache/results.md", KEEP, "experiment", Verdict.REFUTED),
         ("wiki/experiments/pebble/results.md", PARK, "experiment", Verdict.INCONCLUSIVE),
@@ -170,4 +175,4 @@ LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV
 def test_a_page_that_compares_and_concludes_is_a_run_wherever_it_lies(path, text, kind, verdict):
     page = read(path, text.encode())
     assert page.type == kind
-    assert kind == "page" or read_facts(page, text).verdict.canonical is verdict
+    assert kind != "experiment" or read_facts(page, text).verdict.canonical is verdict

@@ -47,6 +47,21 @@ def said(text: str, path: str = "wiki/analyses/a.md") -> list[list]:
     return [[s.kind, s.line, s.anchor, s.text, s.because, s.delta] for s in store.value_of(row, list[Statement])] if row else []
 
 
+VERDICT_FIRST = """# Findings
+
+| Verdict | Doc | Why |
+|---|---|---|
+| NO-GO | spectral.md | no guidable subspace to steer along |
+| CLOSED (twice) | deficit.md | band-deficit weights: falsified in the first loop |
+| CLOSED | notes.md | the hang is understood, a resume is enough |
+| LANDED | reward.md | bounded rewards, worse ranks are gone |
+"""
+
+
+def test_a_row_that_begins_with_its_outcome_is_read_and_one_that_only_ended_by_what_follows():
+    assert [s[3].split(" · ")[1] for s in said(VERDICT_FIRST, "wiki/findings/README.md")] == ["spectral.md", "deficit.md"]
+
+
 def test_every_failed_experiment_gives_a_card_with_claim_reason_and_evidence(make_base):
     layout = make_base(
         {

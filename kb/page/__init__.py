@@ -182,7 +182,10 @@ class Page:
     def _reports(self) -> bool:
         """Whether a page without the name or type of a run says how one came out, in its front matter or behind a label."""
         spoken = (self.field(name) for name in ("verdict", *OUTCOME_FIELDS, "status"))
-        return not {"outcome", "concluded"}.isdisjoint(self.labels) or any(
+        # Right in a folder of runs lie runs; what lies beside the record of one may be its data.
+        flat = type_of_folder(self.folder.rsplit("/", 1)[-1]) == "experiment"
+        signs = {"outcome", "concluded", "measured" if flat else ""}
+        return not signs.isdisjoint(self.labels) or any(
             field_verdict(text) not in (None, Verdict.OTHER) for text in spoken if text
         )
 
@@ -207,7 +210,7 @@ class Page:
         if by_folder == "experiment":
             named = stated == "experiment" or names_run(self.stem)
             return named or not stated and self._reports
-        return not (stated or by_folder) and self._tries
+        return not stated and by_folder in (None, "observation") and self._tries
 
     @cached_property
     def title(self) -> str:

@@ -4,12 +4,19 @@ import re
 from collections.abc import Iterator
 
 from kb import regex
-from kb.languages import VERDICTS, spellings
 from kb.page import LARGEST, Detail, Heading, Page, text_of
-from kb.page.document import WIKILINK, Document, document_of, skimmed
+from kb.page.document import WIKILINK, Block, Document, document_of, skimmed
 from kb.page.front import Front, front_of
 from kb.page.text import slug_of
-from kb.schema import FIELD_NAMES, heading_kind, label_kind, names_run, type_of_place
+from kb.schema import (
+    FIELD_NAMES,
+    OUTCOME_LABELS,
+    heading_kind,
+    label_kind,
+    names_run,
+    outcome_verdict,
+    type_of_place,
+)
 from kb.store import digest_of, is_inner, row_of
 from kb.text import sentences_of
 from kb.text.reports import report_in, report_of
@@ -18,14 +25,9 @@ _ALLOW = regex(r"<!--\s{0,9}kb:allow\s{1,9}([\w, -]{1,200}?)\s{0,9}-->")
 _AUTO = regex(r"^[ \t]*<!--\s*(/?)kb:auto(?:\s+([\w.:-]+))?\s*-->[ \t]*$", re.MULTILINE)
 _EXPLICIT_ID = regex(r"\{#([\w.:-]+)\}\s*$")
 _LABEL_END = regex(r"[:：.—–]")
-# What a change is compared with, as tables head it, and two figures of one sentence.
-_REFERENCE = regex(
-    r"(?<![^\W_])(?:baseline|reference|default|current|control|before|prior|previous|Δ|delta|vs)(?![^\W_])|"
-    + "|".join(spellings(VERDICTS, "baseline")),
-    re.IGNORECASE,
-)
-_AGAINST = regex(r"\bvs\b|\bversus\b|\bagainst\b", re.IGNORECASE)
+# Two figures of one sentence, and what is compared as headings say it.
 _COMPARED = regex(r"\d\S*(?: \w+)? ?(?:→|->|against|versus|vs\.?) ?\S{0,2}\d", re.IGNORECASE)
+_AGAINST = regex(r"\bvs\b|\bversus\b|\bagainst\b", re.IGNORECASE)
 # Fields that name folders and files: a value that no disk takes names nothing.
 _NAMING = ("target", "variant", "model")
 _LONGEST_NAME = 120
@@ -138,13 +140,13 @@ def _page(
 
 
 def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
-    """What the text of a page that neither type, folder nor name settles says of one try: `hypothesis` and `outcome` where it labels them,
-    `measured` where it compares figures, and then `concluded` where it says how it came out.
+    """What the text of a page that neither type nor name settles says of one try: `hypothesis` and `outcome` where it labels them,
+    `measured` where it compares figures, and `concluded` where it says how it came out.
     """
     place = type_of_place(path)[0]
     if (
         front.fields.get("type")
-        or place not in (None, "experiment")
+        or place not in (None, "experiment", "observation")
         or names_run(path.rpartition("/")[2])
     ):
         return ()
@@ -153,33 +155,57 @@ def _labels(path: str, front: Front, document: Document) -> tuple[str, ...]:
     signs |= {
         heading_kind(_LABEL_END.split(b.plain, maxsplit=1)[0]) for b in document.of("heading")
     }
-    if _measured(document):
-        signs.add("measured")
-        signs |= {"concluded"} if _concludes(document, is_run=place is not None) else set()
+    signs |= {"measured"} if _measured(document) else set()
+    outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
+    if outer and _concludes(
+        document, outer, is_run=place == "experiment", measured="measured" in signs
+    ):
+        signs.add("concluded")
     return tuple(sorted(signs - {""}))
 
 
-def _concludes(document: Document, *, is_run: bool) -> bool:
-    """Whether a page says of itself how it came out: under a heading of its own, in its head or in its last paragraph. Where it says so of
-    several things it is a list of tries, unless its folder holds runs.
-    """
-    outer = [b for b in document.of("heading", "paragraph") if b.parent < 0]
+def _concludes(document: Document, outer: list[Block], *, is_run: bool, measured: bool) -> bool:
+    """Whether a page says of itself how it came out: at its head; where it measured, under a heading of its own or in its last paragraph too."""
     tops = [b for b in outer if b.kind == "heading"]
-    if any(b.level < 3 and heading_kind(b.plain) == "outcome" for b in tops):
+    first = next((b.line for b in tops if b.level > 1), outer[-1].stop)
+    head = [b for b in outer if b.line < first]
+    if any(_declares(b, measured=measured) for b in head):
         return True
-    first = next((b.line for b in tops if b.level > 1), outer[-1].stop if outer else 0)
-    texts = (*tops[:1], *document.of("paragraph"))
-    ends = (b for b in texts if (b.line < first or b in outer[-1:]) and report_in(b.plain)[0])
+    if not measured or any(b.level < 3 and heading_kind(b.plain) == "outcome" for b in tops):
+        return measured
+    return _ends(document, outer, first, is_run=is_run)
+
+
+def _ends(document: Document, outer: list[Block], first: int, *, is_run: bool) -> bool:
+    """Whether a page says in its head (before line `first`) or its last paragraph what was done in the end. Where it says so of several
+    things it is a list of tries, unless its folder holds runs.
+    """
+    texts = (outer[0], *document.of("paragraph"))
+    ends = (b for b in texts if (b.line < first or b is outer[-1]) and report_in(b.plain)[0])
     final = any(report_of(s)[1] for b in ends for s in sentences_of(b.plain))
     # Most pages say nothing there, and then what stands between need not be read.
-    return final and (is_run or sum(bool(report_in(b.plain)[0]) for b in texts) == 1)
+    reporting = {b.line for b in texts if report_in(b.plain)[0]} if final and not is_run else ()
+    return final and (is_run or len(reporting) == 1)
+
+
+def _declares(block: Block, *, measured: bool) -> bool:
+    """Whether a block of a page's head says how its one try came out: behind a label, or at the end of the title. A status may be that of
+    the page, and then nothing is measured.
+    """
+    for line in block.plain.split("\n"):
+        label, *rest = _LABEL_END.split(line) if block.kind == "heading" else line.split(":", 1)
+        label = "status" if block.kind == "heading" else label.partition(" (")[0].lower()
+        if rest and label in OUTCOME_LABELS and (measured or label != "status"):
+            if outcome_verdict(rest[-1]) or report_in(block.plain)[0]:
+                return True
+    return False
 
 
 def _measured(document: Document) -> bool:
-    """Whether a page compares what it measured: a table with a reference or with changes, or one figure beside another."""
+    """Whether a page compares what it measured: a table of figures, or one figure beside another."""
     for table in document.of("table"):
-        cells = [*table.rows[0].cells, *(row.cells[0] for row in table.rows[1:])]
-        if any(_REFERENCE.search(cell.plain) for cell in cells):
+        rows = (any(c.plain[:1].isdigit() for c in row.cells[1:]) for row in table.rows[1:])
+        if sum(rows) > 1:
             return True
     heads = any(_AGAINST.search(b.plain) for b in document.of("heading"))
     return heads or any(_COMPARED.search(b.plain) for b in document.of("paragraph"))

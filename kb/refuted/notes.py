@@ -5,7 +5,6 @@ a failure, decisions taken back.
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, pairwise
 
 from kb.page import Page
 from kb.page.document import Block, Document
@@ -19,22 +18,14 @@ from kb.refuted.statement import (
     prose_between,
     statement_in,
 )
-from kb.schema import Verdict, outcome_verdict
+from kb.schema import label_kind
 from kb.text import sentences_of
 from kb.text.reports import ReportKind, failure_in, report_in
 
-# A question whether something is of use, or does harm.
-_OF_USE = re.compile(
-    r"\b(?:help|improv|work|pay|worth|faster|better|smaller|cheaper|reliable|speed|gain|reduc|lower|cut|rais|sav|win|scale|fix|avoid|should)\w*\b",
-    re.IGNORECASE,
-)
+# A question whether something does harm.
 _OF_HARM = re.compile(r"\b(?:hurt|cost|break|harm|slow|lose|need|drain|wast)\w*\b", re.IGNORECASE)
 _ANSWERED_NO = re.compile(r"(?:no|nope|not really|nein|non)\b\W*(?=\w)", re.IGNORECASE)
 _STRUCK = re.compile(r"\W{0,4}~~(.+?)~~\W*(?=\w)")
-FURNITURE = re.compile(
-    r"(?:see also|related\b.*|sources?|references|notes?|why|summary|background|context)\W*",
-    re.IGNORECASE,
-)
 # Headings that only tell where to look, how, or what is still open.
 NO_LIST = re.compile(
     r"\bopen\b|^(?:when|if)\b|refuted when|refuted if|honestly|how to|next|criteri|accept|definition of done|\bgoal|\btraps?\b|remed|abnahme|acepta|条件|目的|目標|目标|注意|when to|\bcheck\b|\bgate\b|\brule|not (?:yet )?(?:tried|refuted|buried|dead|failed)",
@@ -42,32 +33,14 @@ NO_LIST = re.compile(
 )
 
 
-def own_verdict(page: Page, document: Document) -> Verdict | None:
-    """How what a page is about came out, by its front matter or by a line at its head such as `Status: reverted`."""
-    lines = (line for b in document.of("paragraph") for line in b.plain.split("\n")[:9])
-    labels = (line.partition(":")[::2] for line in islice(lines, 9))
-    below = {
-        b.plain.lower(): after.plain
-        for b, after in pairwise(document.blocks)
-        if b.kind == "heading" and after.kind == "paragraph"
-    }
-    sayings = {
-        **below,
-        **{name.strip(" *").lower(): saying for name, saying in labels},
-        **{name: page.field(name) for name in ("outcome", "result", "status") if page.field(name)},
-    }
-    verdicts = (
-        outcome_verdict(sayings[name])
-        for name in ("status", "outcome", "result")
-        if name in sayings
-    )
-    return next(filter(None, verdicts), None)
-
-
 def section_failure(
-    page: Page, document: Document, head: Block, end: int, anchor: str, subject: str, outcome: bool
+    page: Page, document: Document, head: Block, end: int, anchor: str
 ) -> Iterator[Statement]:
-    """A section of one paragraph that reports a failure: what failed is its title, or the page's where the title says only that it tells the outcome."""
+    """A section of one paragraph that reports a failure: what failed is its title, or the page's where that says only that it tells the
+    outcome.
+    """
+    outcome = label_kind(head.plain) == "outcome"
+    subject = page.title if outcome else head.plain
     held = [
         b for b in document.between(head.line + 1, end) if b.kind == "paragraph" and not b.depth
     ]
@@ -76,17 +49,10 @@ def section_failure(
         yield from answer_failure(
             page, head.line, end, anchor, f"{subject.partition('?')[0]}? {prose}"
         )
-    elif (
-        held
-        and (len(held) == 1 or outcome)
-        and not FURNITURE.fullmatch(subject)
-        and not ADVICE.match(subject)
-    ):
-        failure = failure_in(prose)
-        if failure:
-            shown = subject if outcome else f"{subject}. {failure[0]}"
-            statement = statement_in(page, "bullet", head.line, end, anchor, shown)
-            yield replace(statement, because=prose[:500])
+    elif len(held) == 1 and not ADVICE.match(subject) and (failure := failure_in(prose)):
+        shown = subject if outcome else f"{subject}. {failure[0]}"
+        statement = statement_in(page, "bullet", head.line, end, anchor, shown)
+        yield replace(statement, because=prose[:500])
 
 
 def entry_failure(page: Page, block: Block, anchor: str, text: str) -> Iterator[Statement]:
@@ -115,7 +81,7 @@ def answer_failure(page: Page, start: int, end: int, anchor: str, text: str) -> 
     if _OF_HARM.search(question) or not (_ANSWERED_NO.match(answer) or failure_in(answer)):
         return
     report, _ = report_in(answer, is_try=True)
-    if report is ReportKind.FAILED or report is None and _OF_USE.search(question):
+    if report is ReportKind.FAILED or report is None:
         statement = statement_in(page, "bullet", start, end, anchor, f"{question}: {answer}")
         yield replace(
             statement,

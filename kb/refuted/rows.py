@@ -16,7 +16,7 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
-from kb.schema import FAILED, Verdict, label_kind, outcome_verdict
+from kb.schema import FAILED, Verdict, canonical_verdict, label_kind, outcome_verdict
 from kb.text.reports import failure_in, is_settled
 from kb.trail.attempts import changes_in
 
@@ -26,9 +26,6 @@ _VERDICT_CELL = re.compile(
 )
 _VERDICT_HEAD = re.compile(r"verdict|outcome|results?$|conclusion|worked|decision", re.IGNORECASE)
 _KEPT_HEADS = ("keep", "kept", "adopted", "in use")
-_REASON_HEAD = re.compile(
-    r"notes?|reason|why|because|comment|lesson|mechanism|status|finding", re.IGNORECASE
-)
 CLAIM_HEAD = re.compile(
     r"(?:sub-?)?hypothes|claim|expect|predict|finding|statement|assumption|\W*criteri",
     re.IGNORECASE,
@@ -73,6 +70,8 @@ def _row(
 ) -> Iterator[Statement]:
     """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
     verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+    # What a row is about stands first, unless it begins with how that came out.
+    about = 1 if 0 in verdicts else 0
     kept = next(
         (i for i, h in enumerate(head[: len(cells)]) if i and h.lower().rstrip("?") in _KEPT_HEADS),
         0,
@@ -81,7 +80,7 @@ def _row(
         (
             i
             for i, c in enumerate(cells)
-            if i
+            if i != about
             and (
                 len(c) < 80
                 and _VERDICT_CELL.match(c.lstrip(CROSSES + "️ "))
@@ -93,7 +92,7 @@ def _row(
                 and c.lower().partition(" ")[0].rstrip(",;.") == "no"
             )
         ),
-        0,
+        None,
     )
     won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
         "✅" in c for c in cells
@@ -101,22 +100,19 @@ def _row(
     # A bare number is told by the head of its column where it names what was tried, and by nothing else.
     shown = [_shown(c, head[0] if not i else "") for i, c in enumerate(cells)]
     text = " · ".join(filter(None, shown))[:LONGEST]
-    won = won or not failing and gain is not None and gain > 0
+    won = won or failing is None and gain is not None and gain > 0
     if won or is_short(text) or is_settled(text):
         return
     lost = gain is not None and gain < 0 and is_note(page)
     listed = mode == "failed" or mode == "turned-down" and reports_failure(text)
-    if not (failing or lost or listed):
+    # Where the cell of its outcome says only that it ended ("closed"), the rest of the row may tell how.
+    ended = about and canonical_verdict(cells[0].partition("(")[0]) is None and failure_in(text)
+    if failing is None and not (lost or listed or ended):
         return
-    named = [
-        i
-        for i, h in enumerate(head)
-        if _REASON_HEAD.match(h) and i < len(cells) and i and i != failing
-    ]
-    behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing else []
-    reason = cells[named[-1]] if named and cells[named[-1]] else behind[-1] if behind else ""
+    behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing is not None else []
+    reason = behind[-1] if behind else ""
     statement = statement_in(page, "row", row.line, row.line, anchor, text)
-    yield replace(statement, because=reason or statement.because, has_verdict=bool(failing))
+    yield replace(statement, because=reason or statement.because, has_verdict=failing is not None)
 
 
 def _shown(cell: str, head: str) -> str:

@@ -16,7 +16,7 @@ from kb.page.document import Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
-from kb.refuted.notes import FURNITURE, NO_LIST, entry_failure, own_verdict, section_failure
+from kb.refuted.notes import NO_LIST, entry_failure, section_failure
 from kb.refuted.rows import CLAIM_HEAD, table_failures
 from kb.refuted.statement import (
     ADVICE,
@@ -31,11 +31,13 @@ from kb.refuted.statement import (
     reports_failure,
     statement_in,
 )
-from kb.schema import FAILED, canonical_verdict, label_kind
+from kb.schema import FAILED, canonical_verdict, label_kind, outcome_verdict
 from kb.store import row_of
 from kb.text import cut, one_line
 from kb.text.reports import ReportKind, is_settled, names_failures, report_of
 from kb.trail.facts import from_row
+from kb.trail.outline import passages_of
+from kb.trail.verdicts import labelled_verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def statements_of(page: Page, text: str, *, facts: str | None) -> bytes | None:
         return None  # Made by a machine from code, or somebody else's matter.
     statements = _hypothesis(page, text) if page.type == "hypothesis" else []
     if _may_state(page, text):
-        statements = [*statements, *_listed(page, document_of(text))][:MOST]
+        statements = [*statements, *_listed(page, text)][:MOST]
     return row_of(tuple(statements)) if statements else None
 
 
@@ -198,13 +200,13 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     ]
 
 
-def _listed(page: Page, document: Document) -> Iterator[Statement]:
+def _listed(page: Page, text: str) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs;
     of an owner's notes every entry, answer or section that reports a failure first.
     """
+    document = document_of(text)
     mode, level, anchor, silent, hopeful, read_to = "", 0, "", False, False, 0
     notes = is_note(page)
-    own = own_verdict(page, document) if notes else None
     # Beside what came of a decision, its pages tell of drawbacks, alternatives and interfaces.
     decision = page.type == "analysis" or any(s.title.lower() in _DECISION for s in page.sections)
     decided = decision
@@ -223,7 +225,7 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
             end = next(later, page.lines + 1)
             is_item = block.line in records if records else block.level == level + 1
-            if mode and not silent and is_item and not FURNITURE.fullmatch(title):
+            if mode and not silent and is_item:
                 prose = prose_between(document, block.line + 1, end)[:400]
                 if records:
                     fields = (_entry(document, n) for n in range(at + 1, len(document.blocks)))
@@ -235,26 +237,24 @@ def _listed(page: Page, document: Document) -> Iterator[Statement]:
             elif notes and not mode and not silent and block.level > 1:
                 outcome = label_kind(title) == "outcome"
                 decided = decision and not outcome
-                if outcome and own in FAILED or not decided and not outcome:
-                    subject = page.title if outcome else title
+                own = labelled_verdict(passages_of(text)) if outcome else ""
+                if not decided and (not outcome or outcome_verdict(own) in FAILED):
                     if "?" in title:
                         # What stands first below a question is its answer.
                         end = next((b.stop for b in document.blocks[at + 1 :] if not b.depth), end)
-                    listed = [
-                        *section_failure(page, document, block, end, anchor, subject, outcome)
-                    ]
+                    listed = [*section_failure(page, document, block, end, anchor)]
                     yield from listed
                     read_to = end if listed or "?" in title else read_to
         elif block.line < read_to:
             continue
         elif block.kind == "table" and block.rows:
             yield from table_failures(page, block, anchor, mode)
-        elif (notes or block.kind == "item") and (text := _entry(document, at)):
-            crossed = text[:8].lstrip("* ")[:1] in CROSSES
+        elif (notes or block.kind == "item") and (entry := _entry(document, at)):
+            crossed = entry[:8].lstrip("* ")[:1] in CROSSES
             if block.kind == "item" and (mode and not silent and not records or crossed):
-                yield from _item(page, block.line, block.stop, anchor, text, mode or "turned-down")
+                yield from _item(page, block.line, block.stop, anchor, entry, mode or "turned-down")
             elif notes and not decided and not hopeful:
-                yield from entry_failure(page, block, anchor, text)
+                yield from entry_failure(page, block, anchor, entry)
 
 
 def _records(document: Document) -> frozenset[int]:

@@ -123,7 +123,14 @@ PAGE_TYPES = (
         plural="Experiments",
         folders=("experiments", "kernel_experiments"),
         names=("experiment", "kernel-experiment"),
-        also={"trial": "trials", "run": "runs"},
+        also={
+            "trial": "trials",
+            "run": "runs",
+            "spike": "spikes",
+            "ablation": "ablations",
+            "study": "studies",
+            "bench": "bench",
+        },
         required=(*_COMMON, "hypothesis"),
         statuses=(
             "open",

@@ -21,7 +21,7 @@ _THEM = r"(?: (?:it|them|that|this))?"
 # It was of no use, or made things worse.
 _OF_NO_USE = (
     rf"\b(?:did|has|have|had|was|were){_NOT} (?:help|pay|matter|improv|chang|gain|converge|scale|budge|fire|pan out|make [\w ]{{1,24}}? (?:difference|\w+er\b)|"
-    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot (?:worth (?:it|the)|justif(?:y|ied))\b|"
+    rf"(?:any )?(?:faster|better|smaller)|worth)\w*|\bdid{_NOT} (?:work|lower|raise|reduce|cut|speed|save|bring)\b|\bnot worth (?:it|the)\b|"
     r"\b(?:never|hardly|barely) (?:helped|paid|fired|worked|moved|improved)\b|"
     r"\bno (?:\w+ ){0,2}?(?:effect|gain|improvement|difference|benefit|win|speed-?up|luck|joy|faster|better)\b|^\W*no change\b|"
     r"\b(?:brought|gained|bought|gave|saved|changed|achieved|yielded|made)(?: \w+)? (?:nothing|no (?:difference|sense))\b|\bnothing (?:chang|gain|mov)\w+|"
@@ -35,7 +35,7 @@ _OLD = r"(?:default|baseline|control|current|existing|old|original|previous|ship
 _NOT_TAKEN = (
     rf"\b(?:keep|keeps|kept|keeping|stays?|stick|remains?) (?!as )(?:(?:at|with|on|to|its|the|our) )*(?:[\w.-]+ )?{_OLD}\b|"
     rf"(?<!new )\b{_OLD}(?: \([^()]*\))?(?: [\w.=-]+){{0,2}} (?:stays?|remains?|is kept|does not need|wins|won)\b|"
-    r"\b(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|ship(?:p|\b)|land(?:ing|ed)|enabl)\w*"
+    r"\b(?:not|never|no|won['’]t)(?: going to)?(?: be(?:ing)?)? (?:merg|promot|adopt|justif|ship(?:p|\b)|land(?:ing|ed)|enabl)\w*"
 )
 # What is done is of no use: of an action, or of what stands where something tried is spoken of.
 _USELESS = (
@@ -111,6 +111,13 @@ class _Reading(NamedTuple):
 _READINGS = tuple(
     _Reading(report, final, regex(words, re.IGNORECASE), wrong)
     for report, final, wrong, words in (
+        # Nobody is to try it once more.
+        (
+            ReportKind.FAILED,
+            True,
+            False,
+            r"\b(?:do not|don['’]t|never) (?:re-?(?:propose|attempt|visit|introduce)|try (?:it|this|that) again)\b",
+        ),
         (ReportKind.OPEN, True, False, _UNTRIED),
         (None, False, False, _SUPPOSES),
         (ReportKind.FAILED, True, False, f"{_TAKEN_BACK}|{_NOT_TAKEN}"),
@@ -132,7 +139,7 @@ _READINGS = tuple(
         (ReportKind.FAILED, False, True, "|".join(_words("refuted", "failed", "wrong"))),
     )
 )
-_ENGLISH = 7
+_ENGLISH = 8
 # Every reading of another language holds one of these: looked for alone, they are many times faster.
 _FOREIGN = frozenset(
     _words("open", "refuted", "failed", "wrong", "worse", "better", "use", "kept", "supported")

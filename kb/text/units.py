@@ -96,7 +96,12 @@ _TABLE = {
             ("query", "queries"),
         )
     ),
-    "loss": (("bpb", 1.0, "bits/byte"), ("bpc", 1.0, ""), ("nats", 1.0, "nat"), ("dB", 1.0, "db decibel decibels")),
+    "loss": (
+        ("bpb", 1.0, "bits/byte"),
+        ("bpc", 1.0, ""),
+        ("nats", 1.0, "nat"),
+        ("dB", 1.0, "db decibel decibels"),
+    ),
     "price": (("$", 1.0, "usd USD dollar dollars"),),
 }
 _UNITS = {

@@ -11,7 +11,7 @@ from kb.graph.paths import target_of
 from kb.page import Page
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
-from kb.schema import Verdict, canonical_decision, canonical_verdict
+from kb.schema import OUTCOME_LABELS, Verdict, canonical_decision, canonical_verdict
 from kb.text import numbers_in
 from kb.trail.facts import Facts, Place, VerdictRead, to_row
 from kb.trail.levers import levers_of, stated_levers
@@ -72,9 +72,8 @@ def read_facts(page: Page, text: str) -> Facts:
     def stated(name: str) -> str:
         return labels.get(name) or prose_of(own.get(name, ()))
 
-    opening = prose_of(lead)
     hypothesis = stated("hypothesis") or (facts.slug if " " in facts.slug else "")
-    hypothesis = hypothesis or (opening if len(opening) > _SHORTEST_LEAD else "")
+    hypothesis = hypothesis or _opening(lead)
     mechanism = stated("mechanism")
     reasons = prose_of(own.get("verdict", ()), most=_REASON)
     why = prose_of(own.get("because", ()), most=_REASON)
@@ -112,6 +111,12 @@ def read_facts(page: Page, text: str) -> Facts:
     )
 
 
+def _opening(lead: tuple[Passage, ...]) -> str:
+    """What stands before the first section, where that is a text; how the run came out is no hypothesis."""
+    opening = prose_of(p for p in lead if p.label not in OUTCOME_LABELS)
+    return opening if len(opening) > _SHORTEST_LEAD else ""
+
+
 def _declared(page: Page) -> Facts:
     """What front matter, name and links of a page say."""
     stated = (*page.words("levers"), *page.words("lever"))
@@ -146,24 +151,24 @@ def _named(parts: list[_Part], name: str, lead: tuple[Passage, ...]) -> list[tup
 def _verdict(
     page: Page, passages: tuple[Passage, ...], lead: tuple[Passage, ...], reasons: str
 ) -> tuple[VerdictRead, str]:
-    """The verdict of a page, and what a label says of it where no other place knew. What a page says of itself at its head goes before
-    what its Verdict section begins with.
+    """The verdict of a page, and the sentence that says it where neither field, head nor section did. What a page says of itself at its
+    head goes before what its Verdict section begins with, and that before any other label.
     """
-    verdict = verdict_of(page, titled_verdict(passages) or reasons)
-    if verdict.source in ("section", "") and (saying := labelled_verdict(lead)):
-        first = verdict_of(page, saying)
-        verdict = first if first.canonical else verdict
-    if verdict.canonical not in (None, Verdict.OTHER):
-        return verdict, ""
+    section = titled_verdict(passages) or reasons
+    for saying in (labelled_verdict(lead), section):
+        verdict = verdict_of(page, saying)
+        if verdict.canonical not in (None, Verdict.OTHER):
+            return verdict, ""
     saying = labelled_verdict(passages)
-    if not saying and passages and not page.field("type"):
-        section = reasons or prose_of(p for part in _results(page, passages) for p in part)
-        saying = decided_verdict(page, section, lead, passages[-1])
-    return verdict_of(page, saying) if saying else verdict, saying
-
-
-def _results(page: Page, passages: tuple[Passage, ...]) -> list[tuple[Passage, ...]]:
-    return [_between(passages, p.start, p.end) for p in places_of(page) if p.name == "results"]
+    verdict = verdict_of(page, saying) if saying else verdict
+    if verdict.canonical in (None, Verdict.OTHER) and passages and not page.field("type"):
+        results = (
+            _between(passages, p.start, p.end) for p in places_of(page) if p.name == "results"
+        )
+        section = reasons or prose_of(p for part in results for p in part)
+        if decided := decided_verdict(page, section, lead, passages):
+            return decided, decided.raw
+    return verdict, saying
 
 
 def _between(passages: tuple[Passage, ...], start: int, stop: int) -> tuple[Passage, ...]:

@@ -18,7 +18,7 @@ from kb.schema import (
 from kb.text import sentences_of
 from kb.text.reports import ReportKind, report_in, report_of
 from kb.trail.facts import VerdictRead
-from kb.trail.outline import Passage
+from kb.trail.outline import Passage, Phrases
 
 # Verdicts that stand at the end of a file's name.
 _SUFFIXES = frozenset(
@@ -26,6 +26,13 @@ _SUFFIXES = frozenset(
 )
 # What the first sentence of a verdict comes to where it holds no verdict's word.
 _REPORTED = {ReportKind.FAILED: Verdict.REFUTED, ReportKind.STAYED: Verdict.SUPPORTED}
+_UNDECIDED = Phrases(
+    "exploratory, pilot, not (?:a )?replicated, undecided, inconclusive, no conclusion, mixed results?, cannot (?:tell|say)",
+    whole=True,
+)
+_GAINED = Phrases(
+    r"(?:improve[sd]|gain(?:s|ed)?|sav(?:es|ed)|speed-?up)\b[^.;]{0,40}?\b\d[\d.]*\s?(?:%|x|×), \d[\d.]*\s?(?:%|x|×) (?:faster|better|fewer|less|smaller|higher|improvement|gain|speed-?up)"
+)
 _TITLES = ("verdict", "outcome", "result", "results", "conclusion")
 # Of a section the first few sentences say how it came out, and what is kept may be what was there before.
 _LONGEST_SAYING, _TOLD = 300, 4
@@ -100,21 +107,34 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
     return verdict, sentences[0]
 
 
-def decided_verdict(page: Page, section: str, lead: Sequence[Passage], last: Passage) -> str:
-    """The sentence in which a page whose places say no verdict tells how it came out: in the section of its outcome, in bold at its head, in
-    its title, at its head, in the last thing it says. Empty where none reports what was tried.
+def decided_verdict(
+    page: Page, section: str, lead: Sequence[Passage], passages: Sequence[Passage]
+) -> VerdictRead | None:
+    """How a page whose places say no verdict came out, by the sentence that tells it: in the section of its outcome, in bold at its head, in
+    its title, at its head, in the last thing it says; else by the first gain in figures.
     """
-    ends = [last.text] if last.kind == "paragraph" and not last.listed else []
-    texts = (section, *(p.text for p in lead if p.bold), page.title, *(p.text for p in lead), *ends)
-    sentences = [s for text in texts for s in sentences_of(text)[:_TOLD] if s]
-    # In a title, and at its start, a word of a verdict may name a part of the matter.
-    worded = (s for s in sentences_of(section) + sentences[-_TOLD:] if outcome_verdict(s))
-    return next(worded, "") or next((s for s in sentences if _decides(s, page.title)), "")
+    last = passages[-1]
+    ends = last.text if last.kind == "paragraph" and not last.listed else ""
+    bold = " ".join(p.text for p in lead if p.bold)
+    head = " ".join(p.text for p in lead if p.kind == "paragraph")
+    stretches = (section, bold, page.title, head, ends)
+    decisions = (d for text in stretches for d in _decisions(text, page.title, ends))
+    sentences = (s for p in passages if p.kind == "paragraph" for s in sentences_of(p.text))
+    gains = ((Verdict.SUPPORTED, s) for s in sentences if _GAINED.search(s))
+    first = next(decisions, None) or next(gains, None)
+    return VerdictRead(*first, "section") if first else None
 
 
-def _decides(sentence: str, title: str) -> bool:
-    report, final = report_of(sentence, is_try=sentence != title)
-    return report is ReportKind.FAILED or final and report is ReportKind.STAYED
+def _decisions(text: str, title: str, ends: str) -> list[tuple[Verdict, str]]:
+    """What the sentences of a stretch come to: what was done in the end, that nothing is decided (the last thing that a page says may leave
+    open another run), that it was of no use.
+    """
+    sentences = sentences_of(text)[: 3 * _TOLD]
+    reports = [(*report_of(s, is_try=text != title), s) for s in sentences]
+    final = [(_REPORTED[kind], s) for kind, last, s in reports if last and kind in _REPORTED]
+    undecided = [s for s in sentences if text != ends and _UNDECIDED.search(s)]
+    failed = [(Verdict.REFUTED, s) for kind, _, s in reports if kind is ReportKind.FAILED]
+    return [*final, *((Verdict.INCONCLUSIVE, s) for s in undecided), *failed]
 
 
 def titled_verdict(passages: Iterable[Passage]) -> str:
@@ -141,7 +161,7 @@ def _agreed(sayings: Sequence[str]) -> str:
 
 def labelled_verdict(passages: Sequence[Passage]) -> str:
     """What stands behind a label of an outcome ("**Outcome**: reverted", a row of two cells, below a heading "Status"), by the first label
-    that says one verdict; else behind "Verdict".
+    that says one verdict.
     """
     sayings: dict[str, list[str]] = {}
     for name, saying in _labelled(passages):
@@ -149,7 +169,7 @@ def labelled_verdict(passages: Sequence[Passage]) -> str:
         if name in OUTCOME_LABELS:
             sayings.setdefault(name, []).append(saying)
     agreed = (_agreed(sayings.get(name, ())) for name in OUTCOME_LABELS)
-    return next(filter(None, agreed), next(iter(sayings.get("verdict", ())), ""))
+    return next(filter(None, agreed), "")
 
 
 def _labelled(passages: Sequence[Passage]) -> Iterable[tuple[str, str]]:
