@@ -26,6 +26,7 @@ from kb.refuted.moves import (
 )
 from kb.refuted.values import parts_of_name, plain_words
 from kb.run.record import Lever
+from kb.schema import outcome_verdict
 from kb.store import digest_of
 from kb.text import STOP, in_digits, numbers_in, numbers_in_words, stem, words_of
 from kb.trail.levers import direction_in, key_of, mentions_in, number_of
@@ -68,6 +69,7 @@ _ASIDE = regex(
 _LABEL = regex(
     r"(?<!\S)([A-Z][a-z'/-]{2,24}(?: [a-z\d'/-]{1,20}){0,3}|^levers?)(?: \([^()]*\))?:(?:\s+(?![\d.]+$)|$)"
 )
+_BRACKETED = regex(r"\s*[(\[]([^()\[\]]*)[)\]]?")
 _RUN_LABEL = regex(
     r"^(?:[\w.\-/ ]{0,30}?\b)?(?:v|exp\.?\s?|experiment\s|run\s|#)\d+[a-z]?\s*(?:[—–:\-]+\s*|\s+|$)",
     re.IGNORECASE,
@@ -92,8 +94,9 @@ class _Part:
 
 
 def subject_of(title: str) -> str:
-    """A title without the run's label in front: what the page is about."""
-    return _RUN_LABEL.sub("", title).strip(" -—–:") or title
+    """A title without the run's label in front and its outcome in brackets: what the page is about."""
+    plain = _BRACKETED.sub(lambda aside: "" if outcome_verdict(aside[1]) else aside[0], title)
+    return _RUN_LABEL.sub("", plain).strip(" -—–:") or title
 
 
 def readable(text: str) -> str:
