@@ -67,6 +67,18 @@ def test_a_lever_that_only_the_front_matter_names_is_met_by_a_short_proposal(mak
         assert (answer.outcome, kinds(answer).get(page)) == ("repeat", "same-value"), text
 
 
+def test_a_value_that_is_a_name_is_met_by_its_words_and_a_switch_is_not(make_base):
+    codec, log = "wiki/experiments/engine/codec.md", "wiki/experiments/engine/log.md"
+    front = "---\ntype: experiment\ntarget: engine\nverdict: refuted\nlevers: [{}]\n---\n# {}\n\nSlower.\n"
+    pages = {codec: front.format("codec=ZSTD(6)", "Codec of all columns"), log: front.format("log_packing=off", "Log")}
+    layout = make_base({**TRAIL, **pages})
+    build(layout)
+    gate = Gate(store.state(layout))
+    answer = asked(gate, "Pack all columns with zstd at level six in place of LZ4.")
+    assert (answer.outcome, answer.matches[0].path) == ("distinguish", codec)
+    assert asked(gate, "Switch off the second queue of the disk.").outcome == "clear"
+
+
 def test_the_same_lever_and_value_is_a_repeat(gate):
     answer = asked(gate, "**Hypothesis**: `--prefetch=8` hides load latency.")
     assert answer.outcome == "repeat"

@@ -22,6 +22,7 @@ from kb.refuted.groups import LeverGroup, groups_of
 from kb.refuted.intent import Aim, aim_of_proposal
 from kb.refuted.likeness import (
     by_number,
+    by_word,
     differences,
     likeness_of,
     short_for,
@@ -240,6 +241,7 @@ class Gate:
         sets = any(m.is_setting for m in question.pulls.values())
         if not sets and not alike.lever and cosine >= _SHOWN:
             alike = by_number(theirs, question.aim.terms)
+            alike = alike if alike.lever else by_word(theirs, question.aim.terms)
         kind, decides, lever = alike.kind, alike.decides, alike.lever
         # What already differs in value or way was tried only where a run of this target tried it.
         own = not card.is_told and _kinship(question.target, card.target) == 1.0

@@ -9,8 +9,17 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from kb.refuted.intent import terms_in
 from kb.refuted.moves import Move, Role
-from kb.refuted.values import canonical, initials, parts_of_name, same_value, way_of_numbers
+from kb.refuted.values import (
+    OFF,
+    ON,
+    canonical,
+    initials,
+    parts_of_name,
+    same_value,
+    way_of_numbers,
+)
 from kb.run.record import Lever
 from kb.trail.levers import OPPOSITE, key_of, number_of, switch_of
 
@@ -116,6 +125,20 @@ def by_number(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness
     numbers = ((m, number_of(m.value)) for m in pulls.values())
     lever = next((m for m, n in numbers if _tells(n) and f"#{n:g}" in terms), None)
     return Likeness(lever=lever, decides=lever is not None)
+
+
+def by_word(pulls: Mapping[str, Move], terms: Mapping[str, float]) -> Likeness:
+    """Likeness of a text that sets nothing: it holds all of a value that is a name (`zstd at level six`, `codec=ZSTD(6)`)."""
+    names = ((m, _name(m.value)) for m in pulls.values())
+    lever = next((m for m, words in names if words and words <= terms.keys()), None)
+    return Likeness(lever=lever, decides=lever is not None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _name(value: str) -> set[str]:
+    """The terms of a value that is a name; none of a number and of a switch."""
+    words = terms_in(value) if number_of(value) is None else set()
+    return words if any(len(w) > 2 and w.isalpha() and w not in ON | OFF for w in words) else set()
 
 
 def _tells(number: float | None) -> bool:
