@@ -272,22 +272,29 @@ def find(
     if paths is not None:
         narrowed += " and c.path in (select value from json_each(?))"
         values.append(json.dumps(sorted(paths)))
-    # Rows are looked up for those alone that may stand among the best: ties are told apart by their places.
-    ranked = f"select rowid as id, round(-bm25(chunk_words, {_WEIGHTS}), 6) as score from chunk_words where chunk_words match ?"
-    least = (
-        "-1e9" if narrowed else "(select score from ranked order by score desc limit 1 offset ?)"
+    pages = "join chunk c on c.id = w.rowid join searched s on s.path = c.path" if narrowed else ""
+    # Only what the types and paths leave is weighed, and only of the best is the text read.
+    ranked = (
+        f"select w.rowid as id, -bm25(chunk_words, {_WEIGHTS}) as score from chunk_words w {pages} "
+        f"where chunk_words match ?{narrowed} order by score desc limit -1"
     )
-    values = [match, *values[1:], *([] if narrowed else [limit - 1])]
-    best = db.execute(
-        f"with ranked as materialized ({ranked}) select c.id, s.type, s.head, r.score from ranked r join chunk c on c.id = r.id "
-        f"join searched s on s.path = c.path where true{narrowed} and r.score >= coalesce({least}, -1e9) "
-        "order by r.score desc, c.path, c.line limit ?",
-        (*values, limit),
-    ).fetchall()
-    return [
-        Hit(chunk_at(db, row), kind, head.partition("\n")[0], score)
-        for row, kind, head, score in best
-    ]
+    rows = db.execute(
+        f"select c.path, c.anchor, c.title, c.line, c.text, s.type, s.head, r.score from ({ranked}) r "
+        "cross join chunk c on c.id = r.id cross join searched s on s.path = c.path",
+        values,
+    )
+    hits: list[Hit] = []
+    for *chunk, kind, head, exact in rows:
+        score = round(exact, 6)
+        # Ties are told apart by their places.
+        if len(hits) >= limit and score < hits[-1].score:
+            break
+        hits.append(Hit(Chunk(*chunk), kind, head.partition("\n")[0], score))
+    return _best(hits, limit)
+
+
+def _best(hits: list[Hit], limit: int) -> list[Hit]:
+    return sorted(hits, key=lambda h: (-h.score, h.chunk.path, h.chunk.line))[:limit]
 
 
 def _hits_on(
@@ -314,7 +321,7 @@ def _hits_on(
         (match,),
     )
     hits = [Hit(*listed[n][:3], score) for n, score in ranked]
-    return sorted(hits, key=lambda h: (-h.score, h.chunk.path, h.chunk.line))[:limit]
+    return _best(hits, limit)
 
 
 def find_titled(

@@ -4,7 +4,7 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -52,6 +52,7 @@ class Verb:
         return options_of(self.request)
 
 
+@cache
 def verbs(*packages: str) -> dict[str, Verb]:
     """Every verb of `kb.verbs` and of further packages, by its words, in the order of the groups."""
     listed = [verb for package in ("kb.verbs", *packages) for verb in _verbs_in(package)]
