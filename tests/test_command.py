@@ -1,6 +1,7 @@
 """A command of an experiment ends with what started it, and sees of the disk what it may; nothing of it is left."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -110,3 +111,20 @@ def test_a_sandbox_knows_whether_it_sees_the_processes_outside(tmp_path):
 
     ended = run("ls /proc | grep -c '^[0-9]'", tmp_path, Walls(sandbox=True))
     assert (int(ended.output) < 10) == (not sandbox_weakness())
+
+
+def test_a_sandbox_shows_more_folders_than_a_process_may_hold_open(tmp_path):
+    if sandbox_problem():
+        pytest.skip(sandbox_problem())
+    shown = [tmp_path / str(n) for n in range(300)]
+    for folder in shown:
+        folder.mkdir()
+        (folder / "here").touch()
+    mounts = (("hide", str(tmp_path), ""), *(("read", str(f), str(f)) for f in shown))
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, most[1]))
+    try:
+        ended = run_command(f"ls {tmp_path}/*/here | wc -l", folder=Path("/"), timeout_s=20, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
+    assert (ended.problem, ended.output.strip()) == ("", b"300")

@@ -155,30 +155,23 @@ def _enter(spec: dict) -> None:
         with contextlib.suppress(FileNotFoundError), open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
-    # What shall be shown is held open before anything is laid over it.
-    opened = [_opened(how, source) for how, _, source in spec["mounts"]]
+    # Where what shall be shown lies is held open before anything is laid over it: the folders, for of what they hold there may be thousands.
+    shown = {os.path.dirname(m[2]) for m in spec["mounts"] if m[0] in ("read", "write")}
+    folders = {folder: os.open(folder, os.O_PATH) for folder in shown}
     _set_attributes("/", on=_ATTR_RDONLY, flags=_AT_RECURSIVE)
-    for (how, where, source), handle in zip(spec["mounts"], opened, strict=True):
-        if handle is not None:
-            _lay(how, where, source, handle)
+    for how, where, source in spec["mounts"]:
+        handle = folders.get(os.path.dirname(source))
+        _lay(how, where, source, f"/proc/self/fd/{handle}/{os.path.basename(source)}")
+    for handle in folders.values():
+        os.close(handle)
     with contextlib.suppress(OSError):
         _mount("none", "/dev/shm", "tmpfs", 0)
     if not spec["network"]:
         _raise_loopback()
 
 
-def _opened(how: str, source: str) -> int | None:
-    """Handle of what is to be shown, 0 where nothing is; None for what went away meanwhile and need not be there."""
-    try:
-        return os.open(source, os.O_PATH) if how in ("read", "write") else 0
-    except FileNotFoundError:
-        if how == "read":
-            return None
-        raise
-
-
-def _lay(how: str, where: str, source: str, handle: int) -> None:
-    """One mount. `over`: changes go elsewhere; `hide`: an empty folder; `read`, `write`: a folder or file shown at a place."""
+def _lay(how: str, where: str, source: str, held: str) -> None:
+    """One mount. `over`: changes go elsewhere; `hide`: an empty folder; `read`, `write`: a folder or file shown at a place, by where it is `held`."""
     if how == "hide":
         _mount("none", where, "tmpfs", 0)
         return
@@ -188,8 +181,9 @@ def _lay(how: str, where: str, source: str, handle: int) -> None:
             layers = f"lowerdir={where},upperdir={source}/upper,workdir={source}/work,userxattr"
             _mount("overlay", where, "overlay", 0, layers)
             return
-        os.makedirs(where, exist_ok=True)
-        _mount(f"/proc/self/fd/{handle}", where, None, _MS_BIND | _MS_REC)
+        if how == "write" or os.path.isdir(held):
+            os.makedirs(where, exist_ok=True)
+            _mount(held, where, None, _MS_BIND | _MS_REC)
         if how == "write":
             _set_attributes(where, off=_ATTR_RDONLY)
 
