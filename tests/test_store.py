@@ -56,7 +56,7 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(make_base):
     names = sorted(f.relative_to(layout.wiki).as_posix() for f in layout.wiki.rglob("*") if f.is_file())
     living = [n for n in names if n.startswith("sub/.living.md.")]
     assert len(living) == 1 and set(names) - set(living) == {"index.md", ".page.md.kb-tmp", "page.md.kb-tmp", "sub/.notes.tmp"}
-    assert store.look_of(layout) != before and not store.changed_since(layout, store.state(layout))
+    assert store.look_of(layout) != before and not store.changed_since(layout, store.state(layout))()
     os.kill(writers[2].pid, signal.SIGKILL)
     writers[2].join()
 
@@ -416,7 +416,11 @@ def test_whatever_stands_in_place_of_the_state_folder_stops_nobody(make_base, kb
     assert "nothing changed" in kb_command("build", cwd=layout.root).stdout
 
 
-def test_a_process_that_looked_before_notices_every_edit(make_base):
+@pytest.mark.parametrize("aside", (False, True))
+def test_a_process_that_looked_before_notices_every_edit(make_base, monkeypatch, aside):
+    monkeypatch.setattr("kb.store.walk._LOOKERS", [])
+    if aside:
+        store.look_aside()
     layout = make_base({"wiki/a.md": "# A\n", "wiki/empty/note.txt": "x"})
     build(layout)
     page, other, db = layout.wiki / "a.md", layout.wiki / "empty" / "b.md", store.state(layout)
@@ -426,12 +430,19 @@ def test_a_process_that_looked_before_notices_every_edit(make_base):
         (lambda: other.write_text("# B\n"), other.unlink),
     ):
         folder = other.parent.stat().st_mtime_ns
-        assert not store.changed_since(layout, db) and not store.changed_since(layout, db)
+        assert not store.changed_since(layout, db)() and not store.changed_since(layout, db)()
         change()
-        assert store.changed_since(layout, db) and store.changed_since(layout, db)
+        assert store.changed_since(layout, db)() and store.changed_since(layout, db)()
         undo()
         os.utime(other.parent, ns=(folder, folder))
-    assert not store.changed_since(layout, db)
+    assert not store.changed_since(layout, db)()
+    # Where whoever looks aside is gone, before or after the question, this process looks itself.
+    changed = store.changed_since(layout, db)
+    for looker in multiprocessing.active_children() if aside else ():
+        looker.kill()
+        looker.join()
+    page.write_text("# C\n")
+    assert changed() in (False, True) and store.changed_since(layout, db)() and store.changed_since(layout, db)()
 
 
 def test_tables_that_were_current_and_were_changed_by_hand_are_so_no_longer(make_base):

@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 from kb import KbError, __version__
 from kb.harness.templates import skill_texts
 from kb.server.tools import answer, quoted, schema_of, tools
+from kb.store import look_aside
 from kb.verbs import Caller
 from kb.verbs.registry import verbs
 from kb.verbs.request import request_from
@@ -126,9 +127,11 @@ def _page(caller: Caller, uri: str) -> str:
         raise ValueError(str(error)) from error
 
 
-def _collect_rarely() -> None:
-    """What loads keep is much and holds no cycles: to look through all of it for garbage every few loads takes a tenth of a second each time."""
+def _prepare() -> None:
+    """What a process does that answers many loads of the same wiki."""
+    # What loads keep is much and holds no cycles: to look through all of it for garbage every few loads takes a tenth of a second each time.
     gc.set_threshold(50_000, 20, 100)
+    look_aside()
 
 
 def serve_stdio(caller: Callable[[], Caller]) -> None:
@@ -140,7 +143,7 @@ def serve_stdio(caller: Callable[[], Caller]) -> None:
             await server.run(reading, writing, server.create_initialization_options())
 
     logging.disable(logging.WARNING)
-    _collect_rarely()
+    _prepare()
     anyio.run(serve)
 
 
@@ -152,6 +155,7 @@ def serve_http(
 
     import uvicorn
 
+    _prepare()
     listening = socket.socket()
     try:
         listening.bind(("127.0.0.1", port))
@@ -159,7 +163,6 @@ def serve_http(
         raise KbError(
             f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port"
         ) from error
-    _collect_rarely()
     app = guarded(server_of(caller).streamable_http_app(), token=token)
     ready(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp")
     uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[listening])

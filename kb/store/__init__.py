@@ -33,7 +33,7 @@ from kb.store.tables import (
     shape_of,
     state,
 )
-from kb.store.walk import Scan, changed_since, look_of, read_bytes, scan
+from kb.store.walk import Scan, changed_since, look_aside, look_of, read_bytes, scan
 
 __all__ = [
     "CONFIG_NAME",
@@ -55,6 +55,7 @@ __all__ = [
     "json_of",
     "layout_at",
     "lock",
+    "look_aside",
     "look_of",
     "manifest_of",
     "own_state",

@@ -3,17 +3,24 @@
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
+from signal import SIG_IGN, SIGINT, signal
+from typing import TYPE_CHECKING
 
 from kb import KbError
 from kb.schema import Finding
 from kb.store.files import BESIDE
 from kb.store.layout import Layout
 from kb.store.rows import digest_of
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 # `.PAGE.md.k3x_9a0b.kb-tmp`, as `write` names what it begins; a killed writer leaves it behind.
 _LEFT_BESIDE = re.compile(r"\..+\.[a-z0-9_]{8}\.kb-tmp")
@@ -49,20 +56,64 @@ def look_of(layout: Layout) -> str:
 
 # The last look at each wiki, with the folders and pages that it met: a server takes many looks at the same.
 _LOOKS: dict[str, tuple[str, list[str], list[str]]] = {}
+# Ends of pipes to processes that look for this one, and wait for a question.
+_LOOKERS: "list[Connection]" = []
 
 
-def changed_since(layout: Layout, db: sqlite3.Connection) -> bool:
-    """Whether the wiki looks other than when the tables were built."""
+def changed_since(layout: Layout, db: sqlite3.Connection) -> Callable[[], bool]:
+    """Whether the wiki looks other than when the tables were built, for whoever asks for the answer; the look may begin at once."""
     known = db.execute("select value from meta where key = 'look'").fetchone()
     if not known or not known[0]:
-        return False
+        return lambda: False
+    look = _look_begun(layout)
+    return lambda: look() != known[0]
+
+
+def look_aside() -> None:
+    """From now on another process looks while this one answers, and ends with it. For a server, before it has threads."""
+    from multiprocessing import Pipe, get_context
+
+    mine, theirs = Pipe()
+    get_context("fork").Process(target=_look_for, args=(mine, theirs), daemon=True).start()
+    theirs.close()
+    _LOOKERS.append(mine)
+
+
+def _look_for(asking: "Connection", own: "Connection") -> None:
+    """Look for the process that this one was forked from, until it ends."""
+    asking.close()
+    signal(SIGINT, SIG_IGN)
+    with suppress(EOFError, OSError):
+        for layout in iter(own.recv, None):
+            own.send(_look_again(layout))
+
+
+def _look_begun(layout: Layout) -> Callable[[], str]:
+    """A look that begins where a process waits to take it, or is taken here when it is asked for."""
+    try:
+        looker = _LOOKERS.pop()
+        looker.send(layout)
+    except (IndexError, OSError):
+        return partial(_look_again, layout)
+
+    def look() -> str:
+        with suppress(EOFError, OSError):
+            answer = looker.recv()
+            _LOOKERS.append(looker)
+            return answer
+        return _look_again(layout)
+
+    return look
+
+
+def _look_again(layout: Layout) -> str:
+    """A look, from the times of what the last one met where these are the same."""
     wiki = os.fspath(layout.wiki)
     look, *places = _LOOKS.get(wiki, ("", [], []))
     # A page that comes or goes is written into its folder, so that no folder need be listed again.
-    if look == known[0] and _times_of(*places) == look.partition(" ")[2]:
-        return False
-    _LOOKS[wiki] = _looked_at(layout)
-    return known[0] != _LOOKS[wiki][0]
+    if not look or _times_of(*places) != look.partition(" ")[2]:
+        _LOOKS[wiki] = _looked_at(layout)
+    return _LOOKS[wiki][0]
 
 
 def _times_of(folders: list[str], pages: list[str]) -> str:

@@ -4,6 +4,7 @@ import os
 import posixpath
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -117,14 +118,24 @@ class Caller:
 
     def tables(self, layout: store.Layout) -> sqlite3.Connection:
         """Read-only tables that this version of kb can read, built first where there are none; says where pages are newer."""
-        db, reason = _standing_tables(layout)
-        if db is not None:
-            if store.changed_since(layout, db):
-                self.talk("note: pages were changed since the last build; `kb build` takes them up")
+        with self.opened(layout) as db:
             return db
-        self.talk(reason)
-        self.build(layout)
-        return store.state(layout)
+
+    @contextmanager
+    def opened(self, layout: store.Layout) -> Iterator[sqlite3.Connection]:
+        """The same tables for as long as a question takes, at whose end it is said where pages were newer."""
+        db, reason = _standing_tables(layout)
+        if db is None:
+            self.talk(reason)
+            self.build(layout)
+            yield store.state(layout)
+            return
+        changed = store.changed_since(layout, db)
+        try:
+            yield db
+        finally:
+            if changed():
+                self.talk("note: pages were changed since the last build; `kb build` takes them up")
 
     def knows(self, layout: store.Layout, path: str) -> bool:
         """Whether the tables, as the last build left them, hold an experiment; waits for nobody."""

@@ -93,9 +93,9 @@ def run(request: Load, caller: Caller) -> Loaded:
     named = request.query or request.profile or request.proposal or request.target
     again = request.beyond and not (request.step and named)
     one = _again(layout, request) if again else _asked(layout, caller, request)
-    loader = loader_of(layout, caller.tables(layout))
-    caller.doubt_target(loader.db, one.target)
-    slice = loader.slice(one)
+    with caller.opened(layout) as db:
+        slice = loader_of(layout, db).slice(one)
+    caller.doubt_target(db, one.target)
     printed.keep(layout, slice, one)
     return Loaded((slice,), batch=False, explain=request.explain)
 
