@@ -15,6 +15,7 @@ from kb.graph.paths import target_of
 from kb.schema import TYPES, folders_of
 from kb.search import Chunk, chunks_in, updated
 from kb.slices.request import Request
+from kb.trail.handles import numbers_named
 
 if TYPE_CHECKING:
     from kb.refuted.gate import Gate
@@ -27,10 +28,6 @@ _MOST_KEPT = 2048
 _MOST_TEXTS = 512
 
 _DAY = re.compile(r"(?<!\d)(20\d\d-[01]\d-[0-3]\d)(?!\d)")
-# A run by its number, as pages name it.
-_RUN = re.compile(
-    r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})(?![\d.]*\d)", re.IGNORECASE
-)
 _HREF = re.compile(r"\]\(([^()\s]*)\)")
 
 # Sections that tell how it ended. On a page that was touched after the moment they may have been written after it.
@@ -241,7 +238,7 @@ class View:
         """Whether a page of the moment's own day names a run of the moment's number or a higher one."""
         page = self.standing(path)
         same_day = self.moment and page and not page.order and page.date == self.moment[0]
-        return bool(same_day) and any(int(n) >= self.moment[1] for n in _RUN.findall(text))
+        return bool(same_day) and max(numbers_named(text), default=-1) >= self.moment[1]
 
     def is_masked(self, path: str, text: str) -> bool:
         """Whether a ready-made text of a page may hold what was written after the moment, so that it must be cut anew."""

@@ -8,6 +8,11 @@ from kb import KbError, regex
 from kb.store import digest_of
 
 _RUN = regex(r"(?:^|[-_])((?:v|exp|run|e|trial|iter)[-_]?\d{1,4}[a-z]?)(?=[-_.+]|$)", re.IGNORECASE)
+# The numbers of runs as pages name them, alone or from one to another.
+_NAMED = regex(
+    r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)",
+    re.IGNORECASE,
+)
 _DAY = regex(r"^\d{4}-\d{2}-\d{2}[-_]?")
 _LONGEST, _CHECK = 16, 2
 _HANDLE = regex(r"(?:[0-9a-f]{4,64}:)?(\S+)~([0-9a-z]{2,})$")
@@ -24,6 +29,11 @@ def label_of(path: str) -> str:
         return run[1].lower()
     stem = _DAY.sub("", stem) or stem
     return stem[:_LONGEST].rpartition("-")[0] or stem[:_LONGEST] if len(stem) > _LONGEST else stem
+
+
+def numbers_named(text: str) -> set[int]:
+    """Numbers of the runs that a text names."""
+    return {int(g) for m in _NAMED.finditer(text) for g in m.groups() if g}
 
 
 @lru_cache(maxsize=1 << 14)

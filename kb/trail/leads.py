@@ -1,12 +1,17 @@
 """What runs left to try, with who asked for it, and what made it moot since: a later run, a later page's word, a sister's failure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from kb.text import cut, sentences_of
+from kb import regex
+from kb.text import STOP, cut, sentences_of, stem
+from kb.text import words_of as text_words
 from kb.trail.buckets import largest_buckets
 from kb.trail.facts import Facts
-from kb.trail.handles import handle, label_of
+from kb.trail.handles import handle, numbers_named
+from kb.trail.levers import key_of, levers_in
 from kb.trail.line import Line, repeats, words_of
 from kb.trail.outcomes import Outcomes, subject_of
 from kb.trail.outline import Phrases
@@ -27,6 +32,13 @@ _ASKS = Phrases(
 _LAST_RUNS = 40
 # So much of the words of the shorter of two texts tell that they speak of one thing.
 _SAME, _LEAST = 0.6, 3
+# A lead's heading ends where its sentence turns. A run that says so much of it takes the lead, where so much stands in what it tried.
+_TURN = regex(r"[:.;,]\s|\s[—–=-]\s|\s\(")
+_SAYS, _TRIES, _CLAIM, _READ = 0.75, 0.4, 500, 240
+# A word that more of a trail's titles carry tells none of its runs from another.
+_USUAL = 1 / 3
+# Of a lead that is settled so much is told: enough to know it again.
+_OPEN, _SETTLED = 320, 120
 
 
 class OpenLead(NamedTuple):
@@ -43,19 +55,21 @@ class OpenLead(NamedTuple):
 def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     """What the last runs left to try, newest run first, each said once."""
     before: list[str] = []
+    counts = Counter(w for e in runs for w in _terms(subject_of(e)))
+    plain = frozenset(w for w, n in counts.items() if n > max(_LEAST, _USUAL * len(runs)))
     for age, e in enumerate(reversed(runs[-last:])):
         for place, note in enumerate(e.account.leads):
             text = _asked(note.text)
             words = words_of(text[:160])
             if len(words) >= _LEAST and not _NO_IDEA.search(text) and not repeats(text, before):
                 before.append(text)
-                settled = _settled(text, words, runs[len(runs) - age :])
+                settled = _settled(text, words, runs[len(runs) - age :], plain)
                 yield OpenLead(e, text, words, age, place, settled)
 
 
 def lead_lines(outcomes: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
     """Open leads, each with the bucket of time that it names: those of the newest runs, of the frontier and on large buckets first, then those that something since made moot or that failed on a sister target."""
-    ranked: list[tuple[float, int, Line]] = []
+    ranked: list[tuple[tuple[bool, float, int], Line]] = []
     best = outcomes.best.run.path if outcomes.best else ""
     buckets = largest_buckets(outcomes)
     failed = [(w, words_of(w.subject), keys_in(w.subject)) for w in lessons if w.size < 0]
@@ -63,15 +77,16 @@ def lead_lines(outcomes: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
         sister = "" if lead.settled else _failed_elsewhere(lead, failed)
         failed = [f for f in failed if handle(f[0].path) not in sister]
         score = 1 / (1 + lead.age / 4) + 0.4 * (lead.run.path == best) - 0.03 * lead.place
-        score -= 0.2 * bool(sister) + 0.6 * bool(lead.settled)
+        score -= 0.2 * bool(sister)
         # The largest of the buckets that it names is what it can win by.
         met = next((b for b in buckets if b.is_met(lead.text)), None)
-        at = f" [{cut(met.name, 60)}, {met.share:.3g} %]" if met else ""
+        at = f" [{cut(met.name, 60)}, {met.share:.3g} %]" if met and not lead.settled else ""
         score += met.share / 200 if met else 0.0
         name = f"{handle(lead.run.path)}: "
-        text = f"{name}{cut(lead.text, 320)}{at}{lead.settled or sister}"
-        ranked.append((-score, len(ranked), Line(text, lead.run.path, name)))
-    yield from (line for *_, line in sorted(ranked, key=lambda r: r[:2]))
+        shown = cut(lead.text, _SETTLED if lead.settled else _OPEN)
+        text = f"{name}{shown}{at}{lead.settled or sister}"
+        ranked.append(((bool(lead.settled), -score, len(ranked)), Line(text, lead.run.path, name)))
+    yield from (line for _, line in sorted(ranked, key=lambda r: r[0]))
 
 
 def _asked(text: str) -> str:
@@ -82,12 +97,17 @@ def _asked(text: str) -> str:
     return " ".join(sentences)
 
 
-def _settled(text: str, words: frozenset[str], later: Sequence[Facts]) -> str:
+def _settled(
+    text: str, words: frozenset[str], later: Sequence[Facts], plain: frozenset[str]
+) -> str:
     """What came of a lead in the runs after it: who tried it, else who called it closed; empty where it is open."""
-    takers = [r for r in later if _takes(r, text, words)]
+    numbers = numbers_named(text)
+    takers = [r for r in later if r.number in numbers] or [
+        r for r in later if _takes(r, text, plain)
+    ]
     if takers:
-        verdict = takers[-1].verdict.canonical or "open"
-        return f" (since tried: {handle(takers[-1].path)} {verdict})"
+        ends = (f"{handle(r.path)} {r.verdict.canonical or 'open'}" for r in takers[-2:])
+        return f" (since tried: {', '.join(ends)})"
     for r in reversed(later):
         for note in r.account.closed:
             if _meets(words_of(note.text), words):
@@ -95,11 +115,37 @@ def _settled(text: str, words: frozenset[str], later: Sequence[Facts]) -> str:
     return ""
 
 
-def _takes(run: Facts, text: str, words: frozenset[str]) -> bool:
-    """Whether a run does what a lead asks for: in most of its words, or in half of them where the lead calls it by its number."""
-    own = words_of(subject_of(run))
-    named = label_of(run.path) in words and 2 * len(own & words_of(text)) >= len(own)
-    return named or _meets(own, words, whole=True)
+def _takes(run: Facts, text: str, plain: frozenset[str]) -> bool:
+    """Whether a run does what a lead asks for, at no other value: the lead says most of what it tried, `plain` words of the trail aside, or the
+    run says what heads the lead, in part as what it tried and the rest in its hypothesis.
+    """
+    head = _TURN.split(text, maxsplit=1)[0]
+    subject, heading = _terms(subject_of(run)), _terms(head)
+    own = subject - plain
+    rest = heading & (subject | _terms(run.hypothesis[:_CLAIM]))
+    headed = len(heading & subject) >= max(_TRIES * len(heading), 1) and (
+        len(rest) >= max(_SAYS * len(heading), 2)
+    )
+    least = max(_SAME * len(own), min(len(own), _LEAST), 2)
+    named = len(own & _terms(text[:_READ])) >= least
+    return (headed or named) and not _at_other_value(run, head)
+
+
+def _at_other_value(run: Facts, head: str) -> bool:
+    """Whether a run sets what a lead's heading sets, and none of it to the same value."""
+    wanted, own = _values(head), _values(subject_of(run))
+    both = wanted.keys() & own.keys()
+    return bool(both) and all(wanted[key] != own[key] for key in both)
+
+
+@lru_cache(maxsize=1 << 12)
+def _values(text: str) -> dict[str, str]:
+    return {key_of(v.name): v.value for v in levers_in(text) if v.value}
+
+
+@lru_cache(maxsize=1 << 12)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(stem(w) for w in text_words(text) if w not in STOP and len(w) > 1)
 
 
 def _failed_elsewhere(

@@ -13,6 +13,7 @@ from kb.run.record import Lever
 from kb.text import cut, sentences_of
 from kb.trail.attempts import attempts_in
 from kb.trail.facts import Account, Note, TableTry
+from kb.trail.handles import numbers_named
 from kb.trail.levers import key_of, levers_in, number_of
 from kb.trail.outline import Passage, Phrases
 
@@ -76,11 +77,6 @@ _CLOSED = Phrases(
 )
 # A page of several runs: `exp27-28`.
 _SEVERAL = re.compile(r"(?:exp|run|v)-?\d{1,4}[a-z]?-(\d{1,4})[a-z]?(?=-|$)")
-# The numbers of runs, alone or from one to another.
-_RUNS = regex(
-    r"(?<![\w.])(?:v|exps?\.? ?|experiments? |runs? )0*(\d{1,4})[a-z]?(?:\s?(?:[-–—]|to)\s?(?:v|exp ?)?0*(\d{1,4}))?(?![\d.]*\w)",
-    re.I,
-)
 _ADDRESS = regex(r"https?://\S+|gs://\S+|(?<!\S)[\w.<>-]*(?:/[\w.<>*-]+){2,}/?")
 # What a run works on, not what it changes: figures taken at different ones are not compared.
 _WORKLOAD = regex(
@@ -225,10 +221,7 @@ _SENTENCES: tuple[tuple[str, Callable[[str], object]], ...] = (
 
 def _latest(text: str, own: int) -> int:
     """The highest number of a run that a text names beyond `own`; 0 for none."""
-    return max(
-        (n for m in _RUNS.finditer(text) for g in m.groups() if g and (n := int(g)) > own),
-        default=0,
-    )
+    return max((n for n in numbers_named(text) if n > own), default=0)
 
 
 def _paired(header: Sequence[str], row: Sequence[str]) -> str:
