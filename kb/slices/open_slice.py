@@ -11,17 +11,21 @@ from kb.schema import FAILED
 from kb.search.prose import SHORTEST, cut
 from kb.slices.excerpt import excerpt_of
 from kb.slices.question import Question
-from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of, name_of
+from kb.slices.request import LOOK as LOOK_TOKENS
+from kb.slices.slice import PARTS, Item, Omitted, Slice, SlicePart, cost_of, lines_of, name_of
 from kb.slices.tokens import tokens_of
 from kb.store import digest_of, packed
+from kb.text import LOOK
 from kb.trail import Facts
 from kb.trail.handles import handle, label_of
 
 # The head of a printed slice (what it is, how to open more) beside the target's name, and the lines that say what was left out.
-_HEAD = 72
+_HEAD, _HEAD_CHARACTERS = 90, 400
 _MOST_OMITTED = 20
 # As JSON an item has these characters beside its path, reason and text, and four of them are a token.
 _FIELDS = 24
+# More characters than any budget of tokens holds.
+_UNBOUND = 10**9
 _HANDLE = re.compile(r"(?<![\w.-])[\w.-]+~\w+")
 # Less than this of a section is a pointer.
 _SHORTEST = 120
@@ -40,8 +44,10 @@ class OpenSlice:
         self.question, self.view = question, question.view
         self.target, self.runs = question.target, question.runs
         self.budget = budget
-        self.tokens = _HEAD + tokens_of(self.target)
+        self.tokens = _HEAD + 2 * tokens_of(self.target)
         self.characters = 0
+        # Plain prose has more characters a token: what is meant for one look holds that too.
+        self.printable = LOOK - _HEAD_CHARACTERS if budget <= LOOK_TOKENS else _UNBOUND
         self.parts: dict[str, list[Item]] = {}
         self.omitted: list[Omitted] = []
         self.paths: set[str] = set()
@@ -101,12 +107,17 @@ class OpenSlice:
         head = 0 if held else tokens_of(f"## {part}\n") + 1
         room = self.budget if most is None else min(most, self.budget)
         characters = len(text) + len(path) + len(why) + _FIELDS
-        if self.tokens + cost + head > room or self.characters + characters > 4 * self.budget:
+        printed = sum(len(line) + 1 for line in lines_of(item)[same:]) + (
+            0 if held else len(part) + 4
+        )
+        fits = self.characters + characters <= 4 * self.budget and printed <= self.printable
+        if not fits or self.tokens + cost + head > room:
             self._leave(path, anchor, "over budget")
             return False
         self.parts.setdefault(part, []).append(replace(item, tokens=cost))
         self.tokens += cost + head
         self.characters += characters
+        self.printable -= printed
         self.paths.add(path)
         if len(text) >= SHORTEST:
             self.full.add(path)

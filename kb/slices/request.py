@@ -12,10 +12,10 @@ AUDIENCES = ("loop", "cold")
 
 # Below this no slice can say anything; above it no model reads with care.
 _SMALLEST, _LARGEST = 200, 200_000
-# So many tokens are some 11,500 characters, which harnesses leave of what a command prints.
+# So many tokens are about what harnesses leave of what a command prints (`kb.text.LOOK` characters, which bound such a slice too).
 LOOK = 3600
-# A session that lost its context reads this much to go on.
-_RESUME = 2000
+# A session that lost its context reads this much to know where it is; what to try next is another slice.
+_RESUME = 900
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,12 @@ Every page's words are quoted, so that none of them reads as an instruction of o
 
 import re
 from dataclasses import asdict, dataclass
+from shlex import quote
 
 from kb.slices.ranking import REASONS
+from kb.slices.request import LOOK as LOOK_TOKENS
 from kb.slices.tokens import tokens_of
+from kb.text import LOOK
 from kb.trail.handles import handle
 from kb.trail.state import STATE_PARTS
 
@@ -15,6 +18,8 @@ from kb.trail.state import STATE_PARTS
 _FIRST = ("state", "transfers", "leads", "refuted", "recent", "disputed")
 _LAST = ("retrospective", "envelope", "topics", "blueprint", "pages", "untried")
 PARTS = tuple(dict.fromkeys((*_FIRST, *(part.slice for part in STATE_PARTS), *_LAST)))
+# So many characters at most are a token of a line that says what was left out.
+_CHARACTERS = 4
 # What a proposal that has no page yet stands under.
 PROPOSAL = "proposal"
 
@@ -107,12 +112,12 @@ def to_markdown(slice: Slice, *, explain: bool = False) -> str:
             head, *rest = lines_of(item, more=f"{item.tokens} tokens" if explain else "")
             lines += rest if head == last else [head, *rest]
             last = head
-    lines += _omitted(slice, explain)
+    lines += _omitted(slice, explain, printed=sum(map(len, lines)) + len(lines))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _ways_on(slice: Slice) -> str:
-    """Commands to read on: what comes next beyond this slice, and how a run and a page that it names are opened."""
+    """Commands to read on: what comes next beyond this slice, how a run and a page that it names are opened, and how the target's runs are searched."""
     names = [item.name for part in slice.parts for item in part.items if " " not in item.name]
     run = next((n for n in names if n and "~" not in n and "/" not in n and n != PROPOSAL), "")
     page = next((n for n in names if "~" in n), "")
@@ -120,13 +125,18 @@ def _ways_on(slice: Slice) -> str:
     # Who resumes proposes next, and needs of the state what was not told.
     step = "hypothesis " if slice.step == "resume" else ""
     opened = f"; a page: {', '.join(ways)}" if ways else ""
+    # Words alone find the pages of every target.
+    search = f"; search: `kb search --target {quote(slice.target)} WORDS`"
+    opened += search * bool(slice.target)
     return f"The next part: `kb load {step}--beyond {slice.digest}`{opened}"
 
 
-def _omitted(slice: Slice, explain: bool) -> list[str]:
-    """What was left out, as far as the budget goes; nothing where not even its heading fits."""
+def _omitted(slice: Slice, explain: bool, *, printed: int) -> list[str]:
+    """What was left out, as far as the budget and one look go; nothing where not even its heading fits."""
     head, more = ["## left out"], "- and {} more (`--explain` lists them)"
     left = slice.budget - slice.tokens - tokens_of("\n".join([*head, more.format(999)]) + "\n") - 2
+    if slice.budget <= LOOK_TOKENS:
+        left = min(left, (LOOK - printed) // _CHARACTERS)
     if not slice.omitted or left < 0 and not explain:
         return []
     lines: list[str] = []

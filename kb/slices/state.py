@@ -42,7 +42,12 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
         if part.name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):
             # A lane may keep its breakdown of time beside its runs.
             bring_breakdown(into, most=start + int(allowed))
-    for facts in [f for f in question.tried[-12:] if f.running][-3:]:
+    bring_running(into)
+
+
+def bring_running(into: OpenSlice) -> None:
+    """Runs in flight."""
+    for facts in [f for f in into.question.tried[-12:] if f.running][-3:]:
         text = f"{facts.title}: {facts.hypothesis}"[:160]
         into.words("state", facts.path, "", why="in flight", text=text)
 

@@ -9,12 +9,21 @@ from kb.slices.open_slice import OpenSlice
 from kb.slices.profile import fill_profile
 from kb.slices.ranking import ranked
 from kb.slices.request import Request
-from kb.slices.state import bring_lines, bring_proposal, bring_state, bring_target
+from kb.slices.state import (
+    bring_lines,
+    bring_proposal,
+    bring_running,
+    bring_state,
+    bring_target,
+)
 from kb.slices.topics import bring_topics, bring_untried
 from kb.trail.outcomes import measured
 
 # A file that a command runs or a rule protects.
 _PROGRAM = re.compile(r"[\w-]+\.\w{1,5}\b")
+# What a resumed session is told of its state: of each part so many lines at most; and so many of the last runs.
+_STANDING = (("standing", "frontier", 3), ("config", "configuration", 1))
+_RESUMED = 8
 # A line of a ledger: enough to know the run again.
 _LINE = 150
 # So much of a setup shows how a thing was done.
@@ -74,12 +83,18 @@ def fill_retrospective(into: OpenSlice, request: Request) -> str:
 
 
 def fill_resume(into: OpenSlice, request: Request) -> str:
-    """The whole session after a loss of context: where it stands, what runs, the last results, what was left to do, what not to repeat."""
-    bring_state(into, tokens=3 * request.budget // 4)
-    bring_retrospective(into, most=1, tokens=request.budget // 8)
-    for path in [p for p in into.runs[-3:][::-1] if p not in into.full]:
+    """The session after a loss of context, in what no proposal asks for again: where it stands, what runs, the last results.
+
+    Buckets, levers, leads and the rest are the hypothesis slice's, which its head names as the next.
+    """
+    bring_target(into, most=240)
+    parts = into.question.state_unasked.parts if into.runs else {}
+    for name, why, most in _STANDING:
+        bring_lines(into, "state", why, parts.get(name, ())[:most], most=request.budget)
+    bring_running(into)
+    for path in into.runs[-1:]:
         into.page("recent", path, "last run", closely=False)
-    for path in [p for p in reversed(into.runs) if p not in into.paths][:12]:
+    for path in [p for p in reversed(into.runs) if p not in into.full][:_RESUMED]:
         _bring_line(into, "refuted" if into.failed(path) else "recent", path)
     return "resume"
 

@@ -13,13 +13,14 @@ from kb import exports
 
 if TYPE_CHECKING:
     from kb.text.numbers import Number, number_of, number_text, numbers_in
-    from kb.text.printing import one_line, printable
+    from kb.text.printing import LOOK, one_line, printable
     from kb.text.sentences import cut, sentences_of
     from kb.text.spelt import in_digits, numbers_in_words
     from kb.text.units import Unit, unit_of
     from kb.text.words import STOP, fold, identifiers_of, names_of, stem, terms_of, words_of
 
 __all__ = [
+    "LOOK",
     "STOP",
     "Number",
     "Unit",
@@ -46,7 +47,7 @@ __getattr__ = exports(
     __name__,
     {
         "numbers": ("Number", "number_of", "number_text", "numbers_in"),
-        "printing": ("one_line", "printable"),
+        "printing": ("LOOK", "one_line", "printable"),
         "sentences": ("cut", "sentences_of"),
         "spelt": ("in_digits", "numbers_in_words"),
         "units": ("Unit", "unit_of"),

@@ -29,6 +29,8 @@ class _Safe(dict[int, str]):
         return safe
 
 
+# Characters that an agent's harness leaves of what a command prints, with some to spare.
+LOOK = 11_500
 _PLAIN = bytes((*b"\n\t", *range(32, 127)))
 _SAFE = _Safe({ord("\n"): "\n", ord("\t"): "\t"})
 

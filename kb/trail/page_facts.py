@@ -200,7 +200,7 @@ def places_of(page: Page) -> tuple[Place, ...]:
     """Sections of a page that this room reads, in page order, each with what stands below its sub-headings."""
     places: list[Place] = []
     for i, section in enumerate(page.sections):
-        if section.level > 1 and (name := _place_named(section.title)):
+        if section.level > 1 and (name := place_named(section.title)):
             below = (
                 later.start for later in page.sections[i + 1 :] if later.level <= section.level
             )
@@ -211,5 +211,6 @@ def places_of(page: Page) -> tuple[Place, ...]:
 
 
 @lru_cache(4096)
-def _place_named(heading: str) -> str | None:
+def place_named(heading: str) -> str | None:
+    """What a section of a run's page speaks of by its heading, as `places_of` names it."""
     return next((name for name, pattern in _PLACES.items() if pattern.search(heading)), None)

@@ -38,7 +38,7 @@ class Load:
     before: str = option("the state just before this page", metavar="PAGE")
     as_of: str = option("the state at the end of this day (YYYY-MM-DD)", metavar="DATE")
     budget: int | None = option(
-        "tokens (default: kb.toml or 3600, 2000 to resume)",
+        "tokens (default: kb.toml or 3600, 900 to resume)",
         default=None,
         metavar="N",
     )

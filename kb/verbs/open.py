@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kb import KbError, store
 from kb.store import digest_of
+from kb.text import LOOK
 from kb.verbs import Caller, Result, argument, flag, option
 
 if TYPE_CHECKING:
-    from kb.page import Page
+    from kb.page import Page, Section
 
-# Characters that an agent's harness leaves of what a command prints, with some to spare; of a page's sections so many are named, and
-# so much the way on takes beside its path.
-LOOK = 11_500
-_MOST_SECTIONS, _FOOT = 60, 80
+# Of a page's sections so many are named, and so much the way on takes beside its path.
+_MOST_SECTIONS, _FOOT, _MOST_RUNS = 60, 80, 12
 # What a run is called, and the digest of a slice, whose first four characters tell the target.
 _LABEL, _DIGEST = re.compile(r"[\w.-]+"), re.compile(r"[0-9a-f]{4,64}")
 
@@ -29,6 +28,7 @@ class Open:
         "a page or one of its sections, such as wiki/concepts/x.md#limits, a slice's handle (v012~k3), or a run by its number within the target of a slice (DIGEST:v012)",
         metavar="PATH[#ANCHOR]",
     )
+    target: str = option("whose run a number names, where several targets have it")
     start: int = option("first line", default=0, metavar="LINE")
     whole: bool = flag("print all of it, however long")
 
@@ -36,7 +36,8 @@ class Open:
 @dataclass(frozen=True, slots=True)
 class OpenedPassage(Result):
     """Text of a page from `line` on, as it stands. Printed is what one look of an agent holds of it, under the names of its sections,
-    unless the `whole` is asked for; JSON holds all.
+    unless the `whole` is asked for; JSON holds all. `lacking` is the section asked for where the page has none of the name: then `anchor` is the
+    nearest, empty for the page itself, and `sections` are all that it has.
     """
 
     formats: ClassVar = ("md", "json")
@@ -49,13 +50,17 @@ class OpenedPassage(Result):
     text: str
     sections: tuple[str, ...] = ()
     whole: bool = False
+    lacking: str = ""
 
     def to_text(self) -> str:
-        if self.whole or len(self.text) <= LOOK:
-            return self.text + "\n"
-        lines = self.text.split("\n")
         names = ", ".join(f"#{name}" for name in self.sections[:_MOST_SECTIONS])
-        head = f"({len(self.text):,} characters, the first of them here{f'; its sections: {names}' * bool(names)})"
+        names = f"; its sections: {names}" if names else ""
+        head = f"(no section #{self.lacking}, here is {f'#{self.anchor}' if self.anchor else 'the page'}{names})"
+        if self.whole or len(self.text) + len(head) <= LOOK:
+            return f"{head}\n\n{self.text}\n" if self.lacking else self.text + "\n"
+        lines = self.text.split("\n")
+        if not self.lacking:
+            head = f"({len(self.text):,} characters, the first of them here{names})"
         room, shown = LOOK - len(head) - _FOOT - len(self.path), 0
         while room > len(lines[shown]):
             room -= len(lines[shown]) + 1
@@ -78,7 +83,7 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
         path, _, part = path_of(typed, [*_paths(layout), *(p for (p,) in runs)]).partition("#")
         anchor = anchor or part
     else:
-        path = _run(layout, caller, typed) or caller.path(layout, typed)
+        path = _run(layout, caller, typed, target=request.target) or caller.path(layout, typed)
     if not (layout.root / path).resolve().is_relative_to(layout.root.resolve()):
         raise KbError(f"{path}: leads out of the knowledge base and is not read")
     if not (layout.root / path).is_file():
@@ -86,41 +91,63 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
     data = store.read_bytes(layout, path)
     page = read(path, data)
     lines = text_of(data).split("\n")
-    start, end = _section(page, anchor) if anchor else (1, len(lines) + 1)
-    inside = tuple(s.anchor for s in page.sections if s.anchor and start < s.start < end)
+    section = _section(page, anchor) if anchor else None
+    lacking = anchor if section is None or section.anchor != anchor else ""
+    start, end = _lines(page, section) if section else (1, len(lines) + 1)
+    inside = tuple(
+        s.anchor for s in page.sections if s.anchor and (lacking or start < s.start < end)
+    )
     start = max(start, request.start)
     if start >= end:
         raise KbError(f"{path}: ends before line {start}; its last line is {end - 1}")
     text = "\n".join(lines[start - 1 : end - 1]).rstrip("\n")
-    return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text, inside, request.whole)  # fmt: skip
+    anchor = section.anchor if section else ""
+    return OpenedPassage(path, anchor, page.digest, start, page.title, page.type, text, inside, request.whole, lacking)  # fmt: skip
 
 
-def _section(page: "Page", anchor: str) -> tuple[int, int]:
-    """First line of a section, and the next heading of its own level or above: its subsections are included. Raises KbError for none."""
-    place = next((i for i, s in enumerate(page.sections) if s.anchor == anchor), None)
-    if place is None:
-        names = ", ".join(f"#{s.anchor}" for s in page.sections if s.anchor)
-        raise KbError(f"{page.path}: no section '#{anchor}'; it has {names or 'none'}")
-    section = page.sections[place]
-    after = (s.start for s in page.sections[place + 1 :] if s.level <= section.level)
+def _section(page: "Page", anchor: str) -> "Section | None":
+    """The section of an anchor; of one that the page lacks the nearest: of the same matter as runs call it, else with a word of it, else spelt alike."""
+    from kb.trail.page_facts import place_named
+
+    sections = {s.anchor: s for s in reversed(page.sections) if s.anchor}
+    if anchor in sections:
+        return sections[anchor]
+    words = anchor.replace("-", " ")
+    own = [s for s in page.sections if s.anchor and s.level > 1]
+    matter = place_named(words)
+    near = [s for s in own if matter and place_named(s.title) == matter]
+    near = near or [s for s in own if set(words.split()) & set(s.anchor.split("-"))]
+    alike = get_close_matches(anchor, sections, n=1)
+    return near[0] if near else sections[alike[0]] if alike else None
+
+
+def _lines(page: "Page", section: "Section") -> tuple[int, int]:
+    """First line of a section, and the next heading of its own level or above: its subsections are included."""
+    behind = page.sections[page.sections.index(section) + 1 :]
+    after = (s.start for s in behind if s.level <= section.level)
     return section.start, next(after, page.lines + 1)
 
 
-def _run(layout: store.Layout, caller: Caller, typed: str) -> str:
-    """The run that `DIGEST:v012` names within the target of a slice, or `v012` where one run alone is called so; empty for what is no number of a run."""
+def _run(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> str:
+    """The run that `DIGEST:v012` names within the target of a slice, or `v012` within the `target`, or where one run alone is called so; empty for what is no number of a run.
+
+    Raises KbError with every run that it may mean.
+    """
     from kb.trail.handles import handle, label_of
 
     digest, _, label = typed.rpartition(":")
     if not _LABEL.fullmatch(label) or (digest and not _DIGEST.fullmatch(digest)):
         return ""
-    rows = caller.tables(layout).execute("select path, target from experiment order by path")
-    same = [(path, target) for path, target in rows if label_of(path) == label]
-    own = [path for path, target in same if digest_of(target).startswith(digest[:4])]
+    caller.doubt_target(db := caller.tables(layout), target)
+    rows = db.execute("select path, target from experiment order by date desc, path")
+    same = [(path, own) for path, own in rows if label_of(path) == label]
+    own = [(p, t) for p, t in same if digest_of(t).startswith(digest[:4]) and target in ("", t)]
     if len(own) > 1:
+        lines = (f"\n  {handle(path)} · {name} · {path}" for path, name in own[:_MOST_RUNS])
         raise KbError(
-            f"'{typed}' names {len(own)} runs; open one by its handle: {', '.join(map(handle, own[:6]))}"
+            f"'{typed}' names {len(own)} runs; open one by its handle, or say whose by --target:{''.join(lines)}"
         )
-    return own[0] if own else ""
+    return own[0][0] if own else ""
 
 
 def _paths(layout: store.Layout) -> list[str]:
