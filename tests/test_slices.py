@@ -240,7 +240,7 @@ def test_a_page_that_asks_is_no_answer_to_itself(trail_base, kb_command):
 def test_lines_of_a_batch_may_say_their_step(trail_base, kb_command):
     lines = '{"id": "a", "step": "resume", "target": "engine"}\n{"id": "b", "step": "hypothesis", "target": "engine"}\n'
     said = [json.loads(line) for line in kb_command("load", "--batch", "-", cwd=trail_base.root, text_in=lines).stdout.splitlines()]
-    assert [(s["id"], s["step"], s["budget"]) for s in said] == [("a", "resume", 2000), ("b", "hypothesis", 3600)]
+    assert [(s["id"], s["step"], s["budget"]) for s in said] == [("a", "resume", 900), ("b", "hypothesis", 3600)]
     assert "which step" in kb_command("load", cwd=trail_base.root, ok=(2,)).stderr
 
 
@@ -352,9 +352,21 @@ def test_a_reviewer_gets_no_narrative_of_the_author(trail_base):
     assert "rate below 108" in told_text and "protected: bench.c" in told_text and "rate 105 op/s" in told_text
 
 
-def test_a_resume_slice_tells_the_session_in_two_thousand_tokens(trail_base, kb_command):
+def test_a_resume_slice_tells_where_the_session_stands_in_nine_hundred_tokens(trail_base, kb_command):
     made = json.loads(kb_command("load", "resume", "--target", "engine", "--format", "json", cwd=trail_base.root).stdout)
-    assert made["budget"] == 2000 and {"state", "recent", "refuted", "leads"} <= {p["name"] for p in made["parts"]}
+    assert made["budget"] == 900 and {p["name"] for p in made["parts"]} == {"state", "recent", "refuted"}
+    state = {i["why"]: i["text"] for p in made["parts"] for i in p["items"] if p["name"] == "state"}
+    assert state["frontier"].startswith("frontier: v008 ") and "rate 108 op/s" in state["frontier"]
+    assert "huge pages" not in json.dumps(made) and sum(i["why"] == "last run" for p in made["parts"] for i in p["items"]) == 1
+
+
+def test_a_slice_of_plain_prose_fits_one_look(shipped):
+    loader = Loader(store.state(shipped))
+    for target in ("wan-vae-decoder", "tpu-pallas-kernels", "qwen3-8b-v6e8"):
+        for step in STEPS:
+            made = loader.slice(Request(step, target=target))
+            assert len(to_markdown(made)) <= 11_600
+    assert len(to_markdown(loader.slice(Request("hypothesis", target="wan-vae-decoder", budget=4000)))) > 12_000
 
 
 def test_a_cold_reader_learns_no_outcome(trail_base, loader):
@@ -426,7 +438,8 @@ def test_a_run_opens_by_its_number_within_the_target_of_its_slice(trail_base, kb
     build(trail_base)
     assert "threads=16" in kb_command("open", f"{made.digest}:v008#verdict", cwd=trail_base.root).stdout
     said = kb_command("open", "v008", cwd=trail_base.root, ok=(2,)).stderr
-    assert "names 2 runs" in said and said.count("v008~") == 2
+    assert "names 2 runs" in said and said.count("\n  v008~") == 2
+    assert "another" in kb_command("open", "v008", "--target", "other", cwd=trail_base.root).stdout
     assert "Tiling" in kb_command("open", "tiling~" + handle("wiki/concepts/tiling.md").rpartition("~")[2], cwd=trail_base.root).stdout
 
 
@@ -519,6 +532,15 @@ def test_a_resumed_session_proposes_from_what_it_was_not_told(trail_base, kb_com
     beyond = kb_command(*command.split(), cwd=trail_base.root).stdout
     told = {line for line in resumed.splitlines() if line.startswith("> ")}
     assert beyond.startswith("# hypothesis · engine") and not {t for t in told if len(t) > 40} & set(beyond.splitlines())
+
+
+def test_a_section_that_is_not_there_opens_the_nearest_and_names_all(trail_base, kb_command):
+    page = trail_base.at("wiki/concepts/near.md")
+    page.write_text("# Near\n\n## Configuration\n\nEight threads.\n\n## Memory limits\n\nForty GiB.\n\n## Verdict\n\nDone.\n")
+    for asked, nearest, text in (("setup", "#configuration", "Eight threads."), ("memory", "#memory-limits", "Forty GiB."), ("verdikt", "#verdict", "Done."), ("zzz", "the page", "# Near")):
+        head, _, rest = kb_command("open", f"wiki/concepts/near.md#{asked}", cwd=trail_base.root).stdout.partition("\n")
+        assert head.startswith(f"(no section #{asked}, here is {nearest}; its sections: ") and "#memory-limits" in head and text in rest
+    assert kb_command("open", "wiki/concepts/near.md#verdict", cwd=trail_base.root).stdout == "## Verdict\n\nDone.\n"
 
 
 def test_a_long_page_is_printed_a_look_at_a_time(trail_base, kb_command):

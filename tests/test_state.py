@@ -247,6 +247,18 @@ def test_what_something_made_moot_stands_behind_what_is_open():
     assert "Split the reduction" in first.text and "since tried: v002~" in second.text
 
 
+def test_a_lead_is_settled_by_the_run_that_has_its_number_its_heading_or_its_title_and_by_none_at_another_value():
+    asks = ("\n## Next hypotheses\n\n1. Exp 2 — double the rows: launched at once, 4.3 GiB are free.\n2. Huge pages for the arena: cuts misses of the second level by half.\n"
+            "3. Retry batch=4 with a narrow window of eight lines.\n4. Pin every worker, Split reduction over channels.\n")
+    tries = [(2, "rows at twice the count"), (3, "huge pages in the arena"), (4, "retry batch=2 with a narrow window"), (5, "split reduction over channels")]
+    runs = [run(1, "supported", title="tile=64", rate=100, body=asks), *(run(n, "refuted", title=title, rate=90) for n, title in tries)]
+    *open_, rows, pages, split = [line.text for line in state_of(runs, target="engine").parts["leads"]]
+    assert "Retry batch=4" in open_[0] and "Pin every worker" in open_[1] and len(open_) == 2
+    for lead, name in ((rows, "Exp 2"), (pages, "Huge pages"), (split, "Split reduction")):
+        assert name in lead and "(since tried: v00" in lead
+    assert "since tried: v002~" in rows and "since tried: v003~" in pages and "since tried: v005~" in split
+
+
 def test_a_declared_gain_is_the_one_that_a_state_tells():
     won = run(9, "supported", title="swizzle=9", rate=90, body=SETUP.replace("2048", "8192").replace("--threads", "--swizzle=9 --threads"), front='gain: "+31.5 % (+20 % to +40 %)"\n')
     state = state_of([*TRAIL, won], target="engine")

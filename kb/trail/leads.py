@@ -34,6 +34,7 @@ _LAST_RUNS = 40
 _SAME, _LEAST = 0.6, 3
 # A lead's heading ends where its sentence turns. A run that says so much of it takes the lead, where so much stands in what it tried.
 _TURN = regex(r"[:.;,]\s|\s[—–=-]\s|\s\(")
+_TITLES = regex(r",\s(?=[A-Z])")
 _SAYS, _TRIES, _CLAIM, _READ = 0.75, 0.4, 500, 240
 # A word that more of a trail's titles carry tells none of its runs from another.
 _USUAL = 1 / 3
@@ -58,8 +59,8 @@ def leads_of(runs: Sequence[Facts], *, last: int) -> Iterator[OpenLead]:
     counts = Counter(w for e in runs for w in _terms(subject_of(e)))
     plain = frozenset(w for w, n in counts.items() if n > max(_LEAST, _USUAL * len(runs)))
     for age, e in enumerate(reversed(runs[-last:])):
-        for place, note in enumerate(e.account.leads):
-            text = _asked(note.text)
+        for place, lead in enumerate(t for n in e.account.leads for t in _each(n.text)):
+            text = _asked(lead)
             words = words_of(text[:160])
             if len(words) >= _LEAST and not _NO_IDEA.search(text) and not repeats(text, before):
                 before.append(text)
@@ -87,6 +88,12 @@ def lead_lines(outcomes: Outcomes, lessons: Sequence[Lesson]) -> Iterable[Line]:
         text = f"{name}{shown}{at}{lead.settled or sister}"
         ranked.append(((bool(lead.settled), -score, len(ranked)), Line(text, lead.run.path, name)))
     yield from (line for _, line in sorted(ranked, key=lambda r: r[0]))
+
+
+def _each(text: str) -> list[str]:
+    """The leads of a text that lists several by their titles, else the text."""
+    titles = _TITLES.split(text)
+    return titles if all(t.count(" ") > 1 for t in titles) else [text]
 
 
 def _asked(text: str) -> str:
