@@ -199,7 +199,8 @@ class Kept:
     `close` drops those that nobody asked for.
     """
 
-    TABLE = "create table kept (name text primary key, inputs text not null, row blob not null) without rowid"
+    # With row numbers: without them whoever looks for a name reads the whole of each row that he passes, megabytes of some.
+    TABLE = "create table kept (name text primary key, inputs text not null, row blob not null)"
 
     def __init__(self, db: sqlite3.Connection):
         self.db, self.names = db, set[str]()

@@ -90,10 +90,10 @@ def repeats_of(outcomes: Outcomes, run: Facts) -> list[Facts]:
 def _order(outcomes: Outcomes) -> list[Facts]:
     """Runs in the order in which they stand for the frontier: its newest repeat, itself, those it stands on, those since."""
     runs, best = outcomes.runs, outcomes.best.run
-    at = runs.index(best)
     again = [e for e in reversed(repeats_of(outcomes, best)) if e.order > best.order]
-    since = [e for e in reversed(runs[at + 1 :]) if e not in again]
-    before = [*reversed(runs[:at])]
+    paths = {e.path for e in again}
+    since = [e for e in reversed(runs) if e.order > best.order and e.path not in paths]
+    before = [e for e in reversed(runs) if e.order < best.order]
     return [*again, best, *filter(kept, before), *since, *(e for e in before if not kept(e))]
 
 

@@ -73,7 +73,8 @@ def chain_of(runs: Sequence[Facts], best: Frontier) -> list[Facts]:
     """The frontier and what it stands on, nearest first: its parents, then the runs kept before them."""
     by_path, parents = {e.path: e for e in runs}, parents_of(runs)
     chain = [best.run]
-    while (parent := by_path.get(parents.get(chain[-1].path, ""))) and parent not in chain:
+    # Parents are earlier runs, so that none comes twice.
+    while parent := by_path.get(parents.get(chain[-1].path, "")):
         chain.append(parent)
     return [*chain, *reversed([e for e in runs if e.order < chain[-1].order and kept(e)])]
 
