@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from kb import regex
 from kb.run.noise import gain_of
@@ -164,9 +165,13 @@ def _gains(runs: Sequence[Facts], metric: Metric | None) -> dict[str, float]:
 
 def subject_of(e: Facts) -> str:
     """What a run tried, in its title's words: without its number and its verdict."""
-    title = _OUTCOME.sub("", e.title)
-    bare = _LABEL.sub("", title).strip(" -—–:")
-    return bare or title or e.slug
+    return _bare(e.title) or e.slug
+
+
+@lru_cache(maxsize=1 << 12)
+def _bare(title: str) -> str:
+    title = _OUTCOME.sub("", title)
+    return _LABEL.sub("", title).strip(" -—–:") or title
 
 
 def _figure(m: Metric) -> str:
