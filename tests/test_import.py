@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kb import KbError
+from kb.experiments.stub import sealed_pages
+from kb.experiments.writeback import log_missing
 from kb.formats import export, filing
 from kb.formats.judging import judged
 from kb.formats.pages import as_text, page_of
@@ -91,6 +93,12 @@ def test_a_run_is_known_wherever_its_line_moves_and_whatever_its_number(base, lo
     bring(base, log)
     log.write_text(HEADER + "# newest first\n" + "\n".join(reversed(ROWS)) + "\n")
     assert bring(base, log).pages == ()
+
+
+def test_imported_runs_are_no_entries_of_the_log_that_is_kept_of_experiments(base, log):
+    bring(base, log)
+    assert sealed_pages(base, "t") and not sealed_pages(base, "t", imported=False)
+    assert log_missing(base, "t", today="2026-01-04") == ()
 
 
 def test_identical_lines_are_distinct_runs_and_still_imported_once(base, log):

@@ -134,17 +134,23 @@ def in_flight(layout: store.Layout, target: str) -> tuple[Stub, ...]:
     return tuple(stub for stub in stubs if not stub.filed)
 
 
-def sealed_pages(layout: store.Layout, target: str) -> list[str]:
-    """Paths of the experiments of a target that kb filed, oldest first."""
-    return _pages_with(layout, target, rb"^sealed[ \t]*:")
+def sealed_pages(layout: store.Layout, target: str, *, imported: bool = True) -> list[str]:
+    """Paths of the experiments of a target that kb filed, oldest first; of those that it measured alone where not `imported`."""
+    without = rb"(?!)" if imported else rb"^imported[ \t]*:"
+    return _pages_with(layout, target, rb"^sealed[ \t]*:", without=without)
 
 
-def _pages_with(layout: store.Layout, target: str, pattern: bytes) -> list[str]:
-    """Pages of a target whose first bytes hold a line; what went away meanwhile is none, and the build reports what cannot be read."""
+def _pages_with(
+    layout: store.Layout, target: str, pattern: bytes, *, without: bytes = rb"(?!)"
+) -> list[str]:
+    """Pages of a target whose first bytes hold a line and lack another; what went away meanwhile is none, and the build reports what
+    cannot be read.
+    """
     paths = []
     for file in sorted((layout.wiki / "experiments" / target).rglob("*.md")):
         with contextlib.suppress(OSError), open(file, "rb") as opened:
-            if re.search(pattern, opened.read(8192), re.MULTILINE):
+            head = opened.read(8192)
+            if re.search(pattern, head, re.MULTILINE) and not re.search(without, head, re.M):
                 paths.append(file.relative_to(layout.root).as_posix())
     return paths
 

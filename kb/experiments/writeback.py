@@ -25,9 +25,11 @@ _ENTRY = re.compile(r"^## \[(\d{4}-\d{2}-\d{2})\]", re.MULTILINE)
 
 
 def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, ...]:
-    """Give every experiment of the target that kb filed its entry in the log; the caller holds the lock of the pages. Returns what was written."""
+    """Give every experiment of the target that kb measured its entry in the log; the caller holds the lock of the pages. Returns what
+    was written. Runs of an import, which may be thousands, are told by their receipt in `sources/`.
+    """
     log = have = _log(layout)
-    for path in sealed_pages(layout, target):
+    for path in sealed_pages(layout, target, imported=False):
         link = posixpath.relpath(path, "wiki")
         if f"]({link}): ".encode() not in log:
             page = (stub := stub_at(layout, path)).page
