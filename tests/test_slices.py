@@ -543,15 +543,16 @@ def test_a_section_that_is_not_there_opens_the_nearest_and_names_all(trail_base,
     assert kb_command("open", "wiki/concepts/near.md#verdict", cwd=trail_base.root).stdout == "## Verdict\n\nDone.\n"
 
 
-def test_a_long_page_is_printed_a_look_at_a_time(trail_base, kb_command):
-    text = "# Long\n\n" + "".join(f"## Part {n}\n\n" + f"Line of part {n}.\n" * 120 for n in range(1, 9))
+@pytest.mark.parametrize("anchor", ["", "#all"])
+def test_a_long_page_is_printed_a_look_at_a_time(trail_base, kb_command, anchor):
+    text = "# All\n\n" + "".join(f"## Part {n}\n\n" + f"Line of part {n}.\n" * 120 for n in range(1, 9))
     trail_base.at("wiki/concepts/long.md").write_text(text)
-    printed, command = "", ["open", "wiki/concepts/long.md"]
+    printed, command = "", ["open", f"wiki/concepts/long.md{anchor}"]
     while command:
         look = kb_command(*command, cwd=trail_base.root).stdout
         assert len(look) < 12_000
         printed += look
-        on = re.search(r"`kb (open \S+ --start \d+)`", look)
+        on = re.search(rf"`kb (open \S+\.md{anchor} --start \d+)`", look)
         command = on[1].split() if on else []
     assert "#part-8" in printed.splitlines()[0] and all(printed.count(f"Line of part {n}.\n") == 120 for n in range(1, 9))
     assert kb_command("open", "wiki/concepts/long.md", "--whole", cwd=trail_base.root).stdout == text

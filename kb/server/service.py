@@ -159,6 +159,8 @@ def serve_http(
     listening = socket.socket()
     try:
         listening.bind(("127.0.0.1", port))
+        # Whoever reads the address can call at once: what comes before the loop runs waits.
+        listening.listen()
     except (OSError, OverflowError) as error:
         raise KbError(
             f"cannot listen on 127.0.0.1:{port}: {getattr(error, 'strerror', None) or error}; give another --port"

@@ -135,9 +135,11 @@ def _name_words(
     for path in paths:
         if path not in words:
             name = path.rsplit("/", 1)[1].removesuffix(".md").lower()
-            words[path] = frozenset(w for w in _WORD.findall(name) if not w.isdigit())
-            for word in words[path]:
+            name_words = frozenset(w for w in _WORD.findall(name) if not w.isdigit())
+            for word in name_words:
                 pages[word].append(path)
+            # Last: who finds it here, beside us, finds it by its words too.
+            words[path] = name_words
     return known
 
 

@@ -118,9 +118,10 @@ class View:
             " join page p on p.path = s.path left join experiment e on e.path = j.value",
             (json.dumps(missing),),
         )
-        self._standing.update(dict.fromkeys(missing))
+        # Entered at once: a page that is half looked up would be none for whoever asks beside us.
+        looked_up: dict[str, PageStanding | None] = dict.fromkeys(missing)
         for path, kind, title, date, rank, day, number, verdict, digest in rows:
-            self._standing[path] = PageStanding(
+            looked_up[path] = PageStanding(
                 path,
                 kind,
                 title,
@@ -131,6 +132,7 @@ class View:
                 digest,
                 kind not in TYPES or path.split("/")[1] not in folders_of(kind),
             )
+        self._standing.update(looked_up)
 
     def standing(self, path: str) -> PageStanding | None:
         """Standing of a page, whether it may be seen or not; None for no page."""

@@ -117,7 +117,7 @@ def _look_again(layout: Layout) -> str:
 
 
 def _times_of(folders: list[str], pages: list[str]) -> str:
-    """When folders and pages were written, in one number that no two writings share; empty where one is gone."""
+    """The sum of the times at which folders and pages were written, which a further writing raises; empty where one is gone."""
     try:
         times = map(_MTIME, chain(map(os.stat, folders), map(os.lstat, pages)))
         return f"{sum(times):x}"

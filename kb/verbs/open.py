@@ -55,19 +55,20 @@ class OpenedPassage(Result):
     def to_text(self) -> str:
         names = ", ".join(f"#{name}" for name in self.sections[:_MOST_SECTIONS])
         names = f"; its sections: {names}" if names else ""
-        head = f"(no section #{self.lacking}, here is {f'#{self.anchor}' if self.anchor else 'the page'}{names})"
-        if self.whole or len(self.text) + len(head) <= LOOK:
-            return f"{head}\n\n{self.text}\n" if self.lacking else self.text + "\n"
+        place = f"#{self.anchor}" if self.anchor else ""
+        lacking = f"(no section #{self.lacking}, here is {place or 'the page'}{names})\n\n"
+        head = lacking if self.lacking else ""
+        if self.whole or len(head) + len(self.text) <= LOOK:
+            return f"{head}{self.text}\n"
+        head = head or f"({len(self.text):,} characters, the first of them here{names})\n\n"
         lines = self.text.split("\n")
-        if not self.lacking:
-            head = f"({len(self.text):,} characters, the first of them here{names})"
-        room, shown = LOOK - len(head) - _FOOT - len(self.path), 0
+        room, shown = LOOK - len(head) - _FOOT - len(self.path) - len(place), 0
         while room > len(lines[shown]):
             room -= len(lines[shown]) + 1
             shown += 1
         # A line longer than a look is cut; what is left of it is printed with the whole.
         text = "\n".join(lines[:shown]) or lines[0][:room]
-        return f"{head}\n\n{text}\n\n(on: `kb open {self.path} --start {self.line + max(shown, 1)}`; all: `--whole`)\n"
+        return f"{head}{text}\n\n(on: `kb open {self.path}{place} --start {self.line + max(shown, 1)}`; all: `--whole`)\n"
 
 
 def run(request: Open, caller: Caller) -> OpenedPassage:
