@@ -42,7 +42,7 @@ class _TryColumns(NamedTuple):
     """What the columns of a table say: those with figures, those that tell in words how it came out, and how many before them name the try."""
 
     measured: tuple[int, ...]
-    told: tuple[int, ...]
+    outcomes: tuple[int, ...]
     names: int
 
 
@@ -78,21 +78,26 @@ def _row(
     gain: float | None,
     lost: bool,
 ) -> TableTry | None:
-    won = _verdict(" ".join(row[columns.names :]), [row[c] for c in columns.told])
+    won = _verdict(" ".join(row[columns.names :]), [row[c] for c in columns.outcomes])
     if gain is None and won is None and not lost:
         return None
     if won is None and gain is not None and abs(gain) >= _NOISE:
         won = gain > 0
-    cells = [(i, c) for i, c in enumerate(row) if c.strip(" —-")]
-    named = [(i, c) for i, c in cells if i < columns.names]
-    bare = {i for i, c in named if i and any(map(str.isalpha, c))} | set(columns.told)
-    texts = {i: c if i in bare else f"{header[i]} {c}" for i, c in cells}
-    subject = "; ".join(texts[i] for i, _ in named)
-    values = "; ".join(texts[i] for i, _ in cells[len(named) :])
+    texts = _texts(header, row, columns)
+    subject = "; ".join(text for i, text in texts.items() if i < columns.names)
+    values = "; ".join(text for i, text in texts.items() if i >= columns.names)
     if gain is not None and won is (gain > 0) and not _SIGNED.search(values):
         values += f" ({100 * gain:+.1f} %)"
     text = cut(f"{subject}: {values}", _LONGEST)
     return TableTry(cut(subject, _LONGEST_SUBJECT), text, gain, False if lost and not won else won)
+
+
+def _texts(header: Sequence[str], row: Sequence[str], columns: _TryColumns) -> dict[int, str]:
+    """What the filled cells of a row say by their column; with the column's head where the cell alone does not tell."""
+    cells = {i: c for i, c in enumerate(row) if c.strip(" —-")}
+    bare = {i for i, c in cells.items() if 0 < i < columns.names and any(map(str.isalpha, c))}
+    bare.update(columns.outcomes)
+    return {i: c if i in bare else f"{header[i]} {c}" for i, c in cells.items()}
 
 
 def _verdict(text: str, words: Sequence[str]) -> bool | None:

@@ -296,35 +296,38 @@ def _of_effect(text: str, at: int) -> bool:
     return direction_of(" ".join(re.findall(r"[A-Za-z/]+", text[at : at + 40])[:4])) is not None
 
 
+def _moved(numbers: re.Match[str]) -> str:
+    """Which way the numbers of an arrow go; empty where they are equal, or none."""
+    values = [number_of(g.rstrip(".,")) for g in numbers.groups() if g]
+    if len(values) != 2 or None in values or values[0] == values[1]:
+        return ""
+    return "raise" if values[1] > values[0] else "lower"
+
+
+def _cued(text: str) -> str | None:
+    """Which way the verbs of a text move a lever; empty where they say both ways, None where they say nothing."""
+    lower = text.lower()
+    text = text if len(text) == len(lower) else lower
+    cues = {
+        name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(lower))
+        for name, pattern in _CUE.items()
+    }
+    if cues["raise"] and cues["lower"]:
+        return ""
+    return next(
+        (name for name in ("raise", "lower", "disable", "replace", "enable") if cues[name]), None
+    )
+
+
 def direction_in(title: str, statement: str) -> str:
     """`raise`, `lower`, `enable`, `disable` or `replace`, as title and statement say a lever is moved; empty where they do
     not, or say both ways.
     """
     for text in (title, statement):
-        numbers = [
-            tuple(number_of(g.rstrip(".,")) for g in m.groups() if g) for m in _ARROW.finditer(text)
-        ]
-        moved = {
-            "raise" if b > a else "lower"
-            for a, b in (n for n in numbers if len(n) == 2 and None not in n)
-            if a != b
-        }
-        if len(moved) == 1:
-            return moved.pop()
-        lower = text.lower()
-        text = text if len(text) == len(lower) else lower
-        cues = {
-            name: sum(not _of_effect(text, m.end()) for m in pattern.finditer(lower))
-            for name, pattern in _CUE.items()
-        }
-        size = cues["raise"] - cues["lower"]
-        if size and (not cues["raise"] or not cues["lower"]):
-            return "raise" if size > 0 else "lower"
-        if cues["raise"] and cues["lower"]:
-            return ""
-        for name in ("disable", "replace", "enable"):
-            if cues[name]:
-                return name
+        moved = {way for way in map(_moved, _ARROW.finditer(text)) if way}
+        cued = moved.pop() if len(moved) == 1 else _cued(text)
+        if cued is not None:
+            return cued
     return ""
 
 
@@ -345,10 +348,8 @@ def way_of(clause: str, name: str) -> str:
     end = at + len(name)
     behind = clause[end : end + _BEHIND].lower()
     moved = _ARROW.match(behind.lstrip("`* :=")) if behind else None
-    if moved:
-        numbers = [number_of(g.rstrip(".,")) for g in moved.groups() if g]
-        if len(numbers) == 2 and None not in numbers and numbers[0] != numbers[1]:
-            return "raise" if numbers[1] > numbers[0] else "lower"
+    if moved and (way := _moved(moved)):
+        return way
     if switched := _SWITCHED.match(behind):
         return "enable" if switched["way"] in ("on", "enabled") else "disable"
     cues = list(_ANY_CUE.finditer(clause[max(0, at - _BEFORE) : at].lower()))

@@ -171,40 +171,35 @@ def renamed(metric: Metric, *, tokens: bool) -> Metric:
 @lru_cache(4096)
 def _naming(name: str, unit: str, tokens: bool) -> tuple[str, str, float, Direction | None]:
     """Shared name, unit, what values are multiplied by, and direction of a metric named so."""
-    words = [
-        w
-        for w in words_of(_WORKER.sub(" ", _BRACKETS.sub(" ", name)).replace("%", " "))
-        if w not in HOW
-    ]
+    bare = _WORKER.sub(" ", _BRACKETS.sub(" ", name)).replace("%", " ")
+    words = [w for w in words_of(bare) if w not in HOW]
     per = next((w for w in _ONE_OF if w in words or unit.endswith(f"/{w}")), "")
     words = [w for w in words if w not in _ONE_OF] if unit == "%" else words
+    if tokens and "tps" in (*words[-1:], unit.lower()):
+        label = "tok/s/chip" if per in ("chip", "device") else "tok/s"
+        return label, label, 1.0, "higher"
     known = unit_of(unit)
     pace = known is not None and known.dimension.startswith("time/")
     if pace and name == unit:
         words = [unit.partition("/")[2].strip(), "time"]
-    rated = unit or unit_in(name) or (name if "/" in name and " " not in name else "")
-    if tokens and "tps" in (*words[-1:], unit.lower()):
-        label = "tok/s/chip" if per in ("chip", "device") else "tok/s"
-        return label, label, 1.0, "higher"
-    if (
-        not pace
-        and ("/" in rated or names_itself(rated))
-        and direction_of(rated)
-        and direction_of(name) != "lower"
-    ):
+    rated = "" if pace else _rated(name, unit)
+    if rated and direction_of(name) != "lower":
         label = _rate(rated, per)
         return label, label, 1.0, direction_of(label) or direction_of(name)
     label = " ".join(w for w in words if w not in _TIMES)
-    unit = (
-        unit.partition("/")[0].strip()
-        if pace
-        else unit or next((w for w in reversed(words) if w in _TIMES), "")
-    )
-    factor = 1.0
-    if is_time(unit):
-        factor, unit = 1e3 * unit_of(unit).factor, "ms"
-        label = label if direction_of(label) else f"{label} time".strip()
-    return label, unit, factor, direction_of(label)
+    if pace:
+        unit = unit.partition("/")[0].strip()
+    unit = unit or next((w for w in reversed(words) if w in _TIMES), "")
+    if not is_time(unit):
+        return label, unit, 1.0, direction_of(label)
+    label = label if direction_of(label) else f"{label} time".strip()
+    return label, "ms", 1e3 * unit_of(unit).factor, direction_of(label)
+
+
+def _rated(name: str, unit: str) -> str:
+    """The rate that a metric is, by its unit, else by its name; empty for none, and for one of which nobody knows the direction."""
+    rated = unit or unit_in(name) or (name if "/" in name and " " not in name else "")
+    return rated if ("/" in rated or names_itself(rated)) and direction_of(rated) else ""
 
 
 def _rate(rate: str, per: str) -> str:

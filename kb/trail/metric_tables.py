@@ -19,8 +19,10 @@ from kb.trail.metric_names import (
 )
 
 if TYPE_CHECKING:
-    from kb.page.document import Row
+    from kb.page.document import Cell, Row
 
+_Cells = list[tuple[str, ...]]
+_Bold = list[tuple[bool, ...]]
 # The figures that a page's text repeats.
 Cited = Callable[[], frozenset[float]]
 
@@ -56,49 +58,56 @@ def table_readings(rows: "tuple[Row, ...]", run: RunLabel, cited: Cited) -> Iter
     """
     width = len(rows[0].cells)
     cells = [tuple(c.plain[:_LONGEST_CELL] for c in row.cells[:width]) for row in rows]
-    bold = [
-        tuple(
-            bool(c.spans) and c.spans[0].kind == "strong" and not c.spans[0].at
-            for c in row.cells[:width]
-        )
-        for row in rows
-    ]
+    bold = [tuple(map(_is_bold, row.cells[:width])) for row in rows]
     header, body = cells[0], cells[1:]
     if not body or _SERIES.match(header[0]) and sum(r[0].isdigit() for r in body) > 2:
         return
-    across = [
-        c for c in range(1, width) if is_measured(header[c]) and not _names_run(header[c], run)
-    ]
-    down = [r for r in range(1, len(cells)) if is_measured(cells[r][0])]
-    if not across and not down:
-        down = [r for r in range(1, len(cells)) if len(body) == 1 or _OVERALL.match(cells[r][0])][
-            :1
-        ]
-        down = down if any(_names_run(h, run) and unit_in(h) for h in header[1:]) else []
+    across, down = _measured(cells, run)
     if down and len(down) * (width - 1) >= len(across) * len(body):
-        names = [cells[r][0] for r in down]
-        lines = [
-            _Line(
-                (header[c],),
-                tuple(cells[r][c] for r in down),
-                (bold[0][c], *(bold[r][c] for r in down)),
-            )
-            for c in range(1, width)
-        ]
-    elif across:
-        names = [header[c] for c in across]
-        lines = [
-            _Line(row[: across[0]], tuple(row[c] for c in across), b)
-            for row, b in zip(body, bold[1:], strict=True)
-        ]
+        names, lines = [cells[r][0] for r in down], _columns(cells, bold, down)
     else:
-        return
+        names, lines = [header[c] for c in across], _rows(cells, bold, across)
     line, sure = _own([x for x in lines if any(map(_figure, x.cells))], run, cited)
     unit = unit_in(line.labels[0]) if line and not across and line.labels else ""
     for name, cell in zip(names, line.cells if line else (), strict=False):
         if unit and not is_measured(name):
             name = f"{'' if _OVERALL.match(name) else name} ({unit})"
         yield from _measures(name, cell, sure=sure, unit=unit)
+
+
+def _measured(cells: _Cells, run: RunLabel) -> tuple[list[int], list[int]]:
+    """The columns behind the first and the rows below the head that are named after something measured; the one row over all where only columns of runs are."""
+    header, body = cells[0], cells[1:]
+    across = [
+        c for c, head in enumerate(header) if c and is_measured(head) and not _names_run(head, run)
+    ]
+    down = [r for r, row in enumerate(cells) if r and is_measured(row[0])]
+    if not across and not down and any(_names_run(h, run) and unit_in(h) for h in header[1:]):
+        overall = (r for r, row in enumerate(body, 1) if len(body) == 1 or _OVERALL.match(row[0]))
+        down = [*overall][:1]
+    return across, down
+
+
+def _columns(cells: _Cells, bold: _Bold, down: list[int]) -> list[_Line]:
+    """The columns behind the first, each with its cells of some rows."""
+    return [
+        _Line((head,), tuple(cells[r][c] for r in down), tuple(bold[r][c] for r in (0, *down)))
+        for c, head in enumerate(cells[0][1:], 1)
+    ]
+
+
+def _rows(cells: _Cells, bold: _Bold, across: list[int]) -> list[_Line]:
+    """The rows below the head, each with its cells of some columns."""
+    return [
+        _Line(row[: across[0]], tuple(row[c] for c in across), is_bold)
+        for row, is_bold in zip(cells[1:], bold[1:], strict=True)
+        if across
+    ]
+
+
+def _is_bold(cell: "Cell") -> bool:
+    """Whether a cell begins in bold type."""
+    return bool(cell.spans) and cell.spans[0].kind == "strong" and not cell.spans[0].at
 
 
 def _names_run(head: str, run: RunLabel) -> bool:
@@ -114,14 +123,10 @@ def _own(lines: list[_Line], run: RunLabel, cited: Cited) -> tuple[_Line | None,
     only one that nothing else is called by; of several the bold one, the one whose figures the text repeats, the first worker's, or the
     second of two columns.
     """
-    if len(lines) == 1 and not any(
-        COMPARED.match(c) or calls(c, run) is False for c in lines[0].labels
-    ):
+    if len(lines) == 1 and not _is_of_another(lines[0], run, COMPARED.match):
         return lines[0], True
     plain = [
-        x
-        for x in lines
-        if not any(c.startswith(("Δ", "delta", "vs")) for c in map(str.lower, x.labels))
+        x for x in lines if not any(c.lower().startswith(("Δ", "delta", "vs")) for c in x.labels)
     ]
     for named in (
         lambda label: calls(label, run) or calls(f"#{label}", run),
@@ -130,12 +135,15 @@ def _own(lines: list[_Line], run: RunLabel, cited: Cited) -> tuple[_Line | None,
     ):
         if chosen := [x for x in plain if any(map(named, x.labels))]:
             return _set_off(chosen, cited) or chosen[-1], True
-    rest = [
-        x for x in plain if not any(COMPARED.search(c) or calls(c, run) is False for c in x.labels)
-    ]
+    rest = [x for x in plain if not _is_of_another(x, run, COMPARED.search)]
     if len(rest) == 1:
         return rest[0], True
     return _set_off(rest, cited), False
+
+
+def _is_of_another(line: _Line, run: RunLabel, compared: Callable[[str], object]) -> bool:
+    """Whether what a line is called is another run, or what runs are compared with."""
+    return any(compared(c) or calls(c, run) is False for c in line.labels)
 
 
 def _set_off(lines: list[_Line], cited: Cited) -> _Line | None:
