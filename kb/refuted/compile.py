@@ -3,9 +3,12 @@ and generic principles.
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from kb.refuted.card import Card
@@ -64,66 +67,54 @@ def cards_of(
     make = lambda path: _with_reason(_of_experiment(known[path], runs[path]))  # noqa: E731
     own = kept.each("card", inputs, tuple[Card, str], make)
     failed = {path: card for path, (card, _) in own.items()}
-    reasons = {path: reason for path, (_, reason) in own.items()}
     # A failed run's own page is told by its card.
-    statements = [
-        *((p, run.statements) for p, run in runs.items() if p not in failed and run.statements),
-        *statements,
-    ]
-    sources: dict[str, set[str]] = defaultdict(set)
-    others: list[Card] = []
-    by_label: dict[str, list[Card]] = defaultdict(list)
-    for card in failed.values():
-        by_label[str(card.number)].append(card)
-        by_label[card.evidence.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
-    retired = {path for path, listed in statements if any(s.kind == "hypothesis" for s in listed)}
-    for path, listed in statements:
-        for n, statement in enumerate(listed):
-            backed = [c for c in statement.cites if c in failed]
-            for cited in backed:
-                sources[cited].add(path)
-            # A line that only points to a failed run, by link or label, repeats that run's own card.
-            backed = backed or _labelled(statement, by_label) if statement.kind == "row" else backed
-            if statement.kind in ("bullet", "row") and (
-                backed or retired & set(statement.cites) - {path}
-            ):
-                for repeated in backed[:1]:
-                    sources[repeated].add(path)
-                continue
-            # A line that leads to a run that is no failure is about that run, which says better how it went.
-            if statement.kind in ("bullet", "row") and any(c in known for c in statement.cites):
-                continue
-            others.append(
-                _of_statement(
-                    path,
-                    graph.pages[path].date,
-                    n,
-                    statement,
-                    tuple(backed),
-                    _target_of(path, statement, known),
-                )
-            )
-    cards = [
-        replace(c, told_by=tuple(sorted(sources[c.evidence] - {c.evidence})))
-        for c in failed.values()
-    ]
+    listed = [(p, r.statements) for p, r in runs.items() if p not in failed and r.statements]
+    sources, others = _stated([*listed, *statements], failed, known, graph)
     rare = rarity_of(counts_of(((c.target, c.aim) for c in others), beside=counts))
-    cards = _reopened(
-        cards,
-        [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED],
-        runs,
-        rare,
-    )
-    cards = [
-        replace(
-            c,
-            levers=tuple(Lever(m.name, m.value) for m in rare.pulls(c.aim, c.target).values())[:6]
-            or c.levers,
-        )
-        for c in (*cards, *others)
-    ]
+    told = (replace(c, told_by=tuple(sorted(sources[p] - {p}))) for p, c in failed.items())
+    won = [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
+    cards = [_with_levers(c, rare) for c in (*_reopened([*told], won, runs, rare), *others)]
+    reasons = {path: reason for path, (_, reason) in own.items()}
     located = map(_located, (*cards, *_principles(cards, rare, reasons)))
     return tuple(sorted(located, key=lambda c: (*c.order, c.id)))
+
+
+def _stated(
+    statements: Iterable[tuple[str, Sequence[Statement]]],
+    failed: Mapping[str, Card],
+    known: Mapping[str, Facts],
+    graph: "Graph",
+) -> tuple[dict[str, set[str]], list[Card]]:
+    """The pages that tell of each failed run, and a card of each statement that is not just about a run."""
+    statements = [*statements]
+    retired = {path for path, listed in statements if any(s.kind == "hypothesis" for s in listed)}
+    by_label: dict[str, list[Card]] = defaultdict(list)
+    for path, card in failed.items():
+        by_label[str(card.number)].append(card)
+        by_label[path.rsplit("/", 1)[-1].removesuffix(".md")].append(card)
+    sources: dict[str, set[str]] = defaultdict(set)
+    others: list[Card] = []
+    for path, listed in statements:
+        for n, statement in enumerate(listed):
+            cited = [c for c in statement.cites if c in failed]
+            # A line that only points to a failed run, by link or label, repeats that run's own card.
+            labels = by_label if statement.kind == "row" else {}
+            backed = cited or _labelled(statement, labels)
+            for run in backed:
+                sources[run].add(path)
+            # One that leads to a run that is no failure is about that run, which says better how it went.
+            about = (c in known or c in retired and c != path for c in statement.cites)
+            if statement.kind in ("bullet", "row") and (backed or any(about)):
+                continue
+            target = _target_of(path, statement, known)
+            date = graph.pages[path].date
+            others.append(_of_statement(path, date, n, statement, tuple(backed), target))
+    return sources, others
+
+
+def _with_levers(card: Card, rare: Rarity) -> Card:
+    levers = tuple(Lever(m.name, m.value) for m in rare.pulls(card.aim, card.target).values())
+    return replace(card, levers=levers[:6] or card.levers)
 
 
 def _located(card: Card) -> Card:
@@ -294,51 +285,48 @@ def _labelled(statement: Statement, by_label: Mapping[str, list[Card]]) -> list[
     ]
 
 
+# Runs that moved one lever to one value on a target: by variant, and by whether they say so, their way and whether they won; in
+# trail order, with their paths.
+_Tries = dict[tuple[str, str, str, str | None], dict[tuple[bool, str, bool], list[tuple]]]
+
+
 def _reopened(
     cards: list[Card], won: list[Facts], runs: Mapping[str, RunAim], rare: Rarity
 ) -> list[Card]:
     """Cards with the status that later runs of the same target and variant give them: runs whose most telling lever is the
     same, with the same value and way. A value that neither of the two moves is only where both were run.
     """
-    later: dict[
-        tuple[str, str, str], list[tuple[tuple[str, int, str], str, str, Move, str, bool]]
-    ] = defaultdict(list)
-
-    def place(target: str, aim: Aim) -> tuple[tuple[str, str, str], Move] | None:
-        first = next(iter(rare.pulls(aim, target).values()), None)
-        return ((target, first.key, first.value), first) if first else None
-
+    tries: _Tries = defaultdict(lambda: defaultdict(list))
     moved = [
         *((e.path, e.target, e.variant, e.order, True) for e in won),
         *((c.evidence, c.target, c.variant, c.order, False) for c in cards),
     ]
-    for path, target, variant, order, success in moved:
-        if at := place(target, runs[path].aim):
-            later[at[0]].append((order, path, variant, at[1], runs[path].aim.direction, success))
-    cards_open: list[Card] = []
-    for card in cards:
-        at = place(card.target, card.aim)
-        fits = [
-            (order, path, success)
-            for order, path, variant, move, direction, success in (
-                later.get(at[0], ()) if at else ()
-            )
-            if order > card.order
-            and (move.is_moved or at[1].is_moved)
-            and (not variant or not card.variant or variant == card.variant)
-            and (not direction or OPPOSITE.get(direction) != card.direction)
-        ]
-        wins = [path for _, path, success in sorted(fits) if success]
-        losses = [path for _, path, success in sorted(fits) if not success]
-        status, by = (
-            ("reopened", wins[0])
-            if wins
-            else ("superseded", losses[-1])
-            if losses
-            else ("standing", "")
-        )
-        cards_open.append(replace(card, status=status, by=by))
-    return cards_open
+    for path, target, variant, order, success in sorted(moved, key=itemgetter(3, 0)):
+        aim = runs[path].aim
+        for move in _first(rare, aim, target):
+            for scope in (variant, None):
+                way = move.is_moved, aim.direction, success
+                tries[target, move.key, move.value, scope][way].append((order, path))
+    return [_with_status(card, tries, _first(rare, card.aim, card.target)) for card in cards]
+
+
+def _first(rare: Rarity, aim: Aim, target: str) -> list[Move]:
+    return [*rare.pulls(aim, target).values()][:1]
+
+
+def _with_status(card: Card, tries: _Tries, moves: list[Move]) -> Card:
+    """A card with what came after it: the first win, else the last loss."""
+    wins, losses = [], []
+    for move, scope in product(moves, {card.variant, ""} if card.variant else {None}):
+        ways = tries.get((card.target, move.key, move.value, scope), {})
+        for (is_moved, direction, success), runs in ways.items():
+            after = bisect_right(runs, card.order, key=itemgetter(0))
+            opposed = direction and OPPOSITE.get(direction) == card.direction
+            if after < len(runs) and (is_moved or move.is_moved) and not opposed:
+                (wins if success else losses).extend((runs[after], runs[-1]))
+    if wins:
+        return replace(card, status="reopened", by=min(wins)[1])
+    return replace(card, status="superseded", by=max(losses)[1]) if losses else card
 
 
 def _with_reason(card: Card) -> tuple[Card, str]:

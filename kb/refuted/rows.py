@@ -1,11 +1,11 @@
 """Refuted statements of tables: rows that a verdict fails, rows below a heading of failures."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kb.page import Page
-from kb.page.document import Block, Row
+from kb.page.document import Block
 from kb.refuted.intent import readable
 from kb.refuted.statement import (
     CROSSES,
@@ -33,21 +33,38 @@ CLAIM_HEAD = re.compile(
 
 
 def table_failures(page: Page, table: Block, anchor: str, mode: str) -> Iterator[Statement]:
-    head = [c.plain[:80] for c in table.rows[0].cells]
-    rows = [(row, [readable(c.plain)[:LONGEST] for c in row.cells]) for row in table.rows[1:]]
-    outcomes = {
+    """Rows whose verdict is that of a failure, and any below a heading of failures that do not say otherwise."""
+    head, notes = [c.plain[:80] for c in table.rows[0].cells], is_note(page)
+    rows = [[readable(c.plain)[:LONGEST] for c in row.cells] for row in table.rows[1:]]
+    outcomes = _outcomes(head, rows, notes=notes)
+    kept = {i for i, h in enumerate(head) if i and h.lower().rstrip("?") in _KEPT_HEADS}
+    gains = changes_in(head, [[*cells, *[""] * len(head)] for cells in rows])
+    for row, cells, gain in zip(table.rows[1:], rows, gains, strict=True):
+        verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+        failing = _failing(cells, verdicts, kept, notes=notes)
+        # A bare number is told by the head of its column where it names what was tried, and by nothing else.
+        shown = map(_shown, cells, [head[0], *[""] * len(cells)])
+        text = " · ".join(filter(None, shown))[:LONGEST]
+        if _has_won(verdicts, cells) or is_short(text) or is_settled(text):
+            continue
+        statement = statement_in(page, "row", row.line, row.line, anchor, text)
+        if failing:
+            behind = [c for c in cells[failing[0] + 1 :] if len(c) >= 20]
+            because = behind[-1] if behind else statement.because
+            yield replace(statement, because=because, has_verdict=True)
+        elif _has_lost(text, mode, gain or 0.0, notes=notes, ended=_ended(cells, verdicts)):
+            yield statement
+
+
+def _outcomes(head: list[str], rows: list[list[str]], *, notes: bool) -> set[int]:
+    """The columns of verdicts, by their heads; of an owner's notes also the one most of whose cells say in words how something went.
+    Two such columns rate choices and tell of no trial.
+    """
+    columns = {
         i for i, h in enumerate(head) if _VERDICT_HEAD.search(h) or label_kind(h) == "outcome"
     }
-    if not outcomes and is_note(page):
-        outcomes = _rated([cells for _, cells in rows])
-    gains = changes_in(head, [[*cells, *[""] * len(head)] for _, cells in rows])
-    for (row, cells), gain in zip(rows, gains, strict=True):
-        yield from _row(page, row, cells, head, outcomes, anchor, mode, gain)
-
-
-def _rated(rows: list[list[str]]) -> set[int]:
-    """The one column most of whose cells say in words how something went. Two such columns rate choices and tell of no trial."""
-    columns = set()
+    if columns or not notes:
+        return columns
     for i in range(1, max(map(len, rows), default=0)):
         cells = [c for cells in rows if (c := "".join(cells[i : i + 1]).strip(" –—-✅❌✗✘✔"))]
         worded = [
@@ -58,61 +75,45 @@ def _rated(rows: list[list[str]]) -> set[int]:
     return columns if len(columns) == 1 else set()
 
 
-def _row(
-    page: Page,
-    row: Row,
-    cells: list[str],
-    head: list[str],
-    outcomes: set[int],
-    anchor: str,
-    mode: str,
-    gain: float | None,
-) -> Iterator[Statement]:
-    """A row whose verdict is that of a failure, or any row below a heading of failures that does not say otherwise."""
-    verdicts = {i: outcome_verdict(c) for i, c in enumerate(cells) if i in outcomes}
+def _failing(
+    cells: list[str], verdicts: Mapping[int, Verdict | None], kept: set[int], *, notes: bool
+) -> list[int]:
+    """The cells that say that a row failed: by themselves, by the verdict that they hold, or as an owner's note on how it came out."""
     # What a row is about stands first, unless it begins with how that came out.
-    about = 1 if 0 in verdicts else 0
-    kept = next(
-        (i for i, h in enumerate(head[: len(cells)]) if i and h.lower().rstrip("?") in _KEPT_HEADS),
-        0,
-    )
-    failing = next(
-        (
-            i
-            for i, c in enumerate(cells)
-            if i != about
-            and (
-                len(c) < 80
-                and _VERDICT_CELL.match(c.lstrip(CROSSES + "️ "))
-                or verdicts.get(i) in FAILED
-                or i in verdicts
-                and is_note(page)
-                and failure_in(c)
-                or i == kept
-                and c.lower().partition(" ")[0].rstrip(",;.") == "no"
-            )
-        ),
-        None,
-    )
-    won = any(v in (Verdict.SUPPORTED, Verdict.BASELINE) for v in verdicts.values()) or any(
-        "✅" in c for c in cells
-    )
-    # A bare number is told by the head of its column where it names what was tried, and by nothing else.
-    shown = [_shown(c, head[0] if not i else "") for i, c in enumerate(cells)]
-    text = " · ".join(filter(None, shown))[:LONGEST]
-    won = won or failing is None and gain is not None and gain > 0
-    if won or is_short(text) or is_settled(text):
-        return
-    lost = gain is not None and gain < 0 and is_note(page)
+    about = int(0 in verdicts)
+    return [
+        i
+        for i, cell in enumerate(cells)
+        if i != about
+        and (
+            verdicts.get(i) in FAILED
+            or len(cell) < 80
+            and _VERDICT_CELL.match(cell.lstrip(CROSSES + "️ "))
+            or i in kept
+            and cell.lower().partition(" ")[0].rstrip(",;.") == "no"
+            or i in verdicts
+            and notes
+            and failure_in(cell)
+        )
+    ]
+
+
+def _has_won(verdicts: Mapping[int, Verdict | None], cells: list[str]) -> bool:
+    won = (Verdict.SUPPORTED, Verdict.BASELINE)
+    return any(v in won for v in verdicts.values()) or any("✅" in c for c in cells)
+
+
+def _has_lost(text: str, mode: str, gain: float, *, notes: bool, ended: bool) -> bool:
+    """Whether a row of which no cell says so failed: by the heading that it stands below, as its words tell, or in notes by its figures."""
+    if gain > 0:
+        return False
     listed = mode == "failed" or mode == "turned-down" and reports_failure(text)
-    # Where the cell of its outcome says only that it ended ("closed"), the rest of the row may tell how.
-    ended = about and canonical_verdict(cells[0].partition("(")[0]) is None and failure_in(text)
-    if failing is None and not (lost or listed or ended):
-        return
-    behind = [c for c in cells[failing + 1 :] if len(c) >= 20] if failing is not None else []
-    reason = behind[-1] if behind else ""
-    statement = statement_in(page, "row", row.line, row.line, anchor, text)
-    yield replace(statement, because=reason or statement.because, has_verdict=failing is not None)
+    return listed or notes and gain < 0 or ended and bool(failure_in(text))
+
+
+def _ended(cells: list[str], verdicts: Mapping[int, Verdict | None]) -> bool:
+    """Whether the first cell says only that it ended ("closed"), and the rest of the row may tell how."""
+    return 0 in verdicts and canonical_verdict(cells[0].partition("(")[0]) is None
 
 
 def _shown(cell: str, head: str) -> str:

@@ -9,10 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from kb import regex
 from kb.page import Page, document_of
-from kb.page.document import Document
+from kb.page.document import Block, Document
 from kb.page.seal import FIELD as SEAL
 from kb.page.superseding import superseding
 from kb.refuted.intent import Aim, aim_of_page, aim_of_text, labelled, readable
@@ -200,61 +201,128 @@ def _hypothesis(page: Page, text: str) -> list[Statement]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _ListPart:
+    """A heading (none before the first) with the blocks up to the next one, by their places `start` to `stop`; it ends before line `end`.
+
+    `mode`: of the list of failures that it stands in. Whether the heading is an item of it (`is_item`), or may report a failure itself
+    (`tells`); whether its entries are items of it (`lists`), or may report one in passing (`mentions`).
+    """
+
+    head: Block | None
+    start: int
+    stop: int
+    end: int
+    anchor: str = ""
+    mode: str = ""
+    is_item: bool = False
+    tells: bool = False
+    lists: bool = False
+    mentions: bool = False
+
+
+def _sections(page: Page, document: Document, records: frozenset[int]) -> Iterator[_ListPart]:
+    blocks, notes = document.blocks, is_note(page)
+    anchors = {s.start: s.anchor for s in page.sections}
+    mode, level, anchor = "", 0, ""
+    decided = decision = _tells_decision(page)
+    heads = [(n, block.line) for n, block in enumerate(blocks) if block.kind == "heading"]
+    heads.append((len(blocks), page.lines + 1))
+    yield _ListPart(None, 0, heads[0][0], 0, mentions=notes and not decided)
+    for (at, _), (stop, end) in pairwise(heads):
+        head, title = blocks[at], blocks[at].plain
+        anchor = anchors.get(head.line, anchor)
+        mode = mode if head.level > level else ""
+        # Below a list of failures a heading may say of its part that it is none.
+        fails = not NO_LIST.search(title)
+        is_item = fails and _is_item(head, mode, level, records)
+        if not mode and _opens(head):
+            mode, level = _mode(title), head.level
+        tells = notes and fails and not mode and head.level > 1
+        decided = decision and label_kind(title) != "outcome" if tells else decided
+        mentions = notes and fails and not decided and not _is_hopeful(title)
+        flags = is_item, tells and not decided, fails and not records, mentions
+        yield _ListPart(head, at + 1, stop, end, anchor, mode, *flags)
+
+
+def _tells_decision(page: Page) -> bool:
+    """Whether a page tells of a decision: beside what came of it, of drawbacks, alternatives and interfaces."""
+    return page.type == "analysis" or any(s.title.lower() in _DECISION for s in page.sections)
+
+
+def _is_item(head: Block, mode: str, level: int, records: frozenset[int]) -> bool:
+    return mode != "" and (head.line in records if records else head.level == level + 1)
+
+
+def _opens(head: Block) -> bool:
+    """Whether a heading opens a list of failures; a page's own title does only where it is nothing else."""
+    return bool(_mode(head.plain)) and (head.level > 1 or len(head.plain.split()) < 4)
+
+
+def _is_hopeful(title: str) -> bool:
+    """Whether a heading tells of what stayed, or is to come: what stands below is no failure in passing."""
+    return report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
+
+
 def _listed(page: Page, text: str) -> Iterator[Statement]:
     """Bullets, rows and sub-headings below headings of failures, crossed bullets that report an outcome, rows with a verdict, logs of runs;
     of an owner's notes every entry, answer or section that reports a failure first.
     """
     document = document_of(text)
-    mode, level, anchor, silent, hopeful, read_to = "", 0, "", False, False, 0
-    notes = is_note(page)
-    # Beside what came of a decision, its pages tell of drawbacks, alternatives and interfaces.
-    decision = page.type == "analysis" or any(s.title.lower() in _DECISION for s in page.sections)
-    decided = decision
-    anchors = {s.start: s.anchor for s in page.sections}
     records = _records(document)
-    for at, block in enumerate(document.blocks):
-        if block.kind == "heading":
-            anchor, title = anchors.get(block.line, anchor), block.plain
-            mode = "" if block.level <= level else mode
-            # Below a list of failures a heading may say of its part that it is none.
-            silent = bool(NO_LIST.search(title))
-            # What stands below a heading that tells of what stayed, or is to come, is no failure in passing.
-            hopeful = (
-                silent or notes and report_of(title)[0] in (ReportKind.STAYED, ReportKind.OPEN)
-            )
-            later = (b.line for b in document.blocks[at + 1 :] if b.kind == "heading")
-            end = next(later, page.lines + 1)
-            is_item = block.line in records if records else block.level == level + 1
-            if mode and not silent and is_item:
-                prose = prose_between(document, block.line + 1, end)[:400]
-                if records:
-                    fields = (_entry(document, n) for n in range(at + 1, len(document.blocks)))
-                    title, read_to = f"{title}. {next(filter(None, fields))}"[:LONGEST], end
-                yield from _item(page, block.line, end, anchor, prose, mode, subject=title)
-            # A page's own title opens a list only where it is nothing else.
-            elif not mode and _mode(title) and (block.level > 1 or len(title.split()) < 4):
-                mode, level = _mode(title), block.level
-            elif notes and not mode and not silent and block.level > 1:
-                outcome = label_kind(title) == "outcome"
-                decided = decision and not outcome
-                own = labelled_verdict(passages_of(text)) if outcome else ""
-                if not decided and (not outcome or outcome_verdict(own) in FAILED):
-                    if "?" in title:
-                        # What stands first below a question is its answer.
-                        end = next((b.stop for b in document.blocks[at + 1 :] if not b.depth), end)
-                    listed = [*section_failure(page, document, block, end, anchor)]
-                    yield from listed
-                    read_to = end if listed or "?" in title else read_to
-        elif block.line < read_to:
-            continue
-        elif block.kind == "table" and block.rows:
-            yield from table_failures(page, block, anchor, mode)
-        elif (notes or block.kind == "item") and (entry := _entry(document, at)):
-            crossed = entry[:8].lstrip("* ")[:1] in CROSSES
-            if block.kind == "item" and (mode and not silent and not records or crossed):
-                yield from _item(page, block.line, block.stop, anchor, entry, mode or "turned-down")
-            elif notes and not decided and not hopeful:
-                yield from entry_failure(page, block, anchor, entry)
+    for section in _sections(page, document, records):
+        read_to = 0
+        if section.is_item:
+            yield from _headed(page, document, section, is_record=bool(records))
+            read_to = section.end if records else 0
+        elif section.tells:
+            reported, read_to = _reported(page, document, section, text)
+            yield from reported
+        for at in range(section.start, section.stop):
+            block = document.blocks[at]
+            if block.line < read_to:
+                continue
+            if block.kind == "table" and block.rows:
+                yield from table_failures(page, block, section.anchor, section.mode)
+            elif entry := _entry(document, at):
+                yield from _of_entry(page, block, section, entry)
+
+
+def _headed(
+    page: Page, document: Document, section: _ListPart, *, is_record: bool
+) -> Iterator[Statement]:
+    """A heading that is an item of a list of failures; what a record is about stands in its first entry too."""
+    head, end = section.head, section.end
+    title, prose = head.plain, prose_between(document, head.line + 1, end)[:400]
+    if is_record:
+        entries = (_entry(document, n) for n in range(section.start, len(document.blocks)))
+        title = f"{title}. {next(filter(None, entries))}"[:LONGEST]
+    return _item(page, head.line, end, section.anchor, prose, section.mode, subject=title)
+
+
+def _reported(
+    page: Page, document: Document, section: _ListPart, text: str
+) -> tuple[list[Statement], int]:
+    """What a section of an owner's notes reports to have failed, and up to which line it says nothing else."""
+    head, end = section.head, section.end
+    if label_kind(head.plain) == "outcome":
+        if outcome_verdict(labelled_verdict(passages_of(text))) not in FAILED:
+            return [], 0
+    if "?" in head.plain:
+        # What stands first below a question is its answer.
+        end = next((b.stop for b in document.blocks[section.start :] if not b.depth), end)
+    reported = [*section_failure(page, document, head, end, section.anchor)]
+    return reported, end if reported or "?" in head.plain else 0
+
+
+def _of_entry(page: Page, block: Block, section: _ListPart, entry: str) -> Iterator[Statement]:
+    """An item of a list of failures, or struck by a cross; of an owner's notes any entry that reports one."""
+    crossed = entry[:8].lstrip("* ")[:1] in CROSSES
+    if block.kind == "item" and (section.lists and section.mode or crossed):
+        mode = section.mode or "turned-down"
+        yield from _item(page, block.line, block.stop, section.anchor, entry, mode)
+    elif section.mentions:
+        yield from entry_failure(page, block, section.anchor, entry)
 
 
 def _records(document: Document) -> frozenset[int]:
