@@ -80,8 +80,8 @@ def run(request: Open, caller: Caller) -> OpenedPassage:
     whole = (layout.root / request.where).is_file() or (caller.folder / request.where).is_file()
     typed, _, anchor = (request.where, "", "") if whole else request.where.partition("#")
     if is_handle(typed):
-        runs = caller.tables(layout).execute("select path from experiment where path like '%#%'")
-        path, _, part = path_of(typed, [*_paths(layout), *(p for (p,) in runs)]).partition("#")
+        rows = caller.tables(layout).execute("select path from page union select path from experiment")
+        path, _, part = path_of(typed, [p for (p,) in rows]).partition("#")
         anchor = anchor or part
     else:
         path = _run(layout, caller, typed, target=request.target) or caller.path(layout, typed)
@@ -149,12 +149,6 @@ def _run(layout: store.Layout, caller: Caller, typed: str, *, target: str) -> st
             f"'{typed}' names {len(own)} runs; open one by its handle, or say whose by --target:{''.join(lines)}"
         )
     return own[0][0] if own else ""
-
-
-def _paths(layout: store.Layout) -> list[str]:
-    return sorted(
-        f.relative_to(layout.root).as_posix() for f in (layout.root / "wiki").rglob("*.md")
-    )
 
 
 def _nowhere(layout: store.Layout, path: str) -> str:
