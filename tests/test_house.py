@@ -77,12 +77,14 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # slices 1,823 → 1,848, verbs 3,603 → 3,626, text +1: one look holds its characters too; a section that is not there opens the nearest, a run goes with its target.
 # server 284 → 285, slices 1,848 → 1,851: an address is printed when calls to it are taken, and what threads keep for one another is entered whole.
 # trail 3,527 → 3,551: what tables measure, and which way a lever goes, in functions that can be read one at a time (complexity 44 and 33 before).
+# store +6, schema +7, ingest +5, experiments +4, trail +3, lint and server +2, three rooms +1: pages are written, linked and served where the wiki stands,
+# which need not be wiki/; before, an import of a base in docs/ went to a folder that nothing reads.
 BUDGETS = {
-    "verbs": 3627, "formats": 3706, "experiments": 2963, "trail": 3551, "site": 2535,
-    "research": 2445, "profiles": 1800, "refuted": 1897, "slices": 1851, "lint": 1218,
-    "indexes": 1196, "ingest": 1142, "page": 1184, "run": 1107, "claims": 1464, "harness": 807,
-    "search": 920, "store": 856, "source": 481, "graph": 430, "replay": 420, "loop": 390,
-    "packs": 340, "text": 497, "server": 285, "build": 291, "model": 240, "schema": 213,
+    "verbs": 3628, "formats": 3706, "experiments": 2967, "trail": 3554, "site": 2535,
+    "research": 2445, "profiles": 1800, "refuted": 1898, "slices": 1851, "lint": 1220,
+    "indexes": 1196, "ingest": 1147, "page": 1184, "run": 1107, "claims": 1464, "harness": 807,
+    "search": 920, "store": 862, "source": 481, "graph": 430, "replay": 420, "loop": 390,
+    "packs": 340, "text": 497, "server": 287, "build": 291, "model": 240, "schema": 220,
     "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
 }  # fmt: skip
 # Functions of complexity D or worse, and calls of `re.` in the whole.

@@ -169,11 +169,12 @@ def _closed_again(
         return done
     because = _because(case, remarks, stays=done.verdict == stands)
     note = Superseding(today, str(done.verdict), because, measured)
-    if not dry:
-        line = to_note(note, seal=seal)
-        store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
-        writeback.log_superseded(layout, stub, note, today=today)
-    return replace(done, superseded=stands, written=(stub.path, writeback.LOG))
+    if dry:
+        return replace(done, superseded=stands, written=(stub.path, layout.page(writeback.LOG)))
+    line = to_note(note, seal=seal)
+    store.write(layout.root / stub.path, stub.data.rstrip() + f"\n\n{line}\n".encode())
+    log = writeback.log_superseded(layout, stub, note, today=today)
+    return replace(done, superseded=stands, written=(stub.path, log))
 
 
 def _because(case: Case, remarks: Remarks, *, stays: bool) -> str:

@@ -157,7 +157,7 @@ def opened(
         parent, code = _parent(layout, proposal, target)
         if look:
             look(parent, code)
-        home = f"wiki/experiments/{target.name}"
+        home = layout.page(f"experiments/{target.name}")
         names = [f.stem for f in (layout.root / home).rglob("*.md")]
         runs = layout.sources / "runs" / target.name
         taken = (*names, *(f.name for f in (runs.iterdir() if runs.is_dir() else ())))

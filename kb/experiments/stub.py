@@ -98,7 +98,7 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
     Raises KbError where none or several answer.
     """
     path = posixpath.normpath(name)
-    if path.startswith("wiki/") and (layout.root / path).is_file():
+    if layout.is_page(path) and (layout.root / path).is_file():
         return path
     of, _, label = path.rpartition("/")
     home = layout.wiki / "experiments"
@@ -116,13 +116,13 @@ def located(layout: store.Layout, name: str, *, target: str = "") -> str:
         raise KbError(f"'{name}' is {len(paths)} pages: {shown}; give the path, or --target")
     if not paths:
         where = _elsewhere(
-            layout, path if path.endswith(".md") else f"wiki/experiments/**/*{stem}*.md"
+            layout, path if path.endswith(".md") else layout.page(f"experiments/**/*{stem}*.md")
         )
         if files and not where:
             newest = max(files, key=lambda f: f.stem).relative_to(layout.root).as_posix()
             where = f"; the newest here is {newest}"
         raise KbError(
-            f"no experiment page '{name}'; give its path, such as wiki/experiments/TARGET/2026-05-01-v001-name.md{where}"
+            f"no experiment page '{name}'; give its path, such as {layout.page('experiments/TARGET/2026-05-01-v001-name.md')}{where}"
         )
     return paths[0]
 

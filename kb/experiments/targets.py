@@ -96,7 +96,7 @@ def target_named(layout: store.Layout, name: str) -> Target:
     known = sorted(f.stem for home in homes for f in home.glob("*.md"))
     shown = f"; targets here: {', '.join(known[:8])}" if known else ""
     raise KbError(
-        f"no target '{name}': wiki/targets/{name}.md names the metric and the benchmark of a loop; write it first{shown}"
+        f"no target '{name}': {layout.page(f'targets/{name}.md')} names the metric and the benchmark of a loop; write it first{shown}"
     )
 
 
@@ -216,7 +216,7 @@ def repository_of(layout: store.Layout, target: Target, *, folder: str = "") -> 
     place = where if folder else layout.root / where
     if not folder and not target.repository:
         raise KbError(
-            f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in wiki/targets/{target.name}.md"
+            f"where is the repository of '{target.name}'? say `--repo FOLDER`, or `repository:` in {layout.page(f'targets/{target.name}.md')}"
         )
     if not place.is_dir():
         raise KbError(

@@ -19,7 +19,7 @@ from kb.text import number_text
 from kb.trail import Facts
 from kb.trail.progress import progress_of
 
-LOG = "wiki/log.md"
+LOG = "log.md"
 _HEAD = "---\ntitle: Log\ntype: log\n---\n\n# Log\n\nWhat was done, newest first.\n"
 _ENTRY = re.compile(r"^## \[(\d{4}-\d{2}-\d{2})\]", re.MULTILINE)
 
@@ -28,9 +28,10 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
     """Give every experiment of the target that kb measured its entry in the log; the caller holds the lock of the pages. Returns what
     was written. Runs of an import, which may be thousands, are told by their receipt in `sources/`.
     """
-    log = have = _log(layout)
+    place = layout.page(LOG)
+    log = have = _log(layout, place)
     for path in sealed_pages(layout, target, imported=False):
-        link = posixpath.relpath(path, "wiki")
+        link = posixpath.relpath(path, layout.page(""))
         if f"]({link}): ".encode() not in log:
             page = (stub := stub_at(layout, path)).page
             metrics = page.front.get("metrics")
@@ -46,40 +47,39 @@ def log_missing(layout: store.Layout, target: str, *, today: str) -> tuple[str, 
                     *figures,
                 )
             )
-            log = _with_entry(
-                log, stub, page.field("verdict"), shown, today=max(today, page.field("created"))
-            )
+            day = max(today, page.field("created"))
+            log = _with_entry(log, stub, page.field("verdict"), f"({link}): {shown}", today=day)
     if log == have:
         return ()
-    store.write(layout.root / LOG, log)
-    return (LOG,)
+    store.write(layout.root / place, log)
+    return (place,)
 
 
-def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today: str) -> None:
-    """The entry of a later verdict; the caller holds the lock of the pages."""
-    shown = f"{note.verdict}, because {note.because}"
-    log = _with_entry(_log(layout), stub, note.verdict, shown, today=today, link=" superseded:")
-    store.write(layout.root / LOG, log)
+def log_superseded(layout: store.Layout, stub: Stub, note: Superseding, *, today: str) -> str:
+    """The entry of a later verdict; the caller holds the lock of the pages. Returns the path of the log."""
+    place, link = layout.page(LOG), posixpath.relpath(stub.path, layout.page(""))
+    shown = f"({link}) superseded: {note.verdict}, because {note.because}"
+    log = _with_entry(_log(layout, place), stub, note.verdict, shown, today=today)
+    store.write(layout.root / place, log)
+    return place
 
 
-def _log(layout: store.Layout) -> bytes:
+def _log(layout: store.Layout, place: str) -> bytes:
     try:
-        return (layout.root / LOG).read_bytes()
+        return (layout.root / place).read_bytes()
     except FileNotFoundError:
         return _HEAD.encode()
     except OSError as error:
-        raise KbError(f"{LOG}: cannot read it: {error.strerror or error}") from error
+        raise KbError(f"{place}: cannot read it: {error.strerror or error}") from error
 
 
-def _with_entry(
-    log: bytes, stub: Stub, verdict: str, shown: str, *, today: str, link: str = ":"
-) -> bytes:
+def _with_entry(log: bytes, stub: Stub, verdict: str, shown: str, *, today: str) -> bytes:
     """The log with one entry on top of the others, dated no earlier than the newest; every other byte stays."""
     text = log.decode("utf-8", "surrogateescape")
     newline = newlines_of(log)
     at = _ENTRY.search(text)
     head = f"## [{max(today, at[1]) if at else today}] experiment | {stub.facts.target} v{stub.page.number:03d}: {verdict}"
-    body = f"[{_plain(stub.page.title)}]({posixpath.relpath(stub.path, 'wiki')}){link} {shown}."
+    body = f"[{_plain(stub.page.title)}]{shown}."
     entry = newline.join((head, "", body, ""))
     place = at.start() if at else len(text)
     before = text[:place] if at else text.rstrip("\r\n") + newline * 2

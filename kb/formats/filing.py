@@ -220,7 +220,9 @@ def _entries(
         if entry.key in known:
             pages[i] = known[entry.key]
             continue
-        pages[i] = f"wiki/experiments/{target}/{days[i]}-v{number:03d}-{slug_of(item.run)}.md"
+        pages[i] = layout.page(
+            f"experiments/{target}/{days[i]}-v{number:03d}-{slug_of(item.run)}.md"
+        )
         entries.append((i, replace(entry, page=pages[i])))
         number += 1
     return entries, pages
@@ -230,7 +232,9 @@ def next_number(layout: Layout, target: str) -> int:
     """The number of the next experiment of a target: above every page's and every measured run's. To be asked, and used, under the lock `LOCK`."""
     folder, runs = layout.wiki / "experiments" / target, layout.sources / "runs" / target
     names = [f.stem for f in folder.rglob("*.md")] + [f.name for f in runs.glob("*")]
-    return 1 + max((read(f"wiki/experiments/{name}.md", b"").number for name in names), default=0)
+    return 1 + max(
+        (read(layout.page(f"experiments/{name}.md"), b"").number for name in names), default=0
+    )
 
 
 def _file_all(

@@ -64,7 +64,7 @@ def _reasons(layout: store.Layout, caller: Caller, target: str) -> list[str]:
     """Why the loop goes on: runs in flight, pages that do not pass, and what `stop-check` says."""
     flying = [t for t in caller.call("status", {"target": target}).targets][0].in_flight
     reasons = [f"{path}: is in flight; `kb experiment close {path}` files it" for path in flying]
-    folder = f"wiki/experiments/{target}"
+    folder = layout.page(f"experiments/{target}")
     if (layout.root / folder).is_dir():
         errors = caller.call("lint", {"paths": [folder]}).report.errors
         reasons += [f"`kb lint {folder}` has {errors} errors"] if errors else []
@@ -104,7 +104,7 @@ def _under(path: str, pattern: str) -> bool:
 
 
 def _sealed(layout: store.Layout, path: str) -> bool:
-    if not path.startswith("wiki/experiments/") or not (layout.root / path).is_file():
+    if not path.startswith(layout.page("experiments/")) or not (layout.root / path).is_file():
         return False
     from kb.page import read
 

@@ -17,7 +17,7 @@ class ReadSessions:
     """Transcripts of Claude Code, Codex or Gemini CLI."""
 
     path: str = argument("a transcript (.jsonl or .json), or a folder of them", metavar="PATH")
-    write: bool = flag("file it as wiki/analyses/DATE-process-retrospective.md")
+    write: bool = flag("file it as analyses/DATE-process-retrospective.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def run(request: ReadSessions, caller: Caller) -> SessionReport:
     filed = ""
     if request.write:
         layout = caller.layout()
-        filed = f"wiki/analyses/{caller.today}-process-retrospective.md"
+        filed = layout.page(f"analyses/{caller.today}-process-retrospective.md")
         if (layout.root / filed).exists():
             raise KbError(f"{filed}: stands there already; move it or write tomorrow's")
         store.write(layout.root / filed, page_of(conducts, proposals, date=caller.today))

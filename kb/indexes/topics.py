@@ -15,7 +15,7 @@ from kb.indexes.run_groups import run_groups
 from kb.indexes.run_words import KEPT, names_of, plain_words
 from kb.indexes.survey import WikiSurvey, inputs_of, survey_of
 from kb.page import Page
-from kb.schema import type_of_folder
+from kb.schema import place_of, type_of_folder
 from kb.store import Kept
 from kb.trail import Trail
 
@@ -128,7 +128,7 @@ def _candidates(pages: Mapping[str, Page]) -> list[str]:
     )
     all_of_kind = [p for p, page in pages.items() if page.type in kinds]
     return [
-        p for p in all_of_kind if type_of_folder(p.split("/")[1]) in (None, pages[p].type)
+        p for p in all_of_kind if type_of_folder(place_of(p)[0]) in (None, pages[p].type)
     ] or all_of_kind
 
 
@@ -194,7 +194,7 @@ def _hubs(
 
 def _parts(path: str, near: Mapping[str, float]) -> int:
     """Parts of the wiki (folders directly below it) that a page is tied to, its own included."""
-    return len({k.split("/")[1] for k in (*near, path) if "/" in k and k[0] != "#"})
+    return len({place_of(k)[0] for k in (*near, path) if "/" in k and k[0] != "#"})
 
 
 def _members(

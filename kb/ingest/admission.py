@@ -40,10 +40,11 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class Wiki:
-    """What the gate must know of the wiki: its pages by path, with their titles and types."""
+    """What the gate must know of the wiki: its pages by path, with their titles and types, and the folder that they stand in, empty or with a slash."""
 
     titles: dict[str, str]
     types: dict[str, str]
+    home: str = "wiki/"
 
 
 def admission_of(
@@ -133,7 +134,7 @@ def _page_reasons(draft: Draft, wiki: Wiki) -> list[str]:
         return [f"'{draft.type}' is no type of page that is drafted; one of {', '.join(WRITABLE)}"]
     reasons = []
     folder, name = posixpath.split(draft.path)
-    allowed = [f"wiki/{f}" for f in folders_of(kind)]
+    allowed = [f"{wiki.home}{f}" for f in folders_of(kind)]
     if draft.path in wiki.types:
         if wiki.types[draft.path] != kind:
             reasons.append(f"{draft.path} is there and is a {wiki.types[draft.path]}, not a {kind}")
@@ -212,4 +213,5 @@ def _heading(ruling: ClaimRuling, passages: Iterable[Quotable]) -> str:
 def wiki_of(layout: store.Layout, db) -> Wiki:
     """Titles and types of the pages as built."""
     rows = db.execute("select path, title, type from standing").fetchall()
-    return Wiki({path: title for path, title, _ in rows}, {path: kind for path, _, kind in rows})
+    titles, types = ({row[0]: row[n] for row in rows} for n in (1, 2))
+    return Wiki(titles, types, layout.page(""))

@@ -113,8 +113,8 @@ def readings_by_rule(packet: Packet) -> Iterator[tuple[str, str, str]]:
             yield material.origin, sentence, left
 
 
-def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> ReplyAttempt:
-    """What rules can extract: sentences that state a number with a unit, word for word, on the page of their source."""
+def by_rule(packet: Packet, returned: tuple[str, ...] = (), *, home: str = "wiki/") -> ReplyAttempt:
+    """What rules can extract: sentences that state a number with a unit, word for word, on the page of their source in the folder `home`."""
     if packet.task != "extract":
         raise ModelError(
             f"{packet.task}: rules alone cannot answer this; say --with api, command or agent"
@@ -125,7 +125,7 @@ def by_rule(packet: Packet, returned: tuple[str, ...] = ()) -> ReplyAttempt:
         if not left
     ]
     origin, title = packet.material[0].origin, packet.material[0].title
-    page = {"path": f"wiki/{origin}.md", "type": "source", "title": title[:120], "claims": claims}
+    page = {"path": f"{home}{origin}.md", "type": "source", "title": title[:120], "claims": claims}
     return ReplyAttempt(
         by="rules", text=json.dumps({"drafts": [page] if claims else []}, ensure_ascii=False)
     )

@@ -38,7 +38,7 @@ def pages_with(
     for claim in claims:
         by_page[claim.page].append(claim)
     named = {d.path: d for d in drafts}
-    disputed = _disputed(conflicts(claims))
+    disputed, home = _disputed(conflicts(claims)), layout.page("")
     wanted: dict[str, bytes] = {}
     for path in sorted({*pages, *disputed}):
         file = layout.root / path
@@ -46,8 +46,8 @@ def pages_with(
         if not have and path not in named:
             continue  # A person took the page away; its claims stay on file and show nowhere.
         data = have or _skeleton(named[path], today=today)
-        data = _filled(path, data, by_page.get(path, []), titles)
-        data = _with_disputes(path, data, disputed.get(path, ()), titles)
+        data = _filled(path, data, by_page.get(path, []), titles, home)
+        data = _with_disputes(path, data, disputed.get(path, ()), titles, home)
         if data != have:
             wanted[path] = data
     return wanted
@@ -89,7 +89,9 @@ def _skeleton(draft: Draft, *, today: str) -> bytes:
 _PLAIN = ("type", "created", "updated", "origin", "status")
 
 
-def _filled(path: str, data: bytes, claims: list[Claim], titles: Mapping[str, str]) -> bytes:
+def _filled(
+    path: str, data: bytes, claims: list[Claim], titles: Mapping[str, str], home: str
+) -> bytes:
     sections: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
         sections[claim.section].append(claim)
@@ -106,7 +108,7 @@ def _filled(path: str, data: bytes, claims: list[Claim], titles: Mapping[str, st
         if all(b[0] != name for b in read(path, data).blocks):
             data = _with_place(path, data, section, name)
         data = with_block(
-            path, data, name=name, content="\n".join(_bullet(c, path, titles) for c in held)
+            path, data, name=name, content="\n".join(_bullet(c, path, titles, home) for c in held)
         )
     return data
 
@@ -132,18 +134,18 @@ def _with_place(path: str, data: bytes, section: str, name: str) -> bytes:
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
-def _bullet(claim: Claim, path: str, titles: Mapping[str, str]) -> str:
+def _bullet(claim: Claim, path: str, titles: Mapping[str, str], home: str) -> str:
     links = "".join(
         f", [{_link_text(titles.get(p.partition('#')[0], p))}]({_relative(p, path)})"
         for p in claim.links
         if p != claim.source
     )
-    return f"- {_escaped(claim.claim)} ({_cited(claim, path, titles)}{links})\n  > “{_escaped(claim.quote)}”"
+    return f"- {_escaped(claim.claim)} ({_cited(claim, path, titles, home)}{links})\n  > “{_escaped(claim.quote)}”"
 
 
-def _cited(claim: Claim, path: str, titles: Mapping[str, str]) -> str:
+def _cited(claim: Claim, path: str, titles: Mapping[str, str], home: str) -> str:
     """The source of a claim as a link to its page, or to its capture where it has none, with the characters that it rests on."""
-    page = claim.source if claim.source.endswith(".md") else f"wiki/{claim.source}.md"
+    page = claim.source if claim.source.endswith(".md") else f"{home}{claim.source}.md"
     there = page if page in titles else f"{claim.source}/meta.json"
     return f"[{_link_text(titles.get(page, claim.source.removeprefix('sources/')))}]({_relative(there, path)}), characters {claim.start} to {claim.end}"
 
@@ -170,7 +172,7 @@ def _disputed(conflicts: Iterable[Conflict]) -> dict[str, list[Conflict]]:
 
 
 def _with_disputes(
-    path: str, data: bytes, conflicts: Iterable[Conflict], titles: Mapping[str, str]
+    path: str, data: bytes, conflicts: Iterable[Conflict], titles: Mapping[str, str], home: str
 ) -> bytes:
     conflicts = tuple(conflicts)
     if not conflicts:
@@ -182,15 +184,15 @@ def _with_disputes(
     lines = ["> [!warning] Sources disagree"]
     for conflict in conflicts:
         lines.append(f"> - {_escaped(conflict.first.quantity.subject)}, {_escaped(conflict.first.quantity.quantity)}: " + " against ".join(
-            f"{c.quantity.value:g} {_escaped(c.quantity.unit)} ({_cited(c, path, titles)})" for c in (conflict.first, conflict.second)))  # fmt: skip
+            f"{c.quantity.value:g} {_escaped(c.quantity.unit)} ({_cited(c, path, titles, home)})" for c in (conflict.first, conflict.second)))  # fmt: skip
     return with_block(path, data, name=DISPUTED, content="\n".join(lines))
 
 
 def file_pages(layout: store.Layout, pages: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Write pages, each whole. Returns their paths. Raises KbError at a path outside wiki/."""
+    """Write pages, each whole. Returns their paths. Raises KbError at a path outside the wiki."""
     for path in pages:
-        if not path.startswith("wiki/") or ".." in path.split("/"):
-            raise KbError(f"{path}: stands outside wiki/; nothing was written")
+        if not layout.is_page(path):
+            raise KbError(f"{path}: stands outside {layout.config.wiki}/; nothing was written")
     for path, data in sorted(pages.items()):
         store.write(layout.root / path, data)
     return tuple(sorted(pages))

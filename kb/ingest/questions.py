@@ -102,7 +102,7 @@ def page_packets(
 
 def _page_text(layout: store.Layout, path: str) -> str:
     file = layout.root / path
-    if not path.startswith("wiki/") or ".." in path.split("/") or not file.is_file():
+    if not layout.is_page(path) or not file.is_file():
         raise KbError(f"{path}: no page of this wiki")
     return page.text_of(file.read_bytes())
 

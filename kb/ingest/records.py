@@ -91,7 +91,7 @@ def _metric_reasons(metric: QuotedMetric, passages: tuple[Quotable, ...]) -> lis
 def file_record(layout: store.Layout, page: str, record: PageRecord) -> str:
     """Put a record on file. Returns its path. Raises KbError where the page is gone."""
     file = layout.root / page
-    if not page.startswith("wiki/") or ".." in page.split("/") or not file.is_file():
+    if not layout.is_page(page) or not file.is_file():
         raise KbError(f"{page}: no page to keep a record of")
     filed = FiledRecord(page=page, digest=store.digest_of(file.read_bytes()), record=record)
     path = path_of_record(page)

@@ -58,13 +58,15 @@ def prompt_of(layout: store.Layout, name: str) -> str:
     """Text of a task's prompt. Raises KbError where the knowledge base has one that cannot be read."""
     file = layout.prompts / f"{task_named(name).name}.md"
     try:
-        return file.read_text(encoding="utf-8") if file.is_file() else packaged_prompt(name)
+        return file.read_text(encoding="utf-8") if file.is_file() else _packaged(layout, name)
     except (OSError, UnicodeDecodeError) as error:
         raise KbError(f"prompts/{name}.md: cannot be read: {error}") from error
 
 
-def packaged_prompt(name: str) -> str:
-    return (files("kb.ingest") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+def _packaged(layout: store.Layout, name: str) -> str:
+    """The prompt of the package, with the folder of the pages as this knowledge base calls it."""
+    text = (files("kb.ingest") / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    return text.replace("`wiki/", f"`{layout.page('')}")
 
 
 def file_prompts(layout: store.Layout) -> tuple[str, ...]:
@@ -73,6 +75,6 @@ def file_prompts(layout: store.Layout) -> tuple[str, ...]:
     for name in TASKS:
         file = layout.prompts / f"{name}.md"
         if not file.exists():
-            store.write(file, packaged_prompt(name))
+            store.write(file, _packaged(layout, name))
             written.append(f"prompts/{name}.md")
     return tuple(written)

@@ -92,7 +92,7 @@ def lint(
     notes = []
     if not index_pages(matter) and levels["unreachable"] is not Level.OFF and matter.pages:
         notes.append(
-            "the wiki has no index page (wiki/index.md): unreachable pages are not looked for"
+            f"the wiki has no index page ({matter.layout.page('index.md')}): unreachable pages are not looked for"
         )
     return Report(
         tuple(listed), levels, tuple(habits), tuple(own), len(findings) - len(left), tuple(notes)

@@ -32,6 +32,7 @@ from kb.schema import (
     Verdict,
     field_verdict,
     names_run,
+    place_of,
     records_run,
     type_of,
     type_of_file,
@@ -167,7 +168,7 @@ class Page:
         above = self.folder.rsplit("/", 1)[-1]
         if self.path.count("/") < 2 or type_of_folder(above) is not None:
             return self.stem
-        trail = type_of_folder(self.path.split("/")[1]) == "experiment"
+        trail = type_of_folder(place_of(self.path)[0]) == "experiment"
         tells = self._reports if trail else self._tries
         record = records_run(above, self.stem, reports=tells)
         trail = trail or tells

@@ -19,7 +19,7 @@ from kb.refuted.reasons import condition_of, reason_of
 from kb.refuted.statements import RunAim, Statement
 from kb.refuted.values import canonical
 from kb.run.record import Lever
-from kb.schema import FAILED, Verdict
+from kb.schema import FAILED, Verdict, place_of, type_of_folder
 from kb.store import Kept, digest_of, row_of
 from kb.text import cut, sentences_of
 from kb.trail import Facts, Trail
@@ -261,10 +261,11 @@ def _target_of(path: str, statement: Statement, known: Mapping[str, Facts]) -> s
     cited = {known[c].target for c in statement.cites if c in known}
     if len(cited) == 1:
         return cited.pop()
-    parts = path.removesuffix(".md").split("/")
-    if len(parts) > 3 and parts[1] in ("experiments", "kernel_experiments"):
-        return "/".join(p for p in parts[2:-1] if p != "experiments")
-    return parts[-1] if len(parts) == 3 and parts[1] in ("targets", "models", "kernels") else ""
+    folder, *inner = place_of(path.removesuffix(".md"))
+    kind = type_of_folder(folder)
+    if kind == "experiment":
+        return "/".join(p for p in inner[:-1] if p != "experiments")
+    return inner[0] if kind == "target" and len(inner) == 1 else ""
 
 
 def _main(aim: Aim) -> tuple[Lever, ...]:

@@ -283,6 +283,13 @@ def _type_of_way(folders: str) -> tuple[str | None, bool]:
     return None, False
 
 
+def place_of(path: str) -> tuple[str, ...]:
+    """A page's way within its wiki: from the first folder that stands for a type, else from the one below the wiki's, to its file."""
+    parts = path.split("/")
+    first = next((i for i, part in enumerate(parts[:-1]) if type_of_folder(part)), 1)
+    return tuple(parts[min(first, len(parts) - 1) :])
+
+
 def type_of_file(stem: str) -> str | None:
     """Page type that a file name alone gives away (`README`, `log`, `program` ...)."""
     return _TYPE_OF_FILE.get(stem.lower())

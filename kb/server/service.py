@@ -15,7 +15,7 @@ from mcp.server.stdio import stdio_server
 from kb import KbError, __version__
 from kb.harness.templates import skill_texts
 from kb.server.tools import answer, quoted, schema_of, tools
-from kb.store import look_aside
+from kb.store import is_inner, look_aside
 from kb.verbs import Caller
 from kb.verbs.registry import verbs
 from kb.verbs.request import request_from
@@ -103,20 +103,22 @@ def server_of(caller: Callable[[], Caller]) -> Server:
 
 def _paths(caller: Caller) -> list[str]:
     """Indexes and target pages: where reading starts. Other pages are found by search and read by the template."""
-    root = caller.layout().root
+    layout = caller.layout()
     starts = [
-        *root.glob("indexes/**/*.md"),
-        *root.glob("wiki/targets/*.md"),
-        *root.glob("wiki/index.md"),
+        *layout.indexes.rglob("*.md"),
+        *layout.wiki.glob("targets/*.md"),
+        *layout.wiki.glob("index.md"),
     ]
-    return sorted(file.relative_to(root).as_posix() for file in starts)[:200]
+    return sorted(file.relative_to(layout.root).as_posix() for file in starts)[:200]
 
 
 def _page(caller: Caller, uri: str) -> str:
     from urllib.parse import unquote
 
     where = unquote(str(uri).removeprefix(_SCHEME))
-    if not where.startswith(("wiki/", "indexes/", "sources/")) or ".." in where.split("/"):
+    layout = caller.layout()
+    is_page = where.endswith(".md") and layout.is_page(where)
+    if not is_page and not (is_inner(where) and where.startswith(("indexes/", "sources/"))):
         raise ValueError(f"{where}: no page of the knowledge base")
     verb = verbs()["open"]
     try:

@@ -69,7 +69,9 @@ def _home(survey: Survey, name: str, views: Sequence[TargetView]) -> RenderedShe
             (plural(t), type_place(survey, t), len(some)) for t, some in survey.by_type.items()
         ],
         "central": sorted(read, key=lambda p: (-rank[p.path], p.path))[:18],
-        "lead": [p for p in ("wiki/index.md", "wiki/log.md", "wiki/README.md") if p in pages],
+        "lead": [
+            p for p in map(survey.layout.page, ("index.md", "log.md", "README.md")) if p in pages
+        ],
         "indexes": survey.compiled,
     }
     return sheet(survey, "index.html", name, "home.html", shows)

@@ -135,7 +135,7 @@ class TargetView:
     def more(self) -> tuple[Page, ...]:
         """What else is written of the target: pages beside its runs, then its hypotheses."""
         pages, own = self.survey.wiki.pages, {r.facts.path for r in self.runs}
-        folders = {p.rpartition("/")[0] for p in own} - {"wiki/experiments"}
+        folders = {p.rpartition("/")[0] for p in own} - {self.survey.layout.page("experiments")}
         beside = [p for path, p in sorted(pages.items()) if p.folder in folders and path not in own]
         ideas = self.survey.by_type.get("hypothesis", ()) if self.target else ()
         named = [p for p in ideas if self.target in (p.field("target"), *p.words("targets"))]

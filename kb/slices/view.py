@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kb import trail
 from kb.graph.paths import target_of
-from kb.schema import TYPES, folders_of
+from kb.schema import TYPES, folders_of, place_of
 from kb.search import Chunk, chunks_in, updated
 from kb.slices.request import Request
 from kb.trail.handles import numbers_named
@@ -130,7 +130,7 @@ class View:
                 None if day is None else (day, number, path),
                 verdict or "",
                 digest,
-                kind not in TYPES or path.split("/")[1] not in folders_of(kind),
+                kind not in TYPES or place_of(path)[0] not in folders_of(kind),
             )
         self._standing.update(looked_up)
 

@@ -73,6 +73,14 @@ class Layout:
     def wiki(self) -> Path:
         return self.root / self.config.wiki
 
+    def page(self, place: str) -> str:
+        """A page by its place in the wiki: `targets/t.md`, where the wiki is docs/, is `docs/targets/t.md`."""
+        return place if self.config.wiki == "." else f"{self.config.wiki.rstrip('/')}/{place}"
+
+    def is_page(self, path: str) -> bool:
+        """Whether a path, relative to the root, stands in the wiki."""
+        return is_inner(path) and path.startswith(self.page(""))
+
     @property
     def sources(self) -> Path:
         return self.root / "sources"

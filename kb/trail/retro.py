@@ -3,9 +3,11 @@
 Refuses to narrate: what needs a writer is a marked gap.
 """
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kb.graph import generations, longest_chain
 from kb.run.noise import SMALLEST_GAIN_TEXT
@@ -231,24 +233,27 @@ headroom: unknown
 """
 
 
-def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date: str) -> str:
-    """The page skeleton: everything that can be computed, and one marked gap for each paragraph that a writer owes."""
+def markdown_of(
+    retro: Retro, standing: Standing, own: Sequence[Facts], *, date: str, folder: str
+) -> str:
+    """The skeleton of the page of a folder: everything that can be computed, and one marked gap for each paragraph that a writer owes."""
     runs = {e.path: e for e in own}
+    link = partial(_link, folder)
     alarms = (
         (f"{a.code} ({p.variant})" if p.variant else a.code, a.text)
         for p in standing.progress
         for a in p.alarms
     )
     untried = (
-        f"- `{name}` is supported on another target ([page]({_link(path)})) and was not tried here"
+        f"- `{name}` is supported on another target ([page]({link(path)})) and was not tried here"
         for name, path in retro.untried
     )
     leads = (
-        f"- open: [{_plain(lead.text)[:160]}]({_link(lead.path)})"
+        f"- open: [{_plain(lead.text)[:160]}]({link(lead.path)})"
         for lead in standing.leads[:_LEADS]
     )
     ledger = (
-        f"| [{r.label}]({_link(r.path)}) | {r.date} | {r.variant} | {r.topic} | {r.verdict} | {r.shift} |"
+        f"| [{r.label}]({link(r.path)}) | {r.date} | {r.variant} | {r.topic} | {r.verdict} | {r.shift} |"
         for r in retro.ledger
     )
     return _PAGE.format(
@@ -257,12 +262,12 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
         runs=retro.runs,
         counts=", ".join(f"{n} {name}" for name, n in retro.counts.items()),
         failed=retro.failed_share,
-        frontiers="\n".join(_frontier(p) for p in standing.progress if p.frontier),
+        frontiers="\n".join(_frontier(p, link) for p in standing.progress if p.frontier),
         settings=retro.settings,
         structural=retro.structural,
         alarms="\n".join(f"- {code}: {text}" for code, text in alarms),
-        tree="\n".join(_tree_lines(retro, runs)),
-        lineage=_lineage_text(retro.lineage, runs),
+        tree="\n".join(_tree_lines(retro, runs, link)),
+        lineage=_lineage_text(retro.lineage, runs, link),
         gaps="\n".join((*untried, *leads)),
         closed="".join(
             f"- **{t.name}**: refuted {t.failed} times, never supported\n"
@@ -273,43 +278,43 @@ def markdown_of(retro: Retro, standing: Standing, own: Sequence[Facts], *, date:
     )
 
 
-def _tree_lines(retro: Retro, runs: dict[str, Facts]) -> Iterable[str]:
+def _tree_lines(retro: Retro, runs: dict[str, Facts], link: Callable[[str], str]) -> Iterable[str]:
     closed = {t.name for t in retro.topics if t.closed}
     for t in retro.tree:
         state = "; closed" * (t.name in closed)
         yield f"- **{_plain(t.name)}** ({len(t.paths)} runs: {t.supported} supported, {t.failed} failed{state})"
-        yield from (f"  - {_run(runs[path])}" for path in t.paths)
+        yield from (f"  - {_run(runs[path], link)}" for path in t.paths)
     if retro.alone:
         yield f"- alone ({len(retro.alone)} runs)"
-        yield from (f"  - {_run(runs[path])}" for path in retro.alone)
+        yield from (f"  - {_run(runs[path], link)}" for path in retro.alone)
 
 
-def _lineage_text(lineage: Lineage, runs: dict[str, Facts]) -> str:
+def _lineage_text(lineage: Lineage, runs: dict[str, Facts], link: Callable[[str], str]) -> str:
     if not lineage.runs:
         return ""
     lines = [
         f"## Lineage\n\n{lineage.runs} runs name the run that they build on, in {lineage.generations} generations.\n"
     ]
     if lineage.line:
-        steps = " → ".join(f"[{_plain(runs[p].title)[:60]}]({_link(p)})" for p in lineage.line)
+        steps = " → ".join(f"[{_plain(runs[p].title)[:60]}]({link(p)})" for p in lineage.line)
         lines.append(f"- longest line of kept runs, {len(lineage.line)}: {steps}")
     return "\n".join(
         [
             *lines,
-            *(f"- {n} runs build on {_run(runs[parent])}" for parent, n in lineage.parents),
+            *(f"- {n} runs build on {_run(runs[parent], link)}" for parent, n in lineage.parents),
             "",
             "",
         ]
     )
 
 
-def _run(e: Facts) -> str:
-    return f"`{_MARKS.get(e.verdict.canonical, '?')}` [{_plain(e.title)}]({_link(e.path)})"
+def _run(e: Facts, link: Callable[[str], str]) -> str:
+    return f"`{_MARKS.get(e.verdict.canonical, '?')}` [{_plain(e.title)}]({link(e.path)})"
 
 
-def _frontier(p: Progress) -> str:
+def _frontier(p: Progress, link: Callable[[str], str]) -> str:
     band = "noise unknown" if p.band is None else f"noise {p.band:.1%}"
-    best = f"frontier {number_text(p.frontier.value)} {p.unit} {p.metric} ([page]({_link(p.frontier.path)}); {band})"
+    best = f"frontier {number_text(p.frontier.value)} {p.unit} {p.metric} ([page]({link(p.frontier.path)}); {band})"
     return (
         f"- {p.variant or 'all'}: {best}, {p.plateau} runs since it moved by {SMALLEST_GAIN_TEXT}"
     )
@@ -319,6 +324,6 @@ def _plain(text: str) -> str:
     return text.replace("[", "(").replace("]", ")").replace("\n", " ")
 
 
-def _link(path: str) -> str:
-    """A page as linked from wiki/analyses/."""
-    return "../" + path.removeprefix("wiki/").replace(" ", "%20")
+def _link(folder: str, path: str) -> str:
+    """A page as linked from a page of a folder."""
+    return posixpath.relpath(path, folder).replace(" ", "%20")

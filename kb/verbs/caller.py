@@ -83,7 +83,7 @@ class Caller:
         if not os.path.isabs(typed):
             plain = posixpath.normpath(typed)
             if (
-                plain.startswith(("wiki/", "sources/"))
+                plain.startswith((f"{layout.config.wiki}/", "sources/"))
                 or not plain.startswith("../")
                 and (layout.root / plain).exists()
             ):

@@ -81,7 +81,7 @@ def _withdraw(name: str, layout: store.Layout, caller: Caller) -> int:
     from kb.ingest.admission import wiki_of
     from kb.ingest.filing import withdrawn
 
-    source = name if name.startswith(("sources/", "wiki/")) else f"sources/{name}"
+    source = name if name.startswith("sources/") or layout.is_page(name) else f"sources/{name}"
     caller.build(layout)
     with closing(store.state(layout)) as db, store.lock(layout, "claims"):
         titles = wiki_of(layout, db).titles

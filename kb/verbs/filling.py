@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kb import KbError, store
@@ -195,7 +196,7 @@ def _answerer(request: Filling, layout: store.Layout) -> "Answerer | None":
         case "agent":
             return None
         case "none":
-            return by_rule
+            return partial(by_rule, home=layout.page(""))
         case "command":
             command = request.command or layout.config.model_command
             if not command:

@@ -192,7 +192,7 @@ def _own_page(layout: store.Layout, caller: Caller, proposal: str) -> list[str]:
     full = (caller.folder / proposal).absolute() if proposal else layout.root
     return (
         [glob.escape(full.relative_to(layout.root).as_posix())]
-        if full.is_relative_to(layout.root / "wiki")
+        if full.is_relative_to(layout.wiki)
         else []
     )
 

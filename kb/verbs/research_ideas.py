@@ -25,7 +25,7 @@ class ResearchIdeas:
 
     target: str = option("what is to be optimized (default: the only target)")
     most: int = option("ideas at most", default=20, metavar="N")
-    file: bool = flag("write those that are clear as pages below wiki/hypotheses/")
+    file: bool = flag("write those that are clear as pages below hypotheses/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _filed(layout: store.Layout, item: CheckedIdea, target: str, today: str) -> 
 
     idea = item.idea
     slug = re.sub(r"[^a-z0-9]+", "-", idea.source.lower()).strip("-")[:60]
-    path = f"wiki/hypotheses/{target.replace('/', '-')}-{slug}.md"
+    path = layout.page(f"hypotheses/{target.replace('/', '-')}-{slug}.md")
     title = one_line(idea.title)[:120]
     gain = one_line(idea.gain) or "not stated"
     quoted = visible(one_line(idea.conditions))

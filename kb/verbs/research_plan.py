@@ -182,7 +182,7 @@ def _unwritten(layout, db) -> list[tuple[str, int]]:
             page = target_of(href, folder=path.rpartition("/")[0])
             if (
                 page
-                and page[0].startswith("wiki/concepts/")
+                and page[0].startswith(layout.page("concepts/"))
                 and page[0].endswith(".md")
                 and not (layout.root / page[0]).exists()
             ):

@@ -17,9 +17,7 @@ class AskRetro:
 
     target: str = option("the target (may be left out where there is only one)")
     date: str = option("date of the page (default: today)", metavar="YYYY-MM-DD")
-    write: bool = flag(
-        "file it as wiki/analyses/DATE-TARGET-retrospective.md instead of printing it"
-    )
+    write: bool = flag("file it as analyses/DATE-TARGET-retrospective.md instead of printing it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +49,11 @@ def run(request: AskRetro, caller: Caller) -> RetroPage:
     own = [e for e in everything if e.target == target]
     retro = retro_of(standing, own, [e for e in everything if e.target != target])
     date = caller.day(request.date)
-    page = markdown_of(retro, standing, own, date=date)
-    path = (
-        f"wiki/analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md"
-        if request.write
-        else ""
-    )
-    if path:
+    page = markdown_of(retro, standing, own, date=date, folder=layout.page("analyses"))
+    path = layout.page(f"analyses/{date}-{slug_of(target.replace('/', '-'))}-retrospective.md")
+    if not request.write:
+        path = ""
+    else:
         try:
             store.create(layout.at(path), page)
         except FileExistsError:

@@ -18,6 +18,7 @@ from kb.schema import (
     canonical_verdict,
     field_verdict,
     names_run,
+    place_of,
     type_of,
     type_of_folder,
 )
@@ -163,8 +164,8 @@ def _words(name: str) -> frozenset[str]:
 
 def _home(path: str) -> str:
     """Folder of an experiment below `wiki/experiments/`, a trailing `experiments` dropped."""
-    parts = path.split("/")[2:-1]
-    return "/".join(parts[:-1] if parts and parts[-1] == "experiments" else parts)
+    parts = place_of(path)[1:-1]
+    return "/".join(parts[:-1] if parts[-1:] == ("experiments",) else parts)
 
 
 def unknown_verdicts(matter: Matter) -> Iterator[Finding]:

@@ -22,10 +22,10 @@ _UNLINKABLE = re.compile(r"[\s#?%<>()\[\]]")
 
 
 def index_pages(matter: Matter) -> list[str]:
-    """The front page of the wiki: `wiki/index.md`, or its README."""
-    return [
-        p for p in matter.pages if p.lower() in ("wiki/index.md", "wiki/readme.md", "wiki/home.md")
-    ]
+    """The front page of the wiki: its `index.md`, or its README."""
+    home = matter.layout.page("")
+    front = [home.lower() + name for name in ("index.md", "readme.md", "home.md")]
+    return [p for p in matter.pages if p.lower() in front]
 
 
 def orphans(matter: Matter) -> Iterator[Finding]:

@@ -1,0 +1,68 @@
+"""A knowledge base whose pages stand elsewhere than in wiki/: what kb writes stands there too, and every door reads it."""
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+LOG = "commit\tval_bpb\tstatus\tdescription\na1\t1.02\tkeep\tbaseline\nb1\t1.01\tkeep\tlr 0.02\nc1\t1.05\tdiscard\tlr 0.2\n"
+SOURCE = "# The chip\n\nThe bandwidth of its memory is 819 GB/s in every mode of it.\n"
+TARGET = "---\ntitle: Learning rate\ntype: target\nmetric: val_bpb\nbenchmark: ./bench\n---\n# Learning rate\n"
+
+
+@pytest.fixture(params=["docs", ".", "notes/wiki"])
+def home(request, tmp_path) -> Path:
+    """The folder of the pages of a knowledge base, with a source."""
+    home = tmp_path / request.param
+    home.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "kb.toml").write_text(f'[kb]\nwiki = "{request.param}"\n')
+    for place, text in (("index.md", "# Home\n\n[Learning rate](targets/lr.md)\n"), ("targets/lr.md", TARGET)):
+        (home / place).parent.mkdir(exist_ok=True)
+        (home / place).write_text(text)
+    source = tmp_path / "sources/chip"
+    source.mkdir(parents=True)
+    (source / "text.md").write_text(SOURCE)
+    file = {"name": "text.md", "sha256": hashlib.sha256(SOURCE.encode()).hexdigest(), "bytes": len(SOURCE), "media_type": "text/markdown"}
+    (source / "meta.json").write_text(json.dumps({"origin": "https://example.org/chip", "title": "chip", "text": "text.md", "files": [file]}))
+    (tmp_path / "log.tsv").write_text(LOG)
+    return home
+
+
+def test_a_loop_writes_and_reads_where_the_pages_stand(home, tmp_path, kb_command):
+    def run(*words: str, ok: tuple[int, ...] = (0,)) -> str:
+        return kb_command(*words, cwd=tmp_path, ok=ok).stdout
+
+    run("import", "auto", "log.tsv", "--target", "lr")
+    run("build")
+    assert len(run("experiment", "list", "--target", "lr").splitlines()) >= 3
+    assert "v003-lr-0-2.md" in run("check", "set lr to 0.2", "--target", "lr", ok=(0, 1, 3))
+    opened = json.loads(run("experiment", "open", "--target", "lr", "--title", "Momentum", "--hypothesis", "lower val_bpb", "--mechanism", "less noise", "--predicted", "loss falls", "--falsification", "gain < 1%", "--lever", "momentum=0.9", "--format", "json"))
+    run("retro", "--target", "lr", "--write", "--date", "2026-11-22")
+    run("ingest", "chip", "--with", "none")
+    run("agents", "watch", "--target", "lr", ok=(0, 1, 2))
+    written = [home / "analyses/2026-11-22-lr-retrospective.md", home / "sources/chip.md", tmp_path / opened["path"]]
+    assert all(page.is_file() and page.is_relative_to(home) for page in written)
+    assert not (tmp_path / "wiki").exists()
+    run("build")
+    broken = [f for f in json.loads(run("lint", "--format", "json", ok=(0, 1))) if f["code"] in ("broken-link", "broken-anchor")]
+    assert broken == [], "what kb wrote links to what is there"
+
+
+def test_a_client_reads_target_pages_where_they_stand(home, tmp_path):
+    anyio, mcp = pytest.importorskip("anyio"), pytest.importorskip("mcp")
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    env = {**os.environ, "PYTHONPATH": os.fspath(Path(__file__).resolve().parent.parent)}
+    place = (home / "targets/lr.md").relative_to(tmp_path).as_posix()
+
+    async def session() -> None:
+        async with mcp.Client(stdio_client(StdioServerParameters(command=sys.executable, args=["-m", "kb", "mcp"], cwd=tmp_path, env=env))) as client:
+            assert f"kb://{place}" in {str(r.uri) for r in (await client.list_resources()).resources}
+            assert "Learning rate" in (await client.read_resource(f"kb://{place}")).contents[0].text
+            with pytest.raises(mcp.MCPError):
+                await client.read_resource("kb://kb.toml")
+
+    anyio.run(session)
