@@ -57,7 +57,7 @@ class OpenSlice:
         self.named = self.view.once("named", self.target, lambda: _naming(self.runs))
         # What an earlier slice told is said already.
         self.beyond = bool(known)
-        self._told = {line for text in known for line in text.split("\n")}
+        self._earlier = {line for text in known for line in text.split("\n")}
         self._stretches: set[tuple[str, ...]] = set().union(*map(_stretches, known))
 
     def page(
@@ -132,8 +132,8 @@ class OpenSlice:
         """Whether most of a text stands in the slice already, or in the one before it, by stretches of five words."""
         text = self.named(text)
         own = _stretches(text)
-        if self._told and len(own) <= 8:
-            return all(line in self._told for line in text.split("\n"))
+        if self._earlier and len(own) <= 8:
+            return all(line in self._earlier for line in text.split("\n"))
         return len(own) > 8 and len(own & self._stretches) > 0.6 * len(own)
 
     def failed(self, path: str) -> bool:

@@ -3,17 +3,20 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from kb import regex
 from kb.text import cut, numbers_in, unit_of
 from kb.trail.facts import Facts, Note
 from kb.trail.frontier import kept, parents_of
 from kb.trail.handles import handle
 from kb.trail.line import Line, quoted, words_of
-from kb.trail.outcomes import Outcomes, is_repeat
+from kb.trail.outcomes import Outcomes, is_repeat, subject_of
 from kb.trail.outline import Phrases
 
 # A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
 _ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
 _MOST_NAMED = 5
+# A name and its share where a sentence lists several.
+_LISTED = regex(r"([A-Za-z][\w -]*(?: ?\([^()]*\))?)[:=]? ~?(\d+(?:\.\d+)?) ?%")
 # What a sentence says of a limit is read before what it says of a bucket.
 _LIMITS = Phrases("idle, util\\w*, bound by, \\w+-bound, peak, roofline, headroom", whole=True)
 
@@ -34,7 +37,7 @@ class TimeShare(NamedTuple):
 def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:
     """The buckets of the table that stands for the frontier, the largest first."""
     tables = _tables(outcomes)
-    rows = _shares(tables[0].account.buckets) if tables else []
+    rows = _shares(tables[0].account.buckets) if tables else _spoken(outcomes)
     words = [words_of(name) for name, _ in rows]
     own = (w.difference(*(o for o in words if o is not w)) for w in words)
     listed = [TimeShare(*row, w) for row, w in zip(rows, own, strict=True) if row[1] < _ALL]
@@ -45,10 +48,26 @@ def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
     """What takes most of the time, and what a run could at most bring that does away with all of a bucket."""
     large = [b for b in largest_buckets(outcomes) if b.share >= _LITTLE][:_MOST_NAMED]
     if large:
-        e = _tables(outcomes)[0]
-        most = (f"{cut(b.name, 60)} {b.share:.3g} % (+{100 * b.share / (100 - b.share):.0f} %)" for b in large)  # fmt: skip
-        text = f"time goes to (at most to be won): {', '.join(most)}"
-        yield Line(text, e.path)
+        text = ", ".join(_prize(outcomes, b) for b in large)
+        yield Line(f"time goes to (at most to be won): {text}", outcomes.best.run.path)
+
+
+def _prize(outcomes: Outcomes, b: TimeShare) -> str:
+    """A bucket, what doing away with it would bring, and how the runs whose hypothesis names it came out."""
+    aimed = [e for e in outcomes.runs if b.is_met(f"{subject_of(e)} {e.hypothesis}")]
+    won = [e for e in aimed if kept(e) and not is_repeat(e)]
+    best = max(won, key=lambda e: outcomes.gains.get(e.path, 0.0), default=None)
+    brought = f", best {handle(best.path)} {outcomes.result(best)}".rstrip() if best else ""
+    runs = f"{len(won)} of {len(aimed)} runs aimed at it won{brought}" if aimed else "no run aimed at it"
+    return f"{cut(b.name, 60)} {b.share:.3g} % (+{100 * b.share / (100 - b.share):.0f} %; {runs})"
+
+
+def _spoken(outcomes: Outcomes) -> list[tuple[str, float]]:
+    """The breakdown that a sentence lists, of the run that stands nearest to the frontier."""
+    notes = (n.text for e in _order(outcomes) for n in e.account.profile)
+    lists = (_LISTED.findall(text) for text in notes)
+    listed = next((rows for rows in lists if len(rows) >= _ROWS), [])
+    return [(name.strip(), float(share)) for name, share in listed]
 
 
 def _shares(rows: Sequence[Note]) -> list[tuple[str, float]]:
@@ -89,6 +108,8 @@ def repeats_of(outcomes: Outcomes, run: Facts) -> list[Facts]:
 
 def _order(outcomes: Outcomes) -> list[Facts]:
     """Runs in the order in which they stand for the frontier: its newest repeat, itself, those it stands on, those since."""
+    if outcomes.best is None:
+        return []
     runs, best = outcomes.runs, outcomes.best.run
     again = [e for e in reversed(repeats_of(outcomes, best)) if e.order > best.order]
     paths = {e.path for e in again}
@@ -98,8 +119,7 @@ def _order(outcomes: Outcomes) -> list[Facts]:
 
 
 def _tables(outcomes: Outcomes) -> list[Facts]:
-    order = _order(outcomes) if outcomes.best else ()
-    return [e for e in order if len(e.account.buckets) >= _ROWS]
+    return [e for e in _order(outcomes) if len(e.account.buckets) >= _ROWS]
 
 
 def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:

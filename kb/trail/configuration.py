@@ -13,7 +13,7 @@ from kb.text import sentences_of
 from kb.trail.facts import Facts
 from kb.trail.frontier import Frontier, kept, parents_of, points_of
 from kb.trail.handles import handle
-from kb.trail.levers import is_common, key_of, levers_in
+from kb.trail.levers import is_common, key_of, levers_in, number_of
 from kb.trail.line import Line, quoted
 from kb.trail.outcomes import Outcomes, is_repeat
 from kb.trail.outline import Phrases
@@ -50,14 +50,15 @@ def is_watched(name: str) -> bool:
 
 
 def configuration_lines(outcomes: Outcomes) -> Iterable[Line]:
-    """The frontier's settings merged, then how pages put it: its own, the baseline's, those it stands on, those after it."""
+    """The frontier's settings merged and those of them that nobody varied, then what pages say beside: its own, the baseline's, those it stands on, those after it."""
     runs, before = outcomes.runs, []
     if outcomes.best is None:
         for e in runs[-1:]:
             yield from quoted(e, e.account.config[:4], before)
         return
     chain = chain_of(runs, outcomes.best)
-    for line in _merged(outcomes, chain):
+    merged, setter = _settings(outcomes, chain)
+    for line in _merged(outcomes, chain, merged, setter):
         before.append(line.text)
         yield line
     base = [e for e in runs if e.verdict.canonical is Verdict.BASELINE and e is not chain[0]][:1]
@@ -66,6 +67,8 @@ def configuration_lines(outcomes: Outcomes) -> Iterable[Line]:
     for e, most in [*own, *((e, 4) for e in base), *near, *((e, 2) for e in after), *far]:
         # The head of a setup that kb wrote says what the merged line says.
         notes = [n for n in e.account.config if not n.text.startswith(f"Target {e.target}")]
+        if e is not chain[0]:
+            notes = [n for n in notes if _adds(n.text, merged)]
         yield from quoted(e, notes[:most], before, most=1000)
 
 
@@ -79,9 +82,36 @@ def chain_of(runs: Sequence[Facts], best: Frontier) -> list[Facts]:
     return [*chain, *reversed([e for e in runs if e.order < chain[-1].order and kept(e)])]
 
 
-def _merged(outcomes: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
-    """The settings of the chain as a line to run, the newest value of each, then which run had each first and what it brought."""
-    merged, setter = _settings(outcomes, chain)
+def _adds(text: str, merged: Mapping[str, Lever]) -> bool:
+    """Whether a text sets what the merged line does not say, and not only how a run is watched."""
+    return any(
+        not is_watched(v.name) and not is_common(v.name) and key_of(v.name) not in merged
+        for v in levers_in(text)
+    )
+
+
+def _unvaried(outcomes: Outcomes, merged: Mapping[str, Lever]) -> list[str]:
+    """Settings with a number that every run had which had them at all: nobody knows what another value brings."""
+    values: dict[str, set[str]] = defaultdict(set)
+    for e in outcomes.runs:
+        tried = (v for t in e.account.attempts for v in levers_in(t.subject))
+        for v in (*e.settings, *e.levers, *tried):
+            values[key_of(v.name)].add(v.value)
+    numbers = ((key, v, number_of(v.value)) for key, v in merged.items())
+    return [
+        _shown(v)
+        for key, v, number in numbers
+        if number and number > 1 and values[key] <= {"", v.value} and not _WORK.search(key)
+    ]
+
+
+def _merged(
+    outcomes: Outcomes,
+    chain: Sequence[Facts],
+    merged: Mapping[str, Lever],
+    setter: Mapping[str, Facts],
+) -> Iterable[Line]:
+    """The settings of the chain as a line to run, the newest value of each, those of one value in all runs, then which run had each first and what it brought."""
     if not merged:
         return
     shown = {k: _shown(v) for k, v in merged.items()}
@@ -92,6 +122,8 @@ def _merged(outcomes: Outcomes, chain: Sequence[Facts]) -> Iterable[Line]:
     text = " ".join(shown[k] for k in command)
     text = f"{text} (and {prose})" if text and prose else text or prose
     yield Line(f"best configuration, merged: {text}", chain[0].path)
+    if alone := _unvaried(outcomes, merged):
+        yield Line(f"no run had another value of: {', '.join(alone)}", chain[0].path)
     groups: dict[str, list[str]] = defaultdict(list)
     for key, v in merged.items():
         groups[setter[key].path].append(v.name.lstrip("-"))

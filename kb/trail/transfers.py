@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import chain, permutations
 from typing import NamedTuple
 
+from kb.run.record import Lever
 from kb.schema import Verdict
 from kb.text import cut, unit_of
 from kb.text import words_of as text_words
@@ -212,11 +213,16 @@ def _here(runs: Sequence[Facts]) -> _Here:
     stands_on = reversed(held[:_STANDS_ON])
     return _Here(
         {key_of(v.name) for e in runs for v in (*e.levers, *e.settings)},
-        {w for e in runs for w in words_of(e.title)},
+        {w for e in runs for w in words_of(f"{e.title} {_spelled(e.settings)}")},
         points_of(runs)[held[0].path] if held else "",
         {key_of(v.name): v.value for e in stands_on for v in e.settings if v.value},
         [(e, words_of(e.title), keys_in(e.title)) for e in runs if not kept(e)],
     )
+
+
+def _spelled(settings: Sequence[Lever]) -> str:
+    """Names and values of settings as prose has them."""
+    return " ".join(f"{v.name} {v.value}" for v in settings).replace("_", " ")
 
 
 def transfer_lines(
