@@ -50,7 +50,8 @@ def test_the_frontier_is_where_the_loop_works_and_others_stand_beside_it():
 
 
 def test_the_best_configuration_is_one_line_to_run_with_who_set_each():
-    merged, setters, *_ = [line.text for line in state_of(TRAIL, target="engine").parts["config"]]
+    merged, alone, setters, *_ = [line.text for line in state_of(TRAIL, target="engine").parts["config"]]
+    assert alone == "no run had another value of: --unroll=4, --threads=8"
     assert merged == "best configuration, merged: --tile=64 --seqlen=8192 --unroll=4 --threads=8"
     by_run = dict(part.split("~") for part in setters.removeprefix("set by: ").split("; "))
     assert by_run["v007"].endswith("unroll") and by_run["v006"].endswith("seqlen") and by_run["v002"].endswith("tile") and by_run["v001"].endswith("threads")
@@ -275,6 +276,11 @@ def test_tries_that_differ_by_figures_alone_are_one():
 def test_what_takes_the_time_and_what_is_at_most_to_be_won_there_stand_beside_the_frontier():
     standing = texts(state_of(TRAIL, target="engine").parts["standing"])
     assert "time goes to (at most to be won): matmul 70 % (+233 %), copy 20 % (+25 %), idle 10 % (+11 %)" in standing
+    aimed = [run(9, "refuted", title="wide copy", rate=65), run(10, "supported", title="copy in the shadow of the matmul", rate=70)]
+    prizes = texts(state_of([*TRAIL, *aimed], target="engine").parts["standing"])
+    assert "matmul 70 % (+233 %; 1 of 1 aimed runs won, best v010~" in prizes and "copy 20 % (+25 %; 1 of 2 aimed runs won" in prizes and "idle 10 % (+11 %; 0 runs aimed)" in prizes
+    listed = run(2, "supported", title="tile=64", rate=110, body=SETUP + "\n## Profile\n\n- Time: matmul 50 %, copy (host) 25.5%, sort: 15 %, hash 6 %.\n")
+    assert "won): matmul 50 % (+100 %), copy (host) 25.5 % (+34 %), sort 15 %" in texts(state_of([TRAIL[0], listed], target="engine").parts["standing"])
     table = "\n## Profile\n\n| Op | Run 1 time (ms) | Run 2 time (ms) | Δ |\n|---|---|---|---|\n| matmul | 10 | 30 | +20 |\n| copy | 10 | 15 (25 %) | +5 |\n| sort | 1 | 9 | +8 |\n| hash | 1 | 6 | +5 |\n"
     timed = [TRAIL[0], run(2, "supported", title="tile=64", rate=110, body=SETUP + table)]
     assert "won): matmul 50 % (+100 %), copy 25 % (+33 %), sort 15 %" in texts(state_of(timed, target="engine").parts["standing"])

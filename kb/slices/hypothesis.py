@@ -13,7 +13,7 @@ from kb.slices.passages import PASSAGE, bring_passages
 from kb.slices.ranking import Ranked
 from kb.slices.request import Request
 from kb.slices.state import bring_state, bring_target
-from kb.slices.topics import bring_blueprint, bring_topics, bring_untried, short
+from kb.slices.topics import bring_blueprint, bring_topics, short
 
 # Pages whose excerpt is cut to the question; those further down are brought by what they say of themselves.
 _CLOSELY = 10
@@ -29,6 +29,8 @@ _THRASH = 5
 _SMALL, _STATE, _NEUTRAL = 0.14, 0.5, 0.88
 # A question as open as this is answered by passages of the last pages before those that share its words.
 _OPEN = 0.4
+# Topics of which is told how often they paid.
+_TOPICS = 10
 # What a target page must tell before anything can be measured.
 _MEASURED_BY = ("repository", "metric", "benchmark", "protected")
 # Headings of an analysis below which it says where to go and where not.
@@ -91,10 +93,8 @@ def _bring_start(into: OpenSlice, *, budget: int, cold: bool) -> None:
     if budget >= 1500:
         bring_envelope(into, most=1 if budget < 6000 else 3, tokens=max(150, budget // 10))
     if budget >= 1500 and not cold:
-        most = 2 if budget < 3000 else 6
-        bring_topics(into, most=most, tokens=budget // 10, any_topic=True)
-        bring_blueprint(into, tokens=budget // 8, first=True)
-        bring_untried(into, most=1)
+        bring_topics(into, most=_TOPICS)
+        bring_blueprint(into, tokens=budget // 8)
 
 
 def _to_baseline(into: OpenSlice) -> str:
@@ -141,19 +141,14 @@ def bring_matches(into: OpenSlice, *, most: int) -> None:
 
 
 def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> None:
-    """Retrospective, topics, ladder, one untried lever and envelope: an eighth of a small slice, a fifth of a large one."""
+    """Retrospective, what paid by topic, and envelope: an eighth of a slice."""
     large = budget >= 6000
     share = budget // 20 if large else budget // 25
     if not cold:
         bring_retrospective(into, most=1 + large, tokens=max(160, share))
-        if not into.question.neutral:
-            bring_topics(into, most=1 if budget < 3000 else 3, tokens=share)
-    if budget < 3000:
-        return
-    if not cold:
-        bring_untried(into, most=3 if wide else 1)
-        bring_blueprint(into, tokens=share * (1 + wide))
-    if into.target or wide:
+    if budget >= 3000 and not cold:
+        bring_topics(into, most=_TOPICS)
+    if budget >= 3000 and (into.target or wide):
         bring_envelope(into, most=1 + large, tokens=max(150, share))
 
 

@@ -174,12 +174,17 @@ class Question:
 
         db, moment = self.view.db, self.view.moment
         metric = trail.metric_named(self.page) if self.page else ""
-        kin = {t: near for t, near in trail.kin(db, self.target).items() if near > _STRANGER}
         lessons = trail.lessons(db, self.target, before=moment)
-        lessons = [w for w in lessons if w.target in kin and self.view.sees(w.path)]
+        lessons = [w for w in lessons if w.target in self.kin and self.view.sees(w.path)]
         gained = ((w, self.view.gained(w.path)) for w in lessons)
         lessons = [w for w, lines in gained if not any(w.subject in line for line in lines)]
-        return state_of(self.tried, lessons, kin, target=self.target, stated=metric)
+        return state_of(self.tried, lessons, self.kin, target=self.target, stated=metric)
+
+    @cached_property
+    def kin(self) -> dict[str, float]:
+        """How near the targets are that have something to teach this one."""
+        kin = trail.kin(self.view.db, self.target)
+        return {t: near for t, near in kin.items() if near > _STRANGER}
 
     @property
     def frontier(self) -> trail.Facts | None:

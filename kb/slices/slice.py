@@ -16,7 +16,7 @@ from kb.trail.state import STATE_PARTS
 
 # In the order in which an agent needs them, since tools cut what they print: where it stands, what won elsewhere, what was left to try, what failed.
 _FIRST = ("state", "transfers", "leads", "refuted", "recent", "disputed")
-_LAST = ("retrospective", "envelope", "topics", "blueprint", "pages", "untried")
+_LAST = ("retrospective", "envelope", "topics", "blueprint", "pages")
 PARTS = tuple(dict.fromkeys((*_FIRST, *(part.slice for part in STATE_PARTS), *_LAST)))
 # So many characters at most are a token of a line that says what was left out.
 _CHARACTERS = 4

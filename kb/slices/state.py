@@ -34,7 +34,7 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
         if part.name == "disputed":
             lines = (*_conflicts(into), *lines)
         elif part.name == "recent":
-            lines = tuple(_once(into, lines))
+            lines = _once(into, lines)
         bring_lines(into, part.slice, part.why, lines, most=start + int(allowed))
         for idea in question.ideas if part.name == "leads" else ():
             home = f"sources/{idea.source}/meta.json"
@@ -89,17 +89,11 @@ def bring_lines(
         into.words(part, f"indexes/state/{into.target}.md", title, why=title, text=text)
 
 
-def _once(into: OpenSlice, lines: Sequence[Line]) -> Iterator[Line]:
-    """The last runs by name, newest first, then the lines of those that the levers which failed have not told already."""
+def _once(into: OpenSlice, lines: Sequence[Line]) -> Sequence[Line]:
+    """The last run, and those before it that the levers which failed have not told already."""
     failed = "\n".join(i.text for i in into.parts.get("refuted", ()))
-    repeated = [line for line in lines if into.named(f"{handle(line.path)} ") in failed]
-    if repeated:
-        named = (
-            f"{handle(line.path)} {into.view.standing(line.path).verdict or 'open'}"
-            for line in lines
-        )
-        yield Line(f"newest first: {', '.join(named)}", lines[0].path)
-    yield from (line for line in lines if line not in repeated)
+    untold = (line for line in lines[1:] if into.named(f"{handle(line.path)} ") not in failed)
+    return (*lines[:1], *untold)
 
 
 def _conflicts(into: OpenSlice) -> Iterator[Line]:

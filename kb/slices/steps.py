@@ -16,7 +16,7 @@ from kb.slices.state import (
     bring_state,
     bring_target,
 )
-from kb.slices.topics import bring_topics, bring_untried
+from kb.slices.topics import bring_topics
 from kb.trail.outcomes import measured
 
 # A file that a command runs or a rule protects.
@@ -73,8 +73,7 @@ def fill_retrospective(into: OpenSlice, request: Request) -> str:
     """What a retrospective needs: the state, what the last one said, topics, and the ledger line by line, newest first."""
     bring_state(into, tokens=request.budget // 3)
     bring_retrospective(into, most=3, tokens=request.budget // 6)
-    bring_topics(into, most=6, tokens=request.budget // 10)
-    bring_untried(into, most=2)
+    bring_topics(into, most=6)
     for path in reversed(into.runs):
         if not _bring_line(into, "refuted" if into.failed(path) else "recent", path):
             break

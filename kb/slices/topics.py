@@ -1,21 +1,16 @@
-"""Topics and the ladder of the compiled indexes, as a slice finds those it touches, and what of them no run of the target has pulled."""
+"""Topics and the ladder of the compiled indexes, as a slice finds those it touches: what paid how often, on the target and on all."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kb.schema import FAILED, Verdict
+from kb.schema import Verdict
 from kb.slices.view import View
-from kb.trail.line import words_of
 
 if TYPE_CHECKING:
     from kb.slices.open_slice import OpenSlice
-    from kb.trail import Facts
-
-# So many letters of a word tell it: "rematerialization" is pulled by `use_remat`.
-_STEM = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +32,12 @@ class TopicRow:
     anchor: str
     name: str
     tried: tuple[Tried, ...]
+
+    def among(self, targets: Collection[str]) -> "TopicRow":
+        """The same with what was tried on some targets; on all, where none are named."""
+        return replace(
+            self, tried=tuple(t for t in self.tried if not targets or t.target in targets)
+        )
 
     def supported(self) -> tuple[Tried, ...]:
         return tuple(t for t in self.tried if t.verdict == Verdict.SUPPORTED)
@@ -88,77 +89,45 @@ def _ladder(view: View) -> list[tuple[int, list[TopicRow]]]:
     return [(phase, _topics(view, json.loads(row))) for phase, row in phases]
 
 
-def bring_topics(into: "OpenSlice", *, most: int, tokens: int, any_topic: bool = False) -> None:
-    """Rows of the hypothesis index: what was tried under a topic, here and elsewhere, and the best that was reported.
-
-    `any_topic`: where the question touches none, those that were tried most.
-    """
-    ceiling, question = into.tokens + tokens, into.question
-    rows, why = question.topics, "touched"
-    if not rows:
-        every = {t.anchor: t for _, topics in question.ladder for t in topics if t.tried}
-        rows = sorted(every.values(), key=lambda t: (-len(t.tried), t.anchor)) if any_topic else []
-        why = "tried most"
-    for row in rows[:most]:
-        here = f", {_here(row, into.target)} here" if into.target else ""
-        failed = sum(t.verdict in FAILED for t in row.tried)
-        text = f"{row.name}: tried {len(row.tried)}{here}; {len(row.supported())} supported, {failed} failed"
-        if into.target and (best := row.best()):
-            text += f"; best {best.change} {short(best.title, 80)}"
-        into.words("topics", "indexes/hypothesis.md", row.anchor, why=why, text=text, most=ceiling)
-
-
-def bring_blueprint(into: "OpenSlice", *, tokens: int, first: bool = False) -> None:
-    """The ladder: per phase what this target tried and won, whether it is saturated, and the first phase that is not (or the `first` of all) in full."""
-    lines, full = [], ""
-    for phase, topics in into.question.ladder:
-        rows = [t for t in topics if t.tried]
-        here = {t.path: t.verdict for r in rows for t in r.tried if into.target in ("", t.target)}
-        untouched = [r for r in rows if not any(t.path in here for t in r.tried)]
-        won = sum(v == Verdict.SUPPORTED for v in here.values())
-        left = f"{len(untouched)} topic{'s' * (len(untouched) != 1)} open"
-        if rows:
-            lines.append(
-                f"Phase {phase} ({short(', '.join(t.name for t in topics), 50)}): {len(here)} tried, {won} supported, "
-                + ("saturated" if here and not untouched else left)
-            )
-        if rows and not full and (untouched or first):
-            full = f"{'Start with' if first else 'Current:'} phase {phase}. {'; '.join(map(_ladder_row, rows))}"
-    ceiling = into.tokens + tokens
-    for text in ("\n".join([*lines, full]) if full else "", "\n".join(lines)):
-        if text and into.words(
-            "blueprint", "indexes/blueprint.md", "", why="ladder", text=text, most=ceiling
-        ):
-            return
-
-
-def _ladder_row(row: TopicRow) -> str:
-    best = row.best()
-    message = f"{short(row.name, 40)} {len(row.supported())}/{len(row.tried)} supported"
-    return f"{message}, best {best.change}" if best and best.change else message
-
-
-def bring_untried(into: "OpenSlice", *, most: int) -> None:
-    """Topics that paid elsewhere and that no run's title or setting names, each with the best that it brought."""
+def bring_topics(into: "OpenSlice", *, most: int) -> None:
+    """What paid: topics that the question touches, then those that were tried most, each with how often it won of how many tries, here too, and the best that it brought."""
     question = into.question
-    pulled = into.view.once("pulled", into.target, lambda: _pulled(question.tried))
-    rows = (*question.topics, *(row for _, rows in question.ladder for row in rows))
-    for row in {r.anchor: r for r in rows}.values() if into.target else ():
-        named = {w[:_STEM] for w in words_of(row.name)} & pulled
-        best = row.best()
-        if most and best and not named and not _here(row, into.target):
-            text = f"{row.name}: no run here; elsewhere {len(row.supported())} of {len(row.tried)} supported, such as {best.change} {short(best.title, 90)}"
-            most -= into.words("untried", best.path, "", why="untried here", text=text)
+    kin = {into.target, *question.kin} if into.runs else ()
+    listed = (t for _, topics in question.ladder for t in topics)
+    most_tried = sorted(listed, key=lambda t: (-len(t.tried), t.anchor))
+    every = {t.anchor: t.among(kin) for t in (*question.topics, *most_tried)}
+    tallies = [_tally(row, into.target) for row in every.values() if len(row.tried) > 1]
+    if tallies:
+        head = "won of tried on this target and its kin (here)" if kin else "won of tried"
+        text = f"{head}: {'; '.join(tallies[:most])}"
+        into.words("topics", "indexes/hypothesis.md", "", why="what paid", text=text)
 
 
-def _pulled(runs: "Iterable[Facts]") -> set[str]:
-    """Stems of the words in titles and settings of runs."""
-    texts = (f"{f.title} {' '.join(v.name for v in f.settings)}" for f in runs)
-    return {w[:_STEM] for text in texts for w in words_of(text)}
+def _tally(row: TopicRow, target: str) -> str:
+    """A topic with its wins and tries, those of the target, and the best gain."""
+    own = [t for t in row.tried if t.target == target]
+    won = sum(t.verdict == Verdict.SUPPORTED for t in own)
+    here = f" ({won}/{len(own)})" if own else ""
+    best = row.best()
+    brought = f" best {best.change}" if best and "%" in best.change else ""
+    name = short(row.name.partition(" (")[0], 40)
+    return f"{name} {len(row.supported())}/{len(row.tried)}{here}{brought}"
 
 
-def _here(row: TopicRow, target: str) -> int:
-    return sum(t.target == target for t in row.tried)
+def bring_blueprint(into: "OpenSlice", *, tokens: int) -> None:
+    """Where a target that has no run begins: the first phase of the ladder."""
+    phases = ((n, [t for t in topics if t.tried]) for n, topics in into.question.ladder)
+    phase, rows = next(((n, rows) for n, rows in phases if rows), (0, []))
+    if rows:
+        text = f"Start with phase {phase}. {'; '.join(_tally(t, '') for t in rows)}"
+        into.words(
+            "blueprint",
+            "indexes/blueprint.md",
+            "",
+            why="ladder",
+            text=text,
+            most=into.tokens + tokens,
+        )
 
 
 def short(text: str, most: int) -> str:

@@ -45,21 +45,26 @@ def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:
 
 
 def bottleneck_line(outcomes: Outcomes) -> Iterable[Line]:
-    """What takes most of the time, and what a run could at most bring that does away with all of a bucket."""
+    """What takes most of the time, what a run could at most bring that does away with all of a bucket, and how those came out whose hypothesis names it."""
     large = [b for b in largest_buckets(outcomes) if b.share >= _LITTLE][:_MOST_NAMED]
+    texts = [(e, f"{subject_of(e)} {e.hypothesis}") for e in outcomes.runs if not is_repeat(e)]
+    aimed = [[e for e, text in texts if b.is_met(text)] for b in large]
+    # Where no hypothesis names a bucket, the lane speaks of them in other words.
+    named = any(aimed)
+    prizes = (
+        f"{cut(b.name, 60)} {b.share:.3g} % (+{100 * b.share / (100 - b.share):.0f} %{_aims(outcomes, runs) * named})"
+        for b, runs in zip(large, aimed, strict=True)
+    )
     if large:
-        text = ", ".join(_prize(outcomes, b) for b in large)
-        yield Line(f"time goes to (at most to be won): {text}", outcomes.best.run.path)
+        text = f"time goes to (at most to be won): {', '.join(prizes)}"
+        yield Line(text, outcomes.best.run.path)
 
 
-def _prize(outcomes: Outcomes, b: TimeShare) -> str:
-    """A bucket, what doing away with it would bring, and how the runs whose hypothesis names it came out."""
-    aimed = [e for e in outcomes.runs if b.is_met(f"{subject_of(e)} {e.hypothesis}")]
-    won = [e for e in aimed if kept(e) and not is_repeat(e)]
+def _aims(outcomes: Outcomes, aimed: Sequence[Facts]) -> str:
+    won = [e for e in aimed if kept(e)]
     best = max(won, key=lambda e: outcomes.gains.get(e.path, 0.0), default=None)
     brought = f", best {handle(best.path)} {outcomes.result(best)}".rstrip() if best else ""
-    runs = f"{len(won)} of {len(aimed)} runs aimed at it won{brought}" if aimed else "no run aimed at it"
-    return f"{cut(b.name, 60)} {b.share:.3g} % (+{100 * b.share / (100 - b.share):.0f} %; {runs})"
+    return f"; {len(won)} of {len(aimed)} aimed runs won{brought}" if aimed else "; 0 runs aimed"
 
 
 def _spoken(outcomes: Outcomes) -> list[tuple[str, float]]:
@@ -126,16 +131,15 @@ def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
     """The frontier's buckets, those of its newest repeat first, else the latest; what moved since the table before; what pages say of it."""
     if outcomes.best is None:
         return
-    runs, best, before = outcomes.runs, outcomes.best.run, []
+    best, before = outcomes.best.run, []
     tables = _tables(outcomes)[:2]
     spoken = [e for e in _order(outcomes) if e.account.profile][:1]
     own = [best] if best.account.profile else []
     named = {e.path: " (the frontier run again)" for e in repeats_of(outcomes, best)}
     named |= {best.path: ""}
-    for e in dict.fromkeys([*tables[:1], *own, *spoken, *tables[1:]]):
+    for e in dict.fromkeys([*tables[:1], *own, *spoken]):
         if e in tables:
-            since = " (since)" if e.order > best.order else " (before)"
-            which = named.get(e.path, " (the newest table)" if e is tables[0] else since)
+            which = named.get(e.path, " (the newest table)")
             rows = [n.text for n in e.account.buckets]
             text = "\n".join([f"buckets of {handle(e.path)}{which}: {rows[0]}", *rows[1:]])
             yield Line(text, e.path)
@@ -147,8 +151,6 @@ def bucket_lines(outcomes: Outcomes) -> Iterable[Line]:
             yield Line(
                 f"from {handle(old.path)} to {handle(new.path)}: {'; '.join(moved)}", new.path
             )
-    for e in [e for e in reversed(runs[runs.index(best) + 1 :]) if e.account.profile][:4]:
-        yield from quoted(e, e.account.profile[:1], before)
 
 
 def _moved(rows: Sequence[Note], before: Sequence[Note]) -> list[str]:

@@ -12,7 +12,7 @@ from kb.trail.frontier import kept
 from kb.trail.handles import handle
 from kb.trail.levers import is_common, key_of, levers_in
 from kb.trail.line import Line
-from kb.trail.outcomes import DIGITS, Outcomes, subject_of
+from kb.trail.outcomes import DIGITS, Outcomes
 
 # Tries of one family that are told, and of them those that are told with their reason.
 _TRIES, _REASONS = 7, 3
@@ -82,7 +82,7 @@ def _rule(e: Facts) -> str:
 def _family(outcomes: Outcomes, name: str, *, size: int, lost: Sequence[Facts]) -> Line:
     alike: dict[str, list[Facts]] = defaultdict(list)
     for e in lost:
-        alike[DIGITS.sub("#", subject_of(e))].append(e)
+        alike[DIGITS.sub("#", outcomes.change(e))].append(e)
     tries = [_try(outcomes, same, place) for place, same in enumerate([*alike.values()][:_TRIES])]
     more = f" | and {len(alike) - _TRIES} more" if len(alike) > _TRIES else ""
     head = f"{name} ({size - len(lost)} of {size} won): " if name and size > 1 else ""
@@ -105,8 +105,8 @@ def _try(outcomes: Outcomes, same: Sequence[Facts], place: int) -> str:
     reason = outcomes.reason(e, 200 if not place else 90) if place < _REASONS else ""
     result = ", ".join(x for x in (str(e.verdict.canonical), outcomes.result(e)) if x)
     values = (
-        f"{' '.join((handle(o.path), *DIGITS.findall(subject_of(o))))}: {outcomes.result(o) or o.verdict.canonical}"
+        f"{' '.join((handle(o.path), *DIGITS.findall(outcomes.change(o))))}: {outcomes.result(o) or o.verdict.canonical}"
         for o in others
     )
     values_told = f" (also {', '.join(values)})" if others else ""
-    return f"{handle(e.path)} {cut(subject_of(e), 90)}: {result}{values_told}{f'; {reason}' if reason else ''}"
+    return f"{handle(e.path)} {cut(outcomes.change(e), 90)}: {result}{values_told}{f'; {reason}' if reason else ''}"

@@ -33,6 +33,8 @@ _WIN = regex(
     r"(?<![\w.,/])\+\s?~?\d+(?:\.\d+)?(?:\s?(?:to|–|-)\s?\+?\d+(?:\.\d+)?)?\s?(?:%|pp\b)|\b\d+(?:\.\d+)?\s?[×x] (?:faster|less|fewer)?",
     re.I,
 )
+# So many words that a title shares with the frontier's go without saying.
+_PREFIX = 3
 _OWN_NUMBER = regex(
     r"\W*(?:\w+\W+)?(?:v|exp|run|trial|iter)\w{0,8}[-_. ]?0*(\d{1,4}[a-z]?)\b", re.I
 )
@@ -67,6 +69,14 @@ class Outcomes:
         """Whether a text begins with the number of a run that has a page of its own."""
         own = _OWN_NUMBER.match(subject)
         return own is not None and own[1].lower() in self.numbers
+
+    def change(self, e: Facts) -> str:
+        """What a run tried beside the frontier's: its subject without the words that both begin with."""
+        words, best = subject_of(e).split(), subject_of(self.best.run).split() if self.best else []
+        same = next(
+            (i for i, (a, b) in enumerate(zip(words, best, strict=False)) if a != b), len(best)
+        )
+        return " ".join(words[same:] if same >= _PREFIX else words) or " ".join(words)
 
     def result(self, e: Facts) -> str:
         """What a run came to in one figure: the share that its title, verdict or memory states, else its metric and that against the best before it."""

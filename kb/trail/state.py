@@ -193,7 +193,7 @@ def _memory(outcomes: Outcomes) -> Iterable[Line]:
 def _recent(outcomes: Outcomes) -> Iterable[Line]:
     for e in list(reversed(outcomes.runs))[:8]:
         result = outcomes.result(e)
-        head = f"{handle(e.path)} [{e.verdict.canonical or 'open'}] {cut(subject_of(e), 110)}"
+        head = f"{handle(e.path)} [{e.verdict.canonical or 'open'}] {cut(outcomes.change(e), 110)}"
         yield Line(
             f"{head}{f': {result}' if result else ''}; {outcomes.reason(e, 260)}".rstrip("; "),
             e.path,
@@ -203,12 +203,12 @@ def _recent(outcomes: Outcomes) -> Iterable[Line]:
 # A part of a state, of its page and of a slice is one row here. What one leaves of its share the next may use.
 STATE_PARTS = (
     StatePart(name="standing", heading="Frontier", most=8, slice="state", why="frontier", share=0.07, lines=lambda m: _standing(m.outcomes)),
-    StatePart(name="config", heading="Configuration", most=24, slice="state", why="configuration", share=0.19, lines=lambda m: configuration_lines(m.outcomes)),
+    StatePart(name="config", heading="Configuration", most=24, slice="state", why="configuration", share=0.17, lines=lambda m: configuration_lines(m.outcomes)),
     StatePart(name="profile", heading="Where time goes", most=16, slice="state", why="buckets", share=0.13, lines=lambda m: bucket_lines(m.outcomes)),
     StatePart(name="memory", heading="Memory", most=12, slice="state", why="memory", share=0.07, lines=lambda m: _memory(m.outcomes)),
-    StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.19, ranked=True, lines=lambda m: dead_lines(m.outcomes)),
-    StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.07, lines=lambda m: _recent(m.outcomes)),
-    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.15, ranked=True, others=True, lines=lambda m: transfer_lines(m.outcomes.runs, m.lessons, m.kin)),
+    StatePart(name="dead", heading="Levers that failed, by family", most=60, slice="refuted", why="dead", share=0.18, ranked=True, lines=lambda m: dead_lines(m.outcomes)),
+    StatePart(name="recent", heading="Last runs", most=8, slice="recent", why="recent", share=0.06, lines=lambda m: _recent(m.outcomes)),
+    StatePart(name="transfers", heading="What other targets won with", most=20, slice="transfers", why="transfers", share=0.19, ranked=True, others=True, lines=lambda m: transfer_lines(m.outcomes.runs, m.lessons, m.kin)),
     StatePart(name="leads", heading="Open leads", most=24, slice="leads", why="leads", share=0.10, ranked=True, others=True, lines=lambda m: lead_lines(m.outcomes, m.lessons)),
     StatePart(name="disputed", heading="Disputed", most=12, slice="disputed", why="disputed", share=0.03, lines=lambda m: disputed_lines(m.outcomes)),
 )  # fmt: skip

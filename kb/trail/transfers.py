@@ -9,7 +9,6 @@ from functools import lru_cache
 from itertools import chain, permutations
 from typing import NamedTuple
 
-from kb.run.record import Lever
 from kb.schema import Verdict
 from kb.text import cut, unit_of
 from kb.text import words_of as text_words
@@ -210,19 +209,15 @@ class _Here(NamedTuple):
 
 def _here(runs: Sequence[Facts]) -> _Here:
     held = [e for e in reversed(runs) if kept(e)]
+    settings = (f"{v.name} {v.value}".replace("_", " ") for e in runs for v in e.settings)
     stands_on = reversed(held[:_STANDS_ON])
     return _Here(
         {key_of(v.name) for e in runs for v in (*e.levers, *e.settings)},
-        {w for e in runs for w in words_of(f"{e.title} {_spelled(e.settings)}")},
+        {w for text in (*(e.title for e in runs), *settings) for w in words_of(text)},
         points_of(runs)[held[0].path] if held else "",
         {key_of(v.name): v.value for e in stands_on for v in e.settings if v.value},
         [(e, words_of(e.title), keys_in(e.title)) for e in runs if not kept(e)],
     )
-
-
-def _spelled(settings: Sequence[Lever]) -> str:
-    """Names and values of settings as prose has them."""
-    return " ".join(f"{v.name} {v.value}" for v in settings).replace("_", " ")
 
 
 def transfer_lines(
@@ -251,6 +246,7 @@ def _best(
 ) -> list[Lesson]:
     """The wins that weigh most, each subject once, those of far targets last, without the pages that are told."""
     weights = {id(w): kin[w.target] * _weight(w, here) for w in wins}
+    wins = [w for w in wins if weights[id(w)]]
     ranked = sorted(wins, key=lambda w: (-weights[id(w)], w.order))
     best = list({words_of(w.subject): w for w in reversed(ranked)}.values())[::-1][:_MOST_TOLD]
     rest = [w for w in best if w.path not in told or w.upto]
@@ -301,7 +297,7 @@ def _weight(win: Lesson, here: _Here) -> float:
     )
     late = (win.place + 1) / (win.place + 11)
     same = _OTHER_SIZE if here.point and win.point and here.point != win.point else 1.0
-    return same * (0.1 + fresh) * (0.4 + late) * math.log1p(100 * win.size)
+    return same * fresh * (0.4 + late) * math.log1p(100 * win.size)
 
 
 # What a run teaches is held beside each of the other targets.
