@@ -155,6 +155,7 @@ PARK = "# Pebble against goleveldb\n\n## Verdict: park with the evidence\n\nThe 
 UNFILLED = "# real-v2 of the corpus\n\n## Técnicas (vs real-v1)\n\n1. Más capas.\n\n## Resultado (a completar)\n\n- [ ] LB: ____\n"
 CLOSED = "# Gradients that agree in sign — CLOSED\n\nStatus: **CLOSED 2026-07-20.** Nothing is left to veto. Do not re-propose it.\n\n| run | cos |\n|---|---|\n| a | 0.01 |\n| b | 0.02 |\n"
 PILOT = "# Split counts, a pilot\n\nDo not adopt the override.\n\n| splits | ms |\n|---|---|\n| 1 | 7.5 |\n| 8 | 1.9 |\n"
+LOGGED = "# Commit late\n\ntried: commits = async (fsync stays on)\nsaw: 12 -> 19 krps, 41 lost.\n=> backed out, breaks the rule.\n"
 LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV: +0.005. Overfitted, dropped.\n"
 
 
@@ -169,6 +170,7 @@ LIST = "# Ensembling\n\nRank averaging: 0.808 → 0.801, worse.\n\nWeights by CV
         ("wiki/experiments/cache/results.md", KEEP, "experiment", Verdict.REFUTED),
         ("wiki/experiments/pebble/results.md", PARK, "experiment", Verdict.INCONCLUSIVE),
         ("wiki/adapters/real-v2/recipe.md", UNFILLED, "experiment", None),
+        ("wiki/experiments/db/pg-04-late.md", LOGGED, "experiment", Verdict.REFUTED),
         ("wiki/ensembling.md", LIST, "page", None),
     ],
 )

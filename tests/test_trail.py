@@ -35,25 +35,32 @@ def facts(text: str, path: str = "wiki/experiments/engine/2026-01-02-v003-tiles.
 
 
 # A search that goes over such a line from each of its places does not end within hours.
-@pytest.mark.parametrize("piece", [" ", "-", "=", "`", "~", "(", ":", "1", "1,", "a=1 ", "--a ", "1 -> ", "v1 ", "**a", "~~~x\n"])
+@pytest.mark.parametrize(
+    "piece",
+    [" ", "-", "=", "`", "~", "(", ":", "1", "1,", "a=1 ", "--a ", "1 -> ", "v1 ", "**a", "~~~x\n"],
+)
 def test_a_line_of_300_kilobytes_is_read_like_any_other(piece):
     line = piece * (300_000 // len(piece))
     plain = line.replace("\n", " ")
-    read = facts(f"---\ntype: experiment\nstatus: '{plain}x'\n---\n# Tiles\n\n## Verdict\n\nRefuted: slower.\n\n## Setup {plain}x\n\n{line}x\n\n"
-                 f"## Results\n\n| metric | ours |\n|-{plain}x|\n| {plain} | 1 |\n\n**Note{plain}x\n\n## What we learned\n\n{line}\n")
+    read = facts(
+        f"---\ntype: experiment\nstatus: '{plain}x'\n---\n# Tiles\n\n## Verdict\n\nRefuted: slower.\n\n## Setup {plain}x\n\n{line}x\n\n"
+        f"## Results\n\n| metric | ours |\n|-{plain}x|\n| {plain} | 1 |\n\n**Note{plain}x\n\n## What we learned\n\n{line}\n"
+    )
     assert read.because == "Refuted: slower."
 
 
-@pytest.mark.parametrize("value", ["1" * 5000 + "*2", "1" * 400 + " * 3", "9" * 300 + " << 63", "1" * 5000])
+@pytest.mark.parametrize(
+    "value", ["1" * 5000 + "*2", "1" * 400 + " * 3", "9" * 300 + " << 63", "1" * 5000]
+)
 def test_a_number_that_no_code_can_hold_is_no_setting_and_breaks_nothing(value):
     assert number_of(value) in (None, float("inf"))
 
 
 def test_a_figure_too_large_for_a_number_is_no_measure():
-    read = facts("---\ntype: experiment\n---\n# T\n\n## Results\n\nThroughput is 12 ± 1e999 tok/s.\n\n| metric | this run |\n|---|---|\n| MFU | 40 % |\n| rate | 9 tok/s (1e999/chip) |\n")
+    read = facts(
+        "---\ntype: experiment\n---\n# T\n\n## Results\n\nThroughput is 12 ± 1e999 tok/s.\n\n| metric | this run |\n|---|---|\n| MFU | 40 % |\n| rate | 9 tok/s (1e999/chip) |\n"
+    )
     assert not {value for m in read.metrics for value in (m.value, m.stddev)} & {float("inf")}
-
-
 
 
 @pytest.mark.parametrize(
@@ -77,7 +84,9 @@ def test_a_verdict_is_read_from_the_first_place_that_says_one(front, name, verdi
 
 
 def test_a_raw_spelling_stays_beside_the_canonical_verdict():
-    assert facts("---\nverdict: DISCARD (noise)\n---\n").verdict == VerdictRead(Verdict.REFUTED, "DISCARD (noise)", "verdict")
+    assert facts("---\nverdict: DISCARD (noise)\n---\n").verdict == VerdictRead(
+        Verdict.REFUTED, "DISCARD (noise)", "verdict"
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +104,15 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("status: done", "**Status**: ❌ Rejected, 4% slower", "refuted", "section"),
         ("status: superseded", "- Outcome: accepted: +4 %", "supported", "section"),
         ("status: superseded", "It ran.", "other", "status"),
-        ("", "## SD-H10 Verdict: NOT SUPPORTED\n\nThe figures keep to the table.", "refuted", "section"),
+        (
+            "",
+            "## SD-H10 Verdict: NOT SUPPORTED\n\nThe figures keep to the table.",
+            "refuted",
+            "section",
+        ),
+        ("", "### Verdict: DROP\n\nLook again with another card.", "refuted", "section"),
+        ("", "## Decision\n\nNo-ship: nothing gained.", "refuted", "section"),
+        ("", "## Decision\n\nShip.", "supported", "section"),
         ("", "**Status**: ✅", "supported", "section"),
         ("", "**Status**: ✅ complete as of May", None, ""),
         ("", "**Verdict**: ❌ Not worth it - needless complexity", "refuted", "section"),
@@ -103,7 +120,12 @@ def test_a_raw_spelling_stays_beside_the_canonical_verdict():
         ("", "**Status**: Completed\n**Decision**: GO", "supported", "section"),
         ("", "## Status\n\n❌ Rejected\n\n## Notes\n\nx", "refuted", "section"),
         ("", "Result\n------\n\nNegative.", "refuted", "section"),
-        ("", "- **Status**: completed\n- **Result**: kept\n- **Result**: kept, again", "supported", "section"),
+        (
+            "",
+            "- **Status**: completed\n- **Result**: kept\n- **Result**: kept, again",
+            "supported",
+            "section",
+        ),
         ("", "## A\n\n**Result**: kept\n\n## B\n\n**Result**: reverted", None, ""),
         ("", "### Result: kept\n\nx\n\n### Result: reverted\n\nx", None, ""),
         ("", "| **Owner** | x |\n|---|---|\n| **Status** | Kept |", "supported", "section"),
@@ -120,7 +142,10 @@ def test_a_verdict_is_read_in_the_words_of_other_loops(front, body, verdict, sou
 
 
 def test_a_verdict_of_several_words_says_why_where_nothing_else_does():
-    assert facts("# T\n\n## Result\n\n- Outcome: regression; the cache spills.\n").because == "regression; the cache spills."
+    assert (
+        facts("# T\n\n## Result\n\n- Outcome: regression; the cache spills.\n").because
+        == "regression; the cache spills."
+    )
     assert facts("---\nverdict: refuted\n---\n").because == ""
 
 
@@ -135,7 +160,9 @@ def test_a_verdict_of_several_words_says_why_where_nothing_else_does():
         ("notes", "", False, "", 0),
     ],
 )
-def test_a_run_is_named_by_its_date_or_number_and_dated_where_it_says_a_day(name, head, is_experiment, date, number):
+def test_a_run_is_named_by_its_date_or_number_and_dated_where_it_says_a_day(
+    name, head, is_experiment, date, number
+):
     read = page.read(f"wiki/experiments/e/{name}.md", f"{head}\n\ntext\n".encode())
     assert (read.type == "experiment", read.date, read.number) == (is_experiment, date, number)
 
@@ -193,14 +220,24 @@ def test_the_four_labels_are_read_as_bold_runs_and_as_headings(text):
 
 
 def test_a_label_inside_a_code_fence_is_no_label():
-    assert facts("# T\n\n## Hypothesis\n\nPlain words.\n\n```\n**Hypothesis**: code\n```\n").hypothesis == "Plain words."
+    assert (
+        facts("# T\n\n## Hypothesis\n\nPlain words.\n\n```\n**Hypothesis**: code\n```\n").hypothesis
+        == "Plain words."
+    )
 
 
 def test_the_target_is_the_front_matter_or_the_folder_and_never_the_model():
     assert (
-        facts("---\nmodel: other\n---\n", "wiki/experiments/engine/cuda/experiments/2026-01-01-v001-x.md").target == "engine/cuda"
+        facts(
+            "---\nmodel: other\n---\n",
+            "wiki/experiments/engine/cuda/experiments/2026-01-01-v001-x.md",
+        ).target
+        == "engine/cuda"
     )
-    assert facts("---\ntarget: named\n---\n", "wiki/experiments/engine/2026-01-01-v001-x.md").target == "named"
+    assert (
+        facts("---\ntarget: named\n---\n", "wiki/experiments/engine/2026-01-01-v001-x.md").target
+        == "named"
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,13 +255,19 @@ def test_the_target_is_the_front_matter_or_the_folder_and_never_the_model():
             "## Results\n\n- Worker 0: 57,730 tok/s average, 41.4% MFU.\n- Worker 1: 57,000 tok/s.\n",
             {"tok/s": (57730.0, "tok/s", "higher", None), "mfu": (41.4, "%", "higher", None)},
         ),
-        ("## Result\n\n- Step time: 355 → 411.91 ms\n", {"step time": (411.91, "ms", "lower", None)}),
+        (
+            "## Result\n\n- Step time: 355 → 411.91 ms\n",
+            {"step time": (411.91, "ms", "lower", None)},
+        ),
         ("## Results\n\nThroughput exceeds v002's 50,376 tok/s by 1 %.\n", {}),
         ("## Results\n\n```\nlatency: 3 ms\n```\n", {}),
     ],
 )
 def test_metrics_are_those_of_the_pages_own_run(body, expected):
-    read = {m.name: (m.value, m.unit, m.direction, m.stddev) for m in facts(f"# Tiles\n\n{body}").metrics}
+    read = {
+        m.name: (m.value, m.unit, m.direction, m.stddev)
+        for m in facts(f"# Tiles\n\n{body}").metrics
+    }
     assert read == expected
 
 
@@ -321,14 +364,22 @@ def test_two_kept_steps_under_one_percent_are_nibbling_on_the_published_leaderbo
 def test_nibbling_is_an_alarm_only_while_it_lasts():
     def alarms(upto: int) -> set[str]:
         tried = [run(n, v) for n, v in LEADERBOARD.items() if n <= upto]
-        return {a.code for a in progress_of(tried, target="t", variant="", metric=metric_of(tried)).alarms}
+        return {
+            a.code
+            for a in progress_of(tried, target="t", variant="", metric=metric_of(tried)).alarms
+        }
 
     assert "nibbling" in alarms(13) and "nibbling" not in alarms(14) and "nibbling" in alarms(18)
 
 
 def test_a_gain_over_a_baseline_of_46_percent_noise_fails_the_two_percent_rule():
     tried = [
-        Facts("a", "t", verdict=VerdictRead(Verdict.BASELINE), metrics=(Metric("tg128", 41.37, "t/s", "higher", 5, 19.24),)),
+        Facts(
+            "a",
+            "t",
+            verdict=VerdictRead(Verdict.BASELINE),
+            metrics=(Metric("tg128", 41.37, "t/s", "higher", 5, 19.24),),
+        ),
         Facts(
             "b",
             "t",
@@ -343,30 +394,72 @@ def test_a_gain_over_a_baseline_of_46_percent_noise_fails_the_two_percent_rule()
 
 
 def test_a_plateau_counts_runs_since_the_frontier_moved_by_a_percent():
-    tried = [run(0, 10.0, "baseline"), run(1, 8.0), run(2, 9.0, "refuted"), run(3, 7.99), run(4, None, "crash")]
+    tried = [
+        run(0, 10.0, "baseline"),
+        run(1, 8.0),
+        run(2, 9.0, "refuted"),
+        run(3, 7.99),
+        run(4, None, "crash"),
+    ]
     assert progress_of(tried, target="t", variant="", metric=metric_of(tried)).plateau == 3
 
 
 def test_five_failures_in_a_row_are_thrash():
     tried = [run(0, 10.0, "baseline"), *(run(n, 11.0, "refuted") for n in range(1, 6))]
-    assert "thrash" in {a.code for a in progress_of(tried, target="t", variant="", metric=metric_of(tried)).alarms}
-    assert "thrash" not in {a.code for a in progress_of(tried[:-1], target="t", variant="", metric=metric_of(tried)).alarms}
+    assert "thrash" in {
+        a.code for a in progress_of(tried, target="t", variant="", metric=metric_of(tried)).alarms
+    }
+    assert "thrash" not in {
+        a.code
+        for a in progress_of(tried[:-1], target="t", variant="", metric=metric_of(tried)).alarms
+    }
 
 
-def told(title: str, *levers: str, mechanism: str = "", verdict: Verdict = Verdict.REFUTED) -> Facts:
+def told(
+    title: str, *levers: str, mechanism: str = "", verdict: Verdict = Verdict.REFUTED
+) -> Facts:
     pulled = tuple(Lever(*lever.partition("=")[::2]) for lever in levers)
-    return Facts(title, "t", title=title, levers=pulled, mechanism=mechanism, verdict=VerdictRead(verdict))
+    return Facts(
+        title, "t", title=title, levers=pulled, mechanism=mechanism, verdict=VerdictRead(verdict)
+    )
 
 
-@pytest.mark.parametrize(("runs", "moves"), [
-    # A flag named after a scheduler moves a setting, and so does a value on an axis.
-    ([told("layer scheduler for dependent copies", "--enable_layer_scheduler=true"), told("tile 64", "tile=64"), told("tile 128", "tile=128")], ["setting"] * 3),
-    # What every title takes along is no news: the first fused run changed structure, those that stand on it move settings.
-    ([told("stack fused rope batch 8", "batch=8"), told("stack fused rope batch 6", "batch=6"), told("stack fused rope batch 4", "batch=4"), told("stack fused rope batch 4 rerun", "batch=4")],
-     ["structure", "setting", "setting", ""]),
-    ([told("Hand-written reduction"), told("First measurement", verdict=Verdict.BASELINE)], ["structure", ""]),
-    ([told("async flag bundle"), told("The kernel reads whole lines"), told("Profile of the frontier")], ["setting", "structure", ""]),
-])
+@pytest.mark.parametrize(
+    ("runs", "moves"),
+    [
+        # A flag named after a scheduler moves a setting, and so does a value on an axis.
+        (
+            [
+                told("layer scheduler for dependent copies", "--enable_layer_scheduler=true"),
+                told("tile 64", "tile=64"),
+                told("tile 128", "tile=128"),
+            ],
+            ["setting"] * 3,
+        ),
+        # What every title takes along is no news: the first fused run changed structure, those that stand on it move settings.
+        (
+            [
+                told("stack fused rope batch 8", "batch=8"),
+                told("stack fused rope batch 6", "batch=6"),
+                told("stack fused rope batch 4", "batch=4"),
+                told("stack fused rope batch 4 rerun", "batch=4"),
+            ],
+            ["structure", "setting", "setting", ""],
+        ),
+        (
+            [told("Hand-written reduction"), told("First measurement", verdict=Verdict.BASELINE)],
+            ["structure", ""],
+        ),
+        (
+            [
+                told("async flag bundle"),
+                told("The kernel reads whole lines"),
+                told("Profile of the frontier"),
+            ],
+            ["setting", "structure", ""],
+        ),
+    ],
+)
 def test_what_a_run_moved_is_judged_by_what_is_new_about_it(runs, moves):
     assert list(moves_of(runs)) == moves
     assert balance_of(runs) == (moves.count("setting"), moves.count("structure"))
@@ -377,14 +470,37 @@ LATENCY = Metric("latency", None, "s", "lower")
 
 def test_a_search_out_of_balance_is_told_by_the_runs_since_the_frontier_moved():
     rows = [run(1, 90.0), *(run(n, 100.0, "refuted") for n in range(2, 14))]
-    moving = [replace(e, title=f"tile {e.number}", levers=(Lever("tile", str(e.number)),)) for e in rows]
-    alarm = next(a for a in progress_of(moving, target="t", variant="", metric=LATENCY).alarms if a.code == "unbalanced")
+    moving = [
+        replace(e, title=f"tile {e.number}", levers=(Lever("tile", str(e.number)),)) for e in rows
+    ]
+    alarm = next(
+        a
+        for a in progress_of(moving, target="t", variant="", metric=LATENCY).alarms
+        if a.code == "unbalanced"
+    )
     assert "12 moved settings and 0 changed structure" in alarm.text and len(alarm.paths) == 12
-    changing = [replace(e, title=f"Rewrite the {'reader sorter writer'.split()[e.number // 3 - 1]}") if e.number in (3, 6, 9) else e for e in moving]
-    assert not any(a.code == "unbalanced" for a in progress_of(changing, target="t", variant="", metric=LATENCY).alarms)
+    changing = [
+        replace(e, title=f"Rewrite the {'reader sorter writer'.split()[e.number // 3 - 1]}")
+        if e.number in (3, 6, 9)
+        else e
+        for e in moving
+    ]
+    assert not any(
+        a.code == "unbalanced"
+        for a in progress_of(changing, target="t", variant="", metric=LATENCY).alarms
+    )
     # Structure that was changed before the frontier moved does not balance what came after it.
-    early = [*(replace(e, path=f"early{e.number}", title=f"Rewrite the {part}", date="2025-01-01") for e, part in zip(moving[1:], "reader sorter writer".split(), strict=False)), *moving]
-    assert any(a.code == "unbalanced" for a in progress_of(early, target="t", variant="", metric=LATENCY).alarms)
+    early = [
+        *(
+            replace(e, path=f"early{e.number}", title=f"Rewrite the {part}", date="2025-01-01")
+            for e, part in zip(moving[1:], "reader sorter writer".split(), strict=False)
+        ),
+        *moving,
+    ]
+    assert any(
+        a.code == "unbalanced"
+        for a in progress_of(early, target="t", variant="", metric=LATENCY).alarms
+    )
 
 
 def test_a_topic_refuted_five_times_and_never_supported_is_closed():
@@ -396,9 +512,10 @@ def test_a_topic_refuted_five_times_and_never_supported_is_closed():
 
 
 def test_runs_of_a_log_without_a_page_are_named():
-    assert unfiled("## [2026-01-02] loop | v003: tiles\n## [2026-01-03] loop | v009: lost\ntext about v044\n", [run(3, 1.0)]) == (
-        "v009",
-    )
+    assert unfiled(
+        "## [2026-01-02] loop | v003: tiles\n## [2026-01-03] loop | v009: lost\ntext about v044\n",
+        [run(3, 1.0)],
+    ) == ("v009",)
 
 
 PAGE = "---\ntype: experiment\nverdict: {verdict}\nmetrics: {{latency: {{value: {value}, unit: ms, direction: lower}}}}\ncreated: 2026-01-0{day}\n---\n# Run {day}\n"
@@ -417,7 +534,9 @@ def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
     layout = make_base(
         {
             **base_files(),
-            "wiki/experiments/other/2026-01-02-v009-y.md": PAGE.format(verdict="crash", value=1, day=2),
+            "wiki/experiments/other/2026-01-02-v009-y.md": PAGE.format(
+                verdict="crash", value=1, day=2
+            ),
             "wiki/log.md": "# Log\n",
         }
     )
@@ -425,8 +544,13 @@ def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
     db = store.state(layout)
     assert trail.targets(db) == ("engine", "other")
     third = "wiki/experiments/engine/2026-01-03-v003-x.md"
-    assert [e.number for e in trail.experiments(db, target="engine", before=trail.moment(db, before=third))] == [1, 2]
-    assert [e.number for e in trail.experiments(db, before=trail.moment(db, as_of="2026-01-02"))] == [1, 2, 9]
+    assert [
+        e.number
+        for e in trail.experiments(db, target="engine", before=trail.moment(db, before=third))
+    ] == [1, 2]
+    assert [
+        e.number for e in trail.experiments(db, before=trail.moment(db, as_of="2026-01-02"))
+    ] == [1, 2, 9]
     assert [e.number for e in trail.experiments(db, target="engine", last=1)] == [3]
     with pytest.raises(KbError, match="no such page"):
         trail.moment(db, before="wiki/nowhere.md")
@@ -436,8 +560,18 @@ def test_experiments_are_loaded_by_target_and_strictly_before_a_page(make_base):
 
 
 def test_a_day_that_no_calendar_has_dates_no_experiment():
-    assert facts("---\ncreated: 2026-01-02\n---\n", "wiki/experiments/engine/2026-99-99-v001-x.md").date == "2026-01-02"
-    assert facts("---\ncreated: 2026-13-01\n---\n", "wiki/experiments/engine/2026-00-10-v001-x.md").date == ""
+    assert (
+        facts(
+            "---\ncreated: 2026-01-02\n---\n", "wiki/experiments/engine/2026-99-99-v001-x.md"
+        ).date
+        == "2026-01-02"
+    )
+    assert (
+        facts(
+            "---\ncreated: 2026-13-01\n---\n", "wiki/experiments/engine/2026-00-10-v001-x.md"
+        ).date
+        == ""
+    )
 
 
 def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retrospective(make_base):
@@ -448,45 +582,87 @@ def test_a_loop_may_stop_only_on_plateau_without_headroom_and_with_a_fresh_retro
     def reasons() -> tuple[str, ...]:
         build(layout)
         return reasons_to_go_on(
-            standing_of(store.state(layout), "engine", text_of=lambda p: page.text_of(store.read_bytes(layout, p)))
+            standing_of(
+                store.state(layout),
+                "engine",
+                text_of=lambda p: page.text_of(store.read_bytes(layout, p)),
+            )
         )
 
     assert len(reasons()) == 2  # headroom and retrospective
     (layout.root / "wiki/analyses").mkdir()
     retro = layout.root / "wiki/analyses/2026-01-09-engine-retrospective.md"
-    retro.write_text("---\ntype: analysis\ntarget: engine\nheadroom: none\n---\n# Retrospective\n\nUp to v008.\n")
+    retro.write_text(
+        "---\ntype: analysis\ntarget: engine\nheadroom: none\n---\n# Retrospective\n\nUp to v008.\n"
+    )
     assert [r for r in reasons() if "does not cover" in r]
-    retro.write_text("---\ntype: analysis\ntarget: engine\nheadroom: none\n---\n# Retrospective\n\nUp to v009.\n")
+    retro.write_text(
+        "---\ntype: analysis\ntarget: engine\nheadroom: none\n---\n# Retrospective\n\nUp to v009.\n"
+    )
     assert reasons() == ()
     (layout.root / "wiki/hypotheses").mkdir()
-    (layout.root / "wiki/hypotheses/idea.md").write_text("---\ntype: hypothesis\nstatus: open\ntarget: engine\n---\n# Idea\n")
+    (layout.root / "wiki/hypotheses/idea.md").write_text(
+        "---\ntype: hypothesis\nstatus: open\ntarget: engine\n---\n# Idea\n"
+    )
     assert ["leads are open" in r for r in reasons()] == [True]
 
 
 def test_the_doors_print_list_show_status_stop_check_and_retro(make_base, kb_command):
     layout = make_base(base_files())
-    listed = json.loads(kb_command("experiment", "list", "--format", "json", cwd=layout.root).stdout)
+    listed = json.loads(
+        kb_command("experiment", "list", "--format", "json", cwd=layout.root).stdout
+    )
     assert [(e["verdict"]["canonical"], e["metrics"]["latency"]["value"]) for e in listed] == [
         ("supported", 11.0),
         ("refuted", 12.0),
         ("refuted", 13.0),
     ]
-    assert set(listed[0]) >= {"path", "target", "variant", "date", "verdict", "decision", "levers", "metrics", "parent"}
+    assert set(listed[0]) >= {
+        "path",
+        "target",
+        "variant",
+        "date",
+        "verdict",
+        "decision",
+        "levers",
+        "metrics",
+        "parent",
+    }
     assert "Run 2" in kb_command("experiment", "show", listed[1]["path"], cwd=layout.root).stdout
-    assert "no experiment" in kb_command("experiment", "show", "wiki/x.md", cwd=layout.root, ok=(2,)).stderr
+    assert (
+        "no experiment"
+        in kb_command("experiment", "show", "wiki/x.md", cwd=layout.root, ok=(2,)).stderr
+    )
     assert "engine: 3 runs" in kb_command("status", cwd=layout.root).stdout
-    assert json.loads(kb_command("status", "--format", "json", cwd=layout.root).stdout)["targets"][0]["target"] == "engine"
-    assert "no target 'nope'; known: engine" in kb_command("status", "--target", "nope", cwd=layout.root, ok=(2,)).stderr
+    assert (
+        json.loads(kb_command("status", "--format", "json", cwd=layout.root).stdout)["targets"][0][
+            "target"
+        ]
+        == "engine"
+    )
+    assert (
+        "no target 'nope'; known: engine"
+        in kb_command("status", "--target", "nope", cwd=layout.root, ok=(2,)).stderr
+    )
     assert "no plateau" in kb_command("stop-check", cwd=layout.root, ok=(3,)).stdout
     retro = kb_command("retro", "--date", "2026-01-09", cwd=layout.root).stdout
-    assert "| run | date | variant | topic | verdict | frontier shift |" in retro and "<!-- to write:" in retro
+    assert (
+        "| run | date | variant | topic | verdict | frontier shift |" in retro
+        and "<!-- to write:" in retro
+    )
     kb_command("retro", "--date", "2026-01-09", "--write", cwd=layout.root)
-    assert "there already" in kb_command("retro", "--date", "2026-01-09", "--write", cwd=layout.root, ok=(2,)).stderr
+    assert (
+        "there already"
+        in kb_command("retro", "--date", "2026-01-09", "--write", cwd=layout.root, ok=(2,)).stderr
+    )
 
 
 @pytest.mark.corpora
 def test_verdicts_of_the_open_wiki_agree_with_its_oracle(corpora):
-    rows = [json.loads(line) for line in (corpora / "tpu-wiki-truth/experiments.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (corpora / "tpu-wiki-truth/experiments.jsonl").read_text().splitlines()
+    ]
     wrong = []
     for row in rows:
         data = (corpora / "tpu-wiki" / row["path"]).read_bytes()
@@ -511,26 +687,45 @@ def test_saving_a_trail_twice_leaves_the_same_tables():
 
 def test_a_gain_of_exactly_the_threshold_moves_the_frontier_and_a_later_baseline_is_no_try():
     assert nibbles([None, 0.01, 0.01]) == () and nibbles([None, 0.0099, 0.0099]) == (2,)
-    runs = [run(0, 100.0, "baseline"), run(1, 99.0), run(2, 100.0, "refuted"), run(3, 100.0, "baseline")]
+    runs = [
+        run(0, 100.0, "baseline"),
+        run(1, 99.0),
+        run(2, 100.0, "refuted"),
+        run(3, 100.0, "baseline"),
+    ]
     assert progress_of(runs, target="t", variant="", metric=metric_of(runs)).plateau == 1
 
 
 def test_runs_in_flight_decide_nothing_and_a_reverted_run_goes_on_with_a_streak():
-    lost = [*(run(n, 11.0, "refuted") for n in range(1, 5)), run(5, 11.0, "inconclusive", decision="revert")]
+    lost = [
+        *(run(n, 11.0, "refuted") for n in range(1, 5)),
+        run(5, 11.0, "inconclusive", decision="revert"),
+    ]
     alarms = progress_of(lost, target="t", variant="", metric=LATENCY).alarms
     assert [len(a.paths) for a in alarms if a.code == "thrash"] == [5]
 
 
 def test_completed_evidence_goes_before_what_a_page_was_filed_with():
     note = to_note(Superseding("2026-02-01", "refuted", "it did not hold", "kb1-x"), seal="abc")
-    read = facts(f"---\ntype: experiment\nverdict: supported\ndecision: keep\n{SEAL}: abc\n---\n# T\n\n{note}\n")
-    assert (read.verdict.canonical, read.verdict.source, read.because, read.decision) == ("refuted", "note", "it did not hold", "")
+    read = facts(
+        f"---\ntype: experiment\nverdict: supported\ndecision: keep\n{SEAL}: abc\n---\n# T\n\n{note}\n"
+    )
+    assert (read.verdict.canonical, read.verdict.source, read.because, read.decision) == (
+        "refuted",
+        "note",
+        "it did not hold",
+        "",
+    )
 
 
 def test_a_run_in_flight_is_no_last_run_of_a_standing(make_base):
     flying = "---\ntype: experiment\nstatus: running\ncreated: 2026-01-09\n---\n# Run 9\n"
     layout = make_base({**base_files(2), "wiki/experiments/engine/2026-01-09-v009-x.md": flying})
     build(layout)
-    standing = standing_of(store.state(layout), "engine", text_of=lambda p: page.text_of(store.read_bytes(layout, p)))
-    assert standing.last.endswith("v002-x.md") and [p[-9:] for p in standing.in_flight] == ["v009-x.md"]
+    standing = standing_of(
+        store.state(layout), "engine", text_of=lambda p: page.text_of(store.read_bytes(layout, p))
+    )
+    assert standing.last.endswith("v002-x.md") and [p[-9:] for p in standing.in_flight] == [
+        "v009-x.md"
+    ]
     assert standing.progress[0].runs == 2

@@ -63,7 +63,7 @@ _DENIED_SUPPORT = "|".join(
     ]
 )
 _VERDICT_RULES[3:3] = [
-    (regex(rf"\b(?:{'|'.join(languages.DENIALS)}) (?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
+    (regex(rf"\b(?:{'|'.join(languages.DENIALS)})[ -](?:{_DENIED_SUPPORT})"), Verdict.REFUTED)
 ]
 _VERDICT_RULES[4:4] = [(regex(r"\bnot yet\b"), Verdict.INCONCLUSIVE)]
 _VERDICT_RULES[-1:-1] = [(regex(r"\bkept\b"), Verdict.SUPPORTED)]
@@ -117,7 +117,8 @@ UNDONE = (
 
 
 def _phrases(words: list[str]) -> str:
-    return "|".join(words).replace("_", " ")
+    # As an order (`drop`, `back out`) too.
+    return re.sub(r"([a-z])\1?ed(?![a-z])", r"\1+(?:ed?)?", "|".join(words)).replace("_", " ")
 
 
 # Words that say how it came out only where they are all, or the first, that is said: in running text they speak of other things.
@@ -145,7 +146,7 @@ _OUTCOMES = (
     (
         regex(
             r"(?:success\w*|win|won(?!.t\b)|improve[ds]?|improvement|validated|positive|pass(?:ed|es)?|faster|go$|works|worked|good|great|better|keeper|holds|held|proven|confirmed|"
-            rf"in use|live|stays?|adopt|merge|ship|{_phrases(ADOPTED)})\b"
+            rf"in use|live|stays?|{_phrases(ADOPTED)})\b"
         ),
         Verdict.SUPPORTED,
     ),

@@ -110,14 +110,15 @@ def _of_section(section: str) -> tuple[Verdict | None, str]:
 def decided_verdict(
     page: Page, section: str, lead: Sequence[Passage], passages: Sequence[Passage]
 ) -> VerdictRead | None:
-    """How a page whose places say no verdict came out, by the sentence that tells it: in the section of its outcome, in bold at its head, in
-    its title, at its head, in the last thing it says; else by the first gain in figures.
+    """How a page whose places say no verdict came out, by the sentence that tells it: in the section of its outcome, behind an arrow or in bold
+    at its head, in its title, at its head, in the last thing it says; else by the first gain in figures.
     """
     last = passages[-1]
     ends = last.text if last.kind == "paragraph" and not last.listed else ""
     bold = " ".join(p.text for p in lead if p.bold)
     head = " ".join(p.text for p in lead if p.kind == "paragraph")
-    stretches = (section, bold, page.title, head, ends)
+    # "tried: …, saw: … => backed out": the arrow leads to what it came to.
+    stretches = (section, head.partition("=> ")[2], bold, page.title, head, ends)
     decisions = (d for text in stretches for d in _decisions(text, page.title, ends))
     sentences = (s for p in passages if p.kind == "paragraph" for s in sentences_of(p.text))
     gains = ((Verdict.SUPPORTED, s) for s in sentences if _GAINED.search(s))
