@@ -14,6 +14,7 @@ RECORD = Path(__file__).parent.parent / "docs" / "experiments.md"
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("cc", "make", "git"))), reason="the loop needs git, make and a C compiler")
 
 NAIVE = (HOME / "kernel.c").read_text()
+MAKEFILE = (HOME / "Makefile").read_text()
 HEAD, _, BODY = NAIVE.partition("long found = 0;")
 WALK = "long found = 0;\n    int i = 0, j = count - 1;\n    while (i < j) {\n"
 POINTERS = HEAD + WALK + """        long both = get(i) + get(j);
@@ -73,7 +74,13 @@ ROWS = (
         {"kernel.c": "#include <stdio.h>\n__attribute__((destructor)) static void late(void) { puts(\"METRIC time_us=0.0100\"); }\n" + KEPT},
         ("invalid", "forged-metric", "revert")),
     Row("Makefile that rewrites the benchmark", "Build by another Makefile", "Makefile=quick",
-        {"Makefile": edited("cc -O1 -c", "sed -i 's|reads / 100.0|reads / 200.0|' bench.c; cc -O1 -c", (HOME / "Makefile").read_text())},
+        {"Makefile": edited("cc -O1 -c", "sed -i 's|reads / 100.0|reads / 200.0|' b*.c; cc -O1 -c", MAKEFILE)},
+        ("invalid", "protected-file", "revert")),
+    Row("Makefile that builds a copy of the benchmark", "Build by a Makefile of more steps", "Makefile=long",
+        {"Makefile": edited("cc -O1 bench.c", "sed 's|reads / 100.0|reads / 200.0|' bench.c > copy.c; cc -O1 copy.c", MAKEFILE)},
+        ("invalid", "protected-file", "revert")),
+    Row("another Makefile beside it", "Build without a word", "build=silent",
+        {"GNUmakefile": edited("cc -O1 bench.c", "sed 's|reads / 100.0|reads / 200.0|' bench.c > copy.c; cc -O1 copy.c", MAKEFILE)},
         ("invalid", "protected-file", "revert")),
     Row("repeat in other words", "Prefetching the next element", "prefetch=1", {"kernel.c": edited("found +=", "(void)get(i);\n        found +=")},
         ("refused", "repeat", "—")),
@@ -104,7 +111,7 @@ def tried(loop: Loop, row: Row) -> tuple[str, str, str]:
     for file, text in row.edits.items():
         (loop.repository / file).write_text(text)
     (loop.repository.parent / "weather").write_text(row.weather)
-    done = loop.run("try", proposal, "--format", "json", "--date", "2026-05-02", "--because", row.name, ok=(0, 1, 3))
+    done = loop.run("try", proposal, "--snapshot", "--format", "json", "--date", "2026-05-02", "--because", row.name, ok=(0, 1, 3))
     ruling = json.loads(done.stdout) if done.stdout else {}
     if not ruling:
         assert "this repeats what was refuted" in done.stderr, done.stderr
@@ -112,6 +119,7 @@ def tried(loop: Loop, row: Row) -> tuple[str, str, str]:
         loop.git("commit", "-qam", row.title)
     else:
         loop.git("checkout", "-q", "--", ".")
+        loop.git("clean", "-fdq")
     return (ruling["verdict"], ruling["rule"], ruling["decision"]) if ruling else ("refused", "repeat", "—")
 
 

@@ -237,11 +237,12 @@ def test_a_filed_page_is_sealed_but_for_dated_notes_and_managed_blocks(loop):
 # Real cheats on a metric without noise. The honest benchmark prints what stands in `value`; the parent's is 100.
 CHEATS = {
     "the build swaps the benchmark and the profile restores it": (
-        {"build.sh": "cp bench.sh saved; echo 'echo METRIC time_ms=1' > bench.sh\n", "profile.sh": "test ! -e saved || cp saved bench.sh; echo METRIC x=1\n"},
+        {"build.sh": "n=bench; cp $n.sh saved; echo 'echo METRIC time_ms=1' > $n.sh\n", "profile.sh": "test ! -e saved || cp saved bench.sh; echo METRIC x=1\n"},
         "protected-file"),
     "the build makes the parent slow": ({"build.sh": "for d in ../../*/tree ../parent; do test ! -e $d/value || echo 900 > $d/value; done\n"}, None),
     "the run edits the filed samples of the parent": (
         {"run.sh": "find $KB_REPOSITORY/.. -name samples.jsonl 2>/dev/null | while read f; do sed -i 's/100/900/g' $f; done; cat value\n"}, None),
+    "the build file edits whatever is like the benchmark": ({"Makefile": "all:\n\tsed -i 's/=.*/=1/' b*h.sh\n"}, "protected-file"),
     "the build file edits the benchmark": ({"Makefile": "all:\n\tsed -i 's/=.*/=1/' bench.sh\n"}, "protected-file"),
     "the program prints the metric before the benchmark does": ({"run.sh": "echo METRIC time_ms=1 >&2; cat value\n"}, "forged-metric"),
     "another process prints the metric after the benchmark did": (

@@ -169,8 +169,8 @@ def audit_page(layout: store.Layout, path: str, target: Target, *, more: Expecta
 _HINTS = {
     "no-audit": "`kb experiment close {path} --expect PATTERN` (or --predict 'METRIC down') says how its mechanism shows",
     "parent-unmeasured": "a record is judged beside the parent's of the same day: `--again --record FILE --record-parent FILE`",
-    "protected-file": "a build file that the change is meant to edit is named in the proposal's text; others stand under `allowed:` of the "
-    "target; a benchmark changed on purpose is another `base:`",
+    "protected-file": "a build file that the change is meant to edit is named in the proposal's text, and its lines that build the benchmark "
+    "stay; what stands under `allowed:` of the target is free; a benchmark changed on purpose is another `base:`",
 }
 
 

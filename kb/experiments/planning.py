@@ -1,10 +1,11 @@
 """What one attempt is going to measure: commits, commands, and the files that the change may not touch. Refuses uncommitted work by accident."""
 
 import contextlib
+import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kb import KbError, store
 from kb.experiments import GateClosed, worktree
@@ -327,14 +328,17 @@ def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> P
             "it prints METRIC name=value lines"
         )
     measuring = (*_script(benchmark, first), *_script(checks, first))
-    # What builds the program is protected unless the page says that this change edits it.
+    building = (*_script(plan.build, first), *_BUILD_FILES)
     text = text_of(stub.data)
-    building = (*_script(plan.build, first), *(n for n in _BUILD_FILES if (first / n).is_file()))
-    building = tuple(f for f in building if f.rpartition("/")[2] not in text)
-    own = (f for f in (*measuring, *building) if not worktree.matches(f, target.allowed))
-    protected = tuple(dict.fromkeys((*plan.protected, *own)))
+    free = [f for f in (*measuring, *building) if not worktree.matches(f, target.allowed)]
+    named = [f for f in free if f not in measuring and f.rpartition("/")[2] in text]
+    own = [f for f in free if f not in named]
+    there = (f for f in own if (first / f).is_file())
+    protected = tuple(dict.fromkeys((*plan.protected, *there)))
     manifest = worktree.manifest_of(first, protected)
-    touched = worktree.differing(manifest, worktree.manifest_of(change, protected))
+    # A build may write such files itself, so one that the parent lacks is looked for before anything is built.
+    touched = worktree.differing(manifest, worktree.manifest_of(change, (*protected, *own)))
+    touched += worktree.differing(*(_steps(tree, named, manifest) for tree in (first, change)))
     return replace(
         plan,
         benchmark=benchmark,
@@ -344,6 +348,15 @@ def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> P
         touched=touched,
         strayed=tuple(p for p in plan.strayed if p not in touched),
     )
+
+
+def _steps(folder: Path, files: Iterable[str], protected: Iterable[str]) -> dict[str, list[str]]:
+    """Of build files that a change may edit, the lines that name a protected file or what is made of it: those it may not."""
+    stems = "|".join(sorted({re.escape(PurePosixPath(name).stem) for name in protected}))
+    naming = re.compile(rf"(?<!\w)(?:{stems})\.") if stems else re.compile("(?!)")
+    texts = {f: (folder / f).read_text(errors="replace") for f in files if (folder / f).is_file()}
+    lines = {f: [t for t in text.splitlines() if naming.search(t)] for f, text in texts.items()}
+    return {f: found for f, found in lines.items() if found}
 
 
 def _script(command: str, folder: Path) -> tuple[str, ...]:
