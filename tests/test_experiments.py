@@ -208,7 +208,7 @@ def test_uncommitted_changes_are_refused_or_measured_as_a_snapshot(loop):
     assert "value.txt" in refused and "--snapshot" in refused
     status = loop.git("status", "--porcelain")
     told = json.loads(loop.run("run", path, "--snapshot", "--format", "json").stdout)
-    assert told["metrics"]["time_ms"]["change"]["mean"] == 90.0
+    assert told["metrics"]["time_ms"]["change"]["middle"] == 90.0
     assert loop.git("status", "--porcelain") == status and loop.git("rev-parse", "HEAD") == loop.git("rev-parse", "main")
     code = read(path, loop.page(path).encode()).front["code"]
     assert loop.git("cat-file", "-t", code) == "commit" and "new.txt" in loop.git("ls-tree", "--name-only", code)
@@ -744,7 +744,7 @@ def test_one_command_tries_a_proposal_from_the_edit_to_the_sealed_page(loop, tmp
     assert loop.run("list", "--lever", "128", "--verdict", "supported", "--since", "2026-05-02", "--target", "parser").stdout.split()[1] == "v002"
     assert loop.run("list", "--text", "nowhere").stdout.strip() == ""
     shown = loop.run("diff", "parser/v001", "v002").stdout
-    assert "levers:       chunk=64  →  chunk=128" in shown and "(+11.11 %)" in shown and "value.txt" in shown
+    assert "levers:       chunk=64  →  chunk=128" in shown and "(+11.1 %)" in shown and "value.txt" in shown
 
 
 def test_a_proposal_that_was_cut_off_is_gone_on_with_by_trying_it_again(loop, tmp_path):
@@ -984,6 +984,44 @@ def test_a_page_names_no_machine(loop):
     kept = [f.read_text() for f in (loop.layout.sources / "runs").rglob("*.json")]
     assert platform.release() in loop.page(path)
     assert not any(re.search(rf"\b{re.escape(platform.node())}\b", text) for text in (loop.page(path), *kept))
+
+
+# Runs that differ from turn to turn, with a rate that is the time turned over and a count that is not.
+TURNS = """read value < value.txt; n=$(cat $KB_OUT/n 2>/dev/null || echo 0); echo $((n + 1)) > $KB_OUT/n; t=$((100 * value + n % 4))
+awk "BEGIN {print \\"METRIC time_ms=$t\\"; printf \\"METRIC rate=%.6f\\\\nMETRIC misses=$((value / 2 + n % 3))\\\\n\\", 1e9 / $t}" """
+
+
+@pytest.mark.parametrize(("more", "predicted", "firing"), [
+    ((), "time falls", "not tested"), ((), "rate rises", "not tested"), ((), "misses fall", "confirmed"), ((), "misses fall and rate rises", "confirmed"),
+    (("--forbid", "spill"), "time falls", "not tested"), (("--forbid", "spill"), "it is faster", "partial"),
+    (("--forbid", "time_ms=100"), "it is faster", "confirmed"),
+])
+def test_a_signal_that_is_the_gain_itself_under_any_name_tests_no_mechanism(loop, more, predicted, firing):
+    path = loop.open("a=1", "--predicted", predicted, *more)
+    loop.run("run", path, "--commit", loop.commit(to(50)), "--bench", TURNS, "--repeats", "5")
+    assert loop.run("audit", path, ok=(0, 1)).stdout.splitlines()[0] == firing
+    reason = loop.closed(path)["reason"]
+    assert ("mechanism not tested, for nothing was predicted but time_ms itself" in reason) == (firing == "not tested"), reason
+
+
+def test_an_outlier_moves_no_figure_of_a_side(loop):
+    path = loop.open("a=1", "--predict", "misses down")
+    bench = TURNS.replace("t=$((", "t=$((n == 3 ? 90000 : ")
+    loop.run("run", path, "--commit", loop.commit(to(50)), "--bench", bench, "--repeats", "6")
+    assert loop.closed(path)["verdict"] == "supported"
+    assert read(path, loop.page(path).encode()).front["metrics"]["time_ms"]["value"] == 5001.5
+    assert "Outliers of the change: run 3 (90000)" in loop.page(path)
+
+
+def test_what_a_win_leaves_open_of_the_tracked_metrics_is_said(loop):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("repeats: 3", "repeats: 3\ntracked: [peak_gb, swaps, misses]"))
+    path = loop.open("a=1", "--predict", "misses down")
+    bench = f'{TURNS}; echo METRIC peak_gb=$((10 + n % 3)).$(echo $KB_SIDE | wc -c)'
+    loop.run("run", path, "--commit", loop.commit(to(50)), "--bench", bench, "--repeats", "5")
+    done = loop.closed(path)
+    assert done["verdict"] == "supported" and "misses" not in done["reason"]
+    assert "of what is tracked, peak_gb may be worse (95 % interval" in done["reason"] and "swaps was not measured" in done["reason"]
 
 
 def test_what_stands_in_the_patch_alone_confirms_nothing(loop):

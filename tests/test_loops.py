@@ -50,8 +50,8 @@ def test_a_win_is_supported_and_everything_follows(loop):
     path = loop.open("loop order=rows", "--predict", "miss down", parent="v001")
     assert path == "wiki/experiments/sum/2026-05-02-v002-try-loop-order-rows.md"
     told = json.loads(loop.run("run", path, "--commit", change, "--format", "json").stdout)
-    assert told["metrics"]["misses"]["change"] == {"mean": 1536.0, "stddev": 0.0, "n": 3}
-    assert told["metrics"]["misses"]["parent"]["mean"] == 6144.0
+    assert told["metrics"]["misses"]["change"] == {"middle": 1536.0, "stddev": 0.0, "n": 3}
+    assert told["metrics"]["misses"]["parent"]["middle"] == 6144.0
     audit = json.loads(loop.run("audit", path, "--format", "json").stdout)
     assert audit["firing"] == "confirmed", audit
     done = loop.closed(path)
@@ -59,7 +59,7 @@ def test_a_win_is_supported_and_everything_follows(loop):
     front = read(path, loop.page(path).encode()).front
     assert (front["status"], front["verdict"], front["code"], front["parent"]) == ("filed", "supported", change, base)
     assert front["metrics"]["misses"] == {"value": 1536.0, "direction": "lower", "n": 3, "stddev": 0.0}
-    assert "| `misses` | 1536 ± 0 (n 3) | 6144 ± 0 (n 3) | +75.00 % | no spread |" in loop.page(path)
+    assert "| `misses` | 1536 ± 0 (n 3) | 6144 ± 0 (n 3) | +75.0 % | no spread |" in loop.page(path)
     assert "| `miss` | other | 74.1% |" in loop.page(path)
     log = loop.page("wiki/log.md")
     assert log.index("sum v002: supported") < log.index("sum v001: baseline")
@@ -81,7 +81,7 @@ def test_a_win_that_nothing_can_be_audited_by_is_asked_about_and_never_sealed_as
     path = loop.open("loop order=rows")
     loop.run("run", path, "--commit", loop.commit(by_rows))
     asked = loop.run("close", path, ok=(2,)).stderr
-    assert "+75.0% would be supported" in asked and "--expect PATTERN" in asked
+    assert "+75.0 % would be supported" in asked and "--expect PATTERN" in asked
     assert "status: in_progress" in loop.page(path)
     assert loop.closed(path, "--predict", "miss down", "--because", "a line is read once", "--reopen-if", "lines get shorter")["verdict"] == "supported"
     front = read(path, loop.page(path).encode()).front
@@ -147,11 +147,11 @@ def test_a_change_of_the_benchmark_is_invalid_and_nothing_is_measured(loop):
 
 
 def test_files_outside_the_allowed_paths_make_a_run_invalid(loop):
-    change = loop.commit(lambda text: "all: bench\n", file="Makefile")
-    path = loop.open("makefile")
+    change = loop.commit(lambda text: "all: bench\n", file="rules.mk")
+    path = loop.open("rules")
     loop.run("run", path, "--commit", change, ok=(1,))
     done = loop.closed(path)
-    assert (done["verdict"], done["rule"]) == ("invalid", "outside-allowed") and "Makefile" in done["reason"]
+    assert (done["verdict"], done["rule"]) == ("invalid", "outside-allowed") and "rules.mk" in done["reason"]
 
 
 def test_a_wrong_result_is_invalid_and_reports_no_gain(loop):

@@ -26,6 +26,7 @@ from kb.run.interval import (
 from kb.run.measure import host_facts, metrics_in, without_secrets
 from kb.run.noise import Spread, band_of, gain_of, least_effect_of, spread_of
 from kb.run.quantity import number_text, unit_beside
+from kb.run.reasons import percent
 from kb.run.record import Falsification
 from kb.run.rules import RULES, ruling_of
 from kb.schema import Verdict
@@ -58,6 +59,11 @@ def test_a_gain_beyond_the_least_effect_with_checks_and_audit_is_supported():
 def test_a_win_of_43_times_is_supported_whatever_its_spread():
     wide = [1.0, 1.03, 0.98, 1.025, 0.97]
     assert ruled(wide, [43 * v for v in reversed(wide)], falsification=()) == ("supported", "supported")
+
+
+def test_a_share_is_shown_with_the_digits_that_tell():
+    shares = (0.0003, 0.015, 0.5, 0.95, 0.99623, 0.9999617, 12.4, -0.3)
+    assert [percent(s) for s in shares] == ["+0.03 %", "+1.5 %", "+50.0 %", "+95.0 %", "+99.62 %", "+99.9962 %", "+12 times", "-30.0 %"]
 
 
 def test_one_outlier_in_five_neither_makes_nor_breaks_a_verdict():

@@ -18,10 +18,14 @@ from kb.experiments.stub import Stub
 from kb.profiles import Profile
 from kb.run.direction import words_of
 from kb.run.interval import ERROR, gain_interval
+from kb.run.noise import rounding_of
+from kb.run.reasons import percent
 from kb.text import number_text, one_line
 
 # A share that moves less than this (of the whole, 0.01 is one percent point) has not moved.
 _MOVED = 0.005
+# To this, figures that are printed as they were computed agree.
+_EXACT = 1e-9
 _PATCH = "change.patch"
 _DIRECTIONS = {
     "down": "down halves halved fewer falls fall drops drop decreases decrease shrinks shrink less lower smaller disappears vanishes gone reduced ↓ -",
@@ -126,23 +130,37 @@ def audit(attempt: Attempt, expectation: Expectation, primary: str) -> Audit:
         return Audit("no-op", (built,))
     answers = [_searched(attempt, text, wanted=True) for text in expectation.expect]
     answers += [_searched(attempt, text, wanted=False) for text in expectation.forbid]
-    for move in expectation.moves:
-        sign = _moved(attempt, *move)
-        answers.append(replace(sign, telling=move[0] != primary.lower()))
+    gains = [_is_primary(attempt, move[0], primary) for move in expectation.moves]
+    for move, gain in zip(expectation.moves, gains, strict=True):
+        answers.append(replace(_moved(attempt, *move), telling=not gain))
     decided = [f for f in answers if f.held is not None]
     # That something else was built shows a change, not its mechanism: by itself it is half of the way.
     firing = "partial" if built else ""
     if decided:
-        firing = _firing(
-            decided, gains=primary.lower() in [name for name, _, _ in expectation.moves]
-        )
+        firing = _firing(decided, gains=any(gains))
     return Audit(firing, (*([built] if built else []), *answers))
 
 
 def _firing(decided: list[Sign], *, gains: bool) -> str:
     if not all(f.held for f in decided):
         return "partial" if any(f.held for f in decided) else "none"
-    return "confirmed" if any(f.telling for f in decided) else "gain-only" if gains else "partial"
+    return "confirmed" if any(f.telling for f in decided) else "not tested" if gains else "partial"
+
+
+def _is_primary(attempt: Attempt, name: str, primary: str) -> bool:
+    """Whether a metric is the primary one, be it under another name: in runs that differ, one times the other, or divided by it, does not."""
+    if name == primary.lower():
+        return True
+    metric = next((m for m in attempt.metrics if m.lower() == name), "")
+    sides = attempt.plan.sides
+    one, other = ([v for s in sides for v in attempt.values(m, s)] for m in (primary, metric))
+    if len(one) != len(other) or len({*one}) <= len(sides) or not all((*one, *other)):
+        return False
+    rounded = ((one, primary), (other, metric))
+    fine = sum(rounding_of(v, name=m) / min(map(abs, v)) for v, m in rounded) + _EXACT
+    pairs = list(zip(one, other, strict=True))
+    constant = ([a * b for a, b in pairs], [b / a for a, b in pairs])
+    return any(max(c) - min(c) <= fine * abs(max(c)) for c in constant)
 
 
 def _built(attempt: Attempt) -> Sign | None:
@@ -195,9 +213,9 @@ def _searched(attempt: Attempt, text: str, *, wanted: bool) -> Sign:
             else ""
         )
         return Sign(False, f"forbidden `{text}` found at {hits}{also}")
-    return Sign(
-        True, f"forbidden `{text}` is absent{', though the parent has it' if before else ''}"
-    )
+    # What neither side shows is absent whatever the change does.
+    also = ", though the parent has it" if before else ", and the parent has it not either"
+    return Sign(True, f"forbidden `{text}` is absent{also}", before)
 
 
 def _material(attempt: Attempt, side: Side) -> list[tuple[str, bytes]]:
@@ -247,7 +265,7 @@ def _moved(attempt: Attempt, name: str, direction: str, least: float) -> Sign:
             return Sign(None, f"{predicted}: it was not measured three times on both sides")
         held = min(sign * shift.low, sign * shift.high) > least
         medians = [number_text(median(values), digits=5) for values in (parent, change)]
-        shown = f"{' became '.join(medians)}, {100 * shift.low:+.3g} to {100 * shift.high:+.3g} %"
+        shown = f"{' became '.join(medians)}, {percent(shift.low)} to {percent(shift.high)}"
         return Sign(held, f"{predicted}: {shown}")
     before, after = profile_of(attempt, "parent")[0], profile_of(attempt, "change")[0]
     if before is None or after is None:

@@ -19,6 +19,7 @@ from kb.page.seal import FIELD as SEAL
 from kb.page.seal import sealed
 from kb.page.superseding import Superseding, superseding, to_note
 from kb.run.evidence import Evidence
+from kb.run.reasons import percent
 from kb.run.rules import Ruling
 from kb.schema import Verdict
 from kb.text import one_line
@@ -129,7 +130,7 @@ def _ruled(
     halfway = ruling.rule == "not-fired" and audit.firing == "partial" and not sought
     if (ruling.rule == "no-audit" or halfway) and not remarks.overrule:
         raise KbError(
-            f"{path}: {ruling.gain:+.1%} would be supported, but nothing says how its mechanism shows. Say so and close again: "
+            f"{path}: {percent(ruling.gain or 0.0)} would be supported, but nothing says how its mechanism shows. Say so and close again: "
             "--expect PATTERN (what dumps, outputs or built files show and the parent's do not), --predict 'METRIC down' (a metric or "
             "profile bucket that moves), --forbid PATTERN; or judge it yourself: --overrule VERDICT --reason TEXT"
         )

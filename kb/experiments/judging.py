@@ -93,7 +93,7 @@ def _measured(target: Target, attempt: Attempt, name: str) -> Measured:
     reading = measured_of(name, change, parent, look=attempt.looks, unit=unit, direction=way)
     one, other = _stated(attempt, name, "change"), _stated(attempt, name, "parent")
     sides = (one or reading.change, other or reading.parent)
-    least = target.least_effect(name, sides[1].mean if sides[1] else 0.0)
+    least = target.least_effect(name, sides[1].middle if sides[1] else 0.0)
     reading = replace(reading, least=least, change=sides[0], parent=sides[1])
     if not (one or other):
         return reading

@@ -75,7 +75,7 @@ def results_of(evidence: Evidence, ruling: Ruling, attempt: Attempt) -> str:
         return f"No figures are reported: {one_line(ruling.reason)}."
     rows = []
     for m in evidence.listed:
-        gain = f"{100 * m.gain:+.2f} %" if m.gain is not None else "—"
+        gain = percent(m.gain) if m.gain is not None else "—"
         ends = (percent(m.interval.low), percent(m.interval.high)) if m.interval else ("—",)
         span = "no spread" if m.interval and m.interval.how == "equal" else " to ".join(ends)
         parent = figures(m.parent, m.unit) if m.parent else "—"
@@ -170,7 +170,7 @@ def metrics_field(evidence: Evidence, ruling: Ruling) -> dict[str, dict[str, obj
     """Front-matter `metrics:`; empty where figures are withheld."""
     stated = {}
     for m in evidence.listed if ruling.verdict not in WITHHELD else ():
-        figure = {"value": m.change.mean, "unit": m.unit, "direction": m.direction}
+        figure = {"value": m.change.middle, "unit": m.unit, "direction": m.direction}
         figure |= {"n": m.change.n, "stddev": m.change.stddev}
         kept = {k: v for k, v in figure.items() if v not in (None, "")}
         stated[m.name] = {

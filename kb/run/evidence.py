@@ -41,7 +41,7 @@ class Measured:
             return self.interval.middle
         if self.parent is None or self.direction is None:
             return None
-        return gain_of(self.change.mean, self.parent.mean, direction=self.direction)
+        return gain_of(self.change.middle, self.parent.middle, direction=self.direction)
 
 
 def measured_of(
@@ -66,10 +66,10 @@ def measured_of(
     # Where readings vary by less than their last place, each side may be off by half of that, and no repeat tells.
     half = rounding_of((*change, *parent), name=name, unit=unit) / 2
     arms = [half if s and s.stddev is not None and s.stddev < half else 0.0 for s in sides]
-    if place and arms[0] > _FINE * abs(sides[0].mean):
+    if place and arms[0] > _FINE * abs(sides[0].middle):
         place = place.widened(arms[0])
-    if gain and sides[1] and sum(arms) > _FINE * abs(sides[1].mean):
-        gain = gain.widened(sum(arms) / abs(sides[1].mean))
+    if gain and sides[1] and sum(arms) > _FINE * abs(sides[1].middle):
+        gain = gain.widened(sum(arms) / abs(sides[1].middle))
     return Measured(name, *sides, unit, direction, gain, place, least)
 
 
@@ -79,7 +79,7 @@ class Evidence:
 
     `crash`, `parent_crash`: why a side did not measure. `checks`: passed, skipped, or how they failed; empty: the target has none.
     `forged`: METRIC lines that the parent does not print. `bounds` must hold for the change (parity); `falsification` are alternatives.
-    `firing`: confirmed, gain-only, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
+    `firing`: confirmed, not tested, partial, no-op, none; empty: nothing to go by. `noise_limit`: largest relative stddev, 0 where the target has none.
     `look`: how often the samples were judged, this time included.
     """
 

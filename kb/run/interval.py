@@ -83,7 +83,7 @@ def gain_of_spreads(
     change: Spread, parent: Spread, *, direction: Direction, level: float
 ) -> Interval | None:
     """The same from stated means and stddevs, by Welch's test; None where a spread is unknown or the parent is 0."""
-    gain = gain_of(change.mean, parent.mean, direction=direction)
+    gain = gain_of(change.middle, parent.middle, direction=direction)
     if (
         gain is None
         or change.stddev is None
@@ -94,7 +94,7 @@ def gain_of_spreads(
     error, freedom = _welch(
         change.stddev, change.n or LEAST_REPEATS, parent.stddev, parent.n or LEAST_REPEATS
     )
-    arm = student(freedom, level) * error / abs(parent.mean)
+    arm = student(freedom, level) * error / abs(parent.middle)
     return Interval(gain - arm, gain, gain + arm, "student")
 
 
@@ -116,7 +116,7 @@ def value_of_spread(spread: Spread, *, level: float) -> Interval | None:
         return None
     n = spread.n or LEAST_REPEATS
     arm = student(n - 1, level) * spread.stddev / math.sqrt(n)
-    return Interval(spread.mean - arm, spread.mean, spread.mean + arm, "student")
+    return Interval(spread.middle - arm, spread.middle, spread.middle + arm, "student")
 
 
 def _shift(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from statistics import median
+from statistics import median, stdev
 
 from kb.run.direction import Direction, words_of
 
@@ -31,9 +31,10 @@ SMALLEST_GAIN_TEXT, WIDE_TEXT = (f"{100 * share:g} %" for share in (SMALLEST_GAI
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Mean of repeats with their sample stddev; `stddev` is None where it is not known, `n` None where a log states a stddev without a count."""
+    """Middle of repeats (their median, or the mean that a log states) with their sample stddev; `stddev` is None where it is not known,
+    `n` None where a log states a stddev without a count."""
 
-    mean: float
+    middle: float
     stddev: float | None = None
     n: int | None = 1
 
@@ -43,10 +44,10 @@ class Spread:
 
     @property
     def relative(self) -> float | None:
-        """stddev over |mean|; infinite where the mean is 0 and the values are not."""
+        """stddev over |middle|; infinite where that is 0 and the values are not."""
         if self.stddev is None:
             return None
-        return self.stddev / abs(self.mean) if self.mean else (math.inf if self.stddev else 0.0)
+        return self.stddev / abs(self.middle) if self.middle else (math.inf if self.stddev else 0.0)
 
     @property
     def wide(self) -> bool:
@@ -55,19 +56,14 @@ class Spread:
 
 
 def spread_of(values: Sequence[float]) -> Spread:
-    """Spread of repeats. Raises ValueError without any."""
+    """Spread of repeats, around their median, which one outlier does not move. Raises ValueError without any."""
     if not values:
         raise ValueError("no values to take a spread of")
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return Spread(mean, None, len(values))
-    return Spread(
-        mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)), len(values)
-    )
+    return Spread(median(values), stdev(values) if len(values) > 1 else None, len(values))
 
 
 def band_of(change: Spread, parent: Spread) -> float | None:
-    """Difference of two means that noise alone may make, in the metric's unit; None where either spread is unknown.
+    """Difference of two middles that noise alone may make, in the metric's unit; None where either spread is unknown.
 
     The two spreads in quadrature, which does not shrink with more repeats, or twice the standard error where few repeats make that larger.
     """

@@ -1,7 +1,9 @@
 """Why a rule speaks, in one sentence each; an empty text where it has nothing to say. Every comparison is made with a whole interval."""
 
+import math
+
 from kb.run.criterion import GAIN, holds, to_text
-from kb.run.evidence import Evidence
+from kb.run.evidence import Evidence, Measured
 from kb.run.interval import Interval
 from kb.run.noise import LEAST_REPEATS, Spread
 from kb.run.quantity import number_text
@@ -9,10 +11,11 @@ from kb.run.record import Falsification
 
 
 def percent(share: float) -> str:
-    """`+2.5 %`, with as many digits as a small one needs; `+43 times` where percent would mislead."""
+    """`+2.5 %`, with as many digits as a small one needs, or one that leaves little of a cost; `+43 times` where percent would mislead."""
     if abs(share) >= 10:
         return f"{share:+.0f} times"
-    return f"{100 * share:+.3g} %" if abs(share) < 0.01 else f"{100 * share:+.1f} %"
+    digits = -1 - math.floor(math.log10(1 - share)) if 0.9 < share < 1 else 1
+    return f"{100 * share:+.3g} %" if abs(share) < 0.01 else f"{100 * share:+.{max(1, digits)}f} %"
 
 
 def span_of(interval: Interval) -> str:
@@ -28,7 +31,7 @@ def span_of(interval: Interval) -> str:
 def figures(spread: Spread, unit: str = "") -> str:
     """`91.2 ± 0.3 ms (n 5)`."""
     text = (
-        number_text(spread.mean, digits=5)
+        number_text(spread.middle, digits=5)
         + ("" if spread.stddev is None else f" ± {number_text(spread.stddev, digits=2)}")
         + (f" {unit}" if unit else "")
     )
@@ -94,8 +97,8 @@ def parity_broken(e: Evidence) -> str:
             return (
                 f"the bound `{to_text(bound)}` cannot be tested: the run reports no {bound.metric}"
             )
-        if not holds(bound, reading.change.mean):
-            value = number_text(reading.change.mean, digits=5)
+        if not holds(bound, reading.change.middle):
+            value = number_text(reading.change.middle, digits=5)
             return f"the result is not the same: {bound.metric} is {value}, and `{to_text(bound)}` must hold"
     return ""
 
@@ -138,7 +141,7 @@ def no_direction(e: Evidence) -> str:
 def noise_unknown(e: Evidence) -> str:
     if e.main is None or e.main.interval:
         return ""
-    if e.main.parent and not e.main.parent.mean:
+    if e.main.parent and not e.main.parent.middle:
         return "the parent's value is 0, over which there is no relative gain; a criterion on the metric itself would decide"
     return f"without {LEAST_REPEATS} repeats of each side nobody knows the noise: {figures(e.main.change, e.main.unit)}"
 
@@ -151,7 +154,7 @@ def noise_wide(e: Evidence) -> str:
     ):
         relative = spread.relative if spread else None
         if relative is not None and relative >= e.noise_limit:
-            return f"the repeats of {side} vary by {100 * relative:.3g} % of their mean, and the target's noise_limit is {100 * e.noise_limit:.3g} %"
+            return f"the repeats of {side} vary by {100 * relative:.3g} %, and the target's noise_limit is {100 * e.noise_limit:.3g} %"
     return ""
 
 
@@ -221,17 +224,26 @@ def criterion_unmeasured(e: Evidence) -> str:
     )
 
 
+def _guards(e: Evidence) -> list[tuple[str, Measured | None]]:
+    return [(name, e.of(name)) for name in e.tracked if name != e.primary]
+
+
 def tracked_regression(e: Evidence) -> str:
-    for name in e.tracked:
-        reading = e.of(name)
-        if (
-            reading
-            and name != e.primary
-            and reading.interval
-            and reading.interval.high < -reading.least
-        ):
+    for name, reading in _guards(e):
+        if reading and reading.interval and reading.interval.high < -reading.least:
             return f"{name}, which is tracked, is worse: {percent(reading.interval.middle)}, {span_of(reading.interval)}"
     return ""
+
+
+def _unsettled(e: Evidence) -> str:
+    """Of what is tracked, all that a win may still have made worse."""
+    shown = []
+    for name, reading in _guards(e):
+        if not reading or not reading.interval:
+            shown.append(f"{name} was not measured")
+        elif reading.interval.low < -reading.least:
+            shown.append(f"{name} may be worse ({span_of(reading.interval)})")
+    return f"; of what is tracked, {', '.join(shown)}" if shown else ""
 
 
 def not_fired(e: Evidence) -> str:
@@ -260,8 +272,8 @@ def supported(e: Evidence) -> str:
         "": "the target has no checks",
     }[e.checks]
     mechanism = (
-        f"of the mechanism nothing was predicted but {e.primary} itself"
-        if e.firing == "gain-only"
+        f"mechanism not tested, for nothing was predicted but {e.primary} itself"
+        if e.firing == "not tested"
         else f"mechanism {e.firing}"
     )
-    return f"{_compared(e)}, beyond the least effect of {percent(e.main.least)[1:]}; {checks}; {mechanism}"
+    return f"{_compared(e)}, beyond the least effect of {percent(e.main.least)[1:]}; {checks}; {mechanism}{_unsettled(e)}"

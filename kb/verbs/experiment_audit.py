@@ -26,7 +26,7 @@ class AuditAnswer(Result):
 
     @property
     def code(self) -> int:
-        return FINE if self.audit.firing in ("confirmed", "gain-only", "partial") else FINDINGS
+        return FINE if self.audit.firing in ("confirmed", "not tested", "partial") else FINDINGS
 
     def to_json(self) -> object:
         return {"path": self.path, **asdict(self.audit)}

@@ -29,9 +29,11 @@ class ExperimentDifference(Result):
     patch: str
 
     def to_text(self) -> str:
+        from kb.run.reasons import percent
+
         lines = [self.one, self.other, ""]
         for row in self.rows:
-            gain = "" if row.gain is None else f"  ({100 * row.gain:+.2f} %)"
+            gain = "" if row.gain is None else f"  ({percent(row.gain)})"
             lines.append(f"{row.name + ':':<14}{row.one or '—'}  →  {row.other or '—'}{gain}")
         return "\n".join([*lines, *([self.patch] if self.patch else [])])
 

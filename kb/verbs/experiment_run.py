@@ -70,19 +70,17 @@ class RunFigures(Result):
         return FINDINGS if self.problem else FINE
 
     def to_text(self) -> str:
+        from kb.run.reasons import percent
         from kb.text import number_text
 
         lines = [self.path, self.folder]
         for name, figure in self.metrics.items():
             change, parent, gain, ends = figure.values()
-            against = f" against {number_text(parent['mean'])}" if parent else ""
-            span = (
-                f", {100 * ends[0]:+.2f} to {100 * ends[1]:+.2f}"
-                if ends and ends[0] != ends[1]
-                else ""
-            )
-            shown = f" ({100 * gain:+.2f} %{span})" if gain is not None else ""
-            lines.append(f"{name}: {number_text(change['mean'])}{against}{shown}")
+            against = f" against {number_text(parent['middle'])}" if parent else ""
+            apart = ends and ends[0] != ends[1]
+            span = f", {percent(ends[0])} to {percent(ends[1])}" if apart else ""
+            shown = f" ({percent(gain)}{span})" if gain is not None else ""
+            lines.append(f"{name}: {number_text(change['middle'])}{against}{shown}")
         return "\n".join([*lines, *([self.hint] if self.hint else [])])
 
 
