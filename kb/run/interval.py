@@ -7,11 +7,11 @@ which sums to 5 % over any number of looks, so that looking often does not make 
 """
 
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement, repeat
+from itertools import accumulate, combinations_with_replacement, repeat
 from statistics import NormalDist, fmean, median, stdev, variance
 
 from kb.run.direction import Direction
@@ -149,17 +149,21 @@ def _signed_rank(n: int, level: float) -> int:
     """How many means of two pairs may lie outside at each end, plus one, by Wilcoxon's signed ranks; 0 where the pairs are too few."""
     size = n * (n + 1) // 2
     if n > _COUNTED:
-        width = math.sqrt(size * (2 * n + 1) / 12)
-        return max(0, int(size / 2 - NormalDist().inv_cdf(1 - level / 2) * width + 0.5))
-    counts, allowed, total = [1] + [0] * size, level / 2 * 2**n, 0
+        return _normal_rank(size / 2, math.sqrt(size * (2 * n + 1) / 12), level)
+    counts = [1] + [0] * size
     for i in range(1, n + 1):
         for k in range(size, i - 1, -1):
             counts[k] += counts[k - i]
-    for rank, count in enumerate(counts):
-        total += count
-        if total > allowed:
-            return rank
-    return 0
+    return _counted_rank(counts, 2**n, level)
+
+
+def _normal_rank(middle: float, width: float, level: float) -> int:
+    return max(0, int(middle - NormalDist().inv_cdf(1 - level / 2) * width + 0.5))
+
+
+def _counted_rank(counts: Iterable[int], total: int, level: float) -> int:
+    """How many of the lowest outcomes are together no more likely than half of the error; `counts` are how often each comes."""
+    return bisect_right(list(accumulate(counts)), level / 2 * total)
 
 
 def _welch(one: float, n: int, other: float, m: int) -> tuple[float, int]:
@@ -173,14 +177,8 @@ def _welch(one: float, n: int, other: float, m: int) -> tuple[float, int]:
 def _rank(n: int, m: int, level: float) -> int:
     """How many pairwise differences may lie outside at each end, plus one; 0 where the samples are too few for the level."""
     if m > _COUNTED:
-        middle, width = n * m / 2, math.sqrt(n * m * (n + m + 1) / 12)
-        return max(0, int(middle - NormalDist().inv_cdf(1 - level / 2) * width + 0.5))
-    allowed, total = level / 2 * math.comb(n + m, n), 0
-    for rank, count in enumerate(_rank_counts(n, m)):
-        total += count
-        if total > allowed:
-            return rank
-    raise AssertionError("the counts sum to more than half of all orders")
+        return _normal_rank(n * m / 2, math.sqrt(n * m * (n + m + 1) / 12), level)
+    return _counted_rank(_rank_counts(n, m), math.comb(n + m, n), level)
 
 
 @lru_cache(512)
@@ -199,13 +197,8 @@ def _rank_counts(n: int, m: int) -> tuple[int, ...]:
 @lru_cache(1024)
 def _binomial_rank(n: int, level: float) -> int:
     if n > 200:
-        return int(n / 2 - NormalDist().inv_cdf(1 - level / 2) * math.sqrt(n) / 2 + 0.5)
-    total = 0
-    for rank in range(n):
-        total += math.comb(n, rank)
-        if total > level / 2 * 2**n:
-            return rank
-    return 0
+        return _normal_rank(n / 2, math.sqrt(n) / 2, level)
+    return _counted_rank((math.comb(n, k) for k in range(n + 1)), 2**n, level)
 
 
 def _differences(

@@ -78,12 +78,6 @@ def band_of(change: Spread, parent: Spread) -> float | None:
     )
 
 
-def mad_of(values: Sequence[float]) -> float:
-    """Median absolute deviation from the median."""
-    middle = median(values)
-    return median(abs(v - middle) for v in values)
-
-
 def gain_of(change: float, parent: float, *, direction: Direction) -> float | None:
     """Relative gain over the parent, positive when better (0.05 is 5 %); None over a parent of 0."""
     if not parent:
@@ -107,7 +101,9 @@ def rounding_of(values: Sequence[float], *, name: str, unit: str = "") -> float:
 
 def outliers_of(values: Sequence[float]) -> tuple[int, ...]:
     """Places of the values that lie absurdly far from the others, in median absolute deviations; none where half of them are equal."""
-    mad = mad_of(values) if len(values) >= LEAST_REPEATS else 0.0
-    return tuple(
-        i for i, v in enumerate(values) if mad and abs(v - median(values)) > OUTLYING * mad
-    )
+    if len(values) < LEAST_REPEATS:
+        return ()
+    middle = median(values)
+    off = [abs(v - middle) for v in values]
+    mad = median(off)
+    return tuple(i for i, far in enumerate(off) if mad and far > OUTLYING * mad)
