@@ -1,7 +1,6 @@
 """What one attempt is going to measure: commits, commands, and the files that the change may not touch. Refuses uncommitted work by accident."""
 
 import contextlib
-import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
@@ -352,11 +351,13 @@ def guarded(plan: Plan, trees: dict[str, Path], stub: Stub, target: Target) -> P
 
 def _steps(folder: Path, files: Iterable[str], protected: Iterable[str]) -> dict[str, list[str]]:
     """Of build files that a change may edit, the lines that name a protected file or what is made of it: those it may not."""
-    stems = "|".join(sorted({re.escape(PurePosixPath(name).stem) for name in protected}))
-    naming = re.compile(rf"(?<!\w)(?:{stems})\.") if stems else re.compile("(?!)")
+    stems = [f"{PurePosixPath(name).stem}." for name in protected]
     texts = {f: (folder / f).read_text(errors="replace") for f in files if (folder / f).is_file()}
-    lines = {f: [t for t in text.splitlines() if naming.search(t)] for f, text in texts.items()}
-    return {f: found for f, found in lines.items() if found}
+    naming = {
+        f: [line for line in text.splitlines() if any(stem in line for stem in stems)]
+        for f, text in texts.items()
+    }
+    return {f: lines for f, lines in naming.items() if lines}
 
 
 def _script(command: str, folder: Path) -> tuple[str, ...]:
