@@ -651,6 +651,9 @@ def test_a_target_page_without_markers_is_told_which_to_add(loop):
     loop.run("run", path, "--commit", loop.commit(to(90)))
     told = loop.run("close", path, "--date", "2026-05-02", *SEEN).stderr
     assert told.count("<!-- kb:auto frontier -->") == 1 and "`variants`" in told
+    other = loop.open("b=1")
+    loop.run("run", other, "--commit", loop.commit(to(80)))
+    assert "markers" not in loop.run("close", other, "--date", "2026-05-02", *SEEN).stderr
     page.write_text(page.read_text() + "<!-- kb:auto experiments -->\n<!-- /kb:auto -->\n")
     assert "markers" not in loop.run("close", path, "--date", "2026-05-02").stderr
     assert Path(path).name in page.read_text()

@@ -335,12 +335,16 @@ def test_bands_need_three_repeats_or_a_stated_spread():
     ("time_ms does not drop below 90 ms", ["time_ms >= 90"]),
     ("Throughput-TPS stays under 41.4", ["throughput_tps < 41.4"]),
     ("p99 no better than 3.5e-2 s", ["p99 <= 0.035"]),
+    # A metric by its name without its unit, and a threshold in another unit of the same kind.
+    ("throughput below 41.4", ["throughput_tps < 41.4"]),
+    ("stall stays above 0.09 s", ["stall_ms > 90"]),
+    ("stall_ms at least 250 us or stall > 3 ms", ["stall_ms >= 0.25", "stall_ms > 3"]),
 ])
 def test_a_criterion_is_read_from_words(text, expected):
-    assert [to_text(c) for c in criteria_of(text, metrics=("throughput_tps",))] == expected
+    assert [to_text(c) for c in criteria_of(text, metrics=("throughput_tps", "stall_ms"))] == expected
 
 
-@pytest.mark.parametrize("text", ["", "it gets worse", "HLO no-op or a compile failure", "it is < 5", "tps under 99 % of the parent", "p50 > 3 and p99 > 4", "latency drops by 3 ms"])
+@pytest.mark.parametrize("text", ["", "it gets worse", "HLO no-op or a compile failure", "it is < 5", "tps under 99 % of the parent", "p50 > 3 and p99 > 4", "latency drops by 3 ms", "time must be above 85 ms", "p50 should stay below 3"])
 def test_a_criterion_without_metric_comparison_and_threshold_is_refused_with_an_example(text):
     with pytest.raises(KbError, match="time_ms >= 95|joined with 'or'"):
         criteria_of(text)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kb import KbError
+from kb.run.direction import words_of
 from kb.run.quantity import to_float
 from kb.run.record import Falsification
+from kb.text.units import unit_of
 
 # The metric that every pair of runs has: relative gain over the parent in percent, positive when better.
 GAIN = "gain"
@@ -56,10 +58,10 @@ _NO_GAIN = re.compile(
     r"\b(?:no|without|zero)\s+(?:\w+\s+)?(?:gain|speed-?up|improvement|win)\b|\bnot?\s+faster\b|\b(?:slower|worse)\s+than\s+(?:the\s+)?(?:parent|base(?:line)?)\b",
     re.IGNORECASE,
 )
-# Words before a comparison that name no metric.
+# Words before a comparison that name no metric. What must or should hold is what would make it right: such a criterion is refused.
 _NO_METRIC = re.compile(
     r"(?:a|an|the|it|this|that|these|if|when|unless|is|are|was|be|by|of|or|and|not|no|than|falsified|refuted|rejected|wrong|results?|runs?|"
-    r"change|value|number|mean|average|median|measured|any|either|all|more|less|least|most)",
+    r"change|value|number|mean|average|median|measured|any|either|all|more|less|least|most|must|should|shall|needs?|has|have|to)",
     re.IGNORECASE,
 )
 
@@ -116,9 +118,10 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
             if turned[1].lower() == "improve"
             else Falsification(GAIN, _TURNED[how], -value)
         )
-    known = next((m for m in metrics if _plain(m) == _plain(name)), None)
+    known = [m for m in metrics if words_of(name) in (words_of(m), words_of(m)[:-1])]
     if known:
-        return Falsification(known, how, value)
+        exact = next((m for m in known if words_of(m) == words_of(name)), known[0])
+        return Falsification(exact, how, value * _factor(match["unit"], exact))
     factor = match["unit"].lower() in ("x", "×")
     if name.lower() in _GAINS:
         return Falsification(GAIN, how, round((value - 1) * 100, 9) if factor else value)
@@ -132,8 +135,10 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", "_", name.lower())
+def _factor(unit: str, metric: str) -> float:
+    """By how much a threshold stated in a unit is multiplied to be in that of the metric's name: 0.09 s of `time_ms` are 90."""
+    one, other = unit_of(unit), unit_of(words_of(metric)[-1])
+    return one.factor / other.factor if one and other and one.dimension == other.dimension else 1.0
 
 
 _HOLDS = {

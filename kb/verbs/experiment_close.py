@@ -119,12 +119,13 @@ def run(request: CloseExperiment, caller: Caller, *, foreseen: bool = False) -> 
 
 def _write_target(layout: store.Layout, caller: Caller, target: "Target") -> None:
     """The tables of the target's page follow; what hinders them is told."""
+    from kb.experiments.stub import sealed_pages
     from kb.experiments.writeback import followed, target_page
 
     target_page(layout, target, trail_as_filed(layout, target.name))
     if not target.path:
         caller.talk(f"there is no page wiki/targets/{target.name}.md whose frontier could follow")
-    elif not followed(layout, target):
+    elif len(sealed_pages(layout, target.name)) == 1 and not followed(layout, target):
         caller.talk(
             f"{target.path} has no markers, so no table of it follows; add `<!-- kb:auto frontier -->` and `<!-- /kb:auto -->` "
             "on two lines where it shall stand (likewise `variants`, `leaderboard`, `experiments`), then `kb experiment close` once more"

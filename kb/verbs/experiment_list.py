@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # So many lines a page of the printed list has, unless told otherwise.
 _PAGE = 30
-_LEVERS_SHOWN = 60
-_REASON_SHOWN = 160
+# So much of levers, or of a reason, a line shows.
+_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def _line(
     verdict = e.verdict.canonical or ("in flight" if e.running else "-")
     parts = (
         f"{e.date or '----------'} {label_of(e.path, e.number, e.target, one_target=one_target)}",
-        f"{verdict:<12} {cut(_pulled(e, before), _LEVERS_SHOWN)}",
+        f"{verdict:<12} {cut(_pulled(e, before), _SHOWN)}",
         _figure(layout, e),
     )
     return "  ".join(parts).rstrip()
@@ -116,7 +116,7 @@ def _figure(layout: "store.Layout", e: "Experiment") -> str:
     from kb.text import number_text
 
     if e.verdict.source == "note":
-        return cut(e.because, _REASON_SHOWN)  # The page's own figures are older than its verdict.
+        return cut(e.because, _SHOWN)  # The page's own figures are older than its verdict.
     valued = next((m for m in e.metrics if m.value is not None), None)
     figure = e.primary and e.metric(e.primary) or valued
     if e.running or not figure or figure.value is None:

@@ -125,13 +125,13 @@ def _tell(
 
     criteria = criteria_of(proposal.falsification, metrics=target.metrics)
     caller.talk(f"counts as wrong if {' or '.join(map(to_text, criteria))}")
-    strange = {c.metric for c in criteria} - {GAIN, *target.metrics}
+    printed = {m.name for e in trail_of(layout, target.name) for m in e.metrics}
+    strange = {c.metric for c in criteria} - {GAIN, *target.metrics, *printed}
     for name in sorted(strange) if target.metrics else ():
         caller.talk(
             f"'{name}' is no metric of wiki/targets/{target.name}.md; if the benchmark does not print it, the experiment stays inconclusive"
         )
     stated = (*proposal.expect, *proposal.forbid, *proposal.predict)
-    printed = (m.name for e in trail_of(layout, target.name) for m in e.metrics)
     if not stated and not moves_in(proposal.predicted, (*target.metrics, *printed)):
         caller.talk(
             "the predicted signal names no metric that falls or rises, and nothing is expected (--expect, --predict): "
