@@ -16,13 +16,13 @@ from kb.experiments.plan import Side
 from kb.experiments.searching import PATIENCE_S, compiled, search
 from kb.experiments.stub import Stub
 from kb.profiles import Profile
-from kb.run.direction import words_of
+from kb.run.direction import spoken
 from kb.run.interval import ERROR, gain_interval
 from kb.run.noise import rounding_of
 from kb.run.reasons import percent
 from kb.text import number_text, one_line
 
-# A share that moves less than this (of the whole, 0.01 is one percent point) has not moved.
+# Profilers round shares to whole percents, or to tenths: what moves by less than half of one has not moved.
 _MOVED = 0.005
 # To this, figures that are printed as they were computed agree.
 _EXACT = 1e-9
@@ -109,12 +109,10 @@ def moves_in(text: str, names: tuple[str, ...]) -> tuple[Move, ...]:
     """Moves of known metrics that a text predicts: a clause that names one, by all words of its name or all but its unit, and says which way."""
     moves = []
     for clause in re.split(r"[.;,\n]|\band\b", text.lower()):
-        words = re.findall(r"[^\W_]+|[↓↑]", clause)
+        words = {*re.findall(r"[^\W_]+|[↓↑]", clause)}
         way = next((_WORDS[w] for w in words if w in _WORDS), "")
         for name in names if way else ():
-            named = words_of(name)
-            unit = len(named) > 1 and len(named[-1]) < 3
-            if {*(named[:-1] if unit else named)} <= {*words}:
+            if {*spoken(name)[-1]} <= words:
                 moves.append((name.lower(), way, 0.0))
     return tuple(dict.fromkeys(moves))
 

@@ -106,6 +106,7 @@ def plan_of(
     note: Note,
 ) -> Plan:
     """What to measure, before any tree is made."""
+    # Two doublings halve an interval; what is open then is dear, and its owner says how many more.
     most = max(method.repeats, method.most or 4 * method.repeats)
     method = replace(method, metric=state.metric or method.metric, most=most)
     without = worktree.own_folders(layout, repository)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from kb import KbError
-from kb.run.direction import words_of
+from kb.run.direction import spoken, words_of
 from kb.run.quantity import to_float
 from kb.run.record import Falsification
 from kb.text.units import unit_of
@@ -118,7 +118,7 @@ def _criterion(match: re.Match[str], metrics: Sequence[str]) -> Falsification | 
             if turned[1].lower() == "improve"
             else Falsification(GAIN, _TURNED[how], -value)
         )
-    known = [m for m in metrics if words_of(name) in (words_of(m), words_of(m)[:-1])]
+    known = [m for m in metrics if words_of(name) in spoken(m)]
     if known:
         exact = next((m for m in known if words_of(m) == words_of(name)), known[0])
         return Falsification(exact, how, value * _factor(match["unit"], exact))

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Literal
 
 from kb import languages
+from kb.text.units import unit_of
 
 Direction = Literal["lower", "higher"]
 
@@ -48,6 +49,12 @@ _TURNS = word_set(
 def words_of(name: str) -> tuple[str, ...]:
     """Lower-case words of a metric name: `peakVRAM (GB)` and `peak_vram_gb` both give peak, vram, gb."""
     return tuple(w for w in re.split(r"[^a-z0-9]+", _spelt(name)) if w)
+
+
+def spoken(metric: str) -> tuple[tuple[str, ...], ...]:
+    """How a text names a metric: by all words of its name, or by those before its unit, as `peak_gb` is the peak."""
+    words = words_of(metric)
+    return (words, words[:-1]) if len(words) > 1 and unit_of(words[-1]) else (words,)
 
 
 def _spelt(name: str) -> str:

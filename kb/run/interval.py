@@ -17,8 +17,9 @@ from statistics import NormalDist, fmean, median, stdev, variance
 from kb.run.direction import Direction
 from kb.run.noise import LEAST_REPEATS, Spread, gain_of
 
+# One verdict in twenty may be noise: what a 95 % interval says.
 ERROR = 0.05
-# Up to so many samples a side the distribution of the ranks is counted out; beyond, the normal one is as good.
+# Up to so many samples a side the distribution of the ranks is counted out; beyond, the normal one is a little wider.
 _COUNTED = 20
 # Turns drift where the differences within them vary by less than this share of what the sides do: by chance seven turns show that once
 # in forty times. Up to so many turns their means are sorted.

@@ -59,9 +59,10 @@ def _first(evidence: Evidence) -> tuple[VerdictRule, str]:
 
 # Growing by a quarter is as fine as an estimate from a few samples deserves; the estimate may have moved by sixteenfold.
 _GROWTH, _STEPS = 1.25, 13
-# So likely an effect of twice the least shall be seen with the samples that are asked for.
+# So likely an effect of twice the least shall be seen with the samples that are asked for: four in five are promised, and the spread
+# that it is reckoned from is an estimate itself.
 _POWER = 0.9
-# Arms this much shorter than the least effect say that the gain lies on a line, as nearly as matters.
+# An interval of a tenth of what matters that still straddles says that the gain lies on the line: nothing that matters is open.
 _ON_THE_LINE = 10
 
 
