@@ -15,7 +15,7 @@ from kb.experiments.command import Walls, run_command, sandbox_problem
 walls = pytest.mark.parametrize("walls", [Walls(), Walls(sandbox=True)], ids=["bare", "sandbox"])
 
 
-def run(command: str, folder: Path, walls: Walls = Walls(), *, timeout_s: float = 20, **env: str):  # noqa: B008
+def run(command: str, folder: Path, walls: Walls = Walls(), *, timeout_s: float = 60, **env: str):  # noqa: B008
     if walls.sandbox:
         if sandbox_problem():
             pytest.skip(sandbox_problem())
@@ -36,7 +36,7 @@ def left_running(seconds: str) -> list[str]:
 
 
 def gone(seconds: str) -> bool:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while left_running(seconds) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not left_running(seconds)
@@ -51,7 +51,7 @@ def test_a_benchmark_that_hangs_is_ended_with_all_that_it_started(tmp_path, wall
 @walls
 def test_a_benchmark_that_forks_and_returns_leaves_nothing_behind_and_is_not_waited_for(tmp_path, walls):
     ended = run("(env -i setsid sleep 984.1 &); sleep 983.1 & echo METRIC a=1", tmp_path, walls)
-    assert ended.lines.values == {"a": 1.0} and ended.seconds < 10 and gone("984.1") and gone("983.1")
+    assert ended.lines.values == {"a": 1.0} and not ended.timed_out and gone("984.1") and gone("983.1")
 
 
 @walls
@@ -65,7 +65,7 @@ def test_what_did_not_measure_says_why(command, problem, tmp_path, walls):
 
 
 def test_gigabytes_of_output_are_read_and_only_head_and_tail_kept(tmp_path):
-    ended = run("echo first; head -c 1000000000 /dev/zero; echo; echo METRIC a=3", tmp_path, timeout_s=120)
+    ended = run("echo first; head -c 1000000000 /dev/zero; echo; echo METRIC a=3", tmp_path, timeout_s=600)
     assert ended.lines.values == {"a": 3.0} and ended.output_bytes > 1_000_000_000
     assert ended.output.startswith(b"first") and ended.output.endswith(b"METRIC a=3\n") and len(ended.output) < 600_000
 
@@ -101,7 +101,7 @@ def test_a_sandbox_shows_the_disk_read_only_but_for_what_may_be_written(tmp_path
         (tmp_path / name / "file").write_text("as it was\n")
     script = "echo x > own/file; echo x > other/file; ls secret; cat secret/file; mount -o remount,rw /; umount secret; ls secret; cat /sys/class/net/eth0/mtu"
     mounts = (("hide", str(tmp_path / "secret"), ""), ("write", str(tmp_path / "own"), str(tmp_path / "own")))
-    ended = run_command(script, folder=tmp_path, timeout_s=20, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
+    ended = run_command(script, folder=tmp_path, timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
     assert (tmp_path / "own" / "file").read_text() == "x\n" and (tmp_path / "other" / "file").read_text() == "as it was\n"
     assert b"as it was" not in ended.output and b"Read-only" in ended.output
 
@@ -124,7 +124,7 @@ def test_a_sandbox_shows_more_folders_than_a_process_may_hold_open(tmp_path):
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, most[1]))
     try:
-        ended = run_command(f"ls {tmp_path}/*/here | wc -l", folder=Path("/"), timeout_s=20, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
+        ended = run_command(f"ls {tmp_path}/*/here | wc -l", folder=Path("/"), timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, mounts))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
     assert (ended.problem, ended.output.strip()) == ("", b"300")

@@ -121,7 +121,7 @@ def test_killed_a_hundred_times_nothing_filed_is_lost(layout, tmp_path):
     lasts = {"open": 0.15, "run": 0.15, "close": 0.25, "import": 0.2, "build": 0.15}
     kills = dict.fromkeys(lasts, 0)
     serial = 0
-    while sum(kills.values()) < KILLS:
+    while sum(kills.values()) < KILLS or min(kills.values()) < 5:
         serial += 1
         lever = f"l{serial:03d}x"
         log = tmp_path / f"loop{serial}.jsonl"
@@ -143,7 +143,6 @@ def test_killed_a_hundred_times_nothing_filed_is_lost(layout, tmp_path):
                 assert_whole(layout, filed, seen)
                 if code is not None:
                     break
-    assert min(kills.values()) >= 5, kills
     ours = sorted((layout.wiki / "experiments" / "decoder").glob("*-try-*.md"))
     assert len(ours) == serial and all(stub_at(layout, f.relative_to(layout.root).as_posix()).page.field("sealed") for f in ours)
     logged = (layout.wiki / "log.md").read_text()

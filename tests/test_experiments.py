@@ -32,7 +32,7 @@ metric: {name: time_ms, unit: ms, direction: lower}
 benchmark: sh bench.sh
 protected: [bench.sh]
 repeats: 3
-timeout: 20
+timeout: 120
 created: 2026-05-01
 updated: 2026-05-01
 ---
@@ -294,7 +294,7 @@ def test_what_an_earlier_run_left_is_ended_and_named_before_the_next_one_measure
     process = subprocess.Popen(["sleep", "301.1"], env={"KB_MARK": mark_of(loop.layout)})
     path = loop.open("a=1")
     told = loop.run("run", path, "--commit", loop.commit(to(90)))
-    assert process.wait(10) == -signal.SIGKILL and "sleep 301.1" in told.stderr
+    assert process.wait(60) == -signal.SIGKILL and "sleep 301.1" in told.stderr
 
 
 def sleeping(seconds: str) -> bool:
@@ -308,12 +308,13 @@ def sleeping(seconds: str) -> bool:
 
 
 def until(holds) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
+# Only what never ends is ended by its limit; the limit of all others is far from what the slowest machine takes.
 @pytest.mark.parametrize(("bench", "reason"), [
     ("sleep 300", "was ended after"), ("echo METRIC time_ms=nan", "time_ms=nan is no finite number"), ("exit 1", "exited with 1"),
     ("(setsid sleep 982 &); sleep 981 & exit 0", "printed no"), ("head -c 30000000 /dev/zero", "printed no"),
@@ -321,7 +322,7 @@ def until(holds) -> None:
 def test_a_benchmark_that_misbehaves_on_the_change_is_a_crash(loop, bench, reason):
     path = loop.open("a=1")
     change = loop.commit(to(90))
-    loop.run("run", path, "--commit", change, "--timeout", "3", "--bench", f"if [ $KB_SIDE = change ]; then {bench}; else sh bench.sh; fi", ok=(1,))
+    loop.run("run", path, "--commit", change, "--timeout", "3" if bench == "sleep 300" else "120", "--bench", f"if [ $KB_SIDE = change ]; then {bench}; else sh bench.sh; fi", ok=(1,))
     done = loop.closed(path)
     assert done["verdict"] == "crash" and reason in done["reason"]
     assert sum(f.stat().st_size for f in (loop.layout.sources / "runs").rglob("*") if f.is_file()) < 2_000_000

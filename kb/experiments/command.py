@@ -162,4 +162,4 @@ def sandbox_weakness() -> str:
 
 def _problem_in_sandbox(script: str) -> str:
     walls = Walls(sandbox=True)
-    return run_command(script, folder=Path("/"), timeout_s=20, env={}, walls=walls).problem
+    return run_command(script, folder=Path("/"), timeout_s=60, env={}, walls=walls).problem
