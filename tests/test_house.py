@@ -80,12 +80,13 @@ MODULES = {file: file.read_text(encoding="utf-8") for file in sorted(HOME.rglob(
 # store +6, schema +7, ingest +5, experiments +4, trail +3, lint and server +2, three rooms +1: pages are written, linked and served where the wiki stands,
 # which need not be wiki/; before, an import of a base in docs/ went to a folder that nothing reads.
 # trail 3,554 → 3,593, which slices 1,851 → 1,818 pay: which runs aimed at a bucket, breakdowns that a sentence lists, settings that no run varied.
-# experiments 2,967 → 3,000, verbs +3: lines of a build file that build the benchmark and build files that come with a change are protected (a copy of the
-# benchmark was built and believed), a signal that is the gain under another name tests no mechanism; run 1,107 → 1,105: one counter of ranks.
+# experiments 2,967 → 2,996, verbs +3: lines of a build file that build the benchmark and build files that come with a change are protected (a copy of the
+# benchmark was built and believed), a signal that is the gain under another name tests no mechanism; run 1,107 → 1,116: thresholds in another unit,
+# metrics that a win leaves open, shares with the digits that tell; one counter of three distributions of ranks pays for half of it.
 BUDGETS = {
-    "verbs": 3631, "formats": 3706, "experiments": 3000, "trail": 3593, "site": 2535,
+    "verbs": 3631, "formats": 3706, "experiments": 2996, "trail": 3593, "site": 2535,
     "research": 2445, "profiles": 1800, "refuted": 1898, "slices": 1818, "lint": 1220,
-    "indexes": 1196, "ingest": 1147, "page": 1184, "run": 1105, "claims": 1464, "harness": 807,
+    "indexes": 1196, "ingest": 1147, "page": 1184, "run": 1116, "claims": 1464, "harness": 807,
     "search": 920, "store": 862, "source": 481, "graph": 430, "replay": 420, "loop": 390,
     "packs": 340, "text": 497, "server": 287, "build": 291, "model": 240, "schema": 220,
     "cli": 180, "move": 107, "mkdocs_plugin": 60, "__init__": 36, "languages": 23, "__main__": 10,
