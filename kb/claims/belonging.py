@@ -59,10 +59,17 @@ def _cell_reason(case: ClaimCase, clause: str, value: float) -> str:
 def _fit(cells: Iterable[Cell], words: set[str], part: str) -> float:
     """How well the words of a claim fit the best of some headers or labels: those it takes up, less a share of what it leaves out."""
     missing = 0.5 if part == "label" else 0.1
-    own = [all_words(getattr(cell, part)) for cell in cells]
+    # What stands in brackets behind a label may be left out.
+    own = [
+        all_words(_BRACKETS.sub("", cell.label) if part == "label" else cell.header)
+        for cell in cells
+    ]
     return max(
         (weight_of(w & words) - missing * weight_of(w - words) for w in own if w & words), default=0
     )
+
+
+_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def _values(text: str) -> set[float]:

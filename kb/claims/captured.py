@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
+from itertools import accumulate, pairwise, takewhile
 
 _QUOTES = str.maketrans("‘’‚‛“”„‟′″«»", '\'\'\'\'""""\'"""')
 _DASHES = "‐‑‒–—―−"
@@ -38,11 +38,17 @@ class Captured:
     """Captured text made ready for finding quotes in it: its plain form, and for each plain character the place it came from."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self._plain, self._places = _plain(text)
+        self._raw = text
+        marks = set(_NOTE.findall(text))
+        self._notes = {ord(mark): " " for mark in marks}
+        self.text = _without_furniture(text.translate(self._notes))
+        self._plain, self._places = _plain(self.text)
 
     def find(self, quote: str) -> Span | None:
         """The first place where the whole quote stands by itself, or None."""
+        # A quote may hold the numbers of its lines as well.
+        if self.text != self._raw:
+            quote = _COUNTED_ON.sub("\n", quote.translate(self._notes))
         wanted = _plain(quote)[0].strip()
         at = self._plain.find(wanted) if wanted else -1
         while at >= 0:
@@ -93,7 +99,7 @@ class Captured:
         start = self.text.rfind("\n", 0, span.start) + 1
         end = self.text.find("\n", span.end)
         end = end if end >= 0 else len(self.text)
-        if "|" not in self.text[start:end]:
+        if not any(map(_is_row, self.text[start:end].split("\n"))):
             return ()
         above, below = self.text[:start].split("\n")[:-1], self.text[end:].split("\n")[1:]
         lines = [
@@ -141,6 +147,9 @@ class Captured:
         or a short line alone that ends in no mark.
         """
         labels = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
+        note = _NOTE.match(self._raw, self._raw.rfind("\n", 0, span.end) + 1)
+        if note:
+            labels += re.findall(rf"(\w+){note[1]}", self._raw)
         lines = self.text[: span.start].split("\n")[:-1]
         level = 7
         for number in range(len(lines) - 1, -1, -1):
@@ -205,12 +214,43 @@ def _label_of(row: list[str]) -> str:
     return " ".join([row[0], *words])
 
 
+# Between columns that stand apart by blanks alone, as a page that was printed shows them.
+_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+
+
 def _is_row(line: str) -> bool:
-    return line.lstrip().startswith("|")
+    return line.lstrip().startswith("|") or len(_GAP.findall(line)) > 1
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    cells = row.strip().strip("|").split("|") if "|" in row else _GAP.split(row)
+    return [cell.strip() for cell in cells]
+
+
+# A number that opens a line and may count it, with the rest of that line.
+_COUNTED = re.compile(r"^[ \t]*(\d{1,5})(?=[ \t]|$)", re.MULTILINE)
+# The mark of a note that stands below what bears the same mark.
+_NOTE = re.compile(r"^[ \t]*([¹²³⁴-⁹†‡])(?=[ \t]*[^\W\d])", re.MULTILINE)
+_COUNTED_ON = re.compile(r"\n[ \t]*\d{1,5}[ \t]+")
+# Fewer lines than these may be a list, or a column that counts.
+_FEWEST_COUNTED = 12
+
+
+def _without_furniture(text: str) -> str:
+    """A text of the same length in which blanks stand for the numbers that count its lines, and for heads and feet of pages between them."""
+    counts = list(_COUNTED.finditer(text))
+    follow = [a for a, b in pairwise(counts) if int(b[1]) == int(a[1]) + 1]
+    if len(follow) < _FEWEST_COUNTED or len(follow) < 0.9 * len(counts):
+        return text
+    for count in counts:
+        blank = "\n" if text[count.end() : count.end() + 1] == "\n" else " "
+        text = f"{text[: count.start()]}{blank * len(count[0])}{text[count.end() :]}"
+    for count, following in pairwise(counts):
+        line_end = text.find("\n", count.end())
+        between = text[line_end + 1 : following.start()] if line_end >= 0 else ""
+        if between.strip():
+            text = f"{text[: line_end + 1]}{' ' * len(between)}{text[following.start() :]}"
+    return text
 
 
 def _plain(text: str) -> tuple[str, list[int]]:

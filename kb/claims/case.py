@@ -72,7 +72,9 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
     """The claim beside what the text says at `span` and around it."""
     around = captured.sentence_around(span)
     block = captured.block_around(span)
-    refers = _PRONOUN.search(captured.text, around.start, around.end)
+    table = captured.table_around(span)
+    # Above a table stands what its numbers are.
+    refers = table or _PRONOUN.search(captured.text, around.start, around.end)
     before = captured.text[captured.block_before(block).start : block.start] if refers else ""
     return ClaimCase(
         " ".join(claim.split()),
@@ -82,7 +84,7 @@ def case_of(claim: str, captured: Captured, span: Span) -> ClaimCase:
         unbroken(captured.text[block.start : around.start]),
         unbroken(before),
         captured.heading_above(span),
-        captured.table_around(span),
+        table,
         tuple(map(unbroken, captured.replies_to(span))),
         _vocabulary(captured.text),
         _abbreviations(captured.text),
@@ -211,11 +213,20 @@ _CLAUSE = re.compile(
 )
 
 
+# What opens a sentence and is set off by a comma is no clause: "On kernels before 5.15, …".
+_LED = re.compile(
+    r"\W*(?:on|in|at|with|without|for|before|after|until|since|under|above|below|during)\b[^,]*$",
+    re.IGNORECASE,
+)
+
+
 def clauses_of(text: str) -> Iterator[str]:
     """Clauses of a text; what stands in brackets belongs to the clause before them."""
     start = 0
     for mark in _CLAUSE.finditer(text):
-        if text.count("(", start, mark.start()) <= text.count(")", start, mark.start()):
+        opening = "," in mark[0] and _LED.match(text, start, mark.start())
+        closed = text.count("(", start, mark.start()) <= text.count(")", start, mark.start())
+        if closed and not opening:
             yield text[start : mark.start()]
             start = mark.end()
     yield text[start:]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kb.text import stem, words_of
 
-_TEXTS = r"(?:preprint|manuscript|data ?sheet|brochure|manual|guide|paper|notes?|editions?|versions?|drafts?|posts?|release|announcement|advertis\w+|vendor|leaflet)"
+_TEXTS = r"(?:preprint|manuscript|data ?sheet|brochure|manual|guide|paper|notes?|editions?|versions?|drafts?|posts?|release|announcement|advertis\w+|vendor|leaflet|report|rev\.|revision)"
 _SAID = r"(?:said|says|gave|gives|listed|reported|stated|recommended|claimed|promised)"
 _BEST = r"(?!(?:lat|t|requ|r|w|sugg|inter|for|gu|hon|dig|harv|manif|inv|cont|prot|qu|ch|n|arr|mod|earli)est\b)\w{2,}est|best|worst|most|least|only|sole|unique"
 
@@ -25,14 +25,14 @@ CUES = {
         # What is not known, what is not yet, and words that allow rather than doubt.
         "doubt": r"may|might|should|(?:could|would)(?! not|n)|expect\w*|predict\w*|hypothe\w*|hope\w*|estimat\w*|suspect\w*|believ\w*|likely|probably|perhaps|possibl[ey]|presumably|potential(?:ly)?|claim(?:s|ed)?|"
         r"suggest\w*|untested|projected|theoretical(?:ly)?|in theory|seem(?:s|ed)?|appear(?:s|ed)?|assum\w+|guess\w*|think|doubt\w*|as far as|apparently|to my knowledge|unconfirmed|unproven",
-        "plan": r"plan(?:s|ned)?|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
+        "plan": r"plan(?:s|ned)?|working on|intend\w*|schedul\w+|going to|propose[sd]? to|aim(?:s|ed)?|next (?:year|month|week|quarter|spring|summer|autumn|winter)|upcoming|roadmap",
         "future": r"will|shall|(?:is|are) to|(?<=\w)['’]ll",
         "due": r"set for|announced|promised|is to|are to|to be|due|future|for \d{4}|from \d{4}",
         "allowed": r"according to|says?|thinks?|opinion|up to|at most|rated for|must|ha(?:s|ve) to|wrong|recommend\w*|allow\w*|permit\w*|can",
         "done": r"has|have|had|was|were|did|took|available|now|already|\w+ed",
         # How much of it, and how often.
         "rare": r"sometimes|(?<!less )(?<!more )often|usually|occasionally|at times|in some cases|in one case|mostly|generally|typical(?:ly)?",
-        "few": r"a few|few|some|several|most",
+        "few": r"a few|few|some|several|(?<!at )most",
         "part": r"many|partly|part of|one of|nearly|almost|only|up to|tends?|can|may",
         "whole": r"always|irrespective|regardless|(?:every|all|any|each|(?<![^.] )no|none)(?: of)?(?: the)?(?: \d+)? (?P<of>[^\W\d]\w*)(?: (?P<kind>\w+))?",
         "best": rf"(?:the|its|their|of) (?:\w+ )?(?:{_BEST})|(?:is|was|are|were) (?!only|sole|unique)(?:{_BEST})|than any\w*",
@@ -47,16 +47,16 @@ CUES = {
         "same": r"unchanged|the same|(?:hardly|barely|scarcely) (?:moved?|changed?|differ\w*)|no (?:change|difference)|not (?:change|move)",
         "changed": r"rose|fell|grew|shrank|(?:dropp|increas|decreas|improv|worsen)ed|(?:fast|slow|quick|high|low|larg|small|hott|warm|cool|long|short|bett|great|bigg|few)er|more|less|worse|twice|half",
         # Whose word it is: an earlier text's, or somebody's.
-        "others": rf"(?:\w+ )?{_TEXTS}(?: \d\S*)?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
+        "others": rf"(?:\w+ )?{_TEXTS}(?: \d\S*| [a-z])?(?: (?:of|to) (?:this|the) \w+)?(?: also| still| once| had| \w+ly)? (?:said|gave|listed|reported|stated|recommended|claimed|promised)"
         rf"|(?:earl(?:y|ier)|previous|original|former|conference|first|second|old) (?:\w+ )?(?:{_TEXTS}|work|stud(?:y|ies))\b(?:(?! is | are )[^.;])*?\b{_SAID}|the \S*\d\S* (?:edition|notes?|version) (?:\w+ ){{0,3}}?{_SAID}"
         r"|(?:i|we)(?: had| also| once| first)* (?:wrote|written|claimed|said|stated|thought|read|praised|taught|recommended|advised)|in the \S+ version we|used to be|formerly|until (?:version|v?\d)"
         r"|(?:was|were) (?:given|quoted|listed|advertised|said)(?: \w+){0,4}? (?:as|to)|(?:someone|somebody|one user|a (?:user|reader)|everybody|everyone|people|some) (?:\w+ ){0,5}?(?:wrote|writes|says?|said|knows?|"
         r"claims?|claimed|measured|told|thinks?|reports?|reported)|according to (?:the|an?|its|their) \w+|my guess|guaranteed|allegedly|reportedly|supposedly|rumou?r\w*",
         "past": r"according to|by (?:its|the|their)|says?|wrote|claims|reports|guess\w*|told|was|were|had|did|from|before|until|previous\w*|formerly|earlier|instead|used to|fell|rose",
         # What says that something is, or was, wrong, and what puts the right in its place.
-        "wrong": r"wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|no longer|premature|doubt(?:s|ed) (?:the|that)|"
+        "wrong": r"wrong|false|untrue|incorrect|mistake[ns]?|mistaken|misread|withdrawn|retracted|superseded|obsolete|disproved|corrected|corrects?|omitted|reverted|premature|doubt(?:s|ed) (?:the|that)|"
         r"disput\w+|question(?:s|ed) (?:the|that)|(?:is|was|are|were)(?: not|n['’]t) (?:true|right|correct)|not true|could not (?:be )?(?:reproduced?|confirm\w*)|nothing\b[^.]{0,30}\bsupports?|"
-        r"take\b[^.]{0,10}\bback|takes? back|replaces? it|in #\d+ i (?:wrote|said)|i had (?:written|read|said)|changed in",
+        r"take\b[^.]{0,10}\bback|takes? back|replaces? it|no longer (?:hold|true|valid|recommend|appl)\w*|in #\d+ i (?:wrote|said)|i had (?:written|read|said)|changed in",
         "instead": r"actually|corrects? (?:this|it|that) to|corrected to|it (?:is|has|was)|(?:is|are) now|turned out to be|in fact|(?<=\w)[:;](?=\s)",
     }.items()
 }
@@ -111,7 +111,7 @@ cheaper | dearer
 enabling enables enabled | disabling disables disabled
 adding adds added | removing removes removed dropping
 supported confirmed accepted kept | refuted rejected reverted discarded
-before earlier older | after later newer
+before earlier older | after later newer since
 best highest fastest largest maximum | worst lowest slowest smallest minimum
 above | below
 always | never sometimes

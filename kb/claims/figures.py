@@ -3,9 +3,11 @@
 import math
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
 from kb.claims.captured import GROUPED
 from kb.claims.case import REFERS, ClaimCase, meant, swapped
+from kb.claims.cues import has
 from kb.claims.names import forms_of, names_in
 from kb.text import STOP, Number, fold, numbers_in, numbers_in_words, unit_of, words_of
 from kb.text.spelt import SCALE, SPELT
@@ -68,11 +70,34 @@ def _missing(
         return ""  # Half as many on one side are twice as many on the other.
     if written.isalpha() and written.lower() in words_of(case.quote):
         return ""
+    if has(case.claim, "changed", "made") and _computed(case, number, [s[0] for s in stated]):
+        return ""
     near = next((s[0] for s in stated for r in s if _same_value(number, r, loose=True)), None)
     if near:
         exact = case.quote[near.start : near.end].strip()
         return f"the quote says {exact}: write that, or “about {written}”"
     return f"“{written}” does not stand in the quote: quote the words that give it"
+
+
+def _computed(case: ClaimCase, number: Number, stated: list[Number]) -> bool:
+    """Whether a number is what lies between two of the quote that have one unit: their difference, their ratio, or the change in percent."""
+    loose = _bound_of(case.claim, number.start, number) != ""
+    for a, b in combinations(stated, 2):
+        if _unit_name(a.unit) != _unit_name(b.unit) or not a.value or not b.value:
+            continue
+        apart = f"{abs(a.value - b.value):.6g}"
+        results = [Number(float(apart), "pp" if a.unit == "%" else a.unit, 0, 0)]
+        for over, under in ((a.value, b.value), (b.value, a.value)):
+            results.append(Number(over / under, "×", 0, 0))
+            results.append(Number(abs(over / under - 1), "", 0, 0))
+        for result in results:
+            unit = (_unit_name(r.unit) for r in _readings(number, case.claim))
+            same = {"", result.unit} if result.unit in ("×", "") else {_unit_name(result.unit)}
+            digits = f"{result.value:.{number.digits}f}"
+            equal = _close(float(digits), abs(number.value))
+            if not same.isdisjoint(unit) and (equal or loose and _rounds(number.value, result.value)):
+                return True
+    return False
 
 
 def _belongs_to_a_name(case: ClaimCase, number: Number) -> bool:
@@ -165,11 +190,15 @@ def numbers_of(text: str) -> list[Number]:
 
 def _scaled(number: Number, text: str) -> Number:
     """A number with the word behind it that multiplies it: 2.6 million."""
-    scale = SCALE.match(text, number.end)
+    scale = SCALE.match(text, number.end) or _SCALE_APART.match(text, number.end)
     if not scale or number.unit:
         return number
-    high = number.high and number.high * SPELT[scale[1]]
-    return number._replace(value=number.value * SPELT[scale[1]], high=high, end=scale.end())
+    factor = SPELT.get(scale[1]) or {"k": 1e3, "M": 1e6}[scale[1]]
+    high = number.high and number.high * factor
+    return number._replace(value=number.value * factor, high=high, end=scale.end())
+
+
+_SCALE_APART = re.compile(r"[ \u00a0]([kM])\b(?=[ \u00a0][A-Za-z])")
 
 
 def _values(number: Number) -> Iterator[float]:
@@ -231,7 +260,11 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
         short = (
             behind and behind[2].isupper() and not unit_of(behind[2]) and behind[2] in case.quote
         )
-        told = stated.unit in words_of(case.claim) or unit_of(stated.unit) is None
+        told = (
+            stated.unit in words_of(case.claim)
+            or unit_of(stated.unit) is None
+            or any(_unit_name(n.unit) == _unit_name(stated.unit) for n in numbers_of(case.claim))
+        )
         return bool(not stated.unit or told or short)
     mine, theirs = unit_of(claimed.unit), unit_of(stated.unit)
     if mine and theirs:
@@ -242,13 +275,27 @@ def _same_unit(claimed: Number, stated: Number, case: ClaimCase) -> bool:
     if claimed.unit == stated.unit:
         return True
     # A unit that only one side writes beside its number must stand in the quote as a word ("Latency (ms): 12").
-    spelt = [
-        unit_of(w)
-        for w in re.findall(
-            r"[A-Za-zµμ%×]+(?:/[A-Za-z]+)*", f"{case.quote} {case.lead} {case.heading}"
-        )
-    ]
-    return not stated.unit and mine is not None and any(u and u.name == mine.name for u in spelt)
+    return not stated.unit and mine is not None and mine.name in _declared(stated, case)
+
+
+def _declared(stated: Number, case: ClaimCase) -> set[str]:
+    """Names of the units that a number without one may have: those in the header of its column, else those of the words around it."""
+    columns = " ".join(c.header for c in case.table if c.quoted and stated.value in _cell(c.text))
+    around = f"{case.quote} {case.sentence} {case.lead} {case.before} {case.heading}"
+    texts = (set(map(_unit_name, _UNITS.findall(text))) - {""} for text in (columns, around))
+    return next(filter(None, texts), set())
+
+
+def _cell(text: str) -> list[float]:
+    return [n.value for n in numbers_of(text)]
+
+
+_UNITS = re.compile(r"(?<!\w)[A-Za-zµμ%×]+(?:/[A-Za-z]+)*(?!\w)")
+
+
+def _unit_name(spelling: str) -> str:
+    unit = unit_of(spelling)
+    return unit.name if unit else ""
 
 
 _BEFORE = re.compile(

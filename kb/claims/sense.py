@@ -40,7 +40,7 @@ def negation(case: ClaimCase) -> str:
     # A word that both have says nothing of either: “Deep Stop”.
     negative, denying = _negatives(case.claim), _negatives(f"{case.sentence} {case.quote}")
     mine, theirs = _denials(case.claim), _denials(_told(case))
-    theirs = theirs or _denied_beside(case)
+    beside = [] if theirs else _denied_beside(case)
     # A quote that begins behind the denial has cut it off.
     cut = (
         not case.table
@@ -49,10 +49,11 @@ def negation(case: ClaimCase) -> str:
     )
     claimed -= _repeated(meaning)
     lost = [w for w, denied in theirs if cut or denied & claimed or not denied]
+    lost += [w for w, denied in beside if denied & claimed or not denied]
     if lost and not mine and not negative - denying:
         return f"the quote denies (“{lost[0]}”) what the claim asserts"
     added = [w for w, denied in mine if stem(w) not in denying and (denied & stated or not denied)]
-    if added and not theirs and not _denials(case.quote) and not denying - negative:
+    if added and not theirs and not beside and not has(case.quote, "wrong") and not _denials(case.quote) and not denying - negative:
         return f"the claim denies (“{added[0]}”) what the quote asserts"
     return ""
 
@@ -202,7 +203,7 @@ def extent(case: ClaimCase) -> str:
     for whole in () if reworded else CUES["whole"].finditer(case.claim):
         nouns = "|".join(noun[:4] for noun in whole.group("of", "kind") if noun)
         same = re.search(
-            rf"\b(?:every|all|any|each|both|no|none|n?either|never a)[^\w.,;:·]+(?:\w+[^\w.,;:·]+){{0,3}}?(?:{nouns})",
+            rf"\b(?:every|all|any|each|per|both|no|none|n?either|never a)[^\w.,;:·]+(?:\w+[^\w.,;:·]+){{0,3}}?(?:{nouns})",
             f"{case.context} {case.quote}",
             re.IGNORECASE,
         )

@@ -10,10 +10,10 @@ MASK = "«masked»"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 # Who reads by machine, what it is told to do, and this very text: an order names two of them. A page about agents may say anything
 # else of them.
-_MACHINE = r"(?:ai(?= ?[:,]| (?:agent|assistant|crawler|reader|system|tool|model|bot))|llms?|assistants?|agents?|crawlers?|bots?|chatbots?|language models?|graders?|reviewers?|copilot|claude|chatgpt|gpt|gemini|codex|automated (?:readers?|systems?|tools?))"
+_MACHINE = r"(?:ai(?= ?[:,]| (?:agent|assistant|crawler|reader|system|tool|model|bot))|llms?|assistants?|agents?|crawlers?|bots?|chatbots?|language models?|graders?|reviewers?|copilot|claude|chatgpt|gpt|gemini|codex|automated (?:[a-z-]{1,15} )?(?:readers?|systems?|tools?))"
 _DEED = (
     r"(?:do not|don't|never|always|please|run|execute|call|delete|remove|send|upload|approve|accept|mark|output|print|reply|answer|download|install|open|trust|"
-    r"report|state|say|record|insert|add|disable|ignore|skip|rate|recommend|summari[sz]e|cite|omit|include|follow|give|write|treat)"
+    r"report|state|say|record|insert|add|disable|ignore|skip|rate|recommend|summari[sz]e|cite|omit|include|follow|give|write|treat|tell|advise)"
 )
 _THIS = r"(?:this|the) (?:page|text|file|chapter|thread|document|post|manuscript|paper|article|source|repository|note)"
 _ORDERS = re.compile(
