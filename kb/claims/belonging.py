@@ -92,7 +92,6 @@ _GOES_ON = re.compile(
     r"\W*(?:at|by|to|from|in|on|with|for|of|if|when|so|hence|thus|therefore|which|\d|up|about|roughly|only|(?:one|two|three|four|five|six|seven|eight|nine|ten|none)\b(?!-))",
     re.IGNORECASE,
 )
-_FOLLOWS = re.compile(r"\W*(?:so|hence|thus|therefore|which)\b", re.IGNORECASE)
 # The verb that states a number, with what stands between them: it says nothing of whose the number is.
 _STATING = re.compile(
     r"\b\w+\b(?=(?:\s+(?:at|to|by|of|in|from|about|up|only))*\s*[~≈<>≤≥]?\s*[-−+$]?\d)"
@@ -101,14 +100,12 @@ _STATING = re.compile(
 
 def _segments(case: ClaimCase) -> tuple[Clause, ...]:
     segments: list[Clause] = []
-    lead, before, names = "", "", frozenset()
+    lead, names = "", frozenset()
     for clause in clauses_of(case.sentence if case.quote in case.sentence else case.quote):
         stated = numbers_of(clause)
         opening = clause[: stated[0].start] if stated else clause
         goes_on = bool(_GOES_ON.match(clause))
-        if _FOLLOWS.match(clause):
-            lead = f"{lead} {before}"
-        lead, before = lead if goes_on else opening, opening
+        lead = lead if goes_on else opening
         names = frozenset(_keys(case, clause)) or names
         subject = _STATING.sub(" ", f"{lead} 0 {opening if goes_on else ''} 0")
         if stated:

@@ -48,8 +48,10 @@ def negation(case: ClaimCase) -> str:
         and case.quote not in case.sentence[: len(case.quote) + 2]
     )
     claimed -= _repeated(meaning)
+    # "That card splits …" speaks of what the part before it denied something else of.
+    apart = cut and not REFERS.match(case.quote)
     lost = [w for w, denied in theirs if cut or denied & claimed or not denied]
-    lost += [w for w, denied in beside if denied & claimed or not denied]
+    lost += [w for w, denied in beside if apart or denied & claimed or not denied]
     if lost and not mine and not negative - denying:
         return f"the quote denies (“{lost[0]}”) what the claim asserts"
     added = [w for w, denied in mine if stem(w) not in denying and (denied & stated or not denied)]
@@ -150,7 +152,7 @@ def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
     parts = [p for part in touched(case) for p in part.split(" and ")]
     inside = [p for p in parts if p.strip() in case.quote or case.quote in p]
     parts = inside or [p for p in parts if _roots(telling(p)) & wanted]
-    ties = [*_TIE.finditer(meant(case)), *_LIMIT.finditer(" · ".join(parts))]
+    ties = [*_LIMIT.finditer(" · ".join(parts))]
     for shared, clause in clauses:
         ties += _PHRASE.finditer(_BRACKETED.sub(" ", clause)) if (shared,) == best else ()
     return [t[0] for t in ties if (words := all_words(t["what"])) and not _roots(words) & wanted]
@@ -162,11 +164,6 @@ _LIMIT = re.compile(
     r"(?:^\W*|\b(?:for|on|in|with|at|from|of) (?:\w+ ){1,3}|(?<=\w\w)(?<!drop)(?<!lower)(?<!rais)(?<!reduc)(?<!limit)(?<!reach)(?<!exceed)(?:ed|ly) |(?:%|\b(?:off|out|well|only|percent)) |(?=up to an? (?:\w+ ){1,3}of ))"
     r"(?:up to|above|below|beyond|over|under|between|(?:more|fewer|less|larger|longer|smaller|older|newer|higher|lower) than) (?P<what>[^,;.:\d]{0,30}\d[\d.,]*)",
     re.IGNORECASE | re.MULTILINE,
-)
-# What a sentence holds for: its opening "With …", "Without …" up to the next thing named.
-_TIE = re.compile(
-    r"^(?:\W*\*\*[^*]+\*\*)?\W*(?:with|without|under)\s+(?![^,]*\b(?:this|these|those|such)\b)(?:(?:an?|the|our)\s)?(?P<what>.+?)(?=\s(?:an?|the|our|it|we|its|they|i|you|there)\s|,(?!\d)|$)",
-    re.IGNORECASE | re.DOTALL,
 )
 # What it is quoted for: "with …", "on …", and what else opens a clause.
 _PHRASE = re.compile(
@@ -197,7 +194,7 @@ def turned(case: ClaimCase) -> str:
 def extent(case: ClaimCase) -> str:
     """What is said of some is not claimed of all, and what is said of one thing is not claimed of every one."""
     part = CUES["few"].search(meant(case))
-    if part and not _same_measure(case) and not has(case.claim, "few", "rare", "part"):
+    if part and not _same_measure(case) and not has(case.claim, "few", "rare"):
         return f"the source says it of “{part[0]}”, the claim of all"
     reworded = not _denials(case.claim) and _denials(meant(case))
     for whole in () if reworded else CUES["whole"].finditer(case.claim):
@@ -228,7 +225,6 @@ def cause(case: ClaimCase) -> str:
         makes
         and together
         and not has(message, "makes")
-        and not has(f"{meant(case)} {case.quote}", "made")
         and not contrary(makes[0], together[0])
         and not _same_measure(case)
     ):
@@ -236,20 +232,11 @@ def cause(case: ClaimCase) -> str:
     return ""
 
 
-# What refers to something named before, or to who writes, tells its doer in other words than a claim.
-_SPEAKER = re.compile(rf"^{REFERS.pattern}|\b(?:we|our|us|I|my)\b", re.IGNORECASE)
-
-
 def doer(case: ClaimCase) -> str:
     """What is claimed to bring something about stands in the quote."""
     makes = CUES["makes"].search(case.claim)
     said = f"{case.sentence} {case.quote}"
-    if (
-        not makes
-        or case.table
-        or has(said, "makes")
-        or _SPEAKER.search(f"{said[:24]} {case.quote}")
-    ):
+    if not makes or case.table or has(said, "makes"):
         return ""
     agent = _roots(telling(case.claim[: makes.start()]))
     if not agent or agent & _roots(telling(case.spelt_out(f"{meant(case)} {case.quote}"))):
