@@ -78,12 +78,16 @@ def _values(text: str) -> set[float]:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause of the source that states numbers: all its words, those it is about (`subject`), and the names that own its numbers."""
+    """A clause of the source that states numbers: all its words, those it is about (`subject`), what opens it, and the names that own its
+    numbers.
+    """
 
+    start: int
     text: str
     values: frozenset[float]
     words: frozenset[str]
     subject: frozenset[str]
+    head: frozenset[str]
     names: frozenset[str]
 
 
@@ -111,10 +115,12 @@ def _segments(case: ClaimCase) -> tuple[Clause, ...]:
         if stated:
             segments.append(
                 Clause(
+                    len(segments),
                     clause,
                     frozenset(_values(clause)),
                     frozenset(_plain(f"{lead} {clause}")),
                     frozenset(_plain(subject)),
+                    _first(clause) & set(map(stem, words_of(clause)[:1])),
                     names,
                 )
             )
@@ -136,33 +142,46 @@ def _segment_reason(
     there = [s for s in stated if value not in s.values]
     if not here or not there:
         return ""
-    mine, words = telling(f"{before} {clause}"), telling(clause)
-    own = _union(s.words for s in here)
-    # Told of what another clause is about, and not of what its own is.
-    subject = _union(s.subject for s in here) - telling(" ".join(s.text for s in there))
-    later = _union(s.subject for s in there if stated.index(s) > stated.index(here[-1]))
-    strayed = (later - own) & words if subject - mine else frozenset()
-    if subject and not subject & mine:
-        strayed |= _first(clause) & _union(s.words for s in there) - own
-    # Told with words of another clause, and with none of its own.
-    other = _union(s.words for s in there)
-    if own - other - {"our"} and not (own - other) & mine:
-        strayed |= (other - own) & words
-    # Told of what opens another clause, and not of what opens its own.
-    heads = {s: _first(s.text) & set(map(stem, words_of(s.text)[:1])) for s in stated}
-    if heads[here[0]] - mine:
-        strayed |= _union(heads[s] for s in there) & words - own
-    # Told of a name that owns other numbers; what opens a sentence is of whatever follows.
-    named, rest = (_union(s.names for s in group) for group in (here, there))
-    claimed = _keys(case, case.spelt_out(clause)) | (named | rest) & set(words_of(clause))
-    if not named & claimed and (named or claimed <= rest and len(here[0].text.split()) > 5):
-        strayed |= claimed & rest
+    strayed = _words_of_others(clause, before, here, there) | _names_of_others(
+        case, clause, here, there
+    )
     about = " ".join(here[0].text.split())[:60]
     return (
         f"is told of “{about}” in the quote, not of {', '.join(sorted(strayed)[:3])}"
         if strayed
         else ""
     )
+
+
+def _words_of_others(
+    clause: str, before: str, here: list[Clause], there: list[Clause]
+) -> frozenset[str]:
+    """Words of a claim that belong to other clauses of its source than those that state its number, where it leaves out what that is of."""
+    words = frozenset(telling(clause))
+    mine = words | telling(before)
+    own, other = (_union(s.words for s in group) for group in (here, there))
+    subject = _union(s.subject for s in here) - telling(" ".join(s.text for s in there))
+    later = _union(s.subject for s in there if s.start > here[-1].start)
+    opening = _union(s.head for s in there)
+    # What the number is told of, what no other clause says, what opens its clause: where the claim leaves it out, these are another's.
+    others = (
+        (bool(subject - mine), later),
+        (bool(subject) and not subject & mine, _first(clause) & other),
+        (bool(own - other) and not (own - other) & mine, other),
+        (bool(here[0].head - mine), opening),
+    )
+    return words & _union(theirs for left_out, theirs in others if left_out) - own
+
+
+def _names_of_others(
+    case: ClaimCase, clause: str, here: list[Clause], there: list[Clause]
+) -> frozenset[str]:
+    """Names in a claim that own other numbers than its own; what opens a sentence is of whatever follows."""
+    named, rest = (_union(s.names for s in group) for group in (here, there))
+    claimed = _keys(case, case.spelt_out(clause)) | (named | rest) & set(words_of(clause))
+    # A few words with a number and no name go on with the name before them.
+    alone = not named and not claimed <= rest or not named and len(here[0].text.split()) <= 5
+    return frozenset() if named & claimed or alone else claimed & rest
 
 
 def _first(clause: str) -> frozenset[str]:

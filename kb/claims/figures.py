@@ -95,7 +95,9 @@ def _computed(case: ClaimCase, number: Number, stated: list[Number]) -> bool:
             same = {"", result.unit} if result.unit in ("×", "") else {_unit_name(result.unit)}
             digits = f"{result.value:.{number.digits}f}"
             equal = _close(float(digits), abs(number.value))
-            if not same.isdisjoint(unit) and (equal or loose and _rounds(number.value, result.value)):
+            if not same.isdisjoint(unit) and (
+                equal or loose and _rounds(number.value, result.value)
+            ):
                 return True
     return False
 

@@ -35,29 +35,34 @@ _IDLE = frozenset(
 
 def negation(case: ClaimCase) -> str:
     """A claim denies what its quote denies, and nothing else: what one side denies the other does not assert in the same words."""
-    meaning = f"{meant(case)} {case.quote}"
-    claimed, stated = (telling(case.spelt_out(text)) for text in (case.claim, meaning))
+    mine, theirs = _denials(case.claim), _denials(_shown(case))
+    beside = [] if theirs else _denied_beside(case)
     # A word that both have says nothing of either: “Deep Stop”.
     negative, denying = _negatives(case.claim), _negatives(f"{case.sentence} {case.quote}")
-    mine, theirs = _denials(case.claim), _denials(_told(case))
-    beside = [] if theirs else _denied_beside(case)
-    # A quote that begins behind the denial has cut it off.
-    cut = (
-        not case.table
-        and not _denials(case.quote)
-        and case.quote not in case.sentence[: len(case.quote) + 2]
-    )
-    claimed -= _repeated(meaning)
-    # "That card splits …" speaks of what the part before it denied something else of.
-    apart = cut and not REFERS.match(case.quote)
-    lost = [w for w, denied in theirs if cut or denied & claimed or not denied]
-    lost += [w for w, denied in beside if apart or denied & claimed or not denied]
-    if lost and not mine and not negative - denying:
+    if not mine and not negative - denying and (lost := _lost(case, theirs, beside)):
         return f"the quote denies (“{lost[0]}”) what the claim asserts"
+    settled = theirs or beside or _denials(case.quote) or denying - negative
+    stated = telling(case.spelt_out(f"{meant(case)} {case.quote}"))
     added = [w for w, denied in mine if stem(w) not in denying and (denied & stated or not denied)]
-    if added and not theirs and not beside and not has(case.quote, "wrong") and not _denials(case.quote) and not denying - negative:
+    if added and not settled and not has(case.quote, "wrong"):
         return f"the claim denies (“{added[0]}”) what the quote asserts"
     return ""
+
+
+Denials = list[tuple[str, frozenset[str]]]
+
+
+def _lost(case: ClaimCase, theirs: Denials, beside: Denials) -> list[str]:
+    """Words of denial in the source of which a claim asserts what they deny; a quote that begins behind one has cut it off."""
+    claimed = telling(case.spelt_out(case.claim)) - _repeated(f"{meant(case)} {case.quote}")
+    cut = not (
+        case.table or _denials(case.quote) or case.quote in case.sentence[: len(case.quote) + 2]
+    )
+    # "That card splits …" speaks of what the part before it denied something else of.
+    sides = (theirs, cut), (beside, cut and not REFERS.match(case.quote))
+    return [
+        w for side, whole in sides for w, denied in side if whole or denied & claimed or not denied
+    ]
 
 
 def _repeated(text: str) -> set[str]:
@@ -65,7 +70,7 @@ def _repeated(text: str) -> set[str]:
     return {word for word, times in Counter(map(stem, words_of(text))).items() if times > 2}
 
 
-def _told(case: ClaimCase) -> str:
+def _shown(case: ClaimCase) -> str:
     """What the source says of what the claim is about: of a row those cells alone whose columns the claim names."""
     named = all_words(case.spelt_out(case.claim))
     cells = [c.text for c in case.table if c.quoted and all_words(c.header) & named]
@@ -81,7 +86,7 @@ def _negatives(text: str) -> set[str]:
     }
 
 
-def _denied_beside(case: ClaimCase) -> list[tuple[str, frozenset[str]]]:
+def _denied_beside(case: ClaimCase) -> Denials:
     """What is denied in a part of the sentence of which the claim has words that no other part has: “5.2 crashed; 5.3 does not”."""
     if case.table or _denials(case.claim) or _negatives(case.claim):
         return []
@@ -92,7 +97,7 @@ def _denied_beside(case: ClaimCase) -> list[tuple[str, frozenset[str]]]:
     return []
 
 
-def _denials(text: str) -> list[tuple[str, frozenset[str]]]:
+def _denials(text: str) -> Denials:
     """Words that deny, each with the stem of the first telling word behind it in its clause: what it denies. Verbs deny all of it."""
     denials = []
     for match in _DENIAL.finditer(text.lower()):

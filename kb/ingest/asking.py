@@ -165,7 +165,7 @@ def answered(
                     give_back(layout, packet.id)
                 break
             for packet, came in zip(
-                batch, pool.map(lambda p: _tried(layout, answer, p), batch), strict=True
+                batch, pool.map(lambda p: _reply_of(layout, answer, p), batch), strict=True
             ):
                 if isinstance(came, ModelError):
                     failed[packet.id] = str(came)
@@ -214,7 +214,7 @@ def _leased(
         yield packet
 
 
-def _tried(layout: store.Layout, answer: Answerer, packet: Packet) -> ReplyAttempt | ModelError:
+def _reply_of(layout: store.Layout, answer: Answerer, packet: Packet) -> ReplyAttempt | ModelError:
     before = answers_to(layout, packet.id)
     returned = before.attempts[-1].reasons if before and before.attempts else ()
     try:
