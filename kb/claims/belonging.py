@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kb.claims.captured import Cell
-from kb.claims.case import REFERS, ClaimCase, all_words, clauses_of, telling, weight_of
+from kb.claims.case import BRACKETED, REFERS, ClaimCase, all_words, clauses_of, telling, weight_of
 from kb.claims.cues import contrary
 from kb.claims.figures import numbers_of, stated_value
 from kb.claims.names import forms_of
@@ -61,15 +61,12 @@ def _fit(cells: Iterable[Cell], words: set[str], part: str) -> float:
     missing = 0.5 if part == "label" else 0.1
     # What stands in brackets behind a label may be left out.
     own = [
-        all_words(_BRACKETS.sub("", cell.label) if part == "label" else cell.header)
+        all_words(BRACKETED.sub("", cell.label) if part == "label" else cell.header)
         for cell in cells
     ]
     return max(
         (weight_of(w & words) - missing * weight_of(w - words) for w in own if w & words), default=0
     )
-
-
-_BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def _values(text: str) -> set[float]:

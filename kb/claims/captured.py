@@ -48,7 +48,8 @@ class Captured:
         """The first place where the whole quote stands by itself, or None."""
         # A quote may hold the numbers of its lines as well.
         if self.text != self._raw:
-            quote = _COUNTED_ON.sub("\n", quote.translate(self._notes))
+            first, *lines = quote.translate(self._notes).split("\n")
+            quote = "\n".join([first, *(_COUNTED.sub("", line) for line in lines)])
         wanted = _plain(quote)[0].strip()
         at = self._plain.find(wanted) if wanted else -1
         while at >= 0:
@@ -149,7 +150,8 @@ class Captured:
         labels = _LABEL.findall(self.text, self.block_around(span).start, span.start)[-1:]
         note = _NOTE.match(self._raw, self._raw.rfind("\n", 0, span.end) + 1)
         if note:
-            labels += re.findall(rf"(\w+){note[1]}", self._raw)
+            marked = (w.strip("|,.;:()").partition(note[1]) for w in self._raw.split())
+            labels += [word for word, mark, _ in marked if word and mark]
         lines = self.text[: span.start].split("\n")[:-1]
         level = 7
         for number in range(len(lines) - 1, -1, -1):
@@ -231,7 +233,6 @@ def _cells(row: str) -> list[str]:
 _COUNTED = re.compile(r"^[ \t]*(\d{1,5})(?=[ \t]|$)", re.MULTILINE)
 # The mark of a note that stands below what bears the same mark.
 _NOTE = re.compile(r"^[ \t]*([¹²³⁴-⁹†‡])(?=[ \t]*[^\W\d])", re.MULTILINE)
-_COUNTED_ON = re.compile(r"\n[ \t]*\d{1,5}[ \t]+")
 # Fewer lines than these may be a list, or a column that counts.
 _FEWEST_COUNTED = 12
 

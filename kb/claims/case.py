@@ -164,6 +164,8 @@ REFERS = re.compile(
     r"\W*(?:(?:and|but|yet)\s+)?(?:it|its|they|their|which|that|this|these|those|both|so)\b",
     re.IGNORECASE,
 )
+# What stands in brackets is said of something else, or may be left out.
+BRACKETED = re.compile(r"\([^()]*\)?")
 _PRONOUN = re.compile(r"\b(?:it|its|they|them|their|this|these|there)\b", re.IGNORECASE)
 _PART = re.compile(
     r"(?<=[.!?;:])\s+|\n\s*\n|,\s+(?=(?:but(?! only)|while|whereas|yet|and|so|because|since|as)\b)|(?<=\)),\s(?!but only)|\s[–—]\s|\s(?=but not\b)"

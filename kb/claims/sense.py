@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 from kb.claims.case import (
+    BRACKETED,
     REFERS,
     ClaimCase,
     all_words,
@@ -138,10 +139,6 @@ def _depends(words: str) -> str:
     return f"the source makes it depend (“{' '.join(words.split())[:60]}”): say so in the claim"
 
 
-# What stands in brackets is said of something else.
-_BRACKETED = re.compile(r"\([^()]*\)?")
-
-
 def _roots(words: set[str]) -> set[str]:
     """Words by what they begin with: `writ` of written and writes."""
     return {w[:4] for w in words}
@@ -159,7 +156,7 @@ def _ties(case: ClaimCase, wanted: set[str]) -> list[str]:
     parts = inside or [p for p in parts if _roots(telling(p)) & wanted]
     ties = [*_LIMIT.finditer(" · ".join(parts))]
     for shared, clause in clauses:
-        ties += _PHRASE.finditer(_BRACKETED.sub(" ", clause)) if (shared,) == best else ()
+        ties += _PHRASE.finditer(BRACKETED.sub(" ", clause)) if (shared,) == best else ()
     return [t[0] for t in ties if (words := all_words(t["what"])) and not _roots(words) & wanted]
 
 

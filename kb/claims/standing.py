@@ -6,6 +6,7 @@ from kb.claims.case import ClaimCase, meant, telling
 from kb.claims.cues import CUES, has
 from kb.claims.figures import numbers_of
 from kb.source import marks_of
+from kb.text import words_of
 
 # A sentence that only says no: "It is not", "They do not".
 _NO = re.compile(
@@ -109,7 +110,7 @@ def _after_instead(case: ClaimCase) -> bool:
 
 def instruction(case: ClaimCase) -> str:
     """A sentence aimed at whoever reads the source is no knowledge, neither are its paraphrase and what else its paragraph says."""
-    if re.search(r"\byou(?:rs?)?\b", case.claim, re.IGNORECASE):
+    if not {"you", "your", "yours"}.isdisjoint(words_of(case.claim)):
         return "a claim speaks to nobody: say what holds, not what “you” should do"
     texts = (" ".join(t.split()) for t in (f"{case.lead} {case.sentence}", case.claim))
     orders = (t[m.start : m.end] for t in texts for m in marks_of(t) if m.kind == "order")
