@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from kb.claims.belonging import comparison, contrast, frame, place, support
 from kb.claims.captured import Captured, Span
 from kb.claims.case import ClaimCase, case_of
-from kb.claims.figures import names, numbers
+from kb.claims.figures import numbers
+from kb.claims.names import names
 from kb.claims.sense import cause, condition, direction, doer, extent, negation, turned
 from kb.claims.standing import attribution, denied, instruction, taken_back
 from kb.text import sentences_of

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kb.claims.case import REFERS, ClaimCase, meant
 from kb.text import STOP, fold, numbers_in, stem, unit_of
 from kb.text.spelt import SPELT
 
@@ -108,3 +109,44 @@ def _form(word: str) -> str:
         return "code"
     labels = len(word) == 1 or any(map(str.isdigit, word))
     return "label" if labels else "capitals" if word.isupper() else "word"
+
+
+def names(case: ClaimCase) -> str:
+    """Names and symbols of the claim stand in the quote or somewhere in its source, and no name of the same form that the claim leaves
+    out stands nearer: in the quote, above it, in the part of the sentence around it, before it in its paragraph, or in the one before.
+    """
+    part = meant(case)
+    if REFERS.match(part):
+        part = case.sentence
+    near = (case.quote, case.about, part, case.lead, case.before)
+    levels = [(t.casefold(), forms_of(t, case.known)) for t in map(case.spelt_out, near)]
+    levels.append((case.whole.casefold(), forms_of(case.whole, case.known)))
+    quoted = forms_of(case.quote, case.known)
+    claimed = forms_of(case.spelt_out(case.claim), case.known)
+    claimed = {*claimed, *("".join(filter(str.isalnum, w)) for w in fold(case.claim).split())}
+    for name in names_in(case.claim, known=case.known):
+        written = name.text.casefold()
+        stands = (n for n, (t, keys) in enumerate(levels) if name.key in keys or written in t)
+        distance = next(stands, len(levels))
+        nearer = _nearer(distance, quoted, [keys for _, keys in levels])
+        alike = [key for key, form in nearer.items() if form == name.form]
+        rivals = sorted(k for k in alike if k not in claimed)
+        # Of several plain words with capitals one may be what the headings are about: it stands in no other's place.
+        titled = distance == 1 and name.form == "word" and len(rivals) < len(alike)
+        if distance == len(levels) or rivals and not titled:
+            instead = f", which speaks of {', '.join(rivals)}" if rivals else ""
+            return (
+                f"“{name.text}” does not stand in the quote{instead}: quote the words that name it"
+            )
+    return ""
+
+
+def _nearer(distance: int, quoted: dict[str, str], levels: list[dict[str, str]]) -> dict[str, str]:
+    """Names that stand nearer to a quote than those of a level, with their forms: 0 in it, 1 above, 2 around, 3 and 4 before it, 5 anywhere."""
+    _, headed, around, lead, before, _ = levels
+    if distance in (1, 2):
+        return {k: f for k, f in around.items() if k in quoted or k not in headed and distance == 2}
+    # A plain word with a capital is a person as often as a thing.
+    coded = {k: f for k, f in {**headed, **lead, **before}.items() if f != "word"}
+    further = ({}, {}, {}, {}, lead, coded)[min(distance, 5)]
+    return {**quoted, **around, **further} if distance else {}
