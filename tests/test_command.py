@@ -2,7 +2,9 @@
 
 import os
 import resource
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -128,3 +130,21 @@ def test_a_sandbox_shows_more_folders_than_a_process_may_hold_open(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
     assert (ended.problem, ended.output.strip()) == ("", b"300")
+
+
+def test_a_sandbox_leads_to_no_program_outside_and_to_nothing_of_the_machine(tmp_path):
+    from kb.experiments.turns import _doors
+
+    if sandbox_problem():
+        pytest.skip(sandbox_problem())
+    outside = socket.socket(socket.AF_UNIX)
+    outside.bind(str(tmp_path / "socket"))
+    outside.listen()
+    assert str(tmp_path / "socket") in _doors(network=False) and str(tmp_path / "socket") not in _doors(network=True)
+    code = f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect({str(tmp_path / 'socket')!r})\ns.send(b'x')\n"
+    script = f"{sys.executable} -c {shlex.quote(code)}; cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness; ls /dev/pts; {sys.executable} -c 'import pty; pty.openpty()' && echo terminal"
+    doors = tuple(("hide", door, "") for door in _doors(network=False))
+    ended = run_command(script, folder=tmp_path, timeout_s=60, env={"PATH": os.environ["PATH"]}, walls=Walls(True, False, doors))
+    assert b"ConnectionRefusedError" in ended.output and b"terminal" in ended.output
+    assert b"Read-only file system" in ended.output or b"ermission denied" in ended.output
+    assert b"ptmx" in ended.output and not any(line.isdigit() for line in ended.output.splitlines())

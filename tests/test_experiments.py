@@ -964,6 +964,16 @@ def test_nothing_that_the_configuration_of_the_measured_repository_names_is_run(
     loop.commit(lambda text: "* filter=evil diff=evil\n", file=".gitattributes")
     loop.git("branch", "-f", "main", "HEAD")
     loop.git("checkout", "-q", "main")
+    inner = loop.repository / "inner"
+    inner.mkdir()
+    git_inside = ("git", "-c", "user.name=t", "-c", "user.email=t@example.invalid", "-C", str(inner))
+    (inner / "file").write_text("* filter=evil\n")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"], ["config", "filter.evil.clean", f"touch {ran}; cat"]):
+        subprocess.run([*git_inside, *words], check=True)
+    loop.git("add", "inner")
+    loop.git("commit", "-qm", "a repository in this one")
+    (inner / ".git/info/attributes").write_text("* filter=evil\n")
+    (inner / "file").write_text("dirty\n")
     for key in ("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.command", "diff.evil.textconv", "core.fsmonitor"):
         loop.git("config", key, f"touch {ran}; cat")
     loop.git("config", "filter.evil.required", "true")
@@ -977,6 +987,64 @@ def test_nothing_that_the_configuration_of_the_measured_repository_names_is_run(
     loop.closed(other, "--expect", "=80$")
     assert "value.txt" in loop.run("diff", path, other).stdout
     assert not ran.exists()
+
+
+# A benchmark that looks a protected file up while the change's own part of it may still do something.
+SLOW = "sh work.sh\nsleep 0.3\nsh checks/verify.sh || exit 1\nread value < value.txt\necho METRIC time_ms=$value\n"
+
+
+@pytest.mark.parametrize("swap", [
+    "cp checks/verify.sh x; echo true > checks/verify.sh; (sleep 0.6; cat x > checks/verify.sh; rm x) &",
+    "cd checks; cp verify.sh x; mv verify.sh y; echo true > verify.sh; (sleep 0.6; mv y verify.sh) &",
+    "mv checks y && mkdir checks && echo true > checks/verify.sh && (sleep 0.6; rm -r checks; mv y checks) &",
+    "cp -r . ../other; echo true > ../other/checks/verify.sh; mv ../tree ../x; mv ../other ../tree; cd ../tree; (sleep 0.6; mv ../tree ../other; mv ../x ../tree) &",
+])
+def test_a_protected_file_that_is_swapped_and_put_back_within_one_command_is_noticed(loop, swap):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("[bench.sh]", "[bench.sh, checks]"))
+    files = {"checks/verify.sh": "test -e right\n", "work.sh": "touch right\n", "bench.sh": f"{SLOW}sleep 0.6\n"}
+    (loop.repository / "checks").mkdir()
+    for name, text in files.items():
+        (loop.repository / name).write_text(text)
+    loop.git("add", "-A")
+    loop.git("commit", "-qm", "verify")
+    start = loop.git("rev-parse", "HEAD")
+    path = loop.open("a=1", *SEEN, parent=start)
+    faster = loop.commit(to(50), start=start)
+    loop.run("run", path, "--commit", loop.commit(lambda text: f"{swap}\n", file="work.sh", start=faster), ok=(0, 1))
+    assert loop.closed(path)["verdict"] in ("invalid", "crash")
+
+
+@pytest.mark.parametrize("sandbox", ["", "sandbox: off\n"])
+def test_a_folder_of_a_run_that_becomes_a_link_is_neither_read_nor_written_through(loop, tmp_path, sandbox):
+    page = loop.layout.root / "wiki/targets/parser.md"
+    page.write_text(page.read_text().replace("repeats: 3", f"repeats: 3\n{sandbox}artifacts: ['*']".replace("\n\n", "\n")))
+    loop.git("checkout", "-q", "main")
+    (loop.repository / "bench.sh").write_text(f"{BENCH}test -e work.sh && sh work.sh || true\n")
+    loop.git("commit", "-qam", "more work")
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "secret").write_text("words of the victim\n")
+    for number, folder in enumerate(("tree", "out", "tmp")):
+        path = loop.open(f"a{number}=1", *SEEN, "--differs", "another folder")
+        work = f"mv ../{folder} ../x; ln -s {victim} ../{folder}; echo x > /tmp/file\n"
+        loop.run("run", path, "--commit", loop.commit(lambda _, work=work: work, file="work.sh", start=loop.commit(to(90 - number))), ok=(0, 1))
+        assert loop.closed(path)["verdict"] == "invalid"
+    assert [f.name for f in victim.iterdir()] == ["secret"]
+    assert not any("victim" in f.read_text(errors="replace") for f in loop.layout.sources.rglob("*/secret"))
+
+
+def test_folders_too_deep_for_python_are_cleared_and_stop_no_run(loop):
+    loop.git("checkout", "-q", "main")
+    (loop.repository / "deep.py").write_text(
+        "import os\nfor place in ('.', os.environ['KB_OUT'], '/tmp'):\n    os.chdir(place)\n    for _ in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    os.chdir(os.environ['TOP'])\n"
+    )
+    (loop.repository / "bench.sh").write_text(f"{BENCH}export TOP=$PWD; rm -rf d\n{sys.executable} deep.py 2>/dev/null || true\n")
+    loop.git("add", "-A")
+    loop.git("commit", "-qm", "deep")
+    path = loop.open("a=1")
+    loop.run("run", path, "--commit", loop.commit(to(90)))
+    assert loop.closed(path, *SEEN)["verdict"] == "supported" and not (loop.layout.state / "worktrees").exists()
 
 
 def test_a_page_names_no_machine(loop):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kb.experiments.attempt import Attempt, keep
 from kb.experiments.plan import KeptFile, Side
+from kb.experiments.worktree import globbed
 
 # A copy of a file may have this many bytes, and all of one side together so many; what is larger is known by its digest alone,
 # and beyond the last figure not even that: reading a sparse file of terabytes takes days.
@@ -16,7 +17,7 @@ _MOST_FILES = 500
 def files_below(home: Path, patterns: tuple[str, ...], inside: Path = Path(".")) -> list[Path]:
     """Plain files that the patterns name, from the folder of the target or from the top of the repository."""
     tops = {home / inside, home}
-    matching = {f for p in patterns for top in tops for f in top.glob(p.lstrip("/"))}
+    matching = {f for p in patterns for top in tops for f in globbed(top, p)}
     real = home.resolve()
     plain = (f for f in matching if f.is_file() and not f.is_symlink())
     return sorted(f for f in plain if f.resolve().is_relative_to(real))

@@ -128,7 +128,7 @@ def _ending_with_us() -> Iterator[None]:
 def _measured(bench: Bench, attempt: Attempt, *, now: str) -> Attempt:
     """The finished attempt: builds, checks, warm-ups, repeats by turns, profiles, and what they left."""
     plan = attempt.plan
-    bench.stamps = worktree.stamps_of(bench.tree("parent")) if plan.parent else {}
+    bench.stamps = bench.look(plan.protected)[1] if plan.parent else {}
     attempt = _built(bench, attempt)
     if not plan.build:
         # Where nothing else builds, the benchmark does: its first run makes what the checks look at.

@@ -22,6 +22,8 @@ _MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 # mount_setattr(2) of Linux 5.12, which makes a whole tree of mounts read-only at once.
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_RDONLY = 442, -100, 0x8000, 1
 _CAPABILITIES = 64
+# What of /proc is no process's but the machine's: root writes there without any capability.
+_SYSTEM_WIDE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
 _WAITED_FOR = {signal.SIGTERM, signal.SIGCHLD}
 
 
@@ -65,6 +67,12 @@ def _first(spec: dict, alive: tuple[int, int]) -> None:
     # Where the outer /proc is masked a fresh one is refused; the outer one then stays.
     with contextlib.suppress(OSError):
         _mount("proc", "/proc", "proc", 0)
+        for part in _SYSTEM_WIDE:
+            with contextlib.suppress(OSError):
+                _mount(part, part, None, _MS_BIND | _MS_REC)
+                _set_attributes(part, on=_ATTR_RDONLY)
+    with contextlib.suppress(OSError):
+        _mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
     child = os.fork()
     if not child:
         for capability in range(_CAPABILITIES):
@@ -171,17 +179,18 @@ def _enter(spec: dict) -> None:
 
 
 def _lay(how: str, where: str, source: str, held: str) -> None:
-    """One mount. `over`: changes go elsewhere; `hide`: an empty folder; `read`, `write`: a folder or file shown at a place, by where it is `held`."""
-    if how == "hide":
-        _mount("none", where, "tmpfs", 0)
-        return
+    """One mount. `over`: changes go elsewhere; `hide`: an empty folder or file; `read`, `write`: a folder shown at a place, by where it is `held`."""
     # Not every disk can be laid over; then the folder stays read-only. What went away meanwhile need not be there.
-    with contextlib.suppress(*{"over": (OSError,), "read": (FileNotFoundError,)}.get(how, ())):
-        if how == "over":
+    gone = OSError if how == "over" else FileNotFoundError
+    with contextlib.suppress(*() if how == "write" else (gone,)):
+        if how == "hide" and os.path.isdir(where):
+            _mount("none", where, "tmpfs", 0)
+        elif how == "hide":
+            _mount(os.devnull, where, None, _MS_BIND)
+        elif how == "over":
             layers = f"lowerdir={where},upperdir={source}/upper,workdir={source}/work,userxattr"
             _mount("overlay", where, "overlay", 0, layers)
-            return
-        if how == "write" or os.path.isdir(held):
+        elif how == "write" or os.path.isdir(held):
             os.makedirs(where, exist_ok=True)
             _mount(held, where, None, _MS_BIND | _MS_REC)
         if how == "write":

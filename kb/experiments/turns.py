@@ -2,11 +2,12 @@
 
 import contextlib
 import os
-import shutil
 import signal
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 
 from kb import KbError, store
@@ -73,21 +74,36 @@ def homes_over(layout: store.Layout) -> Iterator[dict[str, str]]:
     killed run left of it is cleared first."""
     prefix = f"{_HOMES}{mark_of(layout)[:8]}-"
     for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        for closed in left.glob("*/work/work"):
-            with contextlib.suppress(OSError):
-                closed.chmod(0o700)
-        shutil.rmtree(left, ignore_errors=True)
+        if left.lstat().st_uid == os.getuid():
+            worktree.clear(left)
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
         homes = {side: os.path.join(folder, side) for side in ("parent", "change")}
         for home in homes.values():
             for name in ("upper", "work"):
                 os.makedirs(os.path.join(home, name))
         yield homes
+        worktree.clear(Path(folder))
+
+
+def _doors(*, network: bool) -> Iterator[str]:
+    """What leads out of a sandbox though its disk is read-only: disks as devices and, but for `network`, sockets and pipes of programs outside."""
+    kinds = (stat.S_IFBLK,) if network else (stat.S_IFBLK, stat.S_IFSOCK, stat.S_IFIFO)
+    files: list[str] = []
+    with contextlib.suppress(OSError), open("/proc/net/unix", errors="surrogateescape") as listed:
+        files += [row[7] for row in map(str.split, listed) if row[7:]]
+    # Sockets of another network, such as one that a container was given, are not listed; they stand here.
+    for pattern in ("/run/*", "/run/*/*", "/dev/*", "/dev/*/*"):
+        files += glob(pattern)
+    for file in sorted({*files}):
+        with contextlib.suppress(OSError):
+            if file.startswith("/") and stat.S_IFMT(os.lstat(file).st_mode) in kinds:
+                yield file
 
 
 @dataclass(slots=True)
 class Bench:
-    """What one run of an attempt has open: the homes of both sides, and what was seen of them at their last turn."""
+    """What one run of an attempt has open: the homes of both sides, and what was seen of them at their last turn. `usual` are protected
+    files that the parent writes to itself."""
 
     layout: store.Layout
     stub: Stub
@@ -100,7 +116,8 @@ class Bench:
     touched: set[str] = field(default_factory=set)
     forged: set[str] = field(default_factory=set)
     warm: bool = False
-    stamps: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    stamps: dict[Side, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    usual: set[str] = field(default_factory=set)
 
     def tree(self, side: Side) -> Path:
         return self.homes[side] / "tree"
@@ -112,6 +129,7 @@ class Bench:
             env |= {"KB_SIDE": side, "KB_OUT": os.fspath(home / "out"), _MARK: mark_of(self.layout)}
             env |= {"KB_REPOSITORY": os.fspath(self.repository)}
             env |= dict(plan.set) if side == "change" else {}
+            names = os.stat(home).st_ctime_ns
             ended = run_command(
                 command,
                 folder=home / "tree" / self.inside,
@@ -120,7 +138,12 @@ class Bench:
                 walls=self._walls(plan, home, side),
                 keep=keep,
             )
-        self._compare(plan, side)
+            moved = {".."} if os.stat(home).st_ctime_ns != names else set()
+        replaced = worktree.restored(self.homes[side])
+        self.forged |= {
+            f"the {side} put something else in place of its folder {n}" for n in replaced
+        }
+        self._compare(plan, side, moved)
         return ended
 
     def _walls(self, plan: Plan, home: Path, side: Side) -> Walls:
@@ -136,22 +159,50 @@ class Bench:
             *(("read", p, p) for p in shown if not p.startswith(f"/tmp/{_HOMES}")),
             ("hide", os.fspath(self.layout.state.resolve()), ""),
             ("write", os.fspath(home), os.fspath(home)),
-            *(("write", p, p) for p in writable if os.path.isdir(p)),
+            *(("write", p, p) for p in (*self._pinned(plan, home), *writable) if os.path.isdir(p)),
         ]
+        mounts += [("hide", door, "") for door in _doors(network=self.target.network)]
         return Walls(True, self.target.network, tuple(mounts))
 
-    def _compare(self, plan: Plan, side: Side) -> None:
-        """Hold the manifest, and the parent's tree, against what they were."""
-        manifest = {s: worktree.manifest_of(self.tree(s), plan.protected) for s in self.homes}
+    def _pinned(self, plan: Plan, home: Path) -> list[str]:
+        """Folders of the tree that hold protected files: as mounts they cannot be moved out of the way for a while."""
+        tree = os.path.realpath(home / "tree")
+        above = {
+            os.path.join(tree, p) for name, _ in plan.manifest for p in Path(name).parents[:-1]
+        }
+        # A link that the change put there may lead anywhere.
+        return sorted(p for p in above if os.path.realpath(p) == p)
+
+    def look(
+        self, protected: tuple[str, ...]
+    ) -> tuple[dict[Side, dict[str, str]], dict[Side, dict[str, tuple[int, ...]]]]:
+        """What each side's protected files hold, and what the disk says of them; of the parent's tree, of every file."""
+        manifest = {s: worktree.manifest_of(self.tree(s), protected) for s in self.homes}
+        names = {
+            s: worktree.files_in(self.tree(s)) if s == "parent" else manifest[s] for s in manifest
+        }
+        return manifest, {s: worktree.stamps_of(self.tree(s), names[s]) for s in names}
+
+    def _compare(self, plan: Plan, side: Side, moved: set[str]) -> None:
+        """Hold what is protected, and the parent's tree, against what they were; `moved` says that the tree itself was."""
+        manifest, stamps = self.look(plan.protected)
         if "parent" not in self.homes:
             usual = dict(plan.manifest)
             written = worktree.differing(usual, manifest["change"])
             self.touched |= usual.keys() & {*written}
             return
-        stamps = worktree.stamps_of(self.tree("parent"))
-        if side == "change":
-            written = worktree.differing(stamps, self.stamps)[:5] if self.stamps else ()
-            # A benchmark that writes into its own data does so on both sides; what tells them apart is the change's doing.
-            apart = worktree.differing(manifest["parent"], manifest["change"])
-            self.touched |= {*(f"the parent's {p}" for p in written), *apart}
+        before = self.stamps
         self.stamps = stamps
+        written = {*worktree.differing(before[side], stamps[side])}
+        written = written & manifest[side].keys() & before[side].keys() | moved
+        if side == "parent":
+            self.usual |= written
+            return
+        # A benchmark that writes into its own data does so on both sides; what tells them apart is the change's doing.
+        apart = {*worktree.differing(manifest["parent"], manifest["change"])}
+        other = worktree.differing(before["parent"], stamps["parent"])[:5]
+        for_a_while = written - self.usual - apart
+        self.touched |= {*apart, *(f"the parent's {p}" for p in other)}
+        self.touched |= {
+            f"{p} for a while" if p != ".." else "the folder of the tree" for p in for_a_while
+        }

@@ -5,10 +5,9 @@ import fnmatch
 import os
 import re
 import shutil
-import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kb import KbError, store
@@ -26,9 +25,11 @@ _GIT = (
 _GIT_VARIABLES_KEPT = ("GIT_SSH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH")
 # Settings whose value git runs as a command, where a repository's own configuration makes them.
 _RUNS = re.compile(
-    r"filter\..*\.(clean|smudge|process|required)|diff\..*\.(command|textconv)|core\.\w*(command|proxy)",
+    r"filter\..*\.(clean|smudge|process|required)|diff\..*\.(command|textconv)|diff\.external|hook\..*\.command|core\.\w*(command|proxy)",
     re.IGNORECASE,
 )
+# What such a setting is made, where empty is no harmless value of it.
+_HARMLESS = {"required": "false", "command": "true"}
 
 
 def git(
@@ -50,7 +51,7 @@ def git(
             capture_output=True,
             env={
                 **clean,
-                **(_disarming(repository) if words[0] in _READ_FILES else {}),
+                **(_disarming(repository) if words[0] != "config" else {}),
                 **(env or {}),
             },
             input=stdin.encode(),
@@ -67,10 +68,6 @@ def git(
     return done.stdout.decode("utf-8", "replace")
 
 
-# Commands that read the files of a working tree, and so ask for its filters.
-_READ_FILES = ("status", "add", "read-tree", "write-tree", "checkout", "diff")
-
-
 def _disarming(repository: Path) -> dict[str, str]:
     """Variables that empty every setting of the repository's own configuration which would make git run a command."""
     listed = git(repository, "config", "--show-scope", "--name-only", "--list", "-z", ok=(0, 1))
@@ -81,7 +78,7 @@ def _disarming(repository: Path) -> dict[str, str]:
     variables = {"GIT_CONFIG_COUNT": str(len(keys))}
     for number, key in enumerate(keys):
         variables[f"GIT_CONFIG_KEY_{number}"] = key
-        variables[f"GIT_CONFIG_VALUE_{number}"] = "false" if key.endswith("required") else ""
+        variables[f"GIT_CONFIG_VALUE_{number}"] = _HARMLESS.get(key.rpartition(".")[2], "")
     return variables
 
 
@@ -150,7 +147,10 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 def tree_of(repository: Path, *, without: tuple[str, ...], untracked: bool = True) -> str:
     """Git's tree of the working tree as it stands, with untracked files or without; branch, index and files stay as they are."""
     kind = "--all" if untracked else "--update"
-    places = (".", *(f":(exclude,top){folder}" for folder in without))
+    # To ask whether a repository inside this one is dirty, git would run what the settings of that one name.
+    listed = git(repository, "ls-files", "--stage", "-z", ":(top)").split("\0")
+    inner = (entry.partition("\t")[2] for entry in listed if entry.startswith("160000 "))
+    places = (".", *(f":(exclude,top){folder}" for folder in (*without, *inner)))
     with tempfile.TemporaryDirectory(prefix="kb-index-") as beside:
         env = {"GIT_INDEX_FILE": os.path.join(beside, "index")}
         git(repository, "read-tree", "HEAD", env=env)
@@ -226,17 +226,32 @@ def checked_out(
     does not act in them. What a killed run left is cleared first.
     """
     place = place_of(layout)
-    shutil.rmtree(place, ignore_errors=True)
+    clear(place)
     place.mkdir(parents=True)
     homes = {side: Path(tempfile.mkdtemp(dir=place)) for side in commits}
     try:
         for side, commit in commits.items():
             _check_out(repository, homes[side] / "tree", commit)
-            for name in ("out", "tmp"):
-                (homes[side] / name).mkdir()
+            restored(homes[side])
         yield homes
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        clear(place)
+
+
+def restored(home: Path) -> list[str]:
+    """Make the folders of a home where something else stands in their place, and say which: what a link leads to is nobody's tree or output."""
+    strange = [home / name for name in ("tree", "out", "tmp")]
+    strange = [place for place in strange if place.is_symlink() or not place.is_dir()]
+    for place in strange:
+        place.unlink(missing_ok=True)
+        place.mkdir()
+    return [place.name for place in strange]
+
+
+def clear(folder: Path) -> None:
+    """Remove a folder that a benchmark wrote to, whatever modes and depths it left: Python's own way ends in its recursion limit."""
+    for words in (("chmod", "-R", "u+rwX"), ("rm", "-rf")):
+        subprocess.run([*words, "--", os.fspath(folder)], capture_output=True, check=False)
 
 
 def place_of(layout: store.Layout) -> Path:
@@ -268,19 +283,36 @@ def in_turn(home: Path) -> Iterator[Path]:
         os.rename(place, home)
 
 
+def files_in(folder: Path) -> Iterator[str]:
+    """Names of all below a folder that is no folder itself; what lies too deep for a path is passed over. Links are not followed."""
+    folders = [os.fspath(folder)]
+    for place in folders:
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    yield entry.path[len(folders[0]) + 1 :]
+
+
+def globbed(folder: Path, pattern: str) -> list[Path]:
+    """What a pattern names below a folder; nothing where that is nested beyond what Python looks through."""
+    with contextlib.suppress(OSError, RecursionError):
+        return list(folder.glob(pattern.strip("/")))
+    return []
+
+
 def manifest_of(folder: Path, patterns: tuple[str, ...]) -> dict[str, str]:
     """Digest of every file below `folder` that one of the glob patterns names (a folder names all below it); links are not followed."""
     listing: dict[str, str] = {}
-    for pattern in patterns:
-        for match in sorted(folder.glob(pattern.rstrip("/"))):
-            for file in (
-                sorted(match.rglob("*")) if match.is_dir() and not match.is_symlink() else [match]
-            ):
-                name = file.relative_to(folder).as_posix()
-                if file.is_symlink():
-                    listing[name] = f"link to {os.readlink(file)}"
-                elif file.is_file():
-                    listing[name] = store.digest_of(file.read_bytes())
+    for match in (m for pattern in patterns for m in globbed(folder, pattern)):
+        walked = match.is_dir() and not match.is_symlink()
+        for file in (match / name for name in files_in(match)) if walked else [match]:
+            name = file.relative_to(folder).as_posix()
+            if file.is_symlink():
+                listing[name] = f"link to {os.readlink(file)}"
+            elif file.is_file():
+                listing[name] = store.digest_of(file.read_bytes())
     return dict(sorted(listing.items()))
 
 
@@ -289,18 +321,11 @@ def differing(one: Mapping[str, object], other: Mapping[str, object]) -> tuple[s
     return tuple(sorted(p for p in one.keys() | other.keys() if one.get(p) != other.get(p)))
 
 
-def stamps_of(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Size, kind and times of every file below `folder`: a write to a tree that is not its turn shows, for ctime cannot be set."""
+def stamps_of(folder: Path, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Number, size, kind and times of files below `folder`: a write to one shows, for ctime cannot be set."""
     listing = {}
-    for place, _, names in os.walk(folder):
-        for file in (os.path.join(place, name) for name in names):
-            with contextlib.suppress(FileNotFoundError):
-                s = os.lstat(file)
-                kind = stat.S_IFMT(s.st_mode)
-                listing[os.path.relpath(file, folder)] = (
-                    s.st_size,
-                    kind,
-                    s.st_mtime_ns,
-                    s.st_ctime_ns,
-                )
+    for name in names:
+        with contextlib.suppress(OSError):
+            s = os.lstat(folder / name)
+            listing[name] = (s.st_ino, s.st_size, s.st_mode, s.st_mtime_ns, s.st_ctime_ns)
     return listing
