@@ -15,6 +15,8 @@ from kb.trail.outline import Phrases
 # A table of fewer rows is no breakdown; a row of all the time is its sum, and one of so little nothing to win by.
 _ROWS, _ALL, _LITTLE = 4, 99.0, 3.0
 _MOST_NAMED = 5
+# Words that name no bucket: each holds some.
+_ANY = frozenset(("kernel", "kernels", "custom", "other", "total"))
 # A name and its share where a sentence lists several.
 _LISTED = regex(r"([A-Za-z][\w -]*(?: ?\([^()]*\))?)[:=]? ~?(\d+(?:\.\d+)?) ?%")
 # What a sentence says of a limit is read before what it says of a bucket.
@@ -31,7 +33,8 @@ class TimeShare(NamedTuple):
     def is_met(self, text: str) -> bool:
         """Whether a text names the bucket, or one of its long words."""
         head = self.name.partition("(")[0].strip().lower()
-        return head in text.lower() or any(len(w) > 4 for w in self.words & words_of(text))
+        own = self.words - _ANY
+        return head in text.lower() or any(len(w) > 4 for w in own & words_of(text))
 
 
 def largest_buckets(outcomes: Outcomes) -> tuple[TimeShare, ...]:

@@ -16,6 +16,8 @@ from kb.trail.outcomes import DIGITS, Outcomes
 
 # Tries of one family that are told, and of them those that are told with their reason.
 _TRIES, _REASONS = 7, 3
+# So many runs at the end say what is known now: their reasons are told at length.
+_NEWEST = 2
 # Rows of a page's tables that make a line.
 _ROWS = 4
 # Rules of kb's verdicts that leave open whether a lever works.
@@ -102,7 +104,9 @@ def _tables(outcomes: Outcomes, e: Facts) -> Iterable[Line]:
 def _try(outcomes: Outcomes, same: Sequence[Facts], place: int) -> str:
     """A try with its result and reason, and those that differ from it by figures alone by these and their results."""
     e, *others = same
-    reason = outcomes.reason(e, 200 if not place else 90) if place < _REASONS else ""
+    newest = e in outcomes.runs[-_NEWEST:]
+    most = 640 if newest else 90 if place else 200
+    reason = outcomes.reason(e, most) if newest or place < _REASONS else ""
     result = ", ".join(x for x in (str(e.verdict.canonical), outcomes.result(e)) if x)
     values = (
         f"{' '.join((handle(o.path), *DIGITS.findall(outcomes.change(o))))}: {outcomes.result(o) or o.verdict.canonical}"

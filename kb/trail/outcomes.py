@@ -136,7 +136,7 @@ def is_repeat(e: Facts) -> bool:
 
 
 DIGITS = regex(r"\d[\d.,]*")
-_BARE = regex(r"[\W\d]*(?:\w+[\W\d]*){0,2}")
+_BARE = regex(r"[\W\d]*(?:\w+[\W\d]*){0,2}|\([^()]*\)\W*")
 
 
 def _clauses(text: str) -> list[str]:

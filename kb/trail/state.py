@@ -17,7 +17,7 @@ from kb.trail.buckets import bottleneck_line, bucket_lines, repeats_of
 from kb.trail.configuration import chain_of, configuration_lines
 from kb.trail.dead import dead_lines
 from kb.trail.disputed import disputed_lines
-from kb.trail.facts import Facts
+from kb.trail.facts import Facts, Note
 from kb.trail.frontier import Frontier, frontiers_of, kept
 from kb.trail.handles import handle
 from kb.trail.leads import lead_lines
@@ -150,6 +150,8 @@ def _noise(outcomes: Outcomes, f: Frontier) -> str:
     )
 
 
+# What was hoped for is told behind what was measured.
+_HOPED = Phrases("^(?:hypothesis|predicted|expected)\\b")
 _BURST = Phrases(
     "oom, out of memory, exceed, over(?:flow|run), does(?: not|n.t) fit, [kmgt]i?b over, over by"
 )
@@ -171,21 +173,25 @@ def _free(e: Facts) -> Iterable[Line]:
                 return
 
 
+def _needed(e: Facts) -> list[Note]:
+    return sorted(e.account.memory, key=lambda n: bool(_HOPED.search(n.text)))
+
+
 def _memory(outcomes: Outcomes) -> Iterable[Line]:
     """What the frontier needs of memory, or the nearest run that it stands on that says, and what did not fit since, newest first."""
     runs, before = outcomes.runs, []
     chain = chain_of(runs, outcomes.best) if outcomes.best else []
-    held = [e for e in chain if e.account.memory]
+    held = [e for e in chain if _needed(e)]
     lost = [e for e in reversed(runs) if not kept(e)]
-    first = {e.path: n for e in lost for n in reversed(e.account.memory) if _BURST.search(n.text)}
+    first = {e.path: n for e in lost for n in reversed(_needed(e)) if _BURST.search(n.text)}
     burst = [(e, first[e.path]) for e in lost if e.path in first]
     for e in held[:1]:
         yield from _free(e)
-        yield from quoted(e, e.account.memory[:3], before, most=300)
+        yield from quoted(e, _needed(e)[:3], before, most=300)
     for e, note in burst[:3]:
         yield from quoted(e, [note], before, most=260)
     for e in held[1:4]:
-        yield from quoted(e, e.account.memory[:1], before, most=300)
+        yield from quoted(e, _needed(e)[:1], before, most=300)
     for e, note in burst[3:8]:
         yield from quoted(e, [note], before, most=260)
 

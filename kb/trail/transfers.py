@@ -40,6 +40,8 @@ _SAME_STACK, _STACKS, _LONGEST_STACK = 3, 2, 450
 _STANDS_ON, _MOST_OTHER = 4, 1
 # A target that shares no name, folder or variant is far; of all such together so many wins are told.
 _NEAR, _MOST_FAR = 1.0, 3
+# A run here that lost tried the same where it shares so much of the shorter title.
+_ALIKE = 0.6
 # Runs that carry over, check or watch what others won.
 _NO_CHANGE = Phrases(
     "port(?:ed|ing)?, back-?port, validat\\w+, reproduc\\w+, sanity, (?:loss[- ])?curves?, equivalen\\w+, parity, profiling, captur\\w+, "
@@ -216,7 +218,7 @@ def _here(runs: Sequence[Facts]) -> _Here:
         {w for text in (*(e.title for e in runs), *settings) for w in words_of(text)},
         points_of(runs)[held[0].path] if held else "",
         {key_of(v.name): v.value for e in stands_on for v in e.settings if v.value},
-        [(e, words_of(e.title), keys_in(e.title)) for e in runs if not kept(e)],
+        [(e, words_of(subject_of(e)), keys_in(e.title)) for e in runs if not kept(e)],
     )
 
 
@@ -263,7 +265,8 @@ def _stacks(wins: Sequence[Lesson], kin: Mapping[str, float], here: _Here) -> It
         fullest[win.target] = max(fullest.get(win.target, row), row, key=lambda r: r[:2])
     nearest = sorted(fullest.values(), key=lambda r: (-kin[r[2].target], -r[0], r[2].target))
     for _, _, win, lacking in [r for r in nearest if r[0] >= _SAME_STACK][:_STACKS]:
-        text = f"{handle(win.path)} {win.text}; set there and by no run here: {' '.join(lacking)}"
+        about = "; ".join((f"{handle(win.path)} {win.text}", *_conditions(win, here)))
+        text = f"{about}; set there and by no run here: {' '.join(lacking)}"
         yield Line(f"{_home(win, here)}{cut(text, _LONGEST_STACK)}", win.path)
 
 
@@ -321,8 +324,11 @@ def _conditions(win: Lesson, here: _Here) -> Iterator[str]:
     ]
     yield from other[:_MOST_OTHER]
     keys, words = keys_in(win.subject), words_of(win.subject)
-    least = max(3, 0.75 * len(words))
-    lost = [e for e, w, k in here.lost if k and k <= keys or len(w & words) >= least]
+    lost = [
+        e
+        for e, w, k in here.lost
+        if k and k <= keys or len(w & words) >= max(2, _ALIKE * min(len(w), len(words)))
+    ]
     if lost:
         ends = (f"{handle(e.path)} {e.verdict.canonical or 'open'}" for e in lost[-2:])
         yield f"here {', '.join(ends)}"
