@@ -53,7 +53,7 @@ def fill_hypothesis(into: OpenSlice, request: Request) -> str:
             bring_state(into, tokens=int(budget * share))
         _bring_refuted(into, most=8 if mode == "override" else budget // 3000)
     if mode not in ("bootstrap", "override"):
-        _bring_layers(into, budget=budget, wide=mode == "exploration", cold=cold)
+        _bring_layers(into, budget=budget, cold=cold)
     if (
         into.question.openness > _OPEN
         and into.runs
@@ -140,7 +140,7 @@ def bring_matches(into: OpenSlice, *, most: int) -> None:
         into.page("refuted", match.path, f"{match.kind}{lever}"[:40], closely=False)
 
 
-def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> None:
+def _bring_layers(into: OpenSlice, *, budget: int, cold: bool) -> None:
     """Retrospective, what paid by topic, and envelope: an eighth of a slice."""
     large = budget >= 6000
     share = budget // 20 if large else budget // 25
@@ -148,7 +148,7 @@ def _bring_layers(into: OpenSlice, *, budget: int, wide: bool, cold: bool) -> No
         bring_retrospective(into, most=1 + large, tokens=max(160, share))
     if budget >= 3000 and not cold:
         bring_topics(into, most=_TOPICS)
-    if budget >= 3000 and (into.target or wide):
+    if budget >= 3000 and into.target:
         bring_envelope(into, most=1 + large, tokens=max(150, share))
 
 

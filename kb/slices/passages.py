@@ -1,17 +1,15 @@
-"""Passages of the pages that the next run stands on, section by section, and where a lane keeps its breakdown of time. Refuses what the slice says already."""
+"""Passages of the pages that the next run stands on, section by section. Refuses what the slice says already."""
 
 import json
 
-from kb import search
 from kb.slices.open_slice import OpenSlice
-from kb.trail.page_account import buckets_of
 
 # Sections of a run in the order in which they help the next one.
 _PLACES = ("verdict", "next", "mechanism")
 # Runs whose pages and citations are looked at, newest first.
 _LAST = 8
-# A passage is about so long; an item is read as one statement, table or section of at most so many characters.
-PASSAGE, _LONGEST = 600, 1100
+# A passage is about so long.
+PASSAGE = 600
 
 
 def bring_passages(into: OpenSlice) -> None:
@@ -26,22 +24,6 @@ def bring_passages(into: OpenSlice) -> None:
             if place == "verdict" and facts and facts.gain is not None:
                 continue
             into.section("refuted" if into.failed(path) else "pages", path, place, size=PASSAGE)
-
-
-def bring_breakdown(into: OpenSlice, *, most: int) -> None:
-    """The newest table of shares of an observation that the last runs cite or that cites them."""
-    for path in _cited(into):
-        for chunk in filter(None, map(into.view.masked, into.view.chunks(path))):
-            lines = search.without_links(chunk.text).split("\n")
-            rows = [
-                [c.strip() for c in r.strip("|").split("|")] for r in lines if r.startswith("|")
-            ]
-            rows = [row for row in rows if "".join(row).strip("-: ")]
-            score, breakdown = buckets_of(rows, (chunk.title,)) if rows else (0, [])
-            if score > 2:
-                text = "\n".join(breakdown)[:_LONGEST]
-                into.words("state", path, chunk.anchor, why="buckets", text=text, most=most)
-                return
 
 
 def _cited(into: OpenSlice) -> list[str]:

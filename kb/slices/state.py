@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from kb.slices.hardware import machines_of, names
 from kb.slices.open_slice import OpenSlice
-from kb.slices.passages import bring_breakdown
 from kb.slices.slice import PROPOSAL
 from kb.slices.tokens import tokens_of
 from kb.text import words_of
@@ -39,9 +38,6 @@ def bring_state(into: OpenSlice, *, tokens: int) -> None:
         for idea in question.ideas if part.name == "leads" else ():
             home = f"sources/{idea.source}/meta.json"
             into.words(part.slice, home, "", why="captured idea", text=idea.to_lead())
-        if part.name == "profile" and not any(len(f.account.buckets) > 3 for f in question.tried):
-            # A lane may keep its breakdown of time beside its runs.
-            bring_breakdown(into, most=start + int(allowed))
     bring_running(into)
 
 
