@@ -71,7 +71,10 @@ def cards_of(
     listed = [(p, r.statements) for p, r in runs.items() if p not in failed and r.statements]
     sources, others = _stated([*listed, *statements], failed, known, graph)
     rare = rarity_of(counts_of(((c.target, c.aim) for c in others), beside=counts))
-    told = (replace(c, told_by=tuple(sorted(sources[p] - {p}))) for p, c in failed.items())
+    told = (
+        replace(c, told_by=tuple(sorted(sources[p] - {p}))) if p in sources else c
+        for p, c in failed.items()
+    )
     won = [e for e in trail.experiments if e.verdict.canonical is Verdict.SUPPORTED]
     cards = [_with_levers(c, rare) for c in (*_reopened([*told], won, runs, rare), *others)]
     reasons = {path: reason for path, (_, reason) in own.items()}
@@ -119,8 +122,8 @@ def _with_levers(card: Card, rare: Rarity) -> Card:
 
 def _located(card: Card) -> Card:
     """A card of a run that is a section of a page: by that page and its heading."""
-    path, _, anchor = card.evidence.partition("#")
-    return replace(card, evidence=path, anchor=anchor or card.anchor)
+    path, part, anchor = card.evidence.partition("#")
+    return replace(card, evidence=path, anchor=anchor or card.anchor) if part else card
 
 
 def is_failure(e: Facts, run: RunAim) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from kb.page import Page
 from kb.run.direction import Direction, is_resource
@@ -170,20 +171,13 @@ def frontiers_of(experiments: Sequence[Facts], *, stated: str = "") -> tuple[Fro
         experiments, stated
     )
     points = points_of(experiments, metric)
+    at = lambda e: points[e.path]  # noqa: E731
     changes = [e for e in experiments if kept(e) and e.verdict.canonical is not Verdict.BASELINE]
-    last = [points[e.path] for e in (*experiments[-_HABIT:], *changes[-_RECENT:])]
-    order = sorted(
-        dict.fromkeys(points[e.path] for e in reversed(changes)), key=lambda p: -last.count(p)
-    )
-    order += [
-        p
-        for p in dict.fromkeys(points[e.path] for e in reversed(experiments) if kept(e))
-        if p not in order
-    ]
-    own = (
-        _frontier([e for e in experiments if points[e.path] == point], point, metric)
-        for point in order
-    )
+    last = [at(e) for e in (*experiments[-_HABIT:], *changes[-_RECENT:])]
+    order = sorted(dict.fromkeys(map(at, reversed(changes))), key=lambda p: -last.count(p))
+    order += [at(e) for e in reversed(experiments) if kept(e)]
+    runs_at = {p: [*own] for p, own in groupby(sorted(experiments, key=at), key=at)}
+    own = (_frontier(runs_at[point], point, metric) for point in dict.fromkeys(order))
     return tuple(f for f in own if f)
 
 
